@@ -1,0 +1,278 @@
+package fondaco_test
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fondaco/fondaco"
+
+// A room is a package, or with /... a subtree, and its place in the house.
+// Imports go downward: a package may import those of lower floors.
+type room struct {
+	floor  int
+	path   string
+	only   []string // if not nil, the only packages of ours that it may import
+	beside []string // packages of its own floor that it may import too
+}
+
+var (
+	none = []string{}
+	// sdk is what a stranger could import. The compiler keeps everybody outside
+	// mcp/ from mcp/internal.
+	sdk = []string{"mcp", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
+)
+
+// floors is the plan of the house. ARCHITECTURE.md explains it.
+var floors = []room{
+	// Bytes and RFCs, without a notion of MCP.
+	{floor: 0, path: "mcp/internal/egress"},
+	{floor: 0, path: "mcp/internal/jsonrpc"},
+	{floor: 0, path: "mcp/internal/leak"},
+	{floor: 0, path: "mcp/internal/oauth"},
+	{floor: 0, path: "mcp/internal/schema"},
+	{floor: 0, path: "mcp/internal/seal"},
+	{floor: 0, path: "mcp/internal/spawn"},
+	{floor: 0, path: "mcp/internal/sse"},
+	{floor: 0, path: "mcp/internal/uritemplate"},
+	// The vocabulary.
+	{floor: 1, path: "mcp", only: none},
+	// Requests in flight, without a notion of MCP; revisions, without one of transports.
+	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc"}},
+	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp"}},
+	// One message and its reply, and the pipes that carry messages.
+	{floor: 3, path: "mcp/internal/exchange"},
+	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
+	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
+	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
+	// What authors import.
+	{floor: 4, path: "mcp/mcpauth"},
+	{floor: 4, path: "mcp/mcpclient"},
+	{floor: 4, path: "mcp/mcpserver"},
+	// What authors import besides.
+	{floor: 5, path: "mcp/mcpext/..."},
+	{floor: 5, path: "mcp/mcptest"},
+	{floor: 5, path: "mcp/mcpware"},
+	// The host: its domain, and packages by job that do not know each other.
+	{floor: 6, path: "host", only: sdk},
+	{floor: 6, path: "host/...", only: append([]string{"host"}, sdk...)},
+	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
+	// Programs.
+	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},
+	{floor: 8, path: "conformance/...", only: sdk},
+	{floor: 8, path: "examples/...", only: sdk},
+	// The root holds the module's documentation, and api its record.
+	{floor: 8, path: ".", only: none},
+	{floor: 8, path: "api", only: none},
+}
+
+// libraries are the packages of others that packages of the SDK may import. One package
+// imports a library and hides it from the rest.
+var libraries = map[string][]string{
+	"mcp/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
+}
+
+// built are the modules that users of the SDK build, besides the standard library.
+var built = []string{
+	"github.com/santhosh-tekuri/jsonschema/v6",
+	"golang.org/x/text", // imported by jsonschema, for its messages
+}
+
+// jsonV1 are the packages that may import encoding/json, and why.
+var jsonV1 = map[string]string{
+	"mcp/internal/schema": "jsonschema takes numbers as json.Number",
+}
+
+func TestImportsGoDownward(t *testing.T) {
+	eachSystem(t, func(t *testing.T, packages []listed) {
+		for _, p := range packages {
+			for _, imported := range p.Imports {
+				if fault := importFault(p.path(), imported); fault != "" {
+					t.Errorf("%s imports %s: %s", p.path(), imported, fault)
+				}
+			}
+		}
+	})
+}
+
+// importFault says what is wrong when the package at the path imports another.
+func importFault(importer, imported string) string {
+	switch {
+	case imported == "encoding/json" && jsonV1[importer] == "":
+		return "it takes duplicate members and names in any case; use encoding/json/v2, or give the reason in jsonV1"
+	case imported == "os/exec" && strings.HasPrefix(importer, "mcp") && importer != "mcp/internal/spawn":
+		return "processes are started by mcp/internal/spawn alone, which also ends them"
+	case imported == module || strings.HasPrefix(imported, module+"/"):
+		return floorFault(importer, ourPath(imported))
+	case strings.HasPrefix(importer, "mcp") && !isStandard(imported) && !coveredBy(libraries[importer], imported):
+		return "the SDK leans on the standard library; a new library needs a decision record and a row in libraries"
+	}
+	return ""
+}
+
+func floorFault(importer, imported string) string {
+	from, ok := roomOf(importer)
+	to, known := roomOf(imported)
+	switch {
+	case !ok || !known:
+		return "one of them has no floor: add a row to floors"
+	case coveredBy(from.beside, imported):
+		return ""
+	case from.only != nil && !coveredBy(from.only, imported):
+		return fmt.Sprintf("it may import %q only; move what it needs there, or to a lower floor", from.only)
+	case from.only == nil && to.floor >= from.floor:
+		return fmt.Sprintf("that leads from floor %d to floor %d, and imports go downward; move what both need to a lower floor", from.floor, to.floor)
+	}
+	return ""
+}
+
+func TestEachPackageHasAFloorAndAName(t *testing.T) {
+	eachSystem(t, func(t *testing.T, packages []listed) {
+		for _, p := range packages {
+			if _, ok := roomOf(p.path()); !ok {
+				t.Errorf("%s has no floor: add a row to floors, as low as what it imports allows", p.path())
+			}
+			if slices.Contains(vagueNames, p.Name) {
+				t.Errorf("%s: a package named %s says nothing of what it holds; name it after the concept", p.path(), p.Name)
+			}
+		}
+	})
+}
+
+var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "types", "shared", "http", "server", "client"}
+
+func TestUsersOfTheSDKBuildFewModules(t *testing.T) {
+	eachSystem(t, func(t *testing.T, _ []listed) {
+		for _, p := range goList(t, "-deps", "./mcp/...") {
+			if p.Module != nil && p.Module.Path != module && !slices.Contains(built, p.Module.Path) {
+				t.Errorf("the SDK builds %s of module %s: drop the import that brings it, or give the reason in a decision record and a row in built", p.ImportPath, p.Module.Path)
+			}
+		}
+	})
+}
+
+// TestFloorsRefuse shows that the rules above can fail.
+func TestFloorsRefuse(t *testing.T) {
+	tests := []struct {
+		importer, imported string
+		refused            bool
+	}{
+		{"mcp", module + "/mcp/internal/jsonrpc", true},
+		{"mcp/internal/sse", module + "/mcp/internal/jsonrpc", true},
+		{"mcp/internal/peer", module + "/mcp", true},
+		{"mcp/internal/dialect", module + "/mcp", false},
+		{"mcp/internal/stdio", module + "/mcp/internal/exchange", false},
+		{"mcp/internal/exchange", module + "/mcp/internal/stdio", true},
+		{"mcp/mcpserver", module + "/mcp/internal/stdio", false},
+		{"mcp/mcpserver", module + "/mcp/mcpclient", true},
+		{"mcp/mcpserver", "encoding/json", true},
+		{"mcp/mcpserver", "encoding/json/v2", false},
+		{"mcp/mcpserver", "os/exec", true},
+		{"mcp/mcpserver", "github.com/santhosh-tekuri/jsonschema/v6", true},
+		{"mcp/internal/schema", "github.com/santhosh-tekuri/jsonschema/v6/kind", false},
+		{"mcp/mcptest", module + "/mcp/mcpclient", false},
+		{"host", module + "/mcp/mcpclient", false},
+		{"host/gateway", module + "/host", false},
+		{"host/gateway", module + "/host/store", true},
+		{"host/gateway", module + "/host/cli", true},
+		{"host/cli", module + "/host/gateway", false},
+		{"cmd/fondaco", module + "/host/cli", false},
+		{"examples/basket", module + "/host", true},
+		{"examples/basket", module + "/mcp/mcpserver", false},
+		{"mcp/mcpserver", module + "/mcp/internal/nowhere", true},
+	}
+	for _, test := range tests {
+		if got := importFault(test.importer, test.imported); (got != "") != test.refused {
+			t.Errorf("%s imports %s: got fault %q, want refused %v", test.importer, test.imported, got, test.refused)
+		}
+	}
+}
+
+// roomOf returns the row for a package: its own, else that of its subtree.
+func roomOf(pkg string) (room, bool) {
+	i := slices.IndexFunc(floors, func(r room) bool { return r.path == pkg })
+	if i < 0 {
+		i = slices.IndexFunc(floors, func(r room) bool { return covers(r.path, pkg) })
+	}
+	if i < 0 {
+		return room{}, false
+	}
+	return floors[i], true
+}
+
+// covers reports whether a pattern, read as the go command reads it, matches an
+// import path.
+func covers(pattern, importPath string) bool {
+	tree, isTree := strings.CutSuffix(pattern, "/...")
+	return importPath == tree || isTree && strings.HasPrefix(importPath, tree+"/")
+}
+
+func coveredBy(patterns []string, importPath string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, importPath) })
+}
+
+// isStandard reports whether an import path belongs to the standard library,
+// whose paths do not begin with a domain.
+func isStandard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+// A listed package is what go list tells about one.
+type listed struct {
+	ImportPath, Name string
+	Imports          []string // by non-test files
+	Module           *struct{ Path string }
+}
+
+// path is the import path below the module.
+func (p listed) path() string { return ourPath(p.ImportPath) }
+
+func ourPath(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+// eachSystem runs a test on the module's packages as each system builds them.
+func eachSystem(t *testing.T, test func(*testing.T, []listed)) {
+	t.Helper()
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		t.Run(goos, func(t *testing.T) {
+			t.Setenv("GOOS", goos)
+			test(t, goList(t, "./..."))
+		})
+	}
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Imports,Module"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+	}
+	var packages []listed
+	decoder := jsontext.NewDecoder(bytes.NewReader(output))
+	for {
+		var p listed
+		switch err := json.UnmarshalDecode(decoder, &p); {
+		case errors.Is(err, io.EOF) && len(packages) > 0:
+			return packages
+		case err != nil:
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}

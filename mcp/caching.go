@@ -1,0 +1,42 @@
+package mcp
+
+import "time"
+
+// Caching holds the hints that cacheable results carry since 2026-07-28.
+//
+// Spec: 2026-07-28 server/utilities/caching
+type Caching struct {
+	// TTLMs is how long the result stays fresh after it was received, in
+	// milliseconds. Zero means that it is stale at once, nil that nothing was said.
+	TTLMs *int64 `json:"ttlMs,omitzero"`
+	// CacheScope says who may share the cached result.
+	CacheScope CacheScope `json:"cacheScope,omitzero"`
+}
+
+// CacheFor returns the hints for a result that stays fresh for ttl, rounded
+// down to whole milliseconds and never below zero.
+func CacheFor(ttl time.Duration, scope CacheScope) Caching {
+	return Caching{TTLMs: new(max(ttl.Milliseconds(), 0)), CacheScope: scope}
+}
+
+// TTL returns how long the result stays fresh. It is zero when nothing was
+// said or the hint makes no sense, and bounded by the range of a Duration.
+func (c Caching) TTL() time.Duration {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	if c.TTLMs == nil {
+		return 0
+	}
+	return time.Duration(min(max(*c.TTLMs, 0), most)) * time.Millisecond
+}
+
+// CacheScope says who may share a cached result.
+type CacheScope string
+
+// The cache scopes. A scope that is absent or unknown has to be taken as
+// CachePrivate.
+const (
+	// CachePublic: the result is the same for everyone and may be shared.
+	CachePublic CacheScope = "public"
+	// CachePrivate: the result may be reused for the same authorization only.
+	CachePrivate CacheScope = "private"
+)

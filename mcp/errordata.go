@@ -1,0 +1,33 @@
+package mcp
+
+// MissingCapabilityData is the data of a CodeMissingCapability error.
+//
+// Spec: 2026-07-28 schema#missingrequiredclientcapabilityerror
+type MissingCapabilityData struct {
+	// RequiredCapabilities are those that the client would have to declare.
+	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"`
+}
+
+// UnsupportedVersionData is the data of a CodeUnsupportedVersion error.
+//
+// Spec: 2026-07-28 schema#unsupportedprotocolversionerror
+type UnsupportedVersionData struct {
+	Supported []string `json:"supported"`
+	Requested string   `json:"requested"`
+}
+
+// ResourceNotFoundData is the data of a CodeResourceNotFound error.
+//
+// Spec: 2025-11-25 server/resources#error-handling
+type ResourceNotFoundData struct {
+	URI string `json:"uri"`
+}
+
+// URLElicitationRequiredData is the data of a CodeURLElicitationRequired error
+// of 2025-11-25.
+//
+// Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
+type URLElicitationRequiredData struct {
+	// Elicitations are in mode ElicitURL, each with its ElicitationID.
+	Elicitations []ElicitParams `json:"elicitations"`
+}

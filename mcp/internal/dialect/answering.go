@@ -1,0 +1,42 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Reply encodes the client's response to a request of the server: the result in
+// the shape of the revision, or the error with its number. An error that is no
+// *mcp.Error is a private one, of which the server learns nothing.
+func (c *Client) Reply(id jsonrpc.ID, result any, err error) []byte {
+	if err == nil {
+		var raw jsontext.Value
+		if raw, err = c.InputResponse(result); err == nil {
+			return jsonrpc.AppendResult(nil, id, raw)
+		}
+	}
+	e, ok := errors.AsType[*mcp.Error](err)
+	if !ok {
+		e = mcp.Errorf(mcp.CodeInternal, "internal error")
+	}
+	return jsonrpc.AppendError(nil, id, &jsonrpc.Error{Code: c.Facts.wireNumber(e), Message: validText(e.Message), Data: e.Data})
+}
+
+// InputResponse encodes the answer to one question of the server as the bare
+// result of its method.
+//
+// Spec: 2026-07-28 basic/patterns/mrtr
+func (c *Client) InputResponse(result any) (jsontext.Value, error) {
+	if result == nil {
+		return jsontext.Value("{}"), nil
+	}
+	raw, err := c.Facts.marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	return raw, nil
+}

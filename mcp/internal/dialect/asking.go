@@ -1,0 +1,101 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Question encodes a request to the caller's client, in the form of its
+// revision and without its id. It fails with CodeMissingCapability when the
+// client did not declare that it takes such requests, and never sends one then.
+func (c *Call) Question(method string, params any) (func(jsonrpc.ID) []byte, error) {
+	if need := Missing(method, params, c.Capabilities); need != nil {
+		return nil, missingCapability(method, *need)
+	}
+	if !c.Facts.ServerRequests[method] && anyServerRequest[method] {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: %s has no such request to clients", method, c.Facts.Revision)
+	}
+	raw := []byte("{}")
+	if params != nil {
+		var err error
+		if raw, err = c.Facts.marshal(params); err != nil {
+			return nil, err
+		}
+	}
+	return func(id jsonrpc.ID) []byte { return jsonrpc.AppendRequest(nil, id, method, raw) }, nil
+}
+
+// CancelQuestion encodes the cancellation of a request to a client.
+func CancelQuestion(id jsonrpc.ID) []byte { return encodeCancel(id, "") }
+
+// anyServerRequest holds the server's requests of every revision.
+var anyServerRequest = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range facts {
+		for m := range f.ServerRequests {
+			all[m] = true
+		}
+	}
+	return all
+}()
+
+// Missing returns the capabilities that a client lacks for a request of the
+// method with the given params, or nil when it lacks none.
+func Missing(method string, params any, has *mcp.ClientCapabilities) *mcp.ClientCapabilities {
+	switch method {
+	case mcp.MethodCreateMessage:
+		p, _ := params.(*mcp.CreateMessageParams)
+		tools := p != nil && (len(p.Tools) > 0 || p.ToolChoice != nil)
+		switch {
+		case has.Sampling == nil && !tools:
+			return &mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}
+		case tools && (has.Sampling == nil || has.Sampling.Tools == nil):
+			return &mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: new(mcp.Capability)}}
+		}
+	case mcp.MethodRootsList:
+		if has.Roots == nil {
+			return &mcp.ClientCapabilities{Roots: new(mcp.RootsCapability)}
+		}
+	case mcp.MethodElicit:
+		p, _ := params.(*mcp.ElicitParams)
+		switch url := p != nil && p.Mode == mcp.ElicitURL; {
+		case url && !has.Elicitation.CanURL():
+			return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: new(mcp.Capability)}}
+		case !url && !has.Elicitation.CanForm():
+			return &mcp.ClientCapabilities{Elicitation: new(mcp.ElicitationCapability)}
+		}
+	}
+	return nil
+}
+
+// missingCapability is the error for a request that needs more than its sender
+// declared. Its data has the shape of the capabilities themselves.
+//
+// Spec: 2026-07-28 basic/versioning#missing-required-client-capability
+func missingCapability(method string, need mcp.ClientCapabilities) *mcp.Error {
+	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: the client did not declare the capability for it", method)
+	err.Data, _ = json.Marshal(struct {
+		Required mcp.ClientCapabilities `json:"requiredCapabilities"`
+	}{need})
+	return err
+}
+
+// Answer reads the response to a Question into out, which may be nil.
+func (c *Call) Answer(method string, m jsonrpc.Message, out any) error {
+	if m.Error != nil {
+		return &mcp.Error{
+			Code: c.Facts.CodeFor(m.Error.Code), Number: m.Error.Code,
+			Message: m.Error.Message, Data: m.Error.Data, Remote: true,
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(orEmpty(jsontext.Value(m.Result)), out); err != nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the client's answer: %s", method, reason(err))
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Call is one inbound request or notification in the newest shapes. It carries
+// all that a request of the stateless era says by itself; in the session era
+// the session fills it in, so that nobody above can tell which it was.
+type Call struct {
+	// Facts of the revision that the caller speaks.
+	Facts *Facts
+	// ID of the request; zero for a notification.
+	ID     jsonrpc.ID
+	Method string
+	// Params is the raw params object, or nil.
+	Params jsontext.Value
+	Meta   RequestMeta
+	// Client is what the caller says of itself, or nil when it does not say.
+	Client *mcp.Implementation
+	// Capabilities that the caller declared. Never nil.
+	Capabilities *mcp.ClientCapabilities
+	// Session is the session that the call belongs to, or nil.
+	Session *Session
+	// Headers that came with the call, or nil where the binding has none.
+	Headers *Headers
+
+	server *Server
+}
+
+// Decode decodes the params into out, a pointer to a params type. Missing
+// params decode as an empty object.
+func (c *Call) Decode(out any) error {
+	if err := json.Unmarshal(orEmpty(c.Params), out); err != nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %s", c.Method, reason(err))
+	}
+	return nil
+}
+
+// LogLevel returns the least severe level of log messages that the caller wants
+// on this call, and false when it wants none.
+func (c *Call) LogLevel() (mcp.LoggingLevel, bool) {
+	if c.Session != nil {
+		return c.Session.LogLevel()
+	}
+	if c.Meta.LogLevel == nil {
+		return "", false
+	}
+	return *c.Meta.LogLevel, true
+}
+
+// Notification encodes a notification for the caller in its revision's form,
+// or returns nil when the revision has no such notification.
+func (c *Call) Notification(method string, params any) ([]byte, error) {
+	return c.Facts.Notification(method, params)
+}
+
+// MayAsk reports whether requests can be sent to the caller while the call runs.
+func (c *Call) MayAsk() bool { return c.Session != nil }
+
+// orEmpty returns the object, or the empty one in place of none.
+func orEmpty(object jsontext.Value) jsontext.Value {
+	if len(object) == 0 {
+		return jsontext.Value("{}")
+	}
+	return object
+}

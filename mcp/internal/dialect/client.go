@@ -1,0 +1,354 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Client is the client's side of one dialect: it encodes what a client sends
+// and reads what it gets, in the revision that was agreed on. It is immutable
+// and safe for concurrent use.
+type Client struct {
+	Facts *Facts
+	// meta holds the members of _meta that every request of the stateless era
+	// starts with, up to the log level.
+	meta []byte
+}
+
+// NewClient returns the dialect of a client that speaks the revision of f.
+func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (*Client, error) {
+	c := &Client{Facts: f}
+	if f.Era != StatelessEra {
+		return c, nil
+	}
+	who, err := json.Marshal(info)
+	if err != nil {
+		return nil, fmt.Errorf("client info: %w", err)
+	}
+	can, err := json.Marshal(caps)
+	if err != nil {
+		return nil, fmt.Errorf("client capabilities: %w", err)
+	}
+	c.meta = fmt.Appendf(nil, `"%s":"%s","%s":%s,"%s":%s`,
+		keyVersion, f.Revision, keyCapabilities, can, keyClientInfo, who)
+	return c, nil
+}
+
+// RequestParams say how a request or notification of a client is to be sent.
+type RequestParams struct {
+	Method string
+	// Params is a params type of the vocabulary, or anything that encodes as an
+	// object, or nil.
+	Params any
+	// Meta is metadata of the user's besides that in Params.
+	Meta mcp.Meta
+	// Progress asks for progress under the request's own id.
+	Progress bool
+	// LogLevel asks for log messages of this call; the session era ignores it.
+	LogLevel mcp.LoggingLevel
+	// Mirrors of the tool that is called.
+	Mirrors []Mirror
+}
+
+// Request is an encoded request that lacks only its id.
+type Request struct {
+	Method  string
+	Headers OutHeaders
+
+	client   *Client
+	progress bool
+	level    mcp.LoggingLevel
+	user     []byte // members of the user's own metadata
+	members  []byte // members of params but for _meta
+}
+
+// OutHeaders are the values of the standard headers of an outbound message,
+// encoded for the wire. Empty ones are not sent.
+type OutHeaders struct {
+	Version, Method, Name string
+	Params                []HeaderParam
+}
+
+// HeaderParam is one mirrored tool parameter.
+type HeaderParam struct{ Name, Value string }
+
+// Request encodes the params of a request or notification, once.
+func (c *Client) Request(p RequestParams) (*Request, error) {
+	r := &Request{Method: p.Method, client: c, progress: p.Progress, level: p.LogLevel}
+	raw := []byte("{}")
+	var err error
+	if p.Params != nil {
+		if raw, err = c.Facts.marshal(p.Params); err != nil {
+			return nil, fmt.Errorf("%s: params: %w", p.Method, err)
+		}
+	}
+	if kind := jsontext.Value(raw).Kind(); kind != '{' {
+		return nil, fmt.Errorf("%s: params: want an object, found %s", p.Method, kindName(byte(kind)))
+	}
+	if r.members, r.user, err = splitMeta(raw); err == nil {
+		err = r.addMeta(p.Meta)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Method, err)
+	}
+	r.Headers = c.headers(p.Method, raw, p.Mirrors)
+	return r, nil
+}
+
+// addMeta adds metadata to that of the params, which must not have any then.
+func (r *Request) addMeta(meta mcp.Meta) error {
+	if len(meta) == 0 {
+		return nil
+	}
+	if len(r.user) > 0 {
+		return errors.New("metadata both in the params and beside them: want it in one place")
+	}
+	var err error
+	r.user, err = userMembers(meta)
+	return err
+}
+
+// Again returns the request with the members by which one that was answered
+// with input_required is sent again.
+//
+// Spec: 2026-07-28 basic/patterns/mrtr
+func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
+	raw, err := json.Marshal(in, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("%s: input responses: %w", r.Method, err)
+	}
+	again := *r
+	if more := raw[1 : len(raw)-1]; len(more) > 0 {
+		again.members = slices.Clone(r.members)
+		if len(again.members) > 0 {
+			again.members = append(again.members, ',')
+		}
+		again.members = append(again.members, more...)
+	}
+	return &again, nil
+}
+
+// splitMeta returns the members of an object without its _meta, and the members
+// of that part of _meta that a user may set.
+func splitMeta(raw []byte) (members, user []byte, err error) {
+	inner := bytes.TrimSpace(raw[1 : len(raw)-1])
+	if !bytes.Contains(raw, []byte(`"_meta"`)) {
+		return inner, nil, nil
+	}
+	var split struct {
+		Meta mcp.Meta       `json:"_meta"`
+		Rest jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(raw, &split); err != nil {
+		return nil, nil, err
+	}
+	if user, err = userMembers(split.Meta); err != nil {
+		return nil, nil, err
+	}
+	if len(split.Rest) > 1 {
+		members = bytes.TrimSpace(split.Rest[1 : len(split.Rest)-1])
+	}
+	return members, user, nil
+}
+
+// userMembers encodes that part of a user's metadata that may be sent, without
+// the braces around it.
+func userMembers(meta mcp.Meta) ([]byte, error) {
+	for key := range meta {
+		if err := mcp.CheckMetaKey(key); err != nil {
+			return nil, err
+		}
+	}
+	clean := cleanMeta(meta)
+	if len(clean) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(clean, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	return raw[1 : len(raw)-1], nil
+}
+
+// Encode returns the message under the given id; a zero id makes a notification.
+func (r *Request) Encode(id jsonrpc.ID) []byte {
+	params := make([]byte, 0, len(r.members)+len(r.user)+len(r.client.meta)+96)
+	params = append(params, '{')
+	if meta := r.appendMeta(nil, id); len(meta) > 0 {
+		params = append(params, `"_meta":{`...)
+		params = append(params, meta...)
+		params = append(params, '}')
+		if len(r.members) > 0 {
+			params = append(params, ',')
+		}
+	}
+	params = append(append(params, r.members...), '}')
+	if id.IsZero() {
+		return jsonrpc.AppendNotification(nil, r.Method, params)
+	}
+	return jsonrpc.AppendRequest(nil, id, r.Method, params)
+}
+
+func (r *Request) appendMeta(meta []byte, id jsonrpc.ID) []byte {
+	add := func(members ...string) {
+		if len(meta) > 0 {
+			meta = append(meta, ',')
+		}
+		for _, m := range members {
+			meta = append(meta, m...)
+		}
+	}
+	if !id.IsZero() && len(r.client.meta) > 0 {
+		add(string(r.client.meta))
+		if r.level != "" {
+			add(`"`, keyLogLevel, `":"`, string(r.level), `"`)
+		}
+	}
+	if !id.IsZero() && r.progress {
+		add(`"`, keyProgress, `":`, id.Raw())
+	}
+	if len(r.user) > 0 {
+		add(string(r.user))
+	}
+	return meta
+}
+
+// headers returns the values of the standard headers. They go out in every
+// revision: servers that do not know them ignore them, and those that compare
+// them find them right. The version header is the binding's affair in the
+// session era, because it does not belong to the first request.
+func (c *Client) headers(method string, params jsontext.Value, mirrors []Mirror) OutHeaders {
+	h := OutHeaders{Method: EncodeHeader(method)}
+	if c.Facts.VersionHeader && method != mcp.MethodInitialize {
+		h.Version = c.Facts.Revision.String()
+	}
+	if name, ok := bodyName(method, params); ok {
+		h.Name = EncodeHeader(name)
+	}
+	if len(mirrors) > 0 {
+		arguments := member(params, "arguments")
+		for _, m := range mirrors {
+			if v, ok := m.Value(arguments); ok {
+				h.Params = append(h.Params, HeaderParam{Name: m.Name, Value: EncodeHeader(v)})
+			}
+		}
+	}
+	return h
+}
+
+// Cancel encodes the notification that cancels the request of that id.
+func (c *Client) Cancel(id jsonrpc.ID, reason string) []byte {
+	return encodeCancel(id, reason)
+}
+
+func encodeCancel(id jsonrpc.ID, reason string) []byte {
+	params := append([]byte(`{"requestId":`), id.Raw()...)
+	if reason != "" {
+		params = append(params, `,"reason":`...)
+		params, _ = jsontext.AppendQuote(params, validText(reason))
+	}
+	return jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, append(params, '}'))
+}
+
+// Outcome is a response as the client's revision means it: a complete result,
+// or rounds to go.
+type Outcome struct {
+	Result jsontext.Value
+	// InputRequired is set when the server needs input before it can answer.
+	InputRequired *mcp.InputRequiredResult
+}
+
+// Result reads a response. An error of the server comes as an *mcp.Error with
+// Remote set; a result of unknown type is an invalid response.
+//
+// Spec: 2026-07-28 basic#responses
+func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
+	if m.Error != nil {
+		return Outcome{}, c.Error(m.Error)
+	}
+	if !c.Facts.Envelope {
+		return Outcome{Result: m.Result}, nil
+	}
+	var kind mcp.ResultType
+	if raw := member(m.Result, "resultType"); raw != nil {
+		if err := json.Unmarshal(raw, &kind); err != nil {
+			return Outcome{}, fmt.Errorf("%s: invalid response: resultType: want a string", method)
+		}
+	}
+	switch kind {
+	case "", mcp.ResultComplete:
+		return Outcome{Result: m.Result}, nil
+	case mcp.ResultInputRequired:
+		in := new(mcp.InputRequiredResult)
+		if err := json.Unmarshal(m.Result, in); err != nil {
+			return Outcome{}, fmt.Errorf("%s: invalid response: %s", method, reason(err))
+		}
+		return Outcome{InputRequired: in}, nil
+	}
+	return Outcome{}, fmt.Errorf("%s: invalid response: resultType %q: want complete or input_required", method, clip(string(kind)))
+}
+
+// numberResourceNotFound is accepted in every revision, because older servers
+// behind newer ones still send it.
+const numberResourceNotFound = -32002
+
+// Error turns an error of the wire into one of the vocabulary.
+func (c *Client) Error(e *jsonrpc.Error) *mcp.Error {
+	code := c.Facts.CodeFor(e.Code)
+	if e.Code == numberResourceNotFound {
+		code = mcp.CodeResourceNotFound
+	}
+	return &mcp.Error{Code: code, Number: e.Code, Message: e.Message, Data: e.Data, Remote: true}
+}
+
+// IsModernError reports whether a response can only have come from a server of
+// the stateless era: one of its own error numbers, in its own shape.
+//
+// Spec: 2026-07-28 basic/versioning#backward-compatibility
+func IsModernError(e *jsonrpc.Error) bool {
+	if e == nil {
+		return false
+	}
+	switch Newest(StatelessEra).CodeFor(e.Code) {
+	case mcp.CodeUnsupportedVersion:
+		return member(e.Data, "supported").Kind() == '['
+	case mcp.CodeMissingCapability:
+		return member(e.Data, "requiredCapabilities").Kind() == '{'
+	case mcp.CodeHeaderMismatch:
+		return true
+	}
+	return false
+}
+
+// SupportedIn returns the revisions that a server names in the data of an error
+// about versions, as far as they are known here, newest first.
+func SupportedIn(e *jsonrpc.Error) []mcp.Revision {
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if e == nil || json.Unmarshal(e.Data, &data) != nil {
+		return nil
+	}
+	return Known(data.Supported)
+}
+
+// Known returns the known revisions among names, newest first.
+func Known(names []string) []mcp.Revision {
+	var known []mcp.Revision
+	for i := len(facts) - 1; i >= 0; i-- {
+		for _, name := range names {
+			if facts[i].Revision.String() == name {
+				known = append(known, facts[i].Revision)
+				break
+			}
+		}
+	}
+	return known
+}

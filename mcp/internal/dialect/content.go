@@ -1,0 +1,175 @@
+package dialect
+
+import (
+	"encoding/base64"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// callToolResult brings a tool's result into the revision: structured content
+// goes where it cannot be said, and the text that stands for it stays.
+func (f *Facts) callToolResult(v *mcp.CallToolResult) any {
+	out := *v
+	out.Content = f.content(v.Content)
+	if len(v.StructuredContent) > 0 && !f.carries(v.StructuredContent) {
+		out.StructuredContent = nil
+		if len(out.Content) == 0 {
+			out.Content = mcp.Contents{mcp.Text(string(v.StructuredContent))}
+		}
+	}
+	return &out
+}
+
+// carries reports whether structured content of this value exists in the revision.
+func (f *Facts) carries(structured jsontext.Value) bool {
+	return f.Structured == AnyStructured || f.Structured == ObjectStructured && structured.Kind() == '{'
+}
+
+// content converts each block that the revision does not know into one that it
+// does. It returns cs itself when nothing has to change.
+func (f *Facts) content(cs mcp.Contents) mcp.Contents {
+	if f.MetaOnListed && f.Audio && f.ResourceLinks && f.Icons && !anyMeta(cs) {
+		return cs
+	}
+	out := make(mcp.Contents, len(cs))
+	for i, c := range cs {
+		out[i] = f.block(c)
+	}
+	return out
+}
+
+// anyMeta reports whether a block carries metadata, which has to be cleaned.
+func anyMeta(cs mcp.Contents) bool {
+	for _, c := range cs {
+		switch c := c.(type) {
+		case mcp.TextContent:
+			if len(c.Meta) > 0 {
+				return true
+			}
+		case mcp.UnknownContent, mcp.ToolUseContent, mcp.ToolResultContent:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Facts) block(c mcp.Content) mcp.Content {
+	switch c := c.(type) {
+	case mcp.TextContent:
+		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
+		return c
+	case mcp.ImageContent:
+		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
+		return c
+	case mcp.AudioContent:
+		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
+		if !f.Audio {
+			return audioAsResource(c)
+		}
+		return c
+	case mcp.ResourceLink:
+		if !f.ResourceLinks {
+			return linkAsText(c)
+		}
+		c.Resource = f.resource(c.Resource)
+		return c
+	case mcp.EmbeddedResource:
+		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
+		c.Resource = f.contents(c.Resource)
+		return c
+	}
+	return c
+}
+
+// audioAsResource keeps the sound for a client that knows no audio: as an
+// embedded resource that holds itself.
+func audioAsResource(c mcp.AudioContent) mcp.Content {
+	uri := "data:" + c.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(c.Data)
+	if len(uri) > 256 {
+		uri = "data:" + c.MIMEType
+	}
+	embedded := mcp.Embed(mcp.ResourceContents{URI: uri, MIMEType: c.MIMEType, Blob: c.Data})
+	embedded.Annotations = c.Annotations
+	return embedded
+}
+
+func linkAsText(c mcp.ResourceLink) mcp.Content {
+	t := mcp.Text(c.URI)
+	if name := c.DisplayName(); name != "" && name != c.URI {
+		t = mcp.Textf("%s: %s", name, c.URI)
+	}
+	return t
+}
+
+func (f *Facts) annotations(a *mcp.Annotations) *mcp.Annotations {
+	if a == nil || f.LastModified || a.LastModified == "" {
+		return a
+	}
+	out := *a
+	out.LastModified = ""
+	return &out
+}
+
+func (f *Facts) contents(c mcp.ResourceContents) mcp.ResourceContents {
+	c.Meta = f.listedMeta(c.Meta)
+	return c
+}
+
+func (f *Facts) promptMessage(m mcp.PromptMessage) mcp.PromptMessage {
+	m.Content = f.block(m.Content)
+	return m
+}
+
+// elicit brings a question to the user into the revision: modes and titled
+// choices exist from 2025-11-25 on.
+func (f *Facts) elicit(v *mcp.ElicitParams) any {
+	out := *v
+	if !f.ElicitURL {
+		out.Mode = ""
+	}
+	if f.Era == StatelessEra {
+		out.ElicitationID = ""
+	}
+	return &out
+}
+
+// createMessage brings a request to the model into the revision. Older ones
+// have no tools.
+func (f *Facts) createMessage(v *mcp.CreateMessageParams) any {
+	out := *v
+	if !f.SamplingTools {
+		out.Tools, out.ToolChoice = nil, nil
+	}
+	return &out
+}
+
+// marshal encodes v in the shape of the revision.
+func (f *Facts) marshal(v any) ([]byte, error) {
+	switch v.(type) {
+	case *mcp.CreateMessageParams, *mcp.CreateMessageResult:
+		return json.Marshal(f.shape(v), json.WithMarshalers(json.MarshalToFunc(f.samplingContent)))
+	}
+	return json.Marshal(f.shape(v))
+}
+
+// samplingContent encodes the content of a message to or from a model: one
+// block as itself, which every revision reads, several as a list where the
+// revision has lists, and several texts as one where it has not.
+func (f *Facts) samplingContent(enc *jsontext.Encoder, cs mcp.Contents) error {
+	if len(cs) == 1 {
+		return json.MarshalEncode(enc, f.block(cs[0]))
+	}
+	if f.SamplingTools {
+		return json.MarshalEncode(enc, []mcp.Content(cs))
+	}
+	for _, c := range cs {
+		if _, ok := c.(mcp.TextContent); !ok {
+			return fmt.Errorf("sampling message: %d blocks that are not all text, want one: %s has no lists", len(cs), f.Revision)
+		}
+	}
+	return json.MarshalEncode(enc, mcp.Text(cs.Text()))
+}

@@ -1,0 +1,290 @@
+package dialect
+
+import (
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Era is one of the two ways in which the protocol keeps state.
+type Era uint8
+
+const (
+	// SessionEra negotiates once (initialize) and remembers for the session.
+	SessionEra Era = iota
+	// StatelessEra carries revision, capabilities and identity in every request.
+	StatelessEra
+)
+
+// Structured says what a revision can express as structured tool output.
+type Structured uint8
+
+const (
+	// NoStructured: text and other content only.
+	NoStructured Structured = iota
+	// ObjectStructured: a JSON object under a schema whose root is an object.
+	ObjectStructured
+	// AnyStructured: any JSON value under any schema.
+	AnyStructured
+)
+
+// Facts is what one revision says, as data. Code asks a fact and never which
+// revision it is. Facts are immutable and shared.
+type Facts struct {
+	Revision mcp.Revision
+	Era      Era
+
+	// The wire.
+	Batch             bool // a frame may hold an array of messages
+	EventStream       bool // may travel over HTTP+SSE
+	VersionHeader     bool // the version header follows every request after the first
+	StandardHeaders   bool // method and name headers are required and compared
+	Resume            bool // event streams can be resumed by event id
+	Priming           bool // an event stream opens with an empty event that has an id
+	DisconnectCancels bool // the end of the response stream cancels the request
+
+	// The messages, by direction.
+	ClientRequests      map[string]bool
+	ClientNotifications map[string]bool
+	ServerRequests      map[string]bool
+	ServerNotifications map[string]bool
+
+	// The envelope of a result: resultType, caching hints, serverInfo.
+	Envelope bool
+
+	// The shapes.
+	Titles          bool // title on tools, resources, templates, prompts, arguments
+	MetaOnListed    bool // _meta on listed things, content and resource contents
+	Icons           bool // icons, and description and websiteUrl of an implementation
+	ToolAnnotations bool
+	TaskSupport     bool // execution.taskSupport on tools
+	Structured      Structured
+	Audio           bool
+	ResourceLinks   bool
+	LastModified    bool // annotations.lastModified
+	ProgressMessage bool
+	Completions     bool // the completions capability exists
+	Context         bool // completion requests carry the other arguments
+	Extensions      bool // capabilities.extensions
+	SamplingTools   bool // sampling messages hold several blocks, tools and their results
+	ElicitURL       bool // elicitation knows modes
+
+	// The numbers of the errors that differ between revisions.
+	Numbers map[mcp.Code]int64
+}
+
+// baseNumbers hold for every revision; a revision's own numbers come on top.
+var baseNumbers = map[mcp.Code]int64{
+	mcp.CodeParse:          -32700,
+	mcp.CodeInvalidRequest: -32600,
+	mcp.CodeMethodNotFound: -32601,
+	mcp.CodeInvalidParams:  -32602,
+	mcp.CodeInternal:       -32603,
+	mcp.CodeHeaderMismatch: -32020,
+}
+
+var (
+	sessionNumbers = map[mcp.Code]int64{
+		mcp.CodeResourceNotFound: -32002,
+		mcp.CodeRejected:         -1,
+	}
+	urlElicitationNumbers = map[mcp.Code]int64{
+		mcp.CodeResourceNotFound:       -32002,
+		mcp.CodeRejected:               -1,
+		mcp.CodeURLElicitationRequired: -32042,
+	}
+	statelessNumbers = map[mcp.Code]int64{
+		mcp.CodeResourceNotFound:   -32602,
+		mcp.CodeMissingCapability:  -32021,
+		mcp.CodeUnsupportedVersion: -32022,
+	}
+)
+
+// The methods that every revision has.
+var featureRequests = []string{
+	mcp.MethodToolsList, mcp.MethodToolsCall,
+	mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead,
+	mcp.MethodPromptsList, mcp.MethodPromptsGet,
+	mcp.MethodComplete,
+}
+
+var (
+	sessionRequests = with(featureRequests,
+		mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel,
+		mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe)
+	taskRequests = []string{
+		mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksList, mcp.MethodTasksCancel,
+	}
+	sessionNotes = []string{
+		mcp.NotificationInitialized, mcp.NotificationCancelled, mcp.NotificationProgress,
+		mcp.NotificationRootsListChanged,
+	}
+	changeNotes = []string{
+		mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged,
+		mcp.NotificationResourcesListChanged, mcp.NotificationResourceUpdated,
+		mcp.NotificationProgress, mcp.NotificationMessage, mcp.NotificationCancelled,
+	}
+	olderServerRequests = []string{mcp.MethodPing, mcp.MethodCreateMessage, mcp.MethodRootsList}
+)
+
+// facts is the table of the five revisions, oldest first.
+var facts = []*Facts{
+	{
+		Revision:            mcp.V20241105,
+		EventStream:         true,
+		Resume:              true,
+		ClientRequests:      set(sessionRequests),
+		ClientNotifications: set(sessionNotes),
+		ServerRequests:      set(olderServerRequests),
+		ServerNotifications: set(changeNotes),
+		Numbers:             sessionNumbers,
+	},
+	{
+		Revision:            mcp.V20250326,
+		EventStream:         true,
+		Batch:               true,
+		Resume:              true,
+		ClientRequests:      set(sessionRequests),
+		ClientNotifications: set(sessionNotes),
+		ServerRequests:      set(olderServerRequests),
+		ServerNotifications: set(changeNotes),
+		ToolAnnotations:     true,
+		Audio:               true,
+		ProgressMessage:     true,
+		Completions:         true,
+		Numbers:             sessionNumbers,
+	},
+	{
+		Revision:            mcp.V20250618,
+		EventStream:         true,
+		VersionHeader:       true,
+		Resume:              true,
+		ClientRequests:      set(sessionRequests),
+		ClientNotifications: set(sessionNotes),
+		ServerRequests:      set(with(olderServerRequests, mcp.MethodElicit)),
+		ServerNotifications: set(changeNotes),
+		Titles:              true,
+		MetaOnListed:        true,
+		ToolAnnotations:     true,
+		Structured:          ObjectStructured,
+		Audio:               true,
+		ResourceLinks:       true,
+		LastModified:        true,
+		ProgressMessage:     true,
+		Completions:         true,
+		Context:             true,
+		Numbers:             sessionNumbers,
+	},
+	{
+		Revision:            mcp.V20251125,
+		EventStream:         true,
+		VersionHeader:       true,
+		Resume:              true,
+		Priming:             true,
+		ClientRequests:      set(with(sessionRequests, taskRequests...)),
+		ClientNotifications: set(with(sessionNotes, mcp.NotificationTaskStatus)),
+		ServerRequests:      set(with(with(olderServerRequests, mcp.MethodElicit), taskRequests...)),
+		ServerNotifications: set(with(changeNotes, mcp.NotificationElicitationComplete, mcp.NotificationTaskStatus)),
+		Titles:              true,
+		MetaOnListed:        true,
+		Icons:               true,
+		ToolAnnotations:     true,
+		TaskSupport:         true,
+		Structured:          ObjectStructured,
+		Audio:               true,
+		ResourceLinks:       true,
+		LastModified:        true,
+		ProgressMessage:     true,
+		Completions:         true,
+		Context:             true,
+		SamplingTools:       true,
+		ElicitURL:           true,
+		Numbers:             urlElicitationNumbers,
+	},
+	{
+		Revision:            mcp.V20260728,
+		Era:                 StatelessEra,
+		VersionHeader:       true,
+		StandardHeaders:     true,
+		DisconnectCancels:   true,
+		ClientRequests:      set(with(featureRequests, mcp.MethodDiscover, mcp.MethodListen)),
+		ClientNotifications: set([]string{mcp.NotificationCancelled}),
+		ServerNotifications: set(with(changeNotes, mcp.NotificationAcknowledged)),
+		Envelope:            true,
+		Titles:              true,
+		MetaOnListed:        true,
+		Icons:               true,
+		ToolAnnotations:     true,
+		Structured:          AnyStructured,
+		Audio:               true,
+		ResourceLinks:       true,
+		LastModified:        true,
+		ProgressMessage:     true,
+		Completions:         true,
+		Context:             true,
+		Extensions:          true,
+		SamplingTools:       true,
+		ElicitURL:           true,
+		Numbers:             statelessNumbers,
+	},
+}
+
+// Of returns the facts of r, or nil when r is no known revision.
+func Of(r mcp.Revision) *Facts {
+	for _, f := range facts {
+		if f.Revision == r {
+			return f
+		}
+	}
+	return nil
+}
+
+// Newest returns the facts of the newest revision of the given era.
+func Newest(era Era) *Facts {
+	for _, f := range slices.Backward(facts) {
+		if f.Era == era {
+			return f
+		}
+	}
+	panic("dialect: no revision of the era")
+}
+
+// Number returns the number that stands for code in this revision. Kinds that
+// the revision does not have are internal errors to it.
+func (f *Facts) Number(code mcp.Code) int64 {
+	if n, ok := f.Numbers[code]; ok {
+		return n
+	}
+	if n, ok := baseNumbers[code]; ok {
+		return n
+	}
+	return baseNumbers[mcp.CodeInternal]
+}
+
+// CodeFor returns the kind of error that a peer of this revision means by
+// number. Other numbers are an application's own and carry no meaning here.
+func (f *Facts) CodeFor(number int64) mcp.Code {
+	for code, n := range baseNumbers {
+		if n == number {
+			return code
+		}
+	}
+	for code, n := range f.Numbers {
+		if n == number {
+			return code
+		}
+	}
+	return mcp.CodeOther
+}
+
+func set(names []string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func with(names []string, more ...string) []string {
+	return append(slices.Clone(names), more...)
+}

@@ -1,0 +1,209 @@
+package dialect
+
+import (
+	"encoding/base64"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"math/big"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Headers are the standard headers of one request over Streamable HTTP, with
+// every value that was sent under each name. Their names on the wire are known
+// to the pipe alone.
+type Headers struct {
+	Version, Method, Name []string
+	// Param returns the values of the header that mirrors the named parameter.
+	Param func(name string) []string
+}
+
+// namesStateless reports whether the version header names a revision of the
+// stateless era. A nil Headers names none.
+func (h *Headers) namesStateless() bool {
+	return h != nil && len(h.Version) == 1 && slices.ContainsFunc(facts, func(f *Facts) bool {
+		return f.Era == StatelessEra && f.Revision.String() == h.Version[0]
+	})
+}
+
+// agree holds the required headers of a stateless request against its body.
+//
+// Spec: 2026-07-28 basic/transports#header-validation
+func (h *Headers) agree(version string, m jsonrpc.Message) error {
+	if len(h.Version) != 1 || h.Version[0] != version {
+		return mismatch("protocol version header %q: want %q as in _meta, once", clip(strings.Join(h.Version, ", ")), clip(version))
+	}
+	return h.compare(m, true)
+}
+
+// compare holds the method and name headers against the body. Where they are
+// not required, missing ones pass.
+func (h *Headers) compare(m jsonrpc.Message, required bool) error {
+	if required || len(h.Method) > 0 {
+		if len(h.Method) != 1 || h.Method[0] != m.Method {
+			return mismatch("method header %q: want %q as in the body, once", clip(strings.Join(h.Method, ", ")), clip(m.Method))
+		}
+	}
+	want, named := bodyName(m.Method, m.Params)
+	if !named || !required && len(h.Name) == 0 {
+		return nil
+	}
+	if len(h.Name) != 1 {
+		return mismatch("name header: found %d values, want %q as in the body, once", len(h.Name), clip(want))
+	}
+	if got, ok := DecodeHeader(h.Name[0]); !ok || got != want {
+		return mismatch("name header %q: want %q as in the body", clip(h.Name[0]), clip(want))
+	}
+	return nil
+}
+
+// methodTasksUpdate belongs to the tasks extension.
+const methodTasksUpdate = "tasks/update"
+
+// nameMember is the member of params that the name header mirrors, by method.
+var nameMember = map[string]string{
+	mcp.MethodToolsCall:     "name",
+	mcp.MethodPromptsGet:    "name",
+	mcp.MethodResourcesRead: "uri",
+	mcp.MethodTasksGet:      "taskId",
+	methodTasksUpdate:   "taskId",
+	mcp.MethodTasksCancel:   "taskId",
+}
+
+// bodyName returns the name that a request of the method is about, and false
+// when there is none in its params.
+func bodyName(method string, params jsontext.Value) (string, bool) {
+	field, ok := nameMember[method]
+	if !ok {
+		return "", false
+	}
+	var name string
+	if raw := member(params, field); raw.Kind() != '"' || json.Unmarshal(raw, &name) != nil {
+		return "", false
+	}
+	return name, true
+}
+
+// CheckParams holds the headers that mirror annotated arguments of a tool
+// against the arguments. A nil Headers and session-era calls without the
+// headers pass.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func (c *Call) CheckParams(mirrors []Mirror, arguments jsontext.Value) error {
+	if c.Headers == nil || c.Headers.Param == nil {
+		return nil
+	}
+	for _, m := range mirrors {
+		values := c.Headers.Param(m.Name)
+		if len(values) == 0 && !c.Facts.StandardHeaders {
+			continue
+		}
+		if err := m.check(values, arguments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mirror is one tool parameter that travels in a header as well.
+type Mirror struct {
+	Name string   // of the header, without its prefix
+	Path []string // of the argument
+}
+
+func (m Mirror) check(values []string, arguments jsontext.Value) error {
+	want, present := m.Value(arguments)
+	switch {
+	case !present && len(values) == 0:
+		return nil
+	case !present:
+		return mismatch("parameter header %q: the body has no such argument", m.Name)
+	case len(values) != 1:
+		return mismatch("parameter header %q: found %d values, want the argument, once", m.Name, len(values))
+	}
+	got, ok := DecodeHeader(values[0])
+	if !ok || got != want && !sameNumber(got, want) {
+		return mismatch("parameter header %q: %q is not the argument in the body", m.Name, clip(values[0]))
+	}
+	return nil
+}
+
+// Value returns the text that mirrors the argument, and false when the argument
+// is absent or null.
+func (m Mirror) Value(arguments jsontext.Value) (string, bool) {
+	raw := arguments
+	for _, name := range m.Path {
+		raw = member(raw, name)
+	}
+	switch raw.Kind() {
+	case '"':
+		var s string
+		return s, json.Unmarshal(raw, &s) == nil
+	case '0', 't', 'f':
+		return string(raw), true
+	}
+	return "", false
+}
+
+// sameNumber compares integers numerically, so that 42.0 equals 42.
+func sameNumber(a, b string) bool {
+	if len(a) > 40 || len(b) > 40 || strings.ContainsAny(a+b, "eExX_/") {
+		return false
+	}
+	x, okX := new(big.Rat).SetString(a)
+	y, okY := new(big.Rat).SetString(b)
+	return okX && okY && x.Cmp(y) == 0
+}
+
+const (
+	sentinelStart = "=?base64?"
+	sentinelEnd   = "?="
+)
+
+// EncodeHeader returns the form in which value may stand in a header: itself
+// when it is plain ASCII without blanks at its ends, otherwise Base64 of its
+// UTF-8 between markers.
+//
+// Spec: 2026-07-28 basic/transports#value-encoding
+func EncodeHeader(value string) string {
+	if plainHeader(value) && !looksEncoded(value) {
+		return value
+	}
+	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelEnd
+}
+
+// DecodeHeader undoes EncodeHeader. It reports false for a value that cannot
+// have come from it: markers around bad Base64 or bad UTF-8, or control characters.
+func DecodeHeader(value string) (string, bool) {
+	if !looksEncoded(value) {
+		return value, !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+	}
+	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
+	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
+	if err != nil || !utf8.Valid(raw) || strings.ContainsAny(inner, "\r\n") {
+		return "", false
+	}
+	return string(raw), true
+}
+
+func looksEncoded(value string) bool {
+	return len(value) >= len(sentinelStart)+len(sentinelEnd) &&
+		strings.HasPrefix(value, sentinelStart) && strings.HasSuffix(value, sentinelEnd)
+}
+
+func plainHeader(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return strings.TrimSpace(value) == value
+}
+
+func mismatch(format string, args ...any) *Refusal {
+	return badRequest(mcp.CodeHeaderMismatch, format, args...)
+}

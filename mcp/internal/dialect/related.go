@@ -1,0 +1,35 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// BelongsTo returns the id of our own request that a notification belongs to:
+// the progress token, which is the request's id in all that we send, or the
+// subscription that it is delivered for.
+func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
+	if m.Method == mcp.NotificationProgress {
+		return idOf(member(m.Params, keyProgress))
+	}
+	return idOf(member(member(m.Params, "_meta"), keySubscription))
+}
+
+// CancelledID returns the id of the request that a notification cancels, and
+// false for every other notification.
+func CancelledID(m jsonrpc.Message) (jsonrpc.ID, bool) {
+	if m.Method != mcp.NotificationCancelled {
+		return jsonrpc.ID{}, false
+	}
+	return idOf(member(m.Params, "requestId"))
+}
+
+func idOf(raw jsontext.Value) (jsonrpc.ID, bool) {
+	if raw == nil {
+		return jsonrpc.ID{}, false
+	}
+	id, err := jsonrpc.ParseID(raw)
+	return id, err == nil
+}

@@ -1,0 +1,227 @@
+package dialect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Reply is a sealed answer to one request.
+type Reply struct {
+	// Body is the whole JSON-RPC response.
+	Body []byte
+	// Status is the HTTP status that goes with it.
+	Status int
+	// Err is the error that Body carries, or nil.
+	Err *mcp.Error
+}
+
+// Encoded is a result that was brought into the shape of a revision and encoded:
+// the members of an object without its braces, with the envelope apart. It does
+// not depend on the call, so lists are kept in this form.
+type Encoded struct {
+	kind    mcp.ResultType
+	meta    []byte // members of the author's own metadata
+	members []byte
+}
+
+// Seal encodes the outcome of the call in the form of its caller: the result in
+// the shape and envelope of the revision, or the error with its number. The
+// result is an Encoded, or any value of the vocabulary's newest shapes, which
+// is not modified.
+func (c *Call) Seal(result any, err error) Reply {
+	if err == nil {
+		body, failed := c.sealResult(result)
+		if failed == nil {
+			return Reply{Body: body, Status: statusOK}
+		}
+		err = failed
+	}
+	return c.sealError(err)
+}
+
+func (c *Call) sealResult(result any) ([]byte, error) {
+	e, ok := result.(*Encoded)
+	if !ok {
+		var err error
+		if e, err = c.Facts.Encode(result); err != nil {
+			return nil, err
+		}
+	}
+	id := c.ID.Raw()
+	body := make([]byte, 0, len(id)+len(e.members)+len(e.meta)+len(c.server.identity)+96)
+	body = append(body, `{"jsonrpc":"2.0","id":`...)
+	body = append(body, id...)
+	body = append(body, `,"result":{`...)
+	body = c.appendEnvelope(body, e)
+	body = append(body, e.members...)
+	return append(body, "}}"...), nil
+}
+
+// appendEnvelope opens the result with its type, the server's identity and the
+// author's metadata, as far as the revision has them.
+func (c *Call) appendEnvelope(body []byte, e *Encoded) []byte {
+	start := len(body)
+	if c.Facts.Envelope {
+		kind := cmp.Or(e.kind, mcp.ResultComplete)
+		body = append(body, `"resultType":"`...)
+		body = append(body, kind...)
+		body = append(body, `","_meta":{`...)
+		body = append(body, c.server.identity...)
+		if len(e.meta) > 0 {
+			body = append(append(body, ','), e.meta...)
+		}
+		body = append(body, '}')
+	} else if len(e.meta) > 0 {
+		body = append(body, `"_meta":{`...)
+		body = append(append(body, e.meta...), '}')
+	}
+	if len(body) > start && len(e.members) > 0 {
+		body = append(body, ',')
+	}
+	return body
+}
+
+// identity is the member of every result's metadata that says who answers.
+func identity(info mcp.Implementation) []byte {
+	raw, err := json.Marshal(info)
+	if err != nil {
+		panic("dialect: implementation: " + err.Error())
+	}
+	return append([]byte(`"`+keyServerInfo+`":`), raw...)
+}
+
+// sealError encodes an error. An error that is no *mcp.Error is a private one,
+// of which the peer learns nothing.
+func (c *Call) sealError(err error) Reply {
+	status := statusOK
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		status = r.Status
+	}
+	e, ok := errors.AsType[*mcp.Error](err)
+	if !ok {
+		e = mcp.Errorf(mcp.CodeInternal, "internal error")
+	}
+	if c.Facts.Era == StatelessEra && status == statusOK {
+		status = statelessStatus[e.Code]
+	}
+	if status == 0 {
+		status = statusOK
+	}
+	body := jsonrpc.AppendError(nil, c.ID, &jsonrpc.Error{Code: c.Facts.wireNumber(e), Message: validText(e.Message), Data: e.Data})
+	return Reply{Body: body, Status: status, Err: e}
+}
+
+// statelessStatus are the HTTP statuses of errors that have one of their own.
+//
+// Spec: 2026-07-28 basic/transports#streamable-http
+var statelessStatus = map[mcp.Code]int{
+	mcp.CodeMethodNotFound:     statusNotFound,
+	mcp.CodeHeaderMismatch:     statusBadRequest,
+	mcp.CodeMissingCapability:  statusBadRequest,
+	mcp.CodeUnsupportedVersion: statusBadRequest,
+}
+
+// wireNumber returns the number of e in this revision. An application's own
+// number passes when it lies outside the range of JSON-RPC and the protocol.
+func (f *Facts) wireNumber(e *mcp.Error) int64 {
+	if e.Code == mcp.CodeOther && (e.Number < -32768 || e.Number > -32000) {
+		return e.Number
+	}
+	return f.Number(e.Code)
+}
+
+// Encode brings a result into the shape of the revision. Nil is the empty result.
+func (f *Facts) Encode(result any) (*Encoded, error) {
+	if result == nil {
+		return new(Encoded), nil
+	}
+	raw, err := f.marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	if kind := jsontext.Value(raw).Kind(); kind != '{' {
+		return nil, fmt.Errorf("encode result: want an object, found %s", kindName(byte(kind)))
+	}
+	return splitResult(raw)
+}
+
+// splitResult takes the envelope out of an encoded result.
+func splitResult(raw []byte) (*Encoded, error) {
+	e := new(Encoded)
+	if bytes.Contains(raw, []byte(`"resultType"`)) {
+		var split struct {
+			Kind mcp.ResultType `json:"resultType"`
+			Rest jsontext.Value `json:",embed"`
+		}
+		if err := json.Unmarshal(raw, &split); err != nil {
+			return nil, fmt.Errorf("encode result: %w", err)
+		}
+		e.kind, raw = split.Kind, orEmpty(split.Rest)
+	}
+	var err error
+	e.members, e.meta, err = splitMeta(raw)
+	return e, err
+}
+
+// Notification encodes a notification in the form of the revision. It returns
+// nil when the revision has no such notification.
+func (f *Facts) Notification(method string, params any) ([]byte, error) {
+	if !f.ServerNotifications[method] && anyNotification[method] {
+		return nil, nil
+	}
+	raw, err := f.marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	return jsonrpc.AppendNotification(nil, method, raw), nil
+}
+
+// anyNotification holds the server's notifications of every revision.
+var anyNotification = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range facts {
+		for m := range f.ServerNotifications {
+			all[m] = true
+		}
+	}
+	return all
+}()
+
+// Refuse seals an error that was found before a message could be opened: the
+// frame was not JSON, not a message, or not allowed here.
+func Refuse(id jsonrpc.ID, err *mcp.Error) Reply {
+	number := baseNumbers[err.Code]
+	if number == 0 {
+		number = baseNumbers[mcp.CodeInvalidRequest]
+	}
+	return Reply{
+		Body:   jsonrpc.AppendError(nil, id, &jsonrpc.Error{Code: number, Message: validText(err.Message)}),
+		Status: statusBadRequest,
+		Err:    err,
+	}
+}
+
+const maxMessage = 1024 // bytes of an error message
+
+// validText bounds an error message and makes it valid UTF-8.
+func validText(s string) string {
+	if len(s) > maxMessage {
+		cut := maxMessage
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+}

@@ -1,0 +1,167 @@
+package dialect
+
+import (
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Binding says over what kind of pipe a message travels, as far as the rules
+// of a revision depend on it.
+type Binding uint8
+
+const (
+	// Stream is one ordered connection: stdio, memory, sockets.
+	Stream Binding = iota
+	// EventStream is HTTP+SSE: one event stream and a POST endpoint beside it.
+	EventStream
+	// Streamable is Streamable HTTP of any revision.
+	Streamable
+)
+
+// HTTP statuses that go with a refusal; net/http is not imported for three numbers.
+const (
+	statusOK         = 200
+	statusBadRequest = 400
+	statusNotFound   = 404
+)
+
+// Ingress is what a pipe knows of an inbound message besides its bytes.
+type Ingress struct {
+	Binding Binding
+	// Headers of the request over Streamable HTTP, otherwise nil.
+	Headers *Headers
+	// Session that the message arrived in, or nil before initialize and where
+	// there is none.
+	Session *Session
+}
+
+// ServerParams configure a Server.
+type ServerParams struct {
+	// Revisions to serve; empty means all.
+	Revisions []mcp.Revision
+	// Info is what the server says of itself.
+	Info mcp.Implementation
+	// Custom reports whether a method beyond the revisions' own is served.
+	Custom func(method string) bool
+}
+
+// Server is the server's side of the dialects: it opens what clients send and
+// seals what they get. It is immutable and safe for concurrent use.
+type Server struct {
+	served   []*Facts // oldest first
+	before   *Facts   // facts of a session that does not exist yet
+	info     mcp.Implementation
+	custom   func(string) bool
+	identity []byte // member of the metadata of every stateless result
+}
+
+// NewServer returns the dialects of one server.
+func NewServer(p ServerParams) *Server {
+	s := &Server{info: p.Info, custom: p.Custom}
+	for _, f := range facts {
+		if len(p.Revisions) == 0 || slices.Contains(p.Revisions, f.Revision) {
+			s.served = append(s.served, f)
+		}
+	}
+	s.before = s.sessionFacts("")
+	if s.before == nil {
+		s.before = Newest(SessionEra)
+	}
+	s.identity = identity(p.Info)
+	return s
+}
+
+// Versions returns the names of the revisions served, newest first.
+func (s *Server) Versions() []string {
+	var names []string
+	for _, f := range slices.Backward(s.served) {
+		names = append(names, f.Revision.String())
+	}
+	return names
+}
+
+// Serves reports whether any revision of the era is served.
+func (s *Server) Serves(era Era) bool {
+	return slices.ContainsFunc(s.served, func(f *Facts) bool { return f.Era == era })
+}
+
+// Open turns one request or notification into a Call. When the message is
+// refused the Call is still returned, so that the error can be sealed in the
+// form of its caller; the error is an *mcp.Error or a *Refusal.
+//
+// The era is decided before the method is looked at: metadata of the stateless
+// era, or a version header that names it, makes a request modern; all else
+// belongs to the session.
+func (s *Server) Open(m jsonrpc.Message, in Ingress) (*Call, error) {
+	meta, err := readRequestMeta(m.Params)
+	switch {
+	case err != nil:
+		return s.openUnreadable(m, in, err)
+	case meta.modern() || in.Headers.namesStateless():
+		return s.openStateless(m, meta, in)
+	}
+	return s.openSession(m, meta, in)
+}
+
+// openUnreadable refuses a message whose metadata cannot be decoded.
+func (s *Server) openUnreadable(m jsonrpc.Message, in Ingress, err *mcp.Error) (*Call, error) {
+	c := &Call{ID: m.ID, Method: m.Method, Capabilities: &noCapabilities, Session: in.Session, server: s}
+	if s.Modern(m, in.Headers) {
+		c.Facts, c.Session = Newest(StatelessEra), nil
+		return c, &Refusal{Err: err, Status: statusBadRequest}
+	}
+	c.Facts = s.factsOf(in.Session)
+	return c, err
+}
+
+// Modern reports whether m would be opened as a message of the stateless era.
+func (s *Server) Modern(m jsonrpc.Message, h *Headers) bool {
+	if h.namesStateless() {
+		return true
+	}
+	meta := member(m.Params, "_meta")
+	return member(meta, keyVersion) != nil || member(meta, keyCapabilities) != nil
+}
+
+func (s *Server) factsOf(session *Session) *Facts {
+	if session != nil {
+		return session.Facts
+	}
+	return s.before
+}
+
+// knows reports whether the call's method exists in its revision or was added
+// by the author of the server.
+func (s *Server) knows(c *Call) bool {
+	return c.Facts.ClientRequests[c.Method] || s.custom != nil && !anyRevision[c.Method] && s.custom(c.Method)
+}
+
+// anyRevision holds the methods of every revision: a custom method cannot bring
+// back one that the caller's revision does not have.
+var anyRevision = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, f := range facts {
+		for m := range f.ClientRequests {
+			all[m] = true
+		}
+	}
+	return all
+}()
+
+// Refusal is an error found before any handler ran, with the HTTP status that
+// goes with it where the binding has one.
+type Refusal struct {
+	Err    *mcp.Error
+	Status int
+}
+
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap gives access to the protocol error.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func badRequest(code mcp.Code, format string, args ...any) *Refusal {
+	return &Refusal{Err: mcp.Errorf(code, format, args...), Status: statusBadRequest}
+}

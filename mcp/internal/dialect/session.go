@@ -1,0 +1,162 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Session is what one initialize agreed on: the state that the session era
+// keeps and that every later call of the session is filled in with. It is safe
+// for concurrent use.
+type Session struct {
+	Facts        *Facts
+	Client       mcp.Implementation
+	Capabilities mcp.ClientCapabilities
+
+	ready atomic.Bool
+	level atomic.Pointer[mcp.LoggingLevel]
+}
+
+// Ready reports whether the client has said notifications/initialized.
+func (s *Session) Ready() bool { return s.ready.Load() }
+
+// LogLevel returns the level that the client has set. Before it sets one the
+// server may choose; this one sends from info up.
+//
+// Spec: 2025-11-25 server/utilities/logging#setting-log-level
+func (s *Session) LogLevel() (mcp.LoggingLevel, bool) {
+	if l := s.level.Load(); l != nil {
+		return *l, true
+	}
+	return mcp.LevelInfo, true
+}
+
+// SetLogLevel changes the least severe level of log messages to send.
+func (s *Session) SetLogLevel(l mcp.LoggingLevel) error {
+	if !l.Valid() {
+		return mcp.Errorf(mcp.CodeInvalidParams, "logging/setLevel: level %q: want one of debug, info, notice, warning, error, critical, alert, emergency", clip(string(l)))
+	}
+	s.level.Store(&l)
+	return nil
+}
+
+// Negotiate answers an initialize request: it settles on the revision that the
+// client offered when this server serves it, otherwise on the newest of the
+// session era that it serves.
+//
+// Spec: 2025-11-25 basic/lifecycle#version-negotiation
+func (s *Server) Negotiate(c *Call) (*Session, error) {
+	var offer mcp.InitializeParams
+	if err := c.Decode(&offer); err != nil {
+		return nil, err
+	}
+	if offer.ProtocolVersion == "" {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "initialize: protocolVersion: want a revision such as %q", Newest(SessionEra).Revision)
+	}
+	f := s.sessionFacts(offer.ProtocolVersion)
+	if f == nil {
+		err := mcp.Errorf(mcp.CodeInvalidParams, "initialize: want requests of one of %v, which need no initialize", s.Versions())
+		err.Data = versionData(offer.ProtocolVersion, s.Versions())
+		return nil, err
+	}
+	return &Session{Facts: f, Client: offer.ClientInfo, Capabilities: offer.Capabilities}, nil
+}
+
+// sessionFacts returns the facts of the session that an offer leads to, or nil
+// when the server serves no revision of the session era.
+func (s *Server) sessionFacts(offer string) *Facts {
+	var newest *Facts
+	for _, f := range s.served {
+		if f.Era != SessionEra {
+			continue
+		}
+		if f.Revision.String() == offer {
+			return f
+		}
+		newest = f
+	}
+	return newest
+}
+
+// openSession opens a message that does not carry the metadata of the stateless
+// era: everything that the call needs to know comes from the session.
+func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
+	c := &Call{
+		ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
+		Facts: s.before, Capabilities: &noCapabilities, Session: in.Session, Headers: in.Headers, server: s,
+	}
+	if in.Session != nil {
+		c.Facts = in.Session.Facts
+		c.Client = &in.Session.Client
+		c.Capabilities = &in.Session.Capabilities
+	}
+	if err := s.checkSessionHeaders(c, m); err != nil {
+		return c, err
+	}
+	if m.Kind == jsonrpc.Notification {
+		if in.Session != nil && m.Method == mcp.NotificationInitialized {
+			in.Session.ready.Store(true)
+		}
+		return c, nil
+	}
+	switch {
+	case m.Method == mcp.MethodInitialize && in.Session != nil:
+		return c, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: this session is initialized already")
+	case m.Method == mcp.MethodInitialize && s.sessionFacts("") == nil:
+		_, err := s.Negotiate(c)
+		return c, err
+	case m.Method == mcp.MethodInitialize, m.Method == mcp.MethodPing:
+		return c, nil
+	case in.Session == nil:
+		return c, mcp.Errorf(mcp.CodeInvalidRequest, "%s: no session: send initialize first, or the _meta of %s with every request", clip(m.Method), Newest(StatelessEra).Revision)
+	case !s.knows(c):
+		return c, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", clip(m.Method))
+	}
+	return c, nil
+}
+
+// checkSessionHeaders holds the headers of an HTTP request of the session era
+// against what is known: an unsupported version is refused, and the standard
+// headers of later revisions are compared when they are there.
+//
+// Spec: 2025-11-25 basic/transports#protocol-version-header
+func (s *Server) checkSessionHeaders(c *Call, m jsonrpc.Message) error {
+	if c.Headers == nil {
+		return nil
+	}
+	if v := c.Headers.Version; len(v) > 0 && (len(v) > 1 || s.sessionNamed(v[0]) == nil) {
+		return &Refusal{
+			Err:    mcp.Errorf(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v", clip(v[0]), s.Versions()),
+			Status: statusBadRequest,
+		}
+	}
+	return c.Headers.compare(m, false)
+}
+
+// sessionNamed returns the facts of the served session-era revision of that name.
+func (s *Server) sessionNamed(name string) *Facts {
+	i := slices.IndexFunc(s.served, func(f *Facts) bool {
+		return f.Era == SessionEra && f.Revision.String() == name
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.served[i]
+}
+
+// noCapabilities stand for those of a caller that declared none.
+var noCapabilities mcp.ClientCapabilities
+
+// versionData is the data of an error about revisions.
+func versionData(requested string, supported []string) jsontext.Value {
+	data, _ := json.Marshal(struct {
+		Supported []string `json:"supported"`
+		Requested string   `json:"requested"`
+	}{supported, clip(requested)})
+	return data
+}

@@ -1,0 +1,56 @@
+package dialect
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"encoding/json/v2"
+)
+
+const maxQuoted = 128 // bytes of a peer's own words that an error repeats
+
+// clip shortens what a peer sent to what an error may repeat, without control
+// characters.
+func clip(s string) string {
+	if len(s) > maxQuoted {
+		cut := maxQuoted
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// reason says why a value could not be decoded, without Go's type names.
+func reason(err error) string {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONPointer != "" {
+		return clip(string(e.JSONPointer)) + ": unexpected " + kindName(byte(e.JSONKind))
+	}
+	return clip(err.Error())
+}
+
+func kindName(kind byte) string {
+	switch kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "boolean"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	}
+	return "value"
+}

@@ -1,0 +1,122 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/peer"
+)
+
+// Core is a server as the pipes see it.
+type Core interface {
+	// Dialect opens and seals the server's messages.
+	Dialect() *dialect.Server
+	// Limits bound what is decoded.
+	Limits() jsonrpc.Limits
+	// Request does one request and returns its sealed reply. It never panics.
+	Request(ctx context.Context, in *Inbound) dialect.Reply
+	// Notification takes one notification. It returns at once.
+	Notification(ctx context.Context, in *Inbound) error
+	// Opened is told of each session or connection before its first message,
+	// and refuses it with an error while the server shuts down; Closed is told
+	// of its end.
+	Opened(s *Session) error
+	Closed(s *Session)
+}
+
+// Back is the way back to the sender of one message, for what belongs to it.
+type Back interface {
+	// Send sends a message that precedes the reply. It is safe for concurrent use.
+	Send(ctx context.Context, msg []byte) error
+}
+
+// Inbound is one message that came in, with the way back.
+type Inbound struct {
+	Message   jsonrpc.Message
+	Binding   dialect.Binding
+	Headers   *dialect.Headers
+	Principal mcp.Principal
+	// Session is the connection or HTTP session that the message came over, or
+	// nil where there is none (Streamable HTTP of the stateless era).
+	Session *Session
+	Back    Back
+	// Request is the HTTP request that carried the message, for user code to
+	// read, or nil over other bindings.
+	Request *http.Request
+}
+
+// Ingress returns what the dialect has to know of the message's way.
+func (in *Inbound) Ingress() dialect.Ingress {
+	way := dialect.Ingress{Binding: in.Binding, Headers: in.Headers}
+	if in.Session != nil {
+		way.Session = in.Session.Agreed()
+	}
+	return way
+}
+
+// ErrCannotAsk reports that nothing can be asked of the caller on this way.
+var ErrCannotAsk = errors.New("the caller takes no requests here")
+
+// Ask sends a request to the sender of the message, on the message's own way
+// back, and returns the response. When ctx ends first the slot is freed and the
+// peer is told by the cancellation that encodeCancel makes.
+func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	if in.Session == nil || in.Back == nil {
+		return jsonrpc.Message{}, ErrCannotAsk
+	}
+	return in.Session.ask(ctx, in.Back.Send, encode, encodeCancel)
+}
+
+// Session is what outlives a message on the server's side: a connection, or a
+// session of Streamable HTTP. Every field is set before the first message.
+type Session struct {
+	Principal mcp.Principal
+	// Push sends a message that belongs to no call. It does not wait for a slow
+	// client longer than the pipe's write timeout.
+	Push func(ctx context.Context, msg []byte) error
+	// End closes the connection or session. It may be called more than once.
+	End func()
+
+	Running peer.Running
+	Pending peer.Pending
+
+	agreed atomic.Pointer[dialect.Session]
+}
+
+// Agreed returns what initialize settled, or nil before it.
+func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }
+
+// Agree sets what initialize settled. It reports false when the session had
+// been initialized before.
+func (s *Session) Agree(d *dialect.Session) bool { return s.agreed.CompareAndSwap(nil, d) }
+
+// Ask sends a request that belongs to no call, and returns the response.
+func (s *Session) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	return s.ask(ctx, s.Push, encode, encodeCancel)
+}
+
+func (s *Session) ask(ctx context.Context, send func(context.Context, []byte) error, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	w, err := s.Pending.Open()
+	if err != nil {
+		return jsonrpc.Message{}, err
+	}
+	defer w.Close()
+	if err := send(ctx, encode(w.ID)); err != nil {
+		return jsonrpc.Message{}, err
+	}
+	for {
+		m, err := w.Next(ctx)
+		if err != nil {
+			_ = send(context.WithoutCancel(ctx), encodeCancel(w.ID))
+			return m, err
+		}
+		if m.Kind == jsonrpc.Response {
+			return m, nil
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/peer"
+)
+
+// Link carries a client's messages to one server. It is safe for concurrent use.
+type Link interface {
+	// Call sends a request and returns its response. Every message that belongs
+	// to the request and comes before the response is handed to out.On, in order
+	// and on the caller's goroutine. When ctx ends the server is told in the way
+	// of the binding, the slot is freed, and Call returns the cause. A request
+	// that the server has certainly not seen fails with a *NotSentError.
+	Call(ctx context.Context, out Outbound) (jsonrpc.Message, error)
+	// Notify sends a notification.
+	Notify(ctx context.Context, out Outbound) error
+	// Close ends the link and returns when nothing of it runs any more.
+	Close() error
+	// Done is closed when the link is of no more use; Err then says why.
+	Done() <-chan struct{}
+	Err() error
+}
+
+// Outbound is one message of a client.
+type Outbound struct {
+	// Encode returns the message under the id that the link gives it; a
+	// notification has the zero id.
+	Encode func(id jsonrpc.ID) []byte
+	// Cancel returns the notification that cancels the request of that id, or
+	// is nil when the request may not be cancelled.
+	Cancel func(id jsonrpc.ID) []byte
+	// Headers of the request over Streamable HTTP.
+	Headers dialect.OutHeaders
+	// On receives what belongs to the request before its response. May be nil.
+	On func(jsonrpc.Message)
+}
+
+// Inbox takes what a server sends that belongs to no call of ours.
+type Inbox interface {
+	// Notification takes one notification. It returns at once: the reader of the
+	// connection waits for it.
+	Notification(m jsonrpc.Message)
+	// Request answers one request of the server with a whole response, or with
+	// nil when the revision has no such thing as an answer.
+	Request(ctx context.Context, m jsonrpc.Message) []byte
+	// Limits bound what is decoded.
+	Limits() jsonrpc.Limits
+}
+
+// maxAnswering bounds the server's requests that are answered at once.
+const maxAnswering = 64
+
+// ErrClosed is the cause of everything that a closed link refuses.
+var ErrClosed = errors.New("the client is closed")
+
+// NotSentError reports a request that the server has not begun to work on, so
+// that it may be sent again by other means. Err says why.
+type NotSentError struct{ Err error }
+
+func (e *NotSentError) Error() string { return e.Err.Error() }
+
+// Unwrap gives access to the reason.
+func (e *NotSentError) Unwrap() error { return e.Err }
+
+// connLink is a Link over one ordered connection.
+type connLink struct {
+	conn    mcp.Conn
+	inbox   Inbox
+	pending peer.Pending
+	running peer.Running
+
+	ctx    context.Context // of the requests being answered
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup
+	done   chan struct{}
+	err    error // set before done is closed
+	once   sync.Once
+}
+
+// Dial starts a client's side of one connection. The link owns conn.
+func Dial(conn mcp.Conn, inbox Inbox) Link {
+	l := &connLink{conn: conn, inbox: inbox, done: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	l.work.Go(l.read)
+	return l
+}
+
+func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, error) {
+	w, err := l.pending.Open()
+	if err != nil {
+		return jsonrpc.Message{}, &NotSentError{err}
+	}
+	defer w.Close()
+	if err := l.conn.Write(ctx, out.Encode(w.ID)); err != nil {
+		return jsonrpc.Message{}, l.because(err)
+	}
+	for {
+		m, err := w.Next(ctx)
+		switch {
+		case err != nil:
+			if ctx.Err() != nil && out.Cancel != nil {
+				_ = l.conn.Write(context.WithoutCancel(ctx), out.Cancel(w.ID))
+			}
+			return m, err
+		case m.Kind == jsonrpc.Response:
+			return m, nil
+		case out.On != nil:
+			out.On(m)
+		}
+	}
+}
+
+func (l *connLink) Notify(ctx context.Context, out Outbound) error {
+	return l.because(l.conn.Write(ctx, out.Encode(jsonrpc.ID{})))
+}
+
+func (l *connLink) Close() error {
+	l.end(ErrClosed)
+	err := l.conn.Close()
+	l.work.Wait()
+	return err
+}
+
+func (l *connLink) Done() <-chan struct{} { return l.done }
+
+func (l *connLink) Err() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+// because prefers the reason why the connection ended to the failure of a write.
+func (l *connLink) because(err error) error {
+	if ended := l.Err(); err != nil && ended != nil {
+		return ended
+	}
+	return err
+}
+
+// end marks the link as of no more use; the first reason counts.
+func (l *connLink) end(why error) {
+	l.once.Do(func() {
+		l.err = why
+		close(l.done)
+		l.pending.Fail(why)
+		l.cancel(why)
+	})
+}
+
+func (l *connLink) read() {
+	for {
+		data, err := l.conn.Read(l.ctx)
+		if _, ok := errors.AsType[*mcp.FrameError](err); ok {
+			continue
+		}
+		if err != nil {
+			l.end(fmt.Errorf("connection lost: %w", err))
+			_ = l.conn.Close()
+			return
+		}
+		l.decode(data)
+	}
+}
+
+// decode takes the messages of a frame. A malformed answer fails the call that
+// it is for; what else cannot be decoded is dropped, for a client has nobody to
+// complain to.
+func (l *connLink) decode(data []byte) {
+	items, err := DecodeAll(data, l.inbox.Limits())
+	if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
+		l.refuse(bad)
+	}
+	for _, item := range items {
+		if item.Err != nil {
+			l.refuse(item.Err)
+			continue
+		}
+		l.take(item.Message)
+	}
+}
+
+func (l *connLink) refuse(bad *jsonrpc.DecodeError) {
+	if bad.Kind == jsonrpc.Response {
+		l.pending.Refuse(bad.ID, fmt.Errorf("invalid response: %w", bad))
+	}
+}
+
+// DecodeAll returns the messages of a frame: of a batch all, otherwise one.
+func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, error) {
+	if jsonrpc.IsBatch(data) {
+		return jsonrpc.DecodeBatch(data, limits)
+	}
+	m, err := jsonrpc.Decode(data, limits)
+	if err != nil {
+		return nil, err
+	}
+	return []jsonrpc.Item{{Message: m}}, nil
+}
+
+func (l *connLink) take(m jsonrpc.Message) {
+	switch m.Kind {
+	case jsonrpc.Response:
+		l.pending.Resolve(m)
+	case jsonrpc.Request:
+		l.answer(m)
+	case jsonrpc.Notification:
+		if id, ok := dialect.CancelledID(m); ok {
+			l.cancelled(id, m)
+			return
+		}
+		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
+			return
+		}
+		l.inbox.Notification(m)
+	}
+}
+
+// cancelled ends the answering of a request of the server's, or else lets our
+// own request of that id know: a server of the stateless era cancels nothing
+// but our subscriptions, which it is tearing down.
+//
+// Spec: 2026-07-28 basic/utilities/cancellation
+func (l *connLink) cancelled(id jsonrpc.ID, m jsonrpc.Message) {
+	if !l.running.Cancel(id, context.Canceled) {
+		l.pending.Deliver(id, m)
+	}
+}
+
+// answer lets the inbox answer one request of the server on its own goroutine.
+func (l *connLink) answer(m jsonrpc.Message) {
+	if l.running.Len() >= maxAnswering {
+		_ = l.conn.Write(l.ctx, dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body)
+		return
+	}
+	ctx, work := l.running.Begin(l.ctx, m.ID)
+	if work == nil {
+		return
+	}
+	l.work.Go(func() {
+		reply := l.inbox.Request(ctx, m)
+		if work.End() && reply != nil {
+			_ = l.conn.Write(l.ctx, reply)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// maxRunning bounds the requests that one connection has running at once. What
+// comes on top is refused, so that cancellations can still be read.
+const maxRunning = 1024
+
+// ServeParams describe one connection to serve.
+type ServeParams struct {
+	Conn      mcp.Conn
+	Core      Core
+	Binding   dialect.Binding
+	Principal mcp.Principal
+}
+
+// ServeConn serves one connection until it ends or ctx does. The life of a
+// message on it:
+//
+//	Read          a whole message, bounded by the pipe
+//	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
+//	     ├─ request       on its own goroutine: Core.Request, then one Write
+//	     ├─ notification  in the order of arrival: Core.Notification
+//	     └─ response      to the Ask that waits for it
+//
+// A malformed frame is answered and the connection goes on. When the connection
+// ends every running request is cancelled, and ServeConn returns after the last
+// of them has.
+func ServeConn(ctx context.Context, p ServeParams) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &serving{ServeParams: p}
+	c.session = &Session{
+		Principal: p.Principal,
+		Push:      p.Conn.Write,
+		End:       func() { _ = p.Conn.Close() },
+	}
+	defer context.AfterFunc(ctx, c.session.End)()
+	if err := p.Core.Opened(c.session); err != nil {
+		c.session.End()
+		return err
+	}
+	err := c.read(ctx)
+	cancel(errDisconnected)
+	c.session.Pending.Fail(errDisconnected)
+	c.session.Running.CancelAll(errDisconnected)
+	c.session.End()
+	c.handlers.Wait()
+	p.Core.Closed(c.session)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+var errDisconnected = errors.New("the client has disconnected")
+
+// serving is one connection being served.
+type serving struct {
+	ServeParams
+	session  *Session
+	handlers sync.WaitGroup
+}
+
+func (c *serving) read(ctx context.Context) error {
+	for {
+		data, err := c.Conn.Read(ctx)
+		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
+			c.refuse(ctx, mcp.Errorf(mcp.CodeInvalidRequest, "%s", frame.Reason))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if jsonrpc.IsBatch(data) {
+			c.batch(ctx, data)
+			continue
+		}
+		m, err := jsonrpc.Decode(data, c.Core.Limits())
+		if err != nil {
+			c.malformed(ctx, err)
+			continue
+		}
+		c.take(ctx, m)
+	}
+}
+
+// take starts on one message and does not wait for it, but for initialize:
+// what follows it needs the session that it makes.
+func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
+	switch {
+	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
+		c.write(ctx, c.run(ctx, m))
+	case m.Kind == jsonrpc.Request:
+		c.handlers.Go(func() { c.write(ctx, c.run(ctx, m)) })
+	default:
+		c.other(ctx, m)
+	}
+}
+
+// other takes a message that has no reply.
+func (c *serving) other(ctx context.Context, m jsonrpc.Message) {
+	if m.Kind == jsonrpc.Response {
+		c.session.Pending.Resolve(m)
+		return
+	}
+	_ = c.Core.Notification(ctx, c.inbound(m))
+}
+
+// run does one request and returns the reply to write, or nil when its caller
+// cancelled it.
+func (c *serving) run(ctx context.Context, m jsonrpc.Message) []byte {
+	if c.session.Running.Len() >= maxRunning {
+		return dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once on one connection", maxRunning)).Body
+	}
+	ctx, work := c.session.Running.Begin(ctx, m.ID)
+	if work == nil {
+		return dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInvalidRequest, "id %s: a request of this id is running", m.ID)).Body
+	}
+	reply := c.Core.Request(ctx, c.inbound(m))
+	if !work.End() {
+		return nil
+	}
+	return reply.Body
+}
+
+func (c *serving) inbound(m jsonrpc.Message) *Inbound {
+	return &Inbound{Message: m, Binding: c.Binding, Principal: c.Principal, Session: c.session, Back: back{c.Conn}}
+}
+
+// back sends on the connection itself: all its messages share one way.
+type back struct{ conn mcp.Conn }
+
+func (b back) Send(ctx context.Context, msg []byte) error { return b.conn.Write(ctx, msg) }
+
+func (c *serving) write(ctx context.Context, msg []byte) {
+	if msg == nil {
+		return
+	}
+	if err := c.Conn.Write(ctx, msg); err != nil {
+		c.session.End()
+	}
+}
+
+func (c *serving) malformed(ctx context.Context, err error) {
+	c.write(ctx, Malformed(err).Body)
+}
+
+func (c *serving) refuse(ctx context.Context, err *mcp.Error) {
+	c.write(ctx, dialect.Refuse(jsonrpc.ID{}, err).Body)
+}
+
+// Malformed seals the answer to a frame that could not be decoded.
+func Malformed(err error) dialect.Reply {
+	var id jsonrpc.ID
+	code := mcp.CodeInvalidRequest
+	if d, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
+		id = d.ID
+		if d.Code == jsonrpc.CodeParse {
+			code = mcp.CodeParse
+		}
+	}
+	return dialect.Refuse(id, mcp.Errorf(code, "%s", err))
+}

@@ -1,0 +1,95 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"strconv"
+)
+
+// The append functions write one message behind dst and return the extended
+// slice. Raw values given to them must be valid JSON. Line breaks in them,
+// which valid JSON has only between tokens, become spaces: a message never
+// breaks a line, as transports that frame by line require.
+
+// AppendRequest appends a request. The id must not be zero. Empty params are
+// left out.
+func AppendRequest(dst []byte, id ID, method string, params jsontext.Value) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id.raw...)
+	dst = append(dst, ',')
+	return appendCall(dst, method, params)
+}
+
+// AppendNotification appends a notification. Empty params are left out.
+func AppendNotification(dst []byte, method string, params jsontext.Value) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	return appendCall(dst, method, params)
+}
+
+// AppendResult appends a response with a result. The id must not be zero. An
+// empty result is written as {}.
+func AppendResult(dst []byte, id ID, result jsontext.Value) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id.raw...)
+	dst = append(dst, `,"result":`...)
+	if len(result) == 0 {
+		return append(dst, `{}}`...)
+	}
+	return append(appendRaw(dst, result), '}')
+}
+
+// AppendError appends a response with an error. For the zero id the member is
+// left out: in MCP the id of such a response is optional and never null. Empty
+// data is left out.
+//
+// Spec: 2025-11-25 basic#responses
+func AppendError(dst []byte, id ID, e *Error) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	if !id.IsZero() {
+		dst = append(dst, `"id":`...)
+		dst = append(dst, id.raw...)
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `"error":{"code":`...)
+	dst = strconv.AppendInt(dst, e.Code, 10)
+	dst = append(dst, `,"message":`...)
+	dst = appendString(dst, e.Message)
+	if len(e.Data) > 0 {
+		dst = append(dst, `,"data":`...)
+		dst = appendRaw(dst, e.Data)
+	}
+	return append(dst, `}}`...)
+}
+
+// appendCall appends what requests and notifications have in common.
+func appendCall(dst []byte, method string, params jsontext.Value) []byte {
+	dst = append(dst, `"method":`...)
+	dst = appendString(dst, method)
+	if len(params) > 0 {
+		dst = append(dst, `,"params":`...)
+		dst = appendRaw(dst, params)
+	}
+	return append(dst, '}')
+}
+
+// appendString quotes s without escaping for HTML. Invalid UTF-8 becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	// The error reports only that replacement.
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}
+
+// appendRaw appends a JSON text on one line. A carriage return counts as a line
+// break, because some readers of lines take it for one.
+func appendRaw(dst []byte, raw jsontext.Value) []byte {
+	start := len(dst)
+	dst = append(dst, raw...)
+	for _, lineBreak := range []byte{'\n', '\r'} {
+		rest := dst[start:]
+		for i := bytes.IndexByte(rest, lineBreak); i >= 0; i = bytes.IndexByte(rest, lineBreak) {
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+	return dst
+}

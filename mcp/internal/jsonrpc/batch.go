@@ -1,0 +1,102 @@
+package jsonrpc
+
+import "bytes"
+
+// Item is one entry of a batch: a message, or the reason why it is none.
+type Item struct {
+	Message Message
+	Err     *DecodeError // nil for a valid message
+}
+
+// IsBatch reports whether data starts like a batch, which is an array.
+func IsBatch(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'['})
+}
+
+// DecodeBatch reads a batch of 1 to 100 messages. Items are judged one by one:
+// a bad envelope does not spoil the others, and of several requests with the
+// same id all but the first are refused. The text is judged as a whole: when it
+// is not strict JSON or over the limits, which bound the batch like a message,
+// there are no items and the error is a *[DecodeError].
+//
+// Spec: 2025-03-26 basic#batching
+func DecodeBatch(data []byte, limits Limits) ([]Item, error) {
+	items, err := decodeBatch(data, limits)
+	if err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+func decodeBatch(data []byte, limits Limits) ([]Item, *DecodeError) {
+	envelopes, err := readBatch(data, limits)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]Item, len(envelopes))
+	seen := make(map[string]bool, len(envelopes))
+	for i := range envelopes {
+		m, err := envelopes[i].message(limits)
+		if err == nil && m.Kind == Request {
+			err = checkUnseen(seen, m.ID)
+		}
+		if err != nil {
+			items[i].Err = err
+			continue
+		}
+		items[i].Message = m
+	}
+	return items, nil
+}
+
+// checkUnseen refuses an id that an earlier request of the batch has. The error
+// carries no id, for an answer with it could be taken for that to the first.
+func checkUnseen(seen map[string]bool, id ID) *DecodeError {
+	key := id.Key()
+	if seen[key] {
+		err := invalidf("id %s is used twice in one batch", excerpt(id.raw))
+		err.Kind = Request
+		return err
+	}
+	seen[key] = true
+	return nil
+}
+
+// readBatch reads the whole text and leaves the judging to its caller.
+func readBatch(data []byte, limits Limits) ([]envelope, *DecodeError) {
+	s := newScanner(data, limits)
+	defer s.release()
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	if kind := s.next(); kind != '[' {
+		if _, err := s.value(); err != nil {
+			return nil, err
+		}
+		return nil, invalidf("a batch is an array, not %v", kind)
+	}
+	if err := s.token(); err != nil {
+		return nil, err
+	}
+	var envelopes []envelope
+	for s.next() != ']' {
+		if len(envelopes) == maxBatch {
+			return nil, invalidf("a batch holds at most %d messages", maxBatch)
+		}
+		var e envelope
+		if err := e.read(s); err != nil {
+			return nil, &DecodeError{Code: err.Code, Reason: err.Reason}
+		}
+		envelopes = append(envelopes, e)
+	}
+	if err := s.token(); err != nil {
+		return nil, err
+	}
+	if err := s.end(); err != nil {
+		return nil, err
+	}
+	if len(envelopes) == 0 {
+		return nil, invalidf("a batch holds at least one message")
+	}
+	return envelopes, nil
+}

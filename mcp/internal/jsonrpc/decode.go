@@ -1,0 +1,49 @@
+package jsonrpc
+
+// Decode reads one message. The error, if any, is a *[DecodeError]. A batch is
+// not a message: see [IsBatch] and [DecodeBatch].
+func Decode(data []byte, limits Limits) (Message, error) {
+	m, err := decode(data, limits)
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+func decode(data []byte, limits Limits) (Message, *DecodeError) {
+	s := newScanner(data, limits)
+	defer s.release()
+	if err := s.begin(); err != nil {
+		return Message{}, err
+	}
+	var e envelope
+	if err := e.read(s); err != nil {
+		return Message{}, err
+	}
+	if err := s.end(); err != nil {
+		return Message{}, err
+	}
+	return e.message(limits)
+}
+
+// CheckValue scans one JSON value from another source as strictly as a message:
+// an argument of a form, a file, the data of a token. The error, if any, is a
+// *[DecodeError].
+func CheckValue(raw []byte, limits Limits) error {
+	if err := checkValue(raw, limits); err != nil {
+		return err
+	}
+	return nil
+}
+
+func checkValue(raw []byte, limits Limits) *DecodeError {
+	s := newScanner(raw, limits)
+	defer s.release()
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if _, err := s.value(); err != nil {
+		return err
+	}
+	return s.end()
+}

@@ -1,0 +1,153 @@
+package jsonrpc
+
+import "encoding/json/jsontext"
+
+// envelope holds the texts of the members that JSON-RPC defines, nil for those
+// that are absent. It is filled from a text that has to be read to its end, and
+// judged afterwards.
+type envelope struct {
+	kind    jsontext.Kind // of the whole value: '{' for every message
+	version jsontext.Value
+	id      jsontext.Value
+	method  jsontext.Value
+	params  jsontext.Value
+	result  jsontext.Value
+	failure jsontext.Value
+	other   jsontext.Value // the last member that is none of these
+}
+
+// read takes the members from the value that comes next.
+func (e *envelope) read(s *scanner) *DecodeError {
+	e.kind = s.next()
+	if e.kind != '{' {
+		_, err := s.value()
+		return err
+	}
+	if err := s.object(e.member); err != nil {
+		return e.blame(err)
+	}
+	return nil
+}
+
+// member returns where the member of that name is kept.
+func (e *envelope) member(name []byte) *jsontext.Value {
+	switch string(name) {
+	case "jsonrpc":
+		return &e.version
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.failure
+	}
+	return &e.other
+}
+
+// shape tells what the message is meant to be by the members that it has.
+func (e *envelope) shape() Kind {
+	calls, answers := e.method != nil, e.result != nil || e.failure != nil
+	switch {
+	case calls == answers:
+		return Invalid
+	case answers:
+		return Response
+	case e.id == nil:
+		return Notification
+	}
+	return Request
+}
+
+// message judges the envelope.
+func (e *envelope) message(limits Limits) (Message, *DecodeError) {
+	if e.kind != '{' {
+		return e.refuse("a message is an object, not %v", e.kind)
+	}
+	if text, ok := stringValue(e.version); !ok || text != "2.0" {
+		return e.refuse(`member jsonrpc must be "2.0", found %s`, describe(e.version))
+	}
+	switch e.shape() {
+	case Request, Notification:
+		return e.call()
+	case Response:
+		return e.response(limits)
+	}
+	return e.refuse("a message has either a method, or a result, or an error")
+}
+
+// call judges a request or a notification.
+func (e *envelope) call() (Message, *DecodeError) {
+	method, ok := stringValue(e.method)
+	if !ok || method == "" {
+		return e.refuse("member method must be a string that is not empty, found %s", describe(e.method))
+	}
+	if e.params != nil && e.params.Kind() != '{' {
+		return e.refuse("member params must be an object, found %s", describe(e.params))
+	}
+	m := Message{Kind: e.shape(), Method: method, Params: e.params}
+	if m.Kind == Notification {
+		return m, nil
+	}
+	id, err := ParseID(e.id)
+	if err != nil {
+		return e.refuse("%v", err)
+	}
+	m.ID = id
+	return m, nil
+}
+
+// response judges a result or an error. Only an error may lack an id, for
+// whoever sends it may have been unable to read one.
+func (e *envelope) response(limits Limits) (Message, *DecodeError) {
+	if e.result != nil && e.failure != nil {
+		return e.refuse("a response has either a result or an error, not both")
+	}
+	if e.params != nil {
+		return e.refuse("a response has no params")
+	}
+	m := Message{Kind: Response, Result: e.result}
+	if e.failure != nil {
+		failure, err := decodeFailure(e.failure, limits)
+		if err != nil {
+			return e.refuse("member error: %s", err.Reason)
+		}
+		m.Error = failure
+		if e.id == nil || e.id.Kind() == 'n' {
+			return m, nil
+		}
+	}
+	id, err := ParseID(e.id)
+	if err != nil {
+		return e.refuse("%v", err)
+	}
+	m.ID = id
+	return m, nil
+}
+
+// refuse returns the error for a faulty envelope.
+func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
+	return Message{}, e.blame(invalidf(format, args...))
+}
+
+// blame adds to err what is known of the message that it is about. A text that
+// is not JSON has no members, whatever could be read of it.
+func (e *envelope) blame(err *DecodeError) *DecodeError {
+	if err.Code == CodeInvalidRequest {
+		err.Kind = e.shape()
+		err.ID, _ = ParseID(e.id)
+	}
+	return err
+}
+
+// stringValue returns the string that text stands for; ok is false if text is
+// nil or another kind of value.
+func stringValue(text jsontext.Value) (s string, ok bool) {
+	if len(text) == 0 || text[0] != '"' {
+		return "", false
+	}
+	return string(unquote(text)), true
+}

@@ -1,0 +1,67 @@
+// Package leak lets a package's tests fail when goroutines outlive them.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// grace is how long goroutines may take to end after the last test.
+const grace = 5 * time.Second
+
+// ours is in the stack of every goroutine that runs, or was started by, code of
+// this module.
+const ours = "github.com/fondaco/fondaco/"
+
+// Main runs the tests and exits. It is for TestMain:
+//
+//	func TestMain(m *testing.M) { leak.Main(m) }
+//
+// When the tests have passed but goroutines of this module are left, it prints
+// their stacks and exits with status 1.
+func Main(m *testing.M) {
+	code := m.Run()
+	if left := wait(grace); code == 0 && len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "leak: %d goroutines outlived the tests:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// wait returns the goroutines of ours that are left when all have ended or the
+// grace is over.
+func wait(grace time.Duration) []string {
+	deadline := time.Now().Add(grace)
+	for {
+		left := goroutines()
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// goroutines returns the stacks of all goroutines of ours except the caller's.
+func goroutines() []string {
+	var left []string
+	for i, stack := range strings.Split(stacks(), "\n\n") {
+		if i > 0 && strings.Contains(stack, ours) { // the first is the caller's
+			left = append(left, stack)
+		}
+	}
+	return left
+}
+
+func stacks() string {
+	buf := make([]byte, 64<<10)
+	for {
+		if n := runtime.Stack(buf, true); n < len(buf) {
+			return string(buf[:n])
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+}

@@ -1,0 +1,185 @@
+package peer
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// maxQueued bounds the messages that wait for one caller. When it is full the
+// oldest notification makes room, so that a caller that does not listen delays
+// nobody; the answer itself is never dropped.
+const maxQueued = 256
+
+// Pending is the table of our own requests that wait for their answer. The zero
+// value is ready for use; all methods are safe for concurrent use. Ids count up
+// and are never used twice.
+type Pending struct {
+	mu      sync.Mutex
+	last    int64
+	waiting map[string]*Waiter // by ID.Key
+	failed  error              // why no answer can come any more
+}
+
+// Waiter is one request that waits: a queue of the messages that belong to it,
+// of which the response is the last.
+type Waiter struct {
+	ID    jsonrpc.ID
+	table *Pending
+	wake  chan struct{} // one token: something was queued
+
+	queue   []jsonrpc.Message // guarded by table.mu
+	dropped int
+	err     error
+}
+
+// Open enters a new request and gives it an id. It fails with the error of Fail
+// once that was called. Every Waiter needs one Close.
+func (p *Pending) Open() (*Waiter, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return nil, p.failed
+	}
+	p.last++
+	w := &Waiter{ID: jsonrpc.NumberID(p.last), table: p, wake: make(chan struct{}, 1)}
+	if p.waiting == nil {
+		p.waiting = make(map[string]*Waiter)
+	}
+	p.waiting[w.ID.Key()] = w
+	return w, nil
+}
+
+// Resolve hands a response to the request that it answers. It reports false
+// when no request waits under its id: the answer is late, doubled or invented.
+func (p *Pending) Resolve(m jsonrpc.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := m.ID.Key()
+	w := p.waiting[key]
+	if w == nil {
+		return false
+	}
+	delete(p.waiting, key)
+	w.push(m)
+	return true
+}
+
+// Deliver queues a message that belongs to the request of that id, in front of
+// its response. It reports false when no such request waits.
+func (p *Pending) Deliver(id jsonrpc.ID, m jsonrpc.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.waiting[id.Key()]
+	if w == nil {
+		return false
+	}
+	w.push(m)
+	return true
+}
+
+// Refuse ends the request of that id with err: its answer has come and is of no
+// use. It reports false when no such request waits.
+func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.waiting[id.Key()]
+	if w == nil {
+		return false
+	}
+	delete(p.waiting, id.Key())
+	w.err = err
+	w.signal()
+	return true
+}
+
+// Fail ends every waiting request, and every later one, with err.
+func (p *Pending) Fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return
+	}
+	p.failed = err
+	for _, w := range p.waiting {
+		w.err = err
+		w.signal()
+	}
+	clear(p.waiting)
+}
+
+// Len returns how many requests wait.
+func (p *Pending) Len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting)
+}
+
+// Next returns the next message that belongs to the request, in the order in
+// which they came. The last one is the response.
+func (w *Waiter) Next(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		if m, err, ok := w.pop(); ok {
+			return m, err
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return jsonrpc.Message{}, context.Cause(ctx)
+		}
+	}
+}
+
+// Close frees the request's slot. A response that comes later is dropped.
+func (w *Waiter) Close() {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	delete(w.table.waiting, w.ID.Key())
+}
+
+// Dropped returns how many notifications had to make room for later ones.
+func (w *Waiter) Dropped() int {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	return w.dropped
+}
+
+func (w *Waiter) pop() (m jsonrpc.Message, err error, ok bool) {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	if len(w.queue) > 0 {
+		m = w.queue[0]
+		w.queue = w.queue[1:]
+		return m, nil, true
+	}
+	return m, w.err, w.err != nil
+}
+
+// push queues m. The caller holds table.mu.
+func (w *Waiter) push(m jsonrpc.Message) {
+	if len(w.queue) >= maxQueued {
+		w.dropOldest()
+	}
+	w.queue = append(w.queue, m)
+	w.signal()
+}
+
+func (w *Waiter) dropOldest() {
+	for i, m := range w.queue {
+		if m.Kind == jsonrpc.Notification {
+			w.queue = append(w.queue[:i], w.queue[i+1:]...)
+			w.dropped++
+			return
+		}
+	}
+	w.queue = w.queue[1:]
+	w.dropped++
+}
+
+func (w *Waiter) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,92 @@
+package peer
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Running is the table of inbound requests that are being worked on. The zero
+// value is ready for use; all methods are safe for concurrent use.
+type Running struct {
+	mu    sync.Mutex
+	calls map[string]*Work // by ID.Key
+	idle  sync.WaitGroup
+}
+
+// Work is one request being worked on.
+type Work struct {
+	table  *Running
+	key    string
+	cancel context.CancelCauseFunc
+
+	cancelled bool // by the peer; guarded by table.mu
+}
+
+// Begin enters a request and returns the context to work under. It returns nil
+// when a request of the same id is being worked on already. Every Begin that
+// returned Work needs one End.
+func (r *Running) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *Work) {
+	key := id.Key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[key] != nil {
+		return ctx, nil
+	}
+	if r.calls == nil {
+		r.calls = make(map[string]*Work)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &Work{table: r, key: key, cancel: cancel}
+	r.calls[key] = w
+	r.idle.Add(1)
+	return ctx, w
+}
+
+// End removes the request from the table and reports whether its reply is still
+// wanted: a request that its caller cancelled gets none.
+func (w *Work) End() (wanted bool) {
+	w.table.mu.Lock()
+	delete(w.table.calls, w.key)
+	wanted = !w.cancelled
+	w.table.mu.Unlock()
+	w.cancel(nil)
+	w.table.idle.Done()
+	return wanted
+}
+
+// Cancel cancels the request of that id on its caller's word. Unknown and
+// finished ids are ignored.
+func (r *Running) Cancel(id jsonrpc.ID, cause error) bool {
+	r.mu.Lock()
+	w := r.calls[id.Key()]
+	if w != nil {
+		w.cancelled = true
+	}
+	r.mu.Unlock()
+	if w == nil {
+		return false
+	}
+	w.cancel(cause)
+	return true
+}
+
+// CancelAll ends the context of every request, as at the end of a connection.
+func (r *Running) CancelAll(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.calls {
+		w.cancel(cause)
+	}
+}
+
+// Len returns how many requests are being worked on.
+func (r *Running) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.calls)
+}
+
+// Wait returns when no request is being worked on.
+func (r *Running) Wait() { r.idle.Wait() }

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// HeaderParam is one argument of a tool that is mirrored in an HTTP header.
+type HeaderParam struct {
+	Name string   // what follows Mcp-Param- in the name of the header
+	Path []string // the names of the properties from the root to the argument
+	Type string   // string, integer or boolean
+}
+
+const headerKeyword = "x-mcp-header"
+
+// HeaderParams returns the arguments that an input schema marks with
+// x-mcp-header, in the order of their paths. It is an error for such a mark to be
+// anywhere but on a string, integer or boolean that is reached from the root by
+// properties alone, to be no token, or to differ from another in case only.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func HeaderParams(text jsontext.Value) ([]HeaderParam, error) {
+	doc, err := decode(text, maxNesting)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	var h headers
+	if err := h.walk(doc, nil, true); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return h.params, nil
+}
+
+type headers struct{ params []HeaderParam }
+
+// walk looks at the subschema v and those in it. It is plain while only
+// properties have led there.
+func (h *headers) walk(v any, path []string, plain bool) error {
+	obj, _ := v.(map[string]any)
+	if mark, ok := obj[headerKeyword]; ok {
+		if err := h.take(mark, obj["type"], path, plain); err != nil {
+			return fmt.Errorf("%s%s: %w", where(pointer(path)), headerKeyword, err)
+		}
+	}
+	for _, p := range subschemas(obj) {
+		plain := plain && p.keyword == "properties"
+		if err := h.walk(p.value, append(slices.Clone(path), p.name), plain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take checks one mark and keeps it.
+func (h *headers) take(mark, typ any, path []string, plain bool) error {
+	name, ok := mark.(string)
+	if !ok {
+		return errors.New("want a string")
+	}
+	if err := checkHeaderName(name); err != nil {
+		return fmt.Errorf("%s: %w", excerpt(name), err)
+	}
+	if !plain || len(path) == 0 {
+		return errors.New("want it on a property that only properties lead to")
+	}
+	kind, _ := typ.(string)
+	if kind != "string" && kind != "integer" && kind != "boolean" {
+		return errors.New("want it on a string, integer or boolean")
+	}
+	for _, p := range h.params {
+		if strings.EqualFold(p.Name, name) {
+			return fmt.Errorf("%s: also on %s", excerpt(name), readable(pointer(p.Path)))
+		}
+	}
+	h.params = append(h.params, HeaderParam{name, path, kind})
+	return nil
+}
+
+// checkHeaderName reports a name that is no token.
+//
+// RFC 9110 5.6.2
+func checkHeaderName(name string) error {
+	if name == "" {
+		return errors.New("want a name")
+	}
+	for i := range len(name) {
+		if c := name[i]; !isAlphanumeric(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return errors.New("want letters, digits and hyphens")
+		}
+	}
+	return nil
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}

@@ -1,0 +1,372 @@
+package schema
+
+import (
+	"encoding"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Use says what a schema inferred from a Go type is for.
+type Use int
+
+const (
+	// Input is for values that are read: structs are closed, a pointer is a
+	// property that may be missing.
+	Input Use = iota
+	// Output is for values that are written: structs are open, so that a later
+	// version may add members, and a pointer may be null.
+	Output
+	// Question is for elicitation forms: one flat struct, open because the
+	// restricted schema has no word for closed.
+	Question
+)
+
+// Describer is implemented by types that write their own JSON and therefore
+// their own schema. The method is called on a zero value and returns one JSON
+// Schema object that refers to nothing.
+type Describer interface {
+	JSONSchema() jsontext.Value
+}
+
+// Infer returns the JSON Schema 2020-12 of the JSON that encoding/json/v2 reads
+// or writes for the Go type T. See For.
+func Infer[T any](use Use) (jsontext.Value, error) { return For(reflect.TypeFor[T](), use) }
+
+// For returns the JSON Schema 2020-12 of the JSON that encoding/json/v2 reads or
+// writes for t. The properties of a struct are in field order, named by its json
+// tags; those without omitzero, omitempty and pointer are required. The struct
+// tags doc, title, pattern, format, min, max, xmin, xmax, multiple, minlen,
+// maxlen, minitems, maxitems, unique, enum, const, default, example and header
+// add keywords. A recursive type becomes a reference, every other is written in
+// place, because many models do not follow references.
+//
+// The error names the field and says what to write instead.
+func For(t reflect.Type, use Use) (jsontext.Value, error) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	in := inference{use: use, root: t, left: defaultSubschemas}
+	s, err := in.schema(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range in.named {
+		s.keys.Defs = append(s.keys.Defs, Property{name: d.name, schema: d.schema})
+	}
+	text, err := s.JSON()
+	if err == nil && use == Question {
+		err = CheckElicitation(text, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// inference is the state of one For.
+type inference struct {
+	use   Use
+	root  reflect.Type
+	left  int            // subschemas that may still be made
+	open  []reflect.Type // the types that the current one is part of
+	named []definition   // recursive types other than the root
+}
+
+// definition is a type that refers to itself, under its name in $defs.
+type definition struct {
+	typ    reflect.Type
+	name   string
+	schema *Schema // nil while it is being made
+}
+
+// schema returns the schema of t, which has the keywords of no tag yet.
+func (in *inference) schema(t reflect.Type) (*Schema, error) {
+	if in.left--; in.left < 0 {
+		return nil, fmt.Errorf("type %s: more than %d subschemas", t, defaultSubschemas)
+	}
+	if s, err := in.special(t); s != nil || err != nil {
+		return s, err
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return Boolean(), nil
+	case reflect.Int, reflect.Int64:
+		return Integer(), nil
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		return between(-1<<(t.Bits()-1), 1<<(t.Bits()-1)-1), nil
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return between(0, 1<<t.Bits()-1), nil
+	case reflect.Uint, reflect.Uint64, reflect.Uintptr:
+		s := Integer().Min(0)
+		s.low = s.keys.Minimum
+		return s, nil
+	case reflect.Float32, reflect.Float64:
+		return Number(), nil
+	case reflect.String:
+		return String(), nil
+	case reflect.Pointer:
+		return in.pointer(t)
+	case reflect.Slice, reflect.Array:
+		return in.nest(t, in.list)
+	case reflect.Map:
+		return in.nest(t, in.mapping)
+	case reflect.Struct:
+		return in.nest(t, in.members)
+	}
+	return nil, unsupported(t)
+}
+
+// between returns the schema of an integer type of fewer than 64 bits.
+func between(low, high int64) *Schema {
+	s := Integer().Min(float64(low)).Max(float64(high))
+	s.low, s.high = s.keys.Minimum, s.keys.Maximum
+	return s
+}
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	byteType     = reflect.TypeFor[byte]()
+	anyType      = reflect.TypeFor[any]()
+
+	readers = []reflect.Type{reflect.TypeFor[json.UnmarshalerFrom](), reflect.TypeFor[json.Unmarshaler]()}
+	writers = []reflect.Type{reflect.TypeFor[json.MarshalerTo](), reflect.TypeFor[json.Marshaler]()}
+
+	textReaders = []reflect.Type{reflect.TypeFor[encoding.TextUnmarshaler]()}
+	textWriters = []reflect.Type{reflect.TypeFor[encoding.TextAppender](), reflect.TypeFor[encoding.TextMarshaler]()}
+)
+
+// special returns the schema of the types whose JSON does not follow from their
+// kind, and nil for the others.
+func (in *inference) special(t reflect.Type) (*Schema, error) {
+	asJSON, asText := readers, textReaders
+	if in.use == Output {
+		asJSON, asText = writers, textWriters
+	}
+	own, describes := reflect.New(t).Interface().(Describer)
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return nil, nil
+	case t == valueType || t == anyType:
+		return Any(), nil
+	case describes:
+		return described(t, own)
+	case t == timeType:
+		return String().Format("date-time"), nil
+	case t == durationType:
+		return nil, errors.New("time.Duration has no JSON form: use a string for time.ParseDuration, or a number with its unit in the name")
+	case implements(t, asJSON):
+		return nil, fmt.Errorf("%s reads and writes its own JSON: give it a method JSONSchema() jsontext.Value", t)
+	case implements(t, asText):
+		return String(), nil
+	}
+	return nil, nil
+}
+
+// described returns the schema that a type wrote itself.
+func described(t reflect.Type, own Describer) (*Schema, error) {
+	text := own.JSONSchema()
+	if text.Kind() != '{' || !text.IsValid() {
+		return nil, fmt.Errorf("%s: JSONSchema returned %s: want one JSON object", t, excerpt(string(text)))
+	}
+	if _, err := Compile(text, nil); err != nil {
+		return nil, fmt.Errorf("%s: JSONSchema: %w", t, err)
+	}
+	return &Schema{keys: keywords{Own: text}}, nil
+}
+
+func (in *inference) pointer(t reflect.Type) (*Schema, error) {
+	s, err := in.schema(t.Elem())
+	if err == nil && in.use == Output {
+		s = nullable(s)
+	}
+	return s, err
+}
+
+// list returns the schema of a slice or array. Bytes are one base64 string.
+func (in *inference) list(t reflect.Type) (*Schema, error) {
+	if t.Elem() == byteType {
+		s := String()
+		s.keys.ContentEncoding = "base64"
+		return s, nil
+	}
+	items, err := in.schema(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	s := Array(items)
+	if t.Kind() == reflect.Array {
+		s.MinItems(t.Len()).MaxItems(t.Len())
+	}
+	return s, nil
+}
+
+func (in *inference) mapping(t reflect.Type) (*Schema, error) {
+	if t.Key().Kind() != reflect.String {
+		return nil, fmt.Errorf("map with %s keys: use map[string]%s", t.Key(), t.Elem())
+	}
+	values, err := in.schema(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	return Map(values), nil
+}
+
+// nest makes the schema of a type that has parts. Inside itself it becomes a
+// reference: to the root, or to a definition of the root.
+func (in *inference) nest(t reflect.Type, parts func(reflect.Type) (*Schema, error)) (*Schema, error) {
+	if slices.Contains(in.open, t) || in.definition(t) >= 0 {
+		return in.reference(t), nil
+	}
+	in.open = append(in.open, t)
+	s, err := parts(t)
+	in.open = in.open[:len(in.open)-1]
+	if i := in.definition(t); err == nil && i >= 0 {
+		in.named[i].schema = s
+		return in.reference(t), nil
+	}
+	return s, err
+}
+
+// members returns the object schema of the fields of t.
+func (in *inference) members(t reflect.Type) (*Schema, error) {
+	fields, others, err := structFields(t)
+	if err != nil {
+		return nil, err
+	}
+	s := Object()
+	for _, f := range fields {
+		p, err := in.property(f)
+		if err != nil {
+			return nil, inField(f.goPath, err)
+		}
+		s.add(p)
+	}
+	switch {
+	case others == nil && in.use != Input, others == valueType, others == anyType:
+		s.Open()
+	case others != nil:
+		s.keys.AdditionalProperties, err = in.schema(others)
+	}
+	return s, err
+}
+
+// property returns the property of one field, with the keywords of its tags.
+func (in *inference) property(f field) (Property, error) {
+	null := f.typ.Kind() == reflect.Pointer
+	s, err := in.schema(indirect(f.typ))
+	if err != nil {
+		return Property{}, err
+	}
+	if f.quoted {
+		if s, err = inString(s); err != nil {
+			return Property{}, err
+		}
+	}
+	for _, k := range keywordTable {
+		if text, ok := f.tag.Lookup(k.key); ok {
+			if err := s.apply(k.key, text); err != nil {
+				return Property{}, err
+			}
+		}
+	}
+	if err := s.check(); err != nil {
+		return Property{}, err
+	}
+	if _, err := s.JSON(); err != nil && s.keys.Own != nil {
+		return Property{}, fmt.Errorf("a tag repeats a keyword of the schema of %s: %w", f.typ, err)
+	}
+	if in.use != Output {
+		return Property{f.name, s, !f.omittable && !null}, nil
+	}
+	if null && !f.omittable {
+		s = nullable(s)
+	}
+	return Property{f.name, s, !f.omittable}, nil
+}
+
+// inString returns the schema of a number that the string option of a json tag
+// puts inside a JSON string.
+func inString(number *Schema) (*Schema, error) {
+	switch {
+	case number.kind() == "number":
+		return String().Pattern(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`), nil
+	case number.kind() == "integer" && string(number.low) == "0":
+		return String().Pattern(`^(0|[1-9][0-9]*)$`), nil
+	case number.kind() == "integer":
+		return String().Pattern(`^-?(0|[1-9][0-9]*)$`), nil
+	}
+	return nil, errors.New("json option string: it is for numbers")
+}
+
+// reference returns a reference to t and sees that it will be defined.
+func (in *inference) reference(t reflect.Type) *Schema {
+	if t == in.root {
+		return &Schema{keys: keywords{Ref: "#"}}
+	}
+	i := in.definition(t)
+	if i < 0 {
+		i = len(in.named)
+		in.named = append(in.named, definition{typ: t, name: in.freeName(t)})
+	}
+	return &Schema{keys: keywords{Ref: "#/$defs/" + in.named[i].name}}
+}
+
+func (in *inference) definition(t reflect.Type) int {
+	return slices.IndexFunc(in.named, func(d definition) bool { return d.typ == t })
+}
+
+// freeName returns the name of t in characters that need no escape in a
+// reference, with a number where two types have the same name.
+func (in *inference) freeName(t reflect.Type) string {
+	plain, _, _ := strings.Cut(t.Name(), "[")
+	plain = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
+			return r
+		}
+		return '_'
+	}, plain)
+	name := plain
+	for n := 2; slices.ContainsFunc(in.named, func(d definition) bool { return d.name == name }); n++ {
+		name = fmt.Sprintf("%s%d", plain, n)
+	}
+	return name
+}
+
+// unsupported says what to write instead of a type that has no JSON.
+func unsupported(t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Interface:
+		return fmt.Errorf("interface %s: use a concrete type, or any", t)
+	case reflect.Complex64, reflect.Complex128:
+		return fmt.Errorf("%s has no JSON form: use a struct of two numbers", t)
+	}
+	return fmt.Errorf("%s has no JSON form: leave the field out with `json:\"-\"`", t)
+}
+
+func implements(t reflect.Type, interfaces []reflect.Type) bool {
+	return slices.ContainsFunc(interfaces, reflect.PointerTo(t).Implements)
+}
+
+// fieldError is an error of a field, which gathers the path to it on the way up.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (e *fieldError) Error() string { return "field " + e.path + ": " + e.err.Error() }
+
+func (e *fieldError) Unwrap() error { return e.err }
+
+func inField(name string, err error) error {
+	if e, ok := err.(*fieldError); ok {
+		return &fieldError{name + "." + e.path, e.err}
+	}
+	return &fieldError{name, err}
+}

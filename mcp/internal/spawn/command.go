@@ -1,0 +1,114 @@
+// Package spawn runs child processes: it starts them without a shell and with a
+// small environment, and it ends them whole, with everything that they started.
+//
+// It is the only package that imports os/exec.
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Command names a program and what it is given. No shell is involved and
+// nothing is expanded: every argument arrives as it is written here.
+type Command struct {
+	// Path is the program: a name to look up in PATH, or a path, which is
+	// relative to Dir. A program that PATH finds relative to the current
+	// directory is refused (exec.ErrDot).
+	Path string
+
+	// Args are the arguments, without the program itself.
+	Args []string
+
+	// Env is added to the environment, and wins over it. When it sets PATH,
+	// Path is looked up there.
+	Env map[string]string
+
+	// InheritEnv hands down the whole environment of this process. Otherwise
+	// the child gets only the variables that every program needs to find its
+	// way (PATH, HOME, locale, temporary and XDG directories), and no secrets.
+	InheritEnv bool
+
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+}
+
+// prepare checks c and turns it into an exec.Cmd that has no files yet.
+func (c Command) prepare() (*exec.Cmd, error) {
+	if c.Path == "" {
+		return nil, errors.New("the command has no path")
+	}
+	if err := c.checkDir(); err != nil {
+		return nil, err
+	}
+	env, err := environ(c.Env, c.InheritEnv)
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.lookUp()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, c.Args...)
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	if runtime.GOOS == "windows" {
+		if err := checkBatch(cmd.Path, c.Args); err != nil {
+			return nil, err
+		}
+	}
+	cmd.Args[0] = c.Path
+	cmd.Env = env
+	cmd.Dir = c.Dir
+	return cmd, nil
+}
+
+// checkDir tells a missing directory from a missing program, which the error of
+// a failed start does not.
+func (c Command) checkDir() error {
+	if c.Dir == "" {
+		return nil
+	}
+	info, err := os.Stat(c.Dir)
+	if err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("working directory: %s is not a directory", c.Dir)
+	}
+	return nil
+}
+
+// lookUp finds a bare name in the PATH that the command brings along. In all
+// other cases it leaves the search to exec.Command.
+func (c Command) lookUp() (string, error) {
+	path, ok := c.ownPath()
+	if !ok || filepath.Base(c.Path) != c.Path {
+		return c.Path, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%q: executable file not found in the given PATH %q", c.Path, path)
+}
+
+// ownPath returns the PATH that Env sets. Windows does not mind its case.
+func (c Command) ownPath() (path string, ok bool) {
+	for name, value := range c.Env {
+		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
+			return value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,252 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Process is a running child together with everything that it started. Reading
+// and writing it reads its standard output and writes its standard input.
+//
+// A Process holds pipes until Close is called, even after the child has ended.
+// All methods are safe for concurrent use.
+type Process struct {
+	cmd  *exec.Cmd
+	opts *Options
+	tree tree
+	end  func() error // shutDown, once
+
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	tail   *tail
+
+	exited chan struct{} // the leader has ended and its tree is killed
+	done   chan struct{} // and standard error has been read to its end
+	err    error         // how it ended; set before done is closed
+
+	mu    sync.Mutex
+	ended bool // the tree may not be signalled any more: its id may be another's
+}
+
+// Start runs the command.
+//
+// The child leads a process group of its own (a job on Windows), which ends
+// with it: a process that it leaves behind is killed as soon as the child has
+// ended, for whatever reason. On Linux that includes descendants that made a
+// session of their own, as long as they kept their environment.
+//
+// When this process dies without Close, the child sees the end of its standard
+// input; on Linux it is sent SIGTERM too, and on Windows it is killed.
+func Start(c Command, opts *Options) (*Process, error) {
+	p, err := start(c, opts)
+	if err != nil {
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	return p, nil
+}
+
+func start(c Command, opts *Options) (*Process, error) {
+	cmd, err := c.prepare()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{
+		cmd:    cmd,
+		opts:   opts,
+		tail:   newTail(opts.stderrLimit(), opts.stderrLine()),
+		exited: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	p.end = sync.OnceValue(p.shutDown)
+	theirs, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	go p.run(started)
+	err = <-started
+	closeAll(theirs)
+	if err != nil {
+		closeAll([]*os.File{p.stdin, p.stdout, p.stderr})
+		return nil, err
+	}
+	return p, nil
+}
+
+// connect makes the three pipes and returns the child's ends of them.
+//
+// They are pipes of our own, not those of exec.Cmd, whose Wait would close them
+// before all is read and wait for readers that a grandchild can hold forever.
+func (p *Process) connect() (theirs []*os.File, err error) {
+	var ours []*os.File
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			r, w, err = os.Pipe()
+		}
+		return r, w
+	}
+	stdin, w := pipe()
+	r, stdout := pipe()
+	e, stderr := pipe()
+	theirs, ours = []*os.File{stdin, stdout, stderr}, []*os.File{w, r, e}
+	if err != nil {
+		closeAll(theirs)
+		closeAll(ours)
+		return nil, err
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
+	p.stdin, p.stdout, p.stderr = w, r, e
+	return theirs, nil
+}
+
+// closeAll closes files, of which some may be nil.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// run starts the child, reports how that went, and waits for the child's end.
+//
+// Both happen on one thread. Linux counts the thread that forked as the parent
+// whose death the child is told of (Pdeathsig); waiting occupies a thread in
+// any case, and this one lives exactly as long as the child.
+func (p *Process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	err := p.launch()
+	started <- err
+	if err == nil {
+		p.reap()
+	}
+}
+
+func (p *Process) launch() error {
+	p.tree.prepare(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	if err := p.tree.plant(p.cmd.Process); err != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		return err
+	}
+	return nil
+}
+
+// reap waits for the leader, kills what it has left behind and records how it
+// ended. This is the one Wait of every Start.
+func (p *Process) reap() {
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		defer p.stderr.Close()
+		_, _ = io.Copy(p.tail, p.stderr)
+		p.tail.end()
+	}()
+
+	// Where the platform allows, the tree is killed while the dead leader has
+	// not been waited for: until then nobody else can get its id.
+	held := awaitExit(p.cmd.Process.Pid)
+	if !held {
+		_ = p.cmd.Wait()
+	}
+	p.fell()
+	if held {
+		_ = p.cmd.Wait()
+	}
+	p.tree.clear(time.Now().Add(p.opts.waitDelay()))
+	close(p.exited)
+	_ = p.stdout.SetReadDeadline(longAgo) // wakes Read, which then sees exited
+	_ = p.stderr.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
+	<-heard
+	if state := p.cmd.ProcessState; state == nil || !state.Success() {
+		p.err = exitError(state, p.tail.lastLine())
+	}
+	close(p.done)
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// fell kills the tree, once its leader is dead, and bars it from signals.
+func (p *Process) fell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tree.kill()
+	p.ended = true
+}
+
+// signal runs one of the tree's signals unless the tree has ended.
+func (p *Process) signal(send func(*tree)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		send(&p.tree)
+	}
+}
+
+// Pid returns the process id of the child.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the child and its tree have ended and all of standard
+// error has been read.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait waits for Done and returns nil if the child exited with status 0, and
+// otherwise an *ExitError. It does not replace Close.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.err
+}
+
+// StderrTail returns the last bytes that the child wrote to standard error, as
+// valid UTF-8. They are the child's and may hold control characters.
+func (p *Process) StderrTail() string { return p.tail.String() }
+
+// Read reads standard output. After the child's end it reads what is left, and
+// waits no longer than WaitDelay for a process that escaped with the pipe.
+func (p *Process) Read(b []byte) (int, error) {
+	for {
+		over := p.over()
+		if over {
+			_ = p.stdout.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
+		}
+		n, err := p.stdout.Read(b)
+		switch {
+		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, err
+		case over:
+			return 0, io.EOF
+		case !p.over():
+			return 0, err
+		}
+	}
+}
+
+func (p *Process) over() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// SetReadDeadline sets the deadline of Read, as os.File does. It has no effect
+// once the child has ended.
+func (p *Process) SetReadDeadline(t time.Time) error { return p.stdout.SetReadDeadline(t) }
+
+// Write writes to standard input.
+func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// SetWriteDeadline sets the deadline of Write, as os.File does.
+func (p *Process) SetWriteDeadline(t time.Time) error { return p.stdin.SetWriteDeadline(t) }

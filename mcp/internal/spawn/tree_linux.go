@@ -1,0 +1,21 @@
+package spawn
+
+import "syscall"
+
+// dieWithParent has the child sent SIGTERM when the thread that forked it dies;
+// see Process.run for why that thread does not die earlier than this process.
+// SIGTERM rather than SIGKILL, so that a launcher can pass it on.
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
+
+// awaitExit waits until the child is dead and leaves it to be waited for. It
+// reports whether it could.
+func awaitExit(pid int) bool {
+	const pPID = 1
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pPID, uintptr(pid), 0,
+			syscall.WEXITED|syscall.WNOWAIT, 0, 0)
+		if errno != syscall.EINTR {
+			return errno == 0
+		}
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !unix && !windows
+
+package spawn
+
+import (
+	"os"
+	"os/exec"
+	"time"
+)
+
+// tree is a child alone: this platform has no way to name what it started, or
+// cannot start processes at all.
+type tree struct{ leader *os.Process }
+
+func (*tree) prepare(*exec.Cmd) {}
+
+func (t *tree) plant(leader *os.Process) error {
+	t.leader = leader
+	return nil
+}
+
+func (t *tree) terminate() { t.kill() }
+
+func (t *tree) kill() { _ = t.leader.Kill() }
+
+func (*tree) clear(time.Time) {}
+
+func awaitExit(int) bool { return false }

@@ -1,0 +1,197 @@
+package sse
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"time"
+)
+
+// DefaultLimit is the limit of a [Reader] that is not given one: 4 MiB.
+const DefaultLimit = 4 << 20
+
+// ErrTooLong is returned by [Reader.Next] for a line or the data of an event
+// that is longer than the limit.
+var ErrTooLong = errors.New("read event: longer than the limit")
+
+// Reader reads events from a stream. It holds at most one line and the data of
+// one event, and both grow only with bytes that have arrived. It is not safe
+// for concurrent use.
+type Reader struct {
+	in    *bufio.Reader
+	limit int
+	err   error // returned by every Next after the first
+
+	line      []byte // the line being read
+	started   bool   // the first line has been read
+	swallowLF bool   // the last line ended in CR, whose LF may follow
+	lastID    string
+}
+
+// NewReader returns a Reader for the stream in. The limit in bytes holds for the
+// data of one event, and so for a line without its field name; zero means
+// [DefaultLimit].
+func NewReader(in io.Reader, limit int) *Reader {
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	return &Reader{in: bufio.NewReader(in), limit: limit}
+}
+
+// Next returns the next event as soon as the blank line that ends it is there.
+// Data belongs to the caller. Comments, unknown fields and events that set
+// nothing are passed over; a retry of zero is returned as one millisecond.
+//
+// The error is io.EOF when the stream ended, also in the middle of an event,
+// which is then dropped; ErrTooLong; or that of the underlying reader. There is
+// no next event after an error.
+func (r *Reader) Next() (Event, error) {
+	if r.err != nil {
+		return Event{}, r.err
+	}
+	ev, err := r.next()
+	if err != nil {
+		r.err = err
+		return Event{}, err
+	}
+	return ev, nil
+}
+
+func (r *Reader) next() (Event, error) {
+	ev := Event{ID: r.lastID}
+	for {
+		line, err := r.readLine()
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) > 0 {
+			if err := r.setField(&ev, line); err != nil {
+				return Event{}, err
+			}
+			continue
+		}
+		if ev.Data == nil {
+			ev.Name = "" // There is no event to bear the name.
+		}
+		if ev.Data != nil || ev.Retry != 0 || ev.ID != r.lastID {
+			r.lastID = ev.ID
+			return ev, nil
+		}
+	}
+}
+
+// setField sets the field of ev that the line names.
+func (r *Reader) setField(ev *Event, line []byte) error {
+	field, value, _ := bytes.Cut(line, []byte{':'})
+	value = bytes.TrimPrefix(value, []byte{' '})
+	switch string(field) {
+	case "event":
+		ev.Name = string(value)
+	case "data":
+		return r.addData(ev, value)
+	case "id":
+		if bytes.IndexByte(value, 0) < 0 {
+			ev.ID = string(value)
+		}
+	case "retry":
+		if retry, ok := parseRetry(value); ok {
+			ev.Retry = retry
+		}
+	}
+	return nil // A comment is a field without a name.
+}
+
+// addData adds one line to the data of ev.
+func (r *Reader) addData(ev *Event, line []byte) error {
+	if ev.Data == nil {
+		ev.Data = make([]byte, 0, len(line)) // Not nil, even for an empty line.
+	} else {
+		ev.Data = append(ev.Data, '\n')
+	}
+	if len(ev.Data)+len(line) > r.limit {
+		return ErrTooLong
+	}
+	ev.Data = append(ev.Data, line...)
+	return nil
+}
+
+// parseRetry reads a number of milliseconds; what a Duration cannot hold
+// becomes the longest that it can. Only ASCII digits are a number.
+func parseRetry(value []byte) (time.Duration, bool) {
+	if len(value) == 0 {
+		return 0, false
+	}
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	const longest = math.MaxInt64 / int64(time.Millisecond)
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || n > longest {
+		n = longest
+	}
+	return time.Duration(max(n, 1)) * time.Millisecond, true
+}
+
+// readLine returns the next line without its end, valid until the next call.
+func (r *Reader) readLine() ([]byte, error) {
+	const maxKept = 64 << 10
+	if cap(r.line) > maxKept {
+		r.line = nil
+	}
+	r.line = r.line[:0]
+	for {
+		chunk, err := r.chunk()
+		if err != nil {
+			return nil, err
+		}
+		end := bytes.IndexAny(chunk, "\r\n")
+		if end < 0 {
+			r.line = append(r.line, chunk...)
+			r.consume(len(chunk))
+		} else {
+			r.line = append(r.line, chunk[:end]...)
+			r.swallowLF = chunk[end] == '\r'
+			r.consume(end + 1)
+		}
+		if len(r.line) > r.limit+len("data: ") {
+			return nil, ErrTooLong
+		}
+		if end >= 0 {
+			return r.withoutMark(r.line), nil
+		}
+	}
+}
+
+// chunk returns what has arrived, at least one byte, without consuming it. The
+// LF of a CRLF is dropped here and not right behind its CR, where waiting for
+// it would hold back a finished event.
+func (r *Reader) chunk() ([]byte, error) {
+	if _, err := r.in.Peek(1); err != nil {
+		return nil, err
+	}
+	chunk, _ := r.in.Peek(r.in.Buffered())
+	if r.swallowLF && chunk[0] == '\n' {
+		r.swallowLF = false
+		r.consume(1)
+		return r.chunk()
+	}
+	r.swallowLF = false
+	return chunk, nil
+}
+
+// consume drops n bytes of the last chunk, which cannot fail.
+func (r *Reader) consume(n int) { _, _ = r.in.Discard(n) }
+
+// withoutMark removes the byte order mark that the first line may begin with.
+func (r *Reader) withoutMark(line []byte) []byte {
+	if r.started {
+		return line
+	}
+	r.started = true
+	return bytes.TrimPrefix(line, []byte("\ufeff"))
+}

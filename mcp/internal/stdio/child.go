@@ -1,0 +1,130 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/spawn"
+)
+
+// exitGrace is how long a server that has closed its streams may take to exit
+// before it counts as one that lives on without them.
+const exitGrace = time.Second
+
+// ChildOptions adjusts a Child. Nil means all defaults.
+type ChildOptions struct {
+	// Conn holds the limits on messages.
+	Conn *Options
+
+	// Process tells how the child is watched and ended.
+	Process *spawn.Options
+
+	// Logger is told of what a server prints that is not a message, at most
+	// once a second. Nil discards it.
+	Logger *slog.Logger
+}
+
+func (o *ChildOptions) conn() *Options {
+	if o == nil {
+		return nil
+	}
+	return o.Conn
+}
+
+func (o *ChildOptions) process() *spawn.Options {
+	if o == nil {
+		return nil
+	}
+	return o.Process
+}
+
+func (o *ChildOptions) logger() *slog.Logger {
+	if o == nil || o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
+// Child is an mcp.Conn to a server that runs as a child process.
+//
+// What the server prints among its messages is skipped, until it is too much to
+// be an accident: then every Read fails. When the server has died, Read and
+// Write say how, in an error that wraps a *spawn.ExitError; after an exit with
+// status 0 Read returns io.EOF.
+type Child struct {
+	lines   *Conn
+	process *spawn.Process
+	chatter chatter
+}
+
+var _ mcp.Conn = (*Child)(nil)
+
+// Start runs the command and returns the connection to it.
+func Start(c spawn.Command, opts *ChildOptions) (*Child, error) {
+	p, err := spawn.Start(c, opts.process())
+	if err != nil {
+		return nil, err
+	}
+	return &Child{
+		lines:   New(p, p, p, opts.conn()),
+		process: p,
+		chatter: chatter{log: opts.logger()},
+	}, nil
+}
+
+// Process returns the server's process.
+func (c *Child) Process() *spawn.Process { return c.process }
+
+// Read implements mcp.Conn.
+func (c *Child) Read(ctx context.Context) ([]byte, error) {
+	for {
+		msg, err := c.lines.Read(ctx)
+		if err != nil {
+			return nil, c.explain(ctx, err)
+		}
+		if c.chatter.admits(msg) {
+			return msg, nil
+		}
+		if c.chatter.err != nil {
+			return nil, c.chatter.err
+		}
+	}
+}
+
+// Write implements mcp.Conn.
+func (c *Child) Write(ctx context.Context, msg []byte) error {
+	if err := c.lines.Write(ctx, msg); err != nil {
+		return c.explain(ctx, err)
+	}
+	return nil
+}
+
+// Close implements mcp.Conn: it ends the server, step by step, see
+// spawn.Process.Close.
+func (c *Child) Close() error { return c.lines.Close() }
+
+// explain replaces an error that comes from the server's death by the manner of
+// its death.
+func (c *Child) explain(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*mcp.FrameError](err); ok || errors.Is(err, io.ErrClosedPipe) || ctx.Err() != nil {
+		return err
+	}
+	grace := time.NewTimer(exitGrace)
+	defer grace.Stop()
+	select {
+	case <-c.process.Done():
+	case <-grace.C:
+		return err
+	case <-ctx.Done():
+		return err
+	}
+	if exit := c.process.Wait(); exit != nil {
+		return fmt.Errorf("server %w", exit)
+	}
+	return err
+}

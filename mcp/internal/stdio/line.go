@@ -1,0 +1,150 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const (
+	firstChunk = 4 << 10
+	chunkSize  = 64 << 10 // also the most that is kept between messages
+
+	// skipFactor times the limit is how much of an overlong line is skipped
+	// before the peer is given up.
+	skipFactor = 4
+)
+
+// lineReader cuts a stream into lines. It holds what has arrived and nothing
+// more: a line that outgrows its chunk is kept in parts, and is put together,
+// in one allocation, only when its end has come within the limit.
+type lineReader struct {
+	src source
+	max int
+
+	chunk []byte // chunk[r:w] is unread
+	r, w  int
+
+	parts [][]byte // the beginning of an unfinished line
+	size  int      // of parts
+
+	skipped int   // bytes of an overlong line; not 0: the rest of it is skipped too
+	err     error // why there are no more lines
+}
+
+// next returns the next line that is not blank, without its end. The caller
+// owns it.
+func (l *lineReader) next(ctx context.Context) ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(l.chunk[l.r:l.w], '\n'); i >= 0 {
+			line, err := l.take(i)
+			if err != nil || !blank(line) {
+				return line, err
+			}
+			continue
+		}
+		if l.err != nil {
+			return l.last()
+		}
+		if l.err = l.bound(); l.err != nil {
+			continue
+		}
+		if err := l.fill(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take ends the current line at chunk[r+i], a newline.
+func (l *lineReader) take(i int) ([]byte, error) {
+	end := l.chunk[l.r : l.r+i]
+	l.r += i + 1
+	if l.skipped > 0 {
+		l.skipped = 0
+		return nil, l.tooLong()
+	}
+	line := l.join(end)
+	if len(line) > l.max {
+		return nil, l.tooLong()
+	}
+	return line, nil
+}
+
+func (l *lineReader) tooLong() error {
+	return &mcp.FrameError{Reason: fmt.Sprintf("message longer than %d bytes", l.max)}
+}
+
+// join puts the parts and the end of a line together and drops a trailing CR.
+func (l *lineReader) join(end []byte) []byte {
+	line := bytes.Clone(end)
+	if len(l.parts) > 0 {
+		line = bytes.Join(append(l.parts, end), nil)
+		l.parts, l.size = nil, 0
+	}
+	return bytes.TrimSuffix(line, []byte{'\r'})
+}
+
+// last returns what came after the last newline, then the error that ended the
+// stream.
+func (l *lineReader) last() ([]byte, error) {
+	end := l.chunk[l.r:l.w]
+	l.r = l.w
+	if l.err == io.EOF && l.skipped == 0 {
+		if line := l.join(end); !blank(line) && len(line) <= l.max {
+			return line, nil
+		}
+	}
+	return nil, l.err
+}
+
+// bound drops a line that has grown over the limit, and fails when it has gone
+// on for too long.
+func (l *lineReader) bound() error {
+	unread := l.w - l.r
+	if l.skipped == 0 && l.size+unread <= l.max+len("\r") {
+		return nil
+	}
+	l.skipped += l.size + unread
+	l.parts, l.size = nil, 0
+	l.r, l.w = 0, 0
+	if l.skipped > skipFactor*l.max {
+		return fmt.Errorf("no newline in %d bytes; a message may have %d", l.skipped, l.max)
+	}
+	return nil
+}
+
+// fill reads once. An error of the stream is kept for later; one of the context
+// is returned.
+func (l *lineReader) fill(ctx context.Context) error {
+	l.makeRoom()
+	n, err := l.src.read(ctx, l.chunk[l.w:])
+	l.w += n
+	if err != nil && err == ctx.Err() {
+		return err
+	}
+	l.err = err
+	return nil
+}
+
+func (l *lineReader) makeRoom() {
+	switch {
+	case l.r == l.w && l.chunk != nil:
+		l.r, l.w = 0, 0
+	case l.w < len(l.chunk):
+	case l.chunk == nil:
+		l.chunk = make([]byte, firstChunk)
+	case l.r > len(l.chunk)/2:
+		l.w = copy(l.chunk, l.chunk[l.r:l.w])
+		l.r = 0
+	default:
+		l.parts = append(l.parts, l.chunk[l.r:l.w])
+		l.size += l.w - l.r
+		l.chunk = make([]byte, chunkSize)
+		l.r, l.w = 0, 0
+	}
+}
+
+func blank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }

@@ -1,0 +1,19 @@
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+
+package stdio
+
+import "os"
+
+// seize keeps the two files to itself and leaves others in the variables.
+func seize() (*streams, error) {
+	null, err := openNull()
+	if err != nil {
+		return nil, err
+	}
+	in, out := os.Stdin, os.Stdout
+	os.Stdin, os.Stdout = null, os.Stderr
+	return &streams{in: in, out: out, restore: func() error {
+		os.Stdin, os.Stdout = in, out
+		return null.Close()
+	}}, nil
+}

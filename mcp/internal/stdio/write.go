@@ -1,0 +1,134 @@
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// lineWriter writes lines whole and in turn.
+type lineWriter struct {
+	w       io.Writer
+	timeout time.Duration
+	done    <-chan struct{}
+	abort   func() error // closes the Conn, for want of a deadline
+
+	setDeadline func(time.Time) error // nil: w has no deadlines
+
+	turn chan struct{} // holds a token while a Write has its turn; guards the rest
+	buf  []byte        // the rest of a message that a Write left unfinished, or empty
+	err  error         // why nothing can be written any more
+}
+
+func newLineWriter(w io.Writer, timeout time.Duration, done <-chan struct{}, abort func() error) lineWriter {
+	l := lineWriter{w: w, timeout: timeout, done: done, abort: abort, turn: make(chan struct{}, 1)}
+	d, ok := w.(interface{ SetWriteDeadline(time.Time) error })
+	if ok && d.SetWriteDeadline(time.Time{}) == nil {
+		l.setDeadline = d.SetWriteDeadline
+	}
+	return l
+}
+
+func (l *lineWriter) write(ctx context.Context, msg []byte) error {
+	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
+		return fmt.Errorf("newline at byte %d: a message is one line", i)
+	}
+	if err := l.take(ctx); err != nil {
+		return err
+	}
+	defer func() { <-l.turn }()
+	if l.err != nil {
+		return l.err
+	}
+	err := l.send(ctx, msg)
+	if err != nil && err != ctx.Err() {
+		l.err = err
+	}
+	return err
+}
+
+// take waits for the turn.
+func (l *lineWriter) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.done:
+		return io.ErrClosedPipe
+	}
+	return nil
+}
+
+// send writes what an earlier message has left and then this one, in one piece.
+func (l *lineWriter) send(ctx context.Context, msg []byte) error {
+	rest := len(l.buf)
+	l.buf = append(append(l.buf, msg...), '\n')
+	n, err := l.put(ctx, l.buf)
+	if n <= rest && err != nil {
+		l.buf = l.buf[:rest] // nothing of msg has gone out
+	}
+	l.buf = l.buf[:copy(l.buf, l.buf[n:])]
+	if len(l.buf) == 0 && cap(l.buf) > chunkSize {
+		l.buf = nil
+	}
+	return err
+}
+
+// put writes b within the timeout and returns how much of it has gone out.
+func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
+	if l.setDeadline == nil {
+		return l.putWatched(b)
+	}
+	deadline := time.Now().Add(l.timeout)
+	stop := context.AfterFunc(ctx, l.wake)
+	defer stop()
+	for n := 0; ; {
+		// As in deadlineSource.read: first the deadline, then the checks.
+		_ = l.setDeadline(deadline)
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		if closed(l.done) {
+			return n, io.ErrClosedPipe
+		}
+		m, err := l.w.Write(b[n:])
+		n += m
+		switch {
+		case err == nil || !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, err
+		case !time.Now().Before(deadline):
+			return n, l.tooSlow()
+		}
+	}
+}
+
+// putWatched writes b to a writer that only its end can interrupt.
+func (l *lineWriter) putWatched(b []byte) (int, error) {
+	watchdog := time.AfterFunc(l.timeout, func() { _ = l.abort() })
+	n, err := l.w.Write(b)
+	if !watchdog.Stop() {
+		return n, l.tooSlow()
+	}
+	return n, err
+}
+
+// errNotReading tells a write that took too long from one that Close ended.
+var errNotReading = errors.New("the peer has not read")
+
+func (l *lineWriter) tooSlow() error {
+	return fmt.Errorf("%w for %v", errNotReading, l.timeout)
+}
+
+// wake has a pending write look at the context and the Conn again.
+func (l *lineWriter) wake() {
+	if l.setDeadline != nil {
+		_ = l.setDeadline(longAgo)
+	}
+}

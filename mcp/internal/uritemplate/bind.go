@@ -1,0 +1,82 @@
+package uritemplate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// capture is what one state has read of a value, as it stands in the URI.
+type capture struct {
+	*state
+	text string
+}
+
+// binding is the value that one variable has in one expression.
+type binding struct {
+	variable *variable
+	value    Value
+}
+
+// bind gives every variable its value; ok is false if one would have two.
+func bind(captures []capture) (values Values, ok bool) {
+	bindings := decodeAll(captures)
+	// Whole values first, then long prefixes: every later value of a variable
+	// can be made from the first.
+	slices.SortStableFunc(bindings, func(a, b binding) int {
+		return cmp.Compare(b.variable.reach(), a.variable.reach())
+	})
+	values = make(Values, len(bindings))
+	for _, b := range bindings {
+		first, seen := values[b.variable.name]
+		if !seen {
+			values[b.variable.name] = b.value
+			continue
+		}
+		if first.kind != b.value.kind || !slices.EqualFunc(first.items, b.value.items, func(whole, item string) bool {
+			return prefix(whole, b.variable.prefix) == item
+		}) {
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// reach returns how many characters of a value the variable writes at most.
+func (v *variable) reach() int {
+	if v.prefix == 0 {
+		return maxPrefix + 1
+	}
+	return v.prefix
+}
+
+// decodeAll decodes the captures. Those that follow each other for the same
+// variable are the items of a list.
+func decodeAll(captures []capture) []binding {
+	var bindings []binding
+	for _, c := range captures {
+		value := c.decode()
+		last := len(bindings) - 1
+		if last >= 0 && bindings[last].variable == c.variable {
+			bindings[last].value.items = append(bindings[last].value.items, value.items...)
+			continue
+		}
+		bindings = append(bindings, binding{c.variable, value})
+	}
+	return bindings
+}
+
+func (c capture) decode() Value {
+	operator := c.expression.operator
+	switch {
+	case !c.variable.explode:
+		return String(decode(c.text))
+	case operator.named:
+		return List(decode(c.text))
+	}
+	items := strings.Split(c.text, operator.separator)
+	for i, item := range items {
+		items[i] = decode(item)
+	}
+	return List(items...)
+}

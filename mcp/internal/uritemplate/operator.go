@@ -1,0 +1,33 @@
+package uritemplate
+
+// operator says how the values of an expression are written.
+//
+// Spec: RFC 6570 3.2.1 and appendix A
+type operator struct {
+	first     string // in front of the first value
+	separator string // between values
+	named     bool   // values are written as name=value
+	ifEmpty   string // behind the name of an empty value
+	reserved  bool   // reserved characters and percent-encoded triplets stay
+
+	// What follows is for matching, which RFC 6570 does not define.
+
+	required bool   // every variable has to be there and not to be empty
+	stop     string // characters that a value does not hold unless encoded
+	splits   bool   // neither does it hold the separator, even if it is alone
+}
+
+// operators by the character that begins the expression, 0 for none.
+var operators = map[byte]*operator{
+	0:   {separator: ",", required: true, stop: "/?#"},
+	'+': {separator: ",", required: true, reserved: true},
+	'#': {first: "#", separator: ",", reserved: true, stop: "#"},
+	'.': {first: ".", separator: ".", stop: "/?#"},
+	'/': {first: "/", separator: "/", stop: "?#", splits: true},
+	';': {first: ";", separator: ";", named: true, stop: "/?#", splits: true},
+	'?': {first: "?", separator: "&", named: true, ifEmpty: "=", stop: "#", splits: true},
+	'&': {first: "&", separator: "&", named: true, ifEmpty: "=", stop: "#", splits: true},
+}
+
+// reservedOperators are kept by RFC 6570 for extensions.
+const reservedOperators = "=,!@|"

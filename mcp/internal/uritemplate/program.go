@@ -1,0 +1,146 @@
+package uritemplate
+
+// program is a nondeterministic automaton that reads the URIs of a template. It
+// is built from the end of the template to its start: a state leads to states
+// that stand before it, except that the items of an exploded variable lead back
+// to a literal.
+type program struct {
+	states []state
+	order  []int // literals first, then the others as they stand
+	start  int
+}
+
+type state struct {
+	op    op
+	next  int
+	other int    // of opEither
+	text  string // of opLiteral
+
+	// Of opValue, opMore and opEmpty.
+	expression *expression
+	variable   *variable
+	stop       string // what the value does not hold
+}
+
+type op uint8
+
+const (
+	// opAccept is the end of the URI.
+	opAccept op = iota
+	// opLiteral reads its text.
+	opLiteral
+	// opEither goes on at next, or else at other.
+	opEither
+	// opMore reads any number of characters of a value.
+	opMore
+	// opValue reads a value. The state before it is the opMore for the rest of
+	// the value.
+	opValue
+	// opEmpty is an empty value.
+	opEmpty
+)
+
+func compile(parts []part) program {
+	p := program{states: []state{{op: opAccept}}}
+	for i := len(parts) - 1; i >= 0; i-- {
+		switch e := parts[i].expression; {
+		case e == nil:
+			p.start = p.literal(parts[i].literal, p.start)
+		case e.operator.named:
+			p.start = p.named(e, p.start)
+		default:
+			p.start = p.unnamed(e, p.start)
+		}
+	}
+	for _, literals := range []bool{true, false} {
+		for i := range p.states {
+			if (p.states[i].op == opLiteral) == literals {
+				p.order = append(p.order, i)
+			}
+		}
+	}
+	return p
+}
+
+// add adds a state and returns its index.
+func (p *program) add(s state) int {
+	p.states = append(p.states, s)
+	return len(p.states) - 1
+}
+
+func (p *program) literal(text string, next int) int {
+	return p.add(state{op: opLiteral, text: text, next: next})
+}
+
+func (p *program) either(next, other int) int {
+	return p.add(state{op: opEither, next: next, other: other})
+}
+
+func (p *program) value(e *expression, v *variable, next int) int {
+	s := state{op: opMore, next: next, expression: e, variable: v, stop: e.stop(v)}
+	p.add(s)
+	s.op = opValue
+	return p.add(s)
+}
+
+// stop returns the characters that a value of v does not hold.
+func (e *expression) stop(v *variable) string {
+	alone := len(e.variables) == 1 && !e.operator.splits
+	if alone || v.explode && !e.operator.named {
+		return e.operator.stop
+	}
+	return e.operator.stop + e.operator.separator
+}
+
+// unnamed adds an expression whose values are told apart by their order. An
+// exploded value is read with its separators.
+func (p *program) unnamed(e *expression, next int) int {
+	end := next
+	for i := len(e.variables) - 1; i >= 0; i-- {
+		next = p.value(e, e.variables[i], next)
+		switch {
+		case i > 0:
+			next = p.literal(e.operator.separator, next)
+		case e.operator.first != "":
+			next = p.literal(e.operator.first, next)
+		}
+		if !e.operator.required {
+			next = p.either(next, end)
+		}
+	}
+	return next
+}
+
+// named adds an expression whose values have names. Any of them may be absent,
+// so there are two ways through it: one on which a value was read, where the
+// next follows a separator, and one on which none was.
+func (p *program) named(e *expression, next int) int {
+	begun, fresh := next, next
+	for i := len(e.variables) - 1; i >= 0; i-- {
+		v, rest := e.variables[i], begun
+		begun = p.item(e, v, e.operator.separator, rest, rest)
+		fresh = p.item(e, v, e.operator.first, rest, fresh)
+	}
+	return fresh
+}
+
+// item adds one variable with its name, which leads to next, or to absent if it
+// is not there.
+func (p *program) item(e *expression, v *variable, delimiter string, next, absent int) int {
+	if v.explode {
+		repeat := p.either(0, next)
+		p.states[repeat].next = p.pair(e, v, e.operator.separator, repeat)
+		next = repeat
+	}
+	return p.either(p.pair(e, v, delimiter, next), absent)
+}
+
+// pair adds a name and its value. Where empty values are written without "=",
+// they are read with it as well.
+func (p *program) pair(e *expression, v *variable, delimiter string, next int) int {
+	rest := p.literal("=", p.value(e, v, next))
+	if e.operator.ifEmpty == "" {
+		rest = p.either(rest, p.add(state{op: opEmpty, next: next, expression: e, variable: v}))
+	}
+	return p.literal(delimiter+v.name, rest)
+}

@@ -1,0 +1,49 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// ErrCannotAsk reports that the client of this request takes no requests in
+// mid-call: its revision is stateless, or the answer is forced to be JSON.
+var ErrCannotAsk = exchange.ErrCannotAsk
+
+// ErrNotInCall reports that a function was called outside of a request.
+var ErrNotInCall = errors.New("not in a call")
+
+// Ask sends a request of the session era to the client while the request r is
+// running, and decodes its answer into out, which may be nil. It fails with
+// CodeMissingCapability, sending nothing, when the client did not declare the
+// capability, and with ErrCannotAsk where the protocol has no such requests. An
+// error of the client is an *mcp.Error with Remote set.
+func (r *Request) Ask(ctx context.Context, method string, params, out any) error {
+	if r == nil {
+		return ErrNotInCall
+	}
+	if !r.call.MayAsk() {
+		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
+	}
+	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {
+		return out, r.ask(ctx, method, params, out)
+	})
+	_, err := ask(ctx, &Request{Method: method, Outbound: true, call: r.call, in: r.in, server: r.server})
+	return err
+}
+
+func (r *Request) ask(ctx context.Context, method string, params, out any) error {
+	encode, err := r.call.Question(method, params)
+	if err != nil {
+		return err
+	}
+	m, err := r.in.Ask(ctx, func(id jsonrpc.ID) []byte { return encode(id) }, dialect.CancelQuestion)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return r.call.Answer(method, m, out)
+}

@@ -1,0 +1,128 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+)
+
+// binder fills a struct from arguments that travel as strings: the variables of
+// a URI template, the arguments of a prompt.
+type binder struct {
+	fields    []boundField // in the order of the struct
+	validator *schema.Validator
+}
+
+// boundField is one field of the struct as its schema tells it.
+type boundField struct {
+	Name        string
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Type        string `json:"type"`
+	Required    bool   `json:"-"`
+}
+
+// newBinder returns the binder of a struct type.
+func newBinder(t reflect.Type) (*binder, error) {
+	text, err := schema.For(t, schema.Input)
+	if err != nil {
+		return nil, err
+	}
+	var object struct {
+		Type       string         `json:"type"`
+		Properties jsontext.Value `json:"properties"`
+		Required   []string       `json:"required"`
+	}
+	if err := json.Unmarshal(text, &object); err != nil || object.Type != "object" {
+		return nil, fmt.Errorf("arguments %v: want a struct, whose fields are the arguments", t)
+	}
+	b := &binder{validator: schema.Lazy(text, nil)}
+	if err := b.read(object.Properties, object.Required); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// read takes the fields from the properties of a schema, in their order.
+func (b *binder) read(properties jsontext.Value, required []string) error {
+	if properties == nil {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(properties))
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		f := boundField{Name: name.String()}
+		if err := json.UnmarshalDecode(dec, &f); err != nil || !scalar(f.Type) {
+			return fmt.Errorf("field %q: want a string, a number or a boolean, because it travels as a string", f.Name)
+		}
+		f.Required = slices.Contains(required, f.Name)
+		b.fields = append(b.fields, f)
+	}
+	return nil
+}
+
+func scalar(schemaType string) bool {
+	return slices.Contains([]string{"string", "integer", "number", "boolean"}, schemaType)
+}
+
+// covers makes sure that every name has a field, and every required field a name.
+func (b *binder) covers(names []string) error {
+	for _, n := range names {
+		if !slices.ContainsFunc(b.fields, func(f boundField) bool { return f.Name == n }) {
+			return fmt.Errorf("variable %q: no field has this json name", n)
+		}
+	}
+	for _, f := range b.fields {
+		if f.Required && !slices.Contains(names, f.Name) {
+			return fmt.Errorf("field %q: no variable has this name; want one, or omitzero", f.Name)
+		}
+	}
+	return nil
+}
+
+// bind fills out, a pointer to the struct, from strings. What has no field is
+// an error, as is what breaks the schema.
+func (b *binder) bind(values map[string]string, out any) error {
+	object := []byte{'{'}
+	for _, f := range b.fields {
+		value, ok := values[f.Name]
+		if !ok {
+			continue
+		}
+		if len(object) > 1 {
+			object = append(object, ',')
+		}
+		object, _ = jsontext.AppendQuote(object, f.Name)
+		object = append(object, ':')
+		if f.Type == "string" || !jsontext.Value(value).IsValid() {
+			object, _ = jsontext.AppendQuote(object, value)
+		} else {
+			object = append(object, value...)
+		}
+	}
+	object = append(object, '}')
+	for name := range values {
+		if !slices.ContainsFunc(b.fields, func(f boundField) bool { return f.Name == name }) {
+			return fmt.Errorf("%q: unknown argument", cleanText(name, 64))
+		}
+	}
+	if err := b.validator.Validate(object); err != nil {
+		if v, ok := errors.AsType[*schema.ValidationError](err); ok {
+			v.Subject = "arguments"
+		}
+		return err
+	}
+	return json.Unmarshal(object, out)
+}

@@ -1,0 +1,179 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Completer proposes values for an argument of a prompt or a variable of a
+// template, best first. At most 100 of them are sent; the client is told when
+// there are more. Completers run while a user types and have to be quick.
+type Completer func(ctx context.Context, c Completing) ([]string, error)
+
+// Completing is what has been typed so far.
+type Completing struct {
+	// Argument is the name of the argument, Value what is typed of it.
+	Argument, Value string
+	// Others are the arguments that have been chosen before, when the client
+	// tells them.
+	Others map[string]string
+}
+
+// CompleteArg is the option that completes an argument of a prompt or a variable
+// of a template. Registration panics when there is none of that name.
+func CompleteArg(name string, c Completer) CompletionOption { return completeArg{name, c} }
+
+// CompletionOption is an option of prompts and templates.
+type CompletionOption interface {
+	ResourceOption
+	PromptOption
+}
+
+type completeArg struct {
+	name string
+	c    Completer
+}
+
+func (a completeArg) resource(r *resource) { a.add(&r.common) }
+func (a completeArg) prompt(p *prompt)     { a.add(&p.common) }
+
+func (a completeArg) add(c *common) {
+	if c.completers == nil {
+		c.completers = make(map[string]Completer)
+	}
+	c.completers[a.name] = a.c
+}
+
+// Prefix completes to those of the values that start with what is typed,
+// whatever the case, in the given order.
+func Prefix(values ...string) Completer {
+	return matching(values, func(value, typed string) int {
+		return score(strings.HasPrefix(value, typed), 0)
+	})
+}
+
+// Substring completes to those of the values that contain what is typed,
+// whatever the case: first those that start with it, then in the given order.
+func Substring(values ...string) Completer {
+	return matching(values, func(value, typed string) int {
+		return score(strings.Contains(value, typed), strings.Index(value, typed))
+	})
+}
+
+// Fuzzy completes to those of the values that contain the letters that are typed
+// in that order, whatever the case: first those where they stand closest
+// together, then in the given order.
+func Fuzzy(values ...string) Completer { return matching(values, spread) }
+
+// noMatch is the score of a value that does not match.
+const noMatch = -1
+
+func score(matches bool, rank int) int {
+	if !matches {
+		return noMatch
+	}
+	return rank
+}
+
+// spread returns how many letters of value stand between the typed ones, as a
+// measure of how badly they match.
+func spread(value, typed string) int {
+	gaps, at := 0, 0
+	for _, r := range typed {
+		i := strings.IndexRune(value[at:], r)
+		if i < 0 {
+			return noMatch
+		}
+		gaps += i
+		at += i + len(string(r))
+	}
+	return gaps
+}
+
+// matching returns a completer over a fixed list, ordered by score and then as
+// the list is.
+func matching(values []string, rank func(value, typed string) int) Completer {
+	values = slices.Clone(values)
+	lower := make([]string, len(values))
+	for i, v := range values {
+		lower[i] = strings.ToLower(v)
+	}
+	type match struct{ rank, at int }
+	return func(_ context.Context, c Completing) ([]string, error) {
+		typed := strings.ToLower(c.Value)
+		var matches []match
+		for i := range values {
+			if r := rank(lower[i], typed); r != noMatch {
+				matches = append(matches, match{r, i})
+			}
+		}
+		slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.rank, b.rank) })
+		found := make([]string, len(matches))
+		for i, m := range matches {
+			found[i] = values[m.at]
+		}
+		return found, nil
+	}
+}
+
+// maxCompletions bounds the values of one answer.
+//
+// Spec: 2026-07-28 server/utilities/completion
+const maxCompletions = 100
+
+// complete does completion/complete.
+func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
+	snap := s.features.snapshot()
+	if !snap.completions {
+		return nil, undeclared(r.Method)
+	}
+	var p mcp.CompleteParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	c, err := snap.completer(&p, r.Principal())
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return &mcp.CompleteResult{}, nil
+	}
+	typing := Completing{Argument: p.Argument.Name, Value: p.Argument.Value}
+	if p.Context != nil {
+		typing.Others = p.Context.Arguments
+	}
+	values, err := c(ctx, typing)
+	if err != nil {
+		return nil, err
+	}
+	shown := values[:min(len(values), maxCompletions)]
+	return &mcp.CompleteResult{Completion: mcp.Completion{
+		Values: shown, Total: new(int64(len(values))), HasMore: len(values) > len(shown),
+	}}, nil
+}
+
+// completer finds the completer of an argument: nil when the argument exists and
+// has none, an error when what it belongs to is unknown.
+func (s *snapshot) completer(p *mcp.CompleteParams, who mcp.Principal) (Completer, error) {
+	switch p.Ref.Type {
+	case mcp.RefPrompt:
+		f, ok := lookup[*prompt](s, kindPrompts, p.Ref.Name, who)
+		if !ok {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: prompt %q: unknown", cleanText(p.Ref.Name, 128))
+		}
+		return f.completers[p.Argument.Name], nil
+	case mcp.RefResource:
+		if f, ok := lookup[*resource](s, kindTemplates, p.Ref.URI, who); ok {
+			return f.completers[p.Argument.Name], nil
+		}
+		if f := s.resourceAt(p.Ref.URI, who); f != nil {
+			return f.completers[p.Argument.Name], nil
+		}
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: resource %q: unknown", cleanText(p.Ref.URI, 128))
+	}
+	return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: ref type %q: want %s or %s", cleanText(string(p.Ref.Type), 64), mcp.RefPrompt, mcp.RefResource)
+}

@@ -1,0 +1,87 @@
+package mcpserver
+
+import (
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Visible is the option that restricts who may know of a feature. What is hidden
+// is the same as unknown: for lists, calls, reads and completion alike. The
+// function must depend on the principal alone, because lists are kept per set of
+// visible features; it runs at every request and has to be quick.
+func Visible(to func(mcp.Principal) bool) Option { return visible(to) }
+
+// Title is the option that sets the name shown to users.
+func Title(title string) Option { return titled(title) }
+
+// Icons is the option that sets the icons shown to users.
+func Icons(icons ...mcp.Icon) Option { return withIcons(icons) }
+
+// Meta is the option that sets a member of the metadata of a listed feature. It
+// panics when the key breaks the grammar or belongs to the protocol, or the
+// value cannot be encoded.
+func Meta(key string, value any) Option {
+	m := make(mcp.Meta)
+	if err := m.Set(key, value); err != nil {
+		panic("mcpserver.Meta: " + err.Error())
+	}
+	if mcp.ReservedMetaKey(key) {
+		panic(fmt.Sprintf("mcpserver.Meta: key %q belongs to the protocol; want one under a prefix of your own, such as com.example/%s", key, "color"))
+	}
+	return withMeta{key, m}
+}
+
+// Option is an option of every kind of feature: a tool, a resource, a template
+// or a prompt.
+type Option interface {
+	ToolOption
+	ResourceOption
+	PromptOption
+}
+
+// common is what every kind of feature has.
+type common struct {
+	visible    func(mcp.Principal) bool
+	completers map[string]Completer
+}
+
+func (c *common) visibleTo(p mcp.Principal) bool { return c.visible == nil || c.visible(p) }
+
+func (c *common) restricted() bool { return c.visible != nil }
+
+func (c *common) completes() bool { return len(c.completers) > 0 }
+
+type visible func(mcp.Principal) bool
+
+func (v visible) tool(t *tool)         { t.visible = v }
+func (v visible) resource(r *resource) { r.visible = v }
+func (v visible) prompt(p *prompt)     { p.visible = v }
+
+type titled string
+
+func (t titled) tool(to *tool)        { to.def.Title = string(t) }
+func (t titled) resource(r *resource) { r.def.Title = string(t) }
+func (t titled) prompt(p *prompt)     { p.def.Title = string(t) }
+
+type withIcons []mcp.Icon
+
+func (i withIcons) tool(t *tool)         { t.def.Icons = i }
+func (i withIcons) resource(r *resource) { r.def.Icons = i }
+func (i withIcons) prompt(p *prompt)     { p.def.Icons = i }
+
+type withMeta struct {
+	key  string
+	meta mcp.Meta
+}
+
+func (m withMeta) tool(t *tool)         { m.add(&t.def.Meta) }
+func (m withMeta) resource(r *resource) { m.add(&r.def.Meta) }
+func (m withMeta) prompt(p *prompt)     { m.add(&p.def.Meta) }
+
+func (m withMeta) add(to *mcp.Meta) {
+	if *to == nil {
+		*to = make(mcp.Meta)
+	}
+	(*to)[m.key] = m.meta[m.key]
+}

@@ -1,0 +1,66 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// initialize opens a session of the session era.
+//
+// Spec: 2025-11-25 basic/lifecycle#initialization
+func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
+	if r.in.Session == nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: no sessions over this transport")
+	}
+	agreed, err := s.dialect.Negotiate(r.call)
+	if err != nil {
+		return nil, err
+	}
+	if !r.in.Session.Agree(agreed) {
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: this session is initialized already")
+	}
+	r.call.Facts = agreed.Facts
+	s.hub.join(r.in.Session)
+	return &mcp.InitializeResult{
+		ProtocolVersion: agreed.Facts.Revision.String(),
+		Capabilities:    s.capabilities(),
+		ServerInfo:      s.info,
+		Instructions:    s.options.instructions(),
+	}, nil
+}
+
+// discover tells what the server can, without opening anything.
+//
+// Spec: 2026-07-28 server/discover
+func (s *Server) discover(context.Context, *Request) (any, error) {
+	return &mcp.DiscoverResult{
+		Caching:           s.options.orZero().ListCache.hints(),
+		SupportedVersions: s.dialect.Versions(),
+		Capabilities:      s.capabilities(),
+		Instructions:      s.options.instructions(),
+	}, nil
+}
+
+// capabilities declares what has ever been registered, so that a client that
+// comes before the first tool can be told of it later.
+func (s *Server) capabilities() mcp.ServerCapabilities {
+	snap := s.features.snapshot()
+	o := s.options.orZero()
+	c := mcp.ServerCapabilities{Logging: new(mcp.Capability), Experimental: o.Experimental, Extensions: o.Extensions}
+	if snap.declared[kindTools] {
+		c.Tools = &mcp.ListCapability{ListChanged: true}
+	}
+	if snap.declared[kindPrompts] {
+		c.Prompts = &mcp.ListCapability{ListChanged: true}
+	}
+	if snap.hasResources() {
+		c.Resources = &mcp.ResourcesCapability{ListChanged: true, Subscribe: true}
+	}
+	if snap.completions {
+		c.Completions = new(mcp.Capability)
+	}
+	return c
+}
+
+func (s *Server) ping(context.Context, *Request) (any, error) { return nil, nil }

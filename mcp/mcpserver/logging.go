@@ -1,0 +1,84 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/jsontext"
+	"log/slog"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Log returns a logger that reaches the client of the call that ctx belongs to,
+// at the levels that it asked for. Outside of a call it discards everything.
+// What it says is read by the client's users: no secrets, no internals.
+//
+// Deprecated: the protocol's logging is part of no revision released on or after
+// 2027-07-28. Log to the server's own log, or use OpenTelemetry.
+func Log(ctx context.Context) *slog.Logger {
+	r := From(ctx)
+	if r == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(newClientLog(r))
+}
+
+// clientLog is a slog.Handler whose records become notifications/message.
+type clientLog struct {
+	r      *Request
+	render func(*bytes.Buffer) slog.Handler
+}
+
+func newClientLog(r *Request) *clientLog {
+	return &clientLog{r: r, render: func(b *bytes.Buffer) slog.Handler {
+		return slog.NewJSONHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: dataOnly})
+	}}
+}
+
+// dataOnly leaves out what the notification says by itself.
+func dataOnly(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// Enabled reports whether the client wants messages of the level.
+func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool {
+	least, wanted := h.r.call.LogLevel()
+	return wanted && mcp.LoggingLevelOf(level).Severity() <= least.Severity()
+}
+
+// Handle sends one record.
+//
+// Spec: 2026-07-28 server/utilities/logging
+func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
+	var b bytes.Buffer
+	if err := h.render(&b).Handle(ctx, rec); err != nil {
+		return err
+	}
+	return h.r.notify(ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
+		Level:  mcp.LoggingLevelOf(rec.Level),
+		Logger: h.r.server.info.Name,
+		Data:   jsontext.Value(bytes.TrimSpace(b.Bytes())),
+	})
+}
+
+// WithAttrs returns a handler that adds attrs to every record.
+func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &clientLog{r: h.r, render: func(b *bytes.Buffer) slog.Handler { return h.render(b).WithAttrs(attrs) }}
+}
+
+// WithGroup returns a handler that puts what follows into a group.
+func (h *clientLog) WithGroup(name string) slog.Handler {
+	return &clientLog{r: h.r, render: func(b *bytes.Buffer) slog.Handler { return h.render(b).WithGroup(name) }}
+}
+
+// setLevel does logging/setLevel of the session era.
+func (s *Server) setLevel(_ context.Context, r *Request) (any, error) {
+	var p mcp.SetLevelParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	return nil, r.call.Session.SetLogLevel(p.Level)
+}

@@ -1,0 +1,133 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Handler does one request. The result is a result type of the vocabulary or
+// anything that encodes as a JSON object; nil is the empty result.
+type Handler func(ctx context.Context, r *Request) (any, error)
+
+// Middleware wraps the handling of every message: requests and notifications of
+// clients, and with Outbound set the requests that the server sends to them.
+// Calling next goes on; not calling it answers in its place.
+type Middleware func(next Handler) Handler
+
+// Use adds middleware around all methods. The first one added is the outermost.
+// It is folded in here, not at each call; requests that are running are not
+// affected.
+func (s *Server) Use(m ...Middleware) { s.middleware.use(m) }
+
+// Handle serves a method of one's own, in every revision. It panics when the
+// method belongs to the protocol or is taken.
+func (s *Server) Handle(method string, h Handler) {
+	if err := s.middleware.custom(method, h); err != nil {
+		panic("mcpserver: " + err.Error())
+	}
+}
+
+// middleware is the table of handlers, plain and with the middleware folded in.
+type middleware struct {
+	mu    sync.Mutex
+	plain map[string]Handler // guarded by mu
+	chain []Middleware       // guarded by mu
+	own   map[string]bool    // guarded by mu: methods added by the author
+
+	folded atomic.Pointer[folding]
+}
+
+// folding is one immutable state of the table.
+type folding struct {
+	routes map[string]Handler
+	custom map[string]bool
+	wrap   Middleware
+}
+
+func (m *middleware) route(method string) Handler { return m.folded.Load().routes[method] }
+
+func (m *middleware) hasCustom(method string) bool { return m.folded.Load().custom[method] }
+
+// outbound wraps send in the middleware.
+func (m *middleware) outbound(send Handler) Handler { return m.folded.Load().wrap(send) }
+
+func (m *middleware) fold(plain map[string]Handler) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plain = plain
+	m.refold()
+}
+
+func (m *middleware) use(more []Middleware) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.chain = append(m.chain, more...)
+	m.refold()
+}
+
+func (m *middleware) custom(method string, h Handler) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case method == "":
+		return fmt.Errorf("handle: the method is empty")
+	case h == nil:
+		return fmt.Errorf("handle %q: the handler is nil", method)
+	case m.plain[method] != nil:
+		return fmt.Errorf("handle %q: the method is taken; want one of your own, such as %q", method, "acme/"+method)
+	}
+	if m.own == nil {
+		m.own = make(map[string]bool)
+	}
+	m.plain[method], m.own[method] = h, true
+	m.refold()
+	return nil
+}
+
+// refold makes a new folding. The caller holds mu.
+func (m *middleware) refold() {
+	chain := append([]Middleware(nil), m.chain...)
+	wrap := func(h Handler) Handler {
+		for i := len(chain) - 1; i >= 0; i-- {
+			h = chain[i](h)
+		}
+		return h
+	}
+	f := &folding{routes: make(map[string]Handler, len(m.plain)), custom: maps.Clone(m.own), wrap: wrap}
+	for method, h := range m.plain {
+		f.routes[method] = wrap(h)
+	}
+	m.folded.Store(f)
+}
+
+// routes is the table of the methods that the protocol defines.
+func (s *Server) routes() map[string]Handler {
+	return map[string]Handler{
+		mcp.MethodInitialize:              s.initialize,
+		mcp.MethodDiscover:                s.discover,
+		mcp.MethodPing:                    s.ping,
+		mcp.MethodToolsList:               s.listTools,
+		mcp.MethodToolsCall:               s.callTool,
+		mcp.MethodResourcesList:           s.listResources,
+		mcp.MethodResourceTemplatesList:   s.listTemplates,
+		mcp.MethodResourcesRead:           s.readResource,
+		mcp.MethodResourcesSubscribe:      s.subscribe,
+		mcp.MethodResourcesUnsubscribe:    s.unsubscribe,
+		mcp.MethodListen:                  s.listen,
+		mcp.MethodPromptsList:             s.listPrompts,
+		mcp.MethodPromptsGet:              s.getPrompt,
+		mcp.MethodComplete:                s.complete,
+		mcp.MethodSetLevel:                s.setLevel,
+		mcp.NotificationInitialized:       ignore,
+		mcp.NotificationRootsListChanged:  ignore,
+		mcp.NotificationProgress:          ignore,
+	}
+}
+
+// ignore is the handler of notifications that only middleware cares for.
+func ignore(context.Context, *Request) (any, error) { return nil, nil }

@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"cmp"
+	"encoding/json/jsontext"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Options of a Server. The zero value, like a nil pointer, gives the defaults.
+// Options are not to be changed once they were given to New.
+type Options struct {
+	// Title, Description, WebsiteURL and Icons are shown to users.
+	Title       string
+	Description string
+	WebsiteURL  string
+	Icons       []mcp.Icon
+	// Instructions tell a model how to use the server.
+	Instructions string
+
+	// Revisions pins the protocol revisions that are served. Empty means all.
+	Revisions []mcp.Revision
+	// Experimental and Extensions are declared among the capabilities, by
+	// identifier with its settings as a JSON object.
+	Experimental map[string]jsontext.Value
+	Extensions   map[string]jsontext.Value
+
+	// Logger receives the server's own log. Default: slog.Default().
+	Logger *slog.Logger
+	// MaskErrors hides the texts of errors that tool handlers return: the model
+	// reads a general sentence with an id, under which the log has the error.
+	// Recommended for servers that are reached by strangers.
+	MaskErrors bool
+
+	// PageSize is the number of entries on one page of a list. Default: 1000.
+	PageSize int
+	// ListCache says how long clients may keep lists, and who may share them.
+	// Default: not at all, private.
+	ListCache Cache
+
+	// MaxElements bounds the values in one inbound message. Default: 100,000.
+	MaxElements int
+	// MaxDepth bounds the nesting of one inbound message. Default: 128.
+	MaxDepth int
+	// MaxFrame bounds one inbound message over stdio and other streams, in
+	// bytes. Default: 16 MiB.
+	MaxFrame int
+	// MaxBody bounds one inbound message over HTTP, in bytes. Default: 4 MiB.
+	MaxBody int64
+	// MaxResult bounds one encoded result, in bytes. Default: 16 MiB.
+	MaxResult int
+
+	// HTTP holds what concerns HTTP alone. Nil gives the defaults.
+	HTTP *HTTPOptions
+}
+
+// HTTPOptions of a server's HTTP handlers. Nil gives the defaults.
+type HTTPOptions struct {
+	// AllowedHosts are the names, besides those of the loopback interface, under
+	// which the server may be reached.
+	AllowedHosts []string
+	// AllowedOrigins are the origins of web pages, such as
+	// https://app.example.com, that may send requests. Default: none but the
+	// server's own.
+	AllowedOrigins []string
+	// Principal tells who sends a request that an authenticating middleware has
+	// let pass. Default: everybody is anonymous.
+	Principal func(*http.Request) mcp.Principal
+	// Answer forces the form of answers. Default: AnswerAuto.
+	Answer Answer
+	// SessionIdle is how long a session without requests and streams is kept.
+	// Default: 30 minutes.
+	SessionIdle time.Duration
+	// KeepAlive is the time between comments on an idle event stream. Default:
+	// 15 seconds.
+	KeepAlive time.Duration
+}
+
+// Answer is the form in which requests over Streamable HTTP are answered.
+type Answer int
+
+const (
+	// AnswerAuto is JSON until the handler sends something or five seconds have
+	// passed, then an event stream.
+	AnswerAuto Answer = iota
+	// AnswerJSON is always JSON. What handlers send before their result is
+	// dropped, and they cannot ask the client anything.
+	AnswerJSON
+	// AnswerStream is always an event stream.
+	AnswerStream
+)
+
+// Cache says how long a result may be kept, and whether different principals
+// may share it. The zero Cache is: not at all, private.
+type Cache struct {
+	TTL    time.Duration
+	Public bool
+}
+
+func (c Cache) hints() mcp.Caching {
+	scope := mcp.CachePrivate
+	if c.Public {
+		scope = mcp.CachePublic
+	}
+	return mcp.CacheFor(c.TTL, scope)
+}
+
+func (o *Options) implementation(name, version string) mcp.Implementation {
+	info := mcp.Implementation{Name: name, Version: version}
+	if o != nil {
+		info.Title, info.Description, info.WebsiteURL, info.Icons = o.Title, o.Description, o.WebsiteURL, o.Icons
+	}
+	return info
+}
+
+func (o *Options) orZero() *Options {
+	if o == nil {
+		return new(Options)
+	}
+	return o
+}
+
+func (o *Options) revisions() []mcp.Revision { return o.orZero().Revisions }
+
+func (o *Options) instructions() string { return o.orZero().Instructions }
+
+func (o *Options) logger() *slog.Logger {
+	if o == nil || o.Logger == nil {
+		return slog.Default()
+	}
+	return o.Logger
+}
+
+func (o *Options) pageSize() int { return max(cmp.Or(o.orZero().PageSize, 1000), 1) }
+
+func (o *Options) maxResult() int { return cmp.Or(o.orZero().MaxResult, 16<<20) }
+
+func (o *Options) maxFrame() int { return cmp.Or(o.orZero().MaxFrame, 16<<20) }
+
+func (o *Options) limits() jsonrpc.Limits {
+	return jsonrpc.Limits{Depth: o.orZero().MaxDepth, Elements: o.orZero().MaxElements}
+}

@@ -1,0 +1,183 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// PromptHandler makes the messages of one prompt. The result is an
+// *mcp.GetPromptResult, or another result type that a prompt may have.
+type PromptHandler func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error)
+
+// PromptOption is an option of a prompt.
+type PromptOption interface{ prompt(p *prompt) }
+
+// prompt is a registered prompt.
+type prompt struct {
+	common
+	def  mcp.Prompt
+	make PromptHandler
+}
+
+func (p *prompt) key() string { return p.def.Name }
+
+// Prompt registers a prompt whose arguments are the fields of Args, a struct of
+// strings, numbers and booleans with the tags of tools. It panics when the
+// prompt is registered already or a type or tag makes no sense.
+func (s *Server) Prompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) {
+	p, err := typedPrompt(name, description, h)
+	if err == nil {
+		err = s.addPrompt(p, opts, false)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("prompt %q: %v", name, err))
+	}
+}
+
+// AddPrompt registers a prompt with its definition and a handler of raw
+// arguments. It panics like Prompt.
+func (s *Server) AddPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption) {
+	if err := s.addPrompt(&prompt{def: def, make: h}, opts, false); err != nil {
+		panic(fmt.Sprintf("prompt %q: %v", def.Name, err))
+	}
+}
+
+// SetPrompt registers a prompt, in place of the one of that name if there is
+// one. It returns what AddPrompt would panic with.
+func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption) error {
+	if err := s.addPrompt(&prompt{def: def, make: h}, opts, true); err != nil {
+		return fmt.Errorf("prompt %q: %w", def.Name, err)
+	}
+	return nil
+}
+
+// RemovePrompt removes a prompt and reports whether there was one.
+func (s *Server) RemovePrompt(name string) bool { return s.features.remove(kindPrompts, name) }
+
+// UserMessage returns a message of the user with the given text.
+func UserMessage(text string) mcp.PromptMessage {
+	return mcp.PromptMessage{Role: mcp.RoleUser, Content: mcp.Text(text)}
+}
+
+func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
+	for _, o := range opts {
+		o.prompt(p)
+	}
+	var names []string
+	for _, a := range p.def.Arguments {
+		names = append(names, a.Name)
+	}
+	switch {
+	case p.def.Name == "":
+		return errors.New("the name is empty")
+	case p.make == nil:
+		return errors.New("the handler is nil")
+	case !coversAll(names, p.completers):
+		return fmt.Errorf("completion: want arguments of the prompt: %v", names)
+	case !s.features.put(kindPrompts, p, replace):
+		return errors.New("registered already; want another name, or SetPrompt to replace it")
+	}
+	return nil
+}
+
+// typedPrompt makes a prompt of a Go function.
+func typedPrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error)) (*prompt, error) {
+	if h == nil {
+		return nil, errors.New("the handler is nil")
+	}
+	b, err := newBinder(reflect.TypeFor[Args]())
+	if err != nil {
+		return nil, err
+	}
+	def := mcp.Prompt{Name: name, Description: description}
+	for _, f := range b.fields {
+		def.Arguments = append(def.Arguments, mcp.PromptArgument{
+			Name: f.Name, Title: f.Title, Description: f.Description, Required: f.Required,
+		})
+	}
+	return &prompt{def: def, make: func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
+		var args Args
+		if err := b.bind(p.Arguments, &args); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: %v", name, err)
+		}
+		messages, err := h(ctx, args)
+		return &mcp.GetPromptResult{Description: description, Messages: messages}, err
+	}}, nil
+}
+
+var promptListing = listing{kindPrompts, func(page []feature, next *string, hints mcp.Caching) any {
+	r := &mcp.ListPromptsResult{NextCursor: next, Caching: hints, Prompts: make([]mcp.Prompt, len(page))}
+	for i, f := range page {
+		r.Prompts[i] = f.(*prompt).def
+	}
+	return r
+}}
+
+func (s *Server) listPrompts(_ context.Context, r *Request) (any, error) {
+	return s.list(r, promptListing)
+}
+
+// getPrompt does prompts/get.
+//
+// Spec: 2026-07-28 server/prompts#getting-a-prompt
+func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
+	snap := s.features.snapshot()
+	if !snap.declared[kindPrompts] {
+		return nil, undeclared(r.Method)
+	}
+	var params mcp.GetPromptParams
+	if err := r.Decode(&params); err != nil {
+		return nil, err
+	}
+	p, ok := lookup[*prompt](snap, kindPrompts, params.Name, r.Principal())
+	if !ok {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown", cleanText(params.Name, 128))
+	}
+	if err := p.checkArguments(params.Arguments); err != nil {
+		return nil, err
+	}
+	result, err := p.make(ctx, &params)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMessages(result); err != nil {
+		return nil, fmt.Errorf("prompt %q: %w", params.Name, err)
+	}
+	return result, nil
+}
+
+func (p *prompt) checkArguments(args map[string]string) error {
+	i := slices.IndexFunc(p.def.Arguments, func(a mcp.PromptArgument) bool {
+		_, given := args[a.Name]
+		return a.Required && !given
+	})
+	if i < 0 {
+		return nil
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is missing", p.def.Name, p.def.Arguments[i].Name)
+}
+
+// checkMessages makes sure that every message is whole.
+func checkMessages(result mcp.Result) error {
+	r, ok := result.(*mcp.GetPromptResult)
+	if !ok {
+		return nil
+	}
+	if r == nil {
+		return errors.New("the result is nil")
+	}
+	for i, m := range r.Messages {
+		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant {
+			return fmt.Errorf("message %d: role %q: want user or assistant", i, m.Role)
+		}
+		if err := checkContent(m.Content); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package mcpserver
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// kind is one of the four sets of features that a server offers.
+type kind uint8
+
+const (
+	kindTools kind = iota
+	kindResources
+	kindTemplates
+	kindPrompts
+	kinds
+)
+
+// feature is one thing that a server offers. Features are immutable: a change
+// replaces them.
+type feature interface {
+	// key names the feature: a name, a URI or a URI template.
+	key() string
+	// visibleTo reports whether the principal may know of the feature.
+	visibleTo(p mcp.Principal) bool
+	// restricted reports whether visibleTo can ever be false.
+	restricted() bool
+	// completes reports whether arguments of the feature can be completed.
+	completes() bool
+}
+
+// registry holds the features. Changes mark the snapshot stale; the next reader
+// makes a new one, so that many changes in a row cost one.
+type registry struct {
+	// changed is told of what changed, after the change.
+	changed func([]change)
+
+	mu       sync.Mutex
+	features [kinds]map[string]feature // guarded by mu
+	disabled [kinds]map[string]bool    // guarded by mu
+	declared [kinds]bool               // guarded by mu: something was ever registered
+	batching int                       // guarded by mu: depth of Change
+	touched  []change                  // guarded by mu: not announced yet
+
+	current atomic.Pointer[snapshot] // nil when stale
+}
+
+// change is a feature that came, went or was replaced.
+type change struct {
+	kind    kind
+	feature feature
+}
+
+// snapshot is one immutable state of the registry, with its lists in order.
+type snapshot struct {
+	catalogs    [kinds]catalog
+	declared    [kinds]bool
+	completions bool
+	pages       pageCache
+}
+
+// catalog is one kind of feature of a snapshot.
+type catalog struct {
+	byKey      map[string]feature
+	order      []feature // by key
+	restricted []feature // those not visible to all, by key
+}
+
+// snapshot returns the current state.
+func (r *registry) snapshot() *snapshot {
+	if s := r.current.Load(); s != nil {
+		return s
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &snapshot{declared: r.declared}
+	for k := range kinds {
+		s.catalogs[k] = newCatalog(r.features[k], r.disabled[k])
+		s.completions = s.completions || slices.ContainsFunc(s.catalogs[k].order, feature.completes)
+	}
+	r.current.Store(s)
+	return s
+}
+
+func newCatalog(all map[string]feature, disabled map[string]bool) catalog {
+	c := catalog{byKey: maps.Clone(all)}
+	for key := range disabled {
+		delete(c.byKey, key)
+	}
+	c.order = slices.SortedFunc(maps.Values(c.byKey), func(a, b feature) int { return cmp.Compare(a.key(), b.key()) })
+	for _, f := range c.order {
+		if f.restricted() {
+			c.restricted = append(c.restricted, f)
+		}
+	}
+	return c
+}
+
+// lookup returns the feature of that key as far as p may know of it. Hidden is
+// the same as unknown.
+func lookup[T feature](s *snapshot, k kind, key string, p mcp.Principal) (T, bool) {
+	f, ok := s.catalogs[k].byKey[key].(T)
+	if !ok || !f.visibleTo(p) {
+		var none T
+		return none, false
+	}
+	return f, true
+}
+
+// put registers a feature. It reports false when one of the key exists and
+// replace is false.
+func (r *registry) put(k kind, f feature, replace bool) bool {
+	return r.update(k, func() []feature {
+		old := r.features[k][f.key()]
+		if old != nil && !replace {
+			return nil
+		}
+		if r.features[k] == nil {
+			r.features[k] = make(map[string]feature)
+		}
+		r.features[k][f.key()] = f
+		r.declared[k] = true
+		if old != nil {
+			return []feature{old, f}
+		}
+		return []feature{f}
+	})
+}
+
+// remove drops a feature and reports whether there was one.
+func (r *registry) remove(k kind, key string) bool {
+	return r.update(k, func() []feature {
+		old := r.features[k][key]
+		if old == nil {
+			return nil
+		}
+		delete(r.features[k], key)
+		delete(r.disabled[k], key)
+		return []feature{old}
+	})
+}
+
+// enable switches a feature on or off and reports whether that changed anything.
+func (r *registry) enable(k kind, key string, on bool) bool {
+	return r.update(k, func() []feature {
+		f := r.features[k][key]
+		if f == nil || r.disabled[k][key] != on {
+			return nil
+		}
+		if on {
+			delete(r.disabled[k], key)
+			return []feature{f}
+		}
+		if r.disabled[k] == nil {
+			r.disabled[k] = make(map[string]bool)
+		}
+		r.disabled[k][key] = true
+		return []feature{f}
+	})
+}
+
+// update makes one change under the lock and announces the features that it
+// returns. It reports whether there were any.
+func (r *registry) update(k kind, edit func() []feature) bool {
+	r.mu.Lock()
+	touched := edit()
+	for _, f := range touched {
+		r.touched = append(r.touched, change{k, f})
+	}
+	if len(touched) > 0 {
+		r.current.Store(nil)
+	}
+	announce := r.settle()
+	r.mu.Unlock()
+	if len(announce) > 0 {
+		r.changed(announce)
+	}
+	return len(touched) > 0
+}
+
+// settle returns the changes to announce now, and forgets them. Within Change
+// there are none. The caller holds mu.
+func (r *registry) settle() []change {
+	if r.batching > 0 {
+		return nil
+	}
+	announce := r.touched
+	r.touched = nil
+	return announce
+}
+
+// Change makes many changes one event: clients hear of everything that fn
+// registers, replaces and removes at once, after it has returned.
+func (s *Server) Change(fn func()) {
+	r := &s.features
+	r.mu.Lock()
+	r.batching++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.batching--
+		announce := r.settle()
+		r.mu.Unlock()
+		if len(announce) > 0 {
+			r.changed(announce)
+		}
+	}()
+	fn()
+}

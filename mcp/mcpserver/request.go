@@ -1,0 +1,139 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json/jsontext"
+	"net/http"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// Request is one request or notification, as middleware sees it and as it hangs
+// on the context of the handlers that it runs. Its methods may be called on a
+// nil Request, which knows nothing: a handler can be tested without a server.
+type Request struct {
+	// Method of the message.
+	Method string
+	// Params is the raw params object, or nil. It is not to be modified.
+	Params jsontext.Value
+	// Outbound tells that the server sends the message to its client, instead of
+	// receiving it.
+	Outbound bool
+
+	call   *dialect.Call
+	in     *exchange.Inbound
+	server *Server
+
+	progress progress
+	scope    sync.Mutex // serialises what the call sends against its end
+	over     bool       // guarded by scope: the call has ended
+}
+
+type requestKey struct{}
+
+// From returns the request that ctx belongs to, or nil outside of one.
+func From(ctx context.Context) *Request {
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	return r
+}
+
+// Principal returns who sends the request. Outside of a request it is anonymous.
+func (r *Request) Principal() mcp.Principal {
+	if r == nil {
+		return mcp.PrincipalAnonymous
+	}
+	return r.in.Principal
+}
+
+// Client returns what the client says of itself, which may be a lie, and false
+// when it does not say.
+func (r *Request) Client() (mcp.Implementation, bool) {
+	if r == nil || r.call.Client == nil {
+		return mcp.Implementation{}, false
+	}
+	return *r.call.Client, true
+}
+
+// Capabilities returns what the client has declared for this request.
+func (r *Request) Capabilities() mcp.ClientCapabilities {
+	if r == nil {
+		return mcp.ClientCapabilities{}
+	}
+	return *r.call.Capabilities
+}
+
+// Revision returns the protocol revision that the client speaks.
+func (r *Request) Revision() mcp.Revision {
+	if r == nil {
+		return mcp.Revision{}
+	}
+	return r.call.Facts.Revision
+}
+
+// Meta returns the metadata of the request that does not belong to the protocol.
+func (r *Request) Meta() mcp.Meta {
+	if r == nil {
+		return nil
+	}
+	return r.call.Meta.User()
+}
+
+// Trace returns the W3C trace context of the request, with empty strings where
+// the client sent none.
+func (r *Request) Trace() (traceParent, traceState, baggage string) {
+	if r == nil {
+		return "", "", ""
+	}
+	m := &r.call.Meta
+	return m.TraceParent, m.TraceState, m.Baggage
+}
+
+// Header returns the HTTP headers that the request came with, or nil over other
+// transports.
+func (r *Request) Header() http.Header {
+	if r == nil || r.in.Request == nil {
+		return nil
+	}
+	return r.in.Request.Header
+}
+
+// TLS returns the state of the TLS connection that the request came over, or nil.
+func (r *Request) TLS() *tls.ConnectionState {
+	if r == nil || r.in.Request == nil {
+		return nil
+	}
+	return r.in.Request.TLS
+}
+
+// Decode decodes the params into out. A failure is an error that the client may
+// read.
+func (r *Request) Decode(out any) error { return r.call.Decode(out) }
+
+// notify sends a notification that belongs to the request. It does nothing once
+// the request has ended, and where the client's revision has no such message.
+func (r *Request) notify(ctx context.Context, method string, params any) error {
+	if r == nil || r.in.Back == nil {
+		return nil
+	}
+	msg, err := r.call.Notification(method, params)
+	if err != nil || msg == nil {
+		return err
+	}
+	r.scope.Lock()
+	defer r.scope.Unlock()
+	if r.over {
+		return nil
+	}
+	return r.in.Back.Send(ctx, msg)
+}
+
+// finish marks the end of the request: nothing more is sent for it.
+func (r *Request) finish() {
+	r.scope.Lock()
+	r.over = true
+	r.scope.Unlock()
+}

@@ -1,0 +1,212 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
+)
+
+// ResourceHandler reads one resource. The result is an *mcp.ReadResourceResult,
+// or another result type that a read may have. Resources that turn out not to
+// exist are an error that wraps ErrNotFound.
+type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error)
+
+// ErrNotFound tells that a resource does not exist: the client is told so, in
+// the words of its revision.
+var ErrNotFound = errors.New("not found")
+
+// ResourceOption is an option of a resource or a template.
+type ResourceOption interface{ resource(r *resource) }
+
+// resource is a registered resource, or a template of resources.
+type resource struct {
+	common
+	def      mcp.Resource
+	template *uritemplate.Template // nil for a resource with one URI
+	read     ResourceHandler
+	cache    Cache
+}
+
+// key is the URI, or the text of the template.
+func (r *resource) key() string { return r.def.URI }
+
+// Resource registers a resource at a fixed URI. Its contents are text when they
+// are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. It
+// panics when the URI has no scheme or is registered already.
+func (s *Server) Resource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) {
+	h := func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		data, err := read(ctx)
+		return contentsOf(p.URI, mimeType, data), err
+	}
+	s.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, h, opts...)
+}
+
+// AddResource registers a resource with its definition and a handler. It panics
+// like Resource.
+func (s *Server) AddResource(def mcp.Resource, h ResourceHandler, opts ...ResourceOption) {
+	if err := s.addResource(&resource{def: def, read: h}, opts, false); err != nil {
+		panic(fmt.Sprintf("resource %q: %v", def.URI, err))
+	}
+}
+
+// SetResource registers a resource, in place of the one at that URI if there is
+// one. It returns what AddResource would panic with.
+func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...ResourceOption) error {
+	if err := s.addResource(&resource{def: def, read: h}, opts, true); err != nil {
+		return fmt.Errorf("resource %q: %w", def.URI, err)
+	}
+	return nil
+}
+
+// RemoveResource removes the resource at a URI and reports whether there was one.
+func (s *Server) RemoveResource(uri string) bool { return s.features.remove(kindResources, uri) }
+
+func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) error {
+	if u, err := url.Parse(r.def.URI); err != nil || u.Scheme == "" {
+		return errors.New("URI: want one with a scheme, such as notes://today")
+	}
+	return s.putResource(kindResources, r, opts, replace)
+}
+
+func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace bool) error {
+	for _, o := range opts {
+		o.resource(r)
+	}
+	switch {
+	case r.def.Name == "":
+		return errors.New("name: want one to show")
+	case r.read == nil:
+		return errors.New("the handler is nil")
+	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
+		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
+	case !s.features.put(k, r, replace):
+		return errors.New("registered already; want another one, or Set to replace it")
+	}
+	return nil
+}
+
+// coversAll reports whether every completed argument is among the names.
+func coversAll(names []string, completers map[string]Completer) bool {
+	for arg := range completers {
+		if !slices.Contains(names, arg) {
+			return false
+		}
+	}
+	return true
+}
+
+// contentsOf makes the result of reading one resource.
+func contentsOf(uri, mimeType string, data []byte) *mcp.ReadResourceResult {
+	c := mcp.ResourceContents{URI: uri, MIMEType: mimeType}
+	if isText(mimeType) && utf8.Valid(data) {
+		c.Text = string(data)
+	} else {
+		c.Blob = append([]byte{}, data...)
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{c}}
+}
+
+// isText reports whether a MIME type is that of text.
+func isText(mimeType string) bool {
+	base, _, _ := strings.Cut(mimeType, ";")
+	base = strings.ToLower(strings.TrimSpace(base))
+	switch base {
+	case "", "application/json", "application/xml", "application/javascript", "application/yaml", "application/toml":
+		return true
+	}
+	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+xml")
+}
+
+var resourceListing = listing{kindResources, func(page []feature, next *string, hints mcp.Caching) any {
+	r := &mcp.ListResourcesResult{NextCursor: next, Caching: hints, Resources: make([]mcp.Resource, len(page))}
+	for i, f := range page {
+		r.Resources[i] = f.(*resource).def
+	}
+	return r
+}}
+
+// hasResources reports whether the server has resources or templates of them.
+func (s *snapshot) hasResources() bool { return s.declared[kindResources] || s.declared[kindTemplates] }
+
+func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
+	return s.list(r, resourceListing)
+}
+
+// readResource does resources/read: by listed URI, then by the first template in
+// order that matches.
+//
+// Spec: 2026-07-28 server/resources#reading-resources
+func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
+	snap := s.features.snapshot()
+	if !snap.hasResources() {
+		return nil, undeclared(r.Method)
+	}
+	var p mcp.ReadResourceParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	f := snap.resourceAt(p.URI, r.Principal())
+	if f == nil {
+		return nil, notFound(p.URI)
+	}
+	result, err := f.read(ctx, &p)
+	if errors.Is(err, ErrNotFound) {
+		return nil, notFound(p.URI)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.finish(result)
+}
+
+// resourceAt returns the resource or template that serves a URI, as far as the
+// principal may know of it.
+func (s *snapshot) resourceAt(uri string, p mcp.Principal) *resource {
+	if f, ok := lookup[*resource](s, kindResources, uri, p); ok {
+		return f
+	}
+	for _, f := range s.catalogs[kindTemplates].order {
+		t := f.(*resource)
+		if _, ok := t.template.Match(uri); ok && t.visibleTo(p) {
+			return t
+		}
+	}
+	return nil
+}
+
+// finish checks what a handler has read, and adds the caching hints.
+func (f *resource) finish(result mcp.Result) (any, error) {
+	read, ok := result.(*mcp.ReadResourceResult)
+	if !ok {
+		return result, nil
+	}
+	if read == nil || len(read.Contents) == 0 {
+		return nil, errors.New("the handler has read nothing; want contents, or ErrNotFound")
+	}
+	for _, c := range read.Contents {
+		if err := checkContents(c); err != nil {
+			return nil, err
+		}
+	}
+	if read.TTLMs != nil {
+		return read, nil
+	}
+	out := *read
+	out.Caching = f.cache.hints()
+	return &out, nil
+}
+
+func notFound(uri string) error {
+	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", cleanText(uri, 128))
+	err.Data, _ = json.Marshal(map[string]string{"uri": cleanText(uri, 256)})
+	return err
+}

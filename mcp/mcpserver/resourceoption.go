@@ -1,0 +1,25 @@
+package mcpserver
+
+import "github.com/fondaco/fondaco/mcp"
+
+// CacheResource is the option that says how long clients may keep the contents.
+func CacheResource(c Cache) ResourceOption { return cacheResource(c) }
+
+type cacheResource Cache
+
+func (c cacheResource) resource(r *resource) { r.cache = Cache(c) }
+
+// Describe is the option that describes a resource to models and users.
+func Describe(text string) ResourceOption { return describe(text) }
+
+type describe string
+
+func (d describe) resource(r *resource) { r.def.Description = string(d) }
+
+// Annotate is the option that says for whom a resource is, and how much it matters.
+func Annotate(a mcp.Annotations) ResourceOption { return annotate(a) }
+
+type annotate mcp.Annotations
+
+func (a annotate) resource(r *resource) { r.def.Annotations = new(mcp.Annotations(a)) }
+

@@ -1,0 +1,73 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// reveal decides what the peer learns of an error. Protocol errors are for it;
+// all others are private: it gets an id, and the log the whole chain.
+func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*panicked](err); ok {
+		return s.private(ctx, call, slog.LevelError, "handler panicked", slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+	}
+	if _, ok := errors.AsType[*mcp.Error](err); ok {
+		return err
+	}
+	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
+}
+
+// private logs a failure and returns the error that stands for it.
+func (s *Server) private(ctx context.Context, call *dialect.Call, level slog.Level, msg string, attrs ...slog.Attr) *mcp.Error {
+	id := rand.Text()[:10]
+	attrs = append(attrs, slog.String("method", call.Method), slog.String("incident", id))
+	s.options.logger().LogAttrs(ctx, level, msg, attrs...)
+	return mcp.Errorf(mcp.CodeInternal, "internal error (incident %s)", id)
+}
+
+func (s *Server) tooLarge(call *dialect.Call, size int) error {
+	s.options.logger().Warn("result too large", "method", call.Method, "bytes", size, "limit", s.options.maxResult())
+	return mcp.Errorf(mcp.CodeInternal, "%s: the result has %d bytes, the limit is %d", call.Method, size, s.options.maxResult())
+}
+
+const maxErrorText = 4096 // bytes of an error that a model reads
+
+// toolError turns the error of a tool handler into a result that the model can
+// read, cleaned and bounded, or masked where the options say so.
+func (s *Server) toolError(ctx context.Context, call *dialect.Call, tool string, err error) *mcp.CallToolResult {
+	text := cleanText(err.Error(), maxErrorText)
+	if s.options.orZero().MaskErrors {
+		text = s.private(ctx, call, slog.LevelInfo, "tool failed", slog.String("tool", tool), slog.Any("error", err)).Message
+	}
+	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}
+}
+
+// cleanText drops control characters but for newline and tab, replaces invalid
+// UTF-8, and cuts at max bytes.
+func cleanText(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:max], len(s)-max)
+}

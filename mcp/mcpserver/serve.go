@@ -1,0 +1,91 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// Request does one request, on the goroutine that the pipe gave it:
+//
+//	pipe (stdio line, HTTP POST, memory)       size, depth and time are bounded
+//	 └─ jsonrpc.Decode                         kind, id, method, raw params
+//	     └─ dialect.Open                       era, revision, _meta, headers → Call
+//	         └─ route                          the method's handler, middleware folded in
+//	             └─ listTools, callTool, …     and in it the author's function
+//	         └─ reveal                         what the peer may learn of an error
+//	     └─ Call.Seal                          envelope, shape, error number
+//	 └─ pipe writes                            one buffer, one write
+func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
+	call, err := c.dialect.Open(in.Message, in.Ingress())
+	if err != nil {
+		return call.Seal(nil, err)
+	}
+	result, err := c.route(ctx, call, in)
+	reply := call.Seal(result, c.reveal(ctx, call, err))
+	if len(reply.Body) > c.options.maxResult() {
+		return call.Seal(nil, c.tooLarge(call, len(reply.Body)))
+	}
+	return reply
+}
+
+func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {
+	handler := s.middleware.route(call.Method)
+	if handler == nil {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
+	}
+	leave, err := s.drain.enter(call.Method)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	r := &Request{Method: call.Method, Params: call.Params, call: call, in: in, server: s}
+	defer r.finish()
+	defer contain(&err)
+	return handler(context.WithValue(ctx, requestKey{}, r), r)
+}
+
+// Notification takes one notification. Cancellation is the pipes' business; the
+// others pass the middleware like requests.
+func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
+	call, err := c.dialect.Open(in.Message, in.Ingress())
+	if err != nil {
+		return err
+	}
+	if id, ok := dialect.CancelledID(in.Message); ok {
+		if in.Session != nil {
+			in.Session.Running.Cancel(id, errCancelled)
+		}
+		return nil
+	}
+	handler := c.middleware.route(call.Method)
+	if handler == nil {
+		return nil
+	}
+	r := &Request{Method: call.Method, Params: call.Params, call: call, in: in, server: c.Server}
+	defer contain(&err)
+	_, err = handler(context.WithValue(ctx, requestKey{}, r), r)
+	return err
+}
+
+var errCancelled = errors.New("cancelled by the client")
+
+// panicked is the error that a panic in user code becomes.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// contain turns a panic into an error, so that it ends one call and nothing else.
+func contain(err *error) {
+	if v := recover(); v != nil {
+		*err = &panicked{value: v, stack: debug.Stack()}
+	}
+}

@@ -1,0 +1,73 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Server is an MCP server: what it offers, and the way to serve it over any
+// number of transports at once. Make one with New, register features, then call
+// Run, Serve or HTTPHandler, or hand it to Main. All methods are safe for
+// concurrent use, also while it serves: what is registered or removed then is
+// announced to every client that asked to hear of it.
+type Server struct {
+	info    mcp.Implementation
+	options *Options
+	dialect *dialect.Server
+
+	features   registry
+	middleware middleware
+	hub        hub
+	drain      drain
+}
+
+// New returns a server of the given name and version, without any features. A
+// nil Options is valid and gives the defaults. New panics when name or version
+// is empty.
+func New(name, version string, o *Options) *Server {
+	if name == "" || version == "" {
+		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
+	}
+	s := &Server{info: o.implementation(name, version), options: o}
+	s.dialect = dialect.NewServer(dialect.ServerParams{
+		Revisions: o.revisions(),
+		Info:      s.info,
+		Custom:    s.middleware.hasCustom,
+	})
+	s.features.changed = s.hub.listChanged
+	s.hub.server = s
+	s.middleware.fold(s.routes())
+	return s
+}
+
+// Serve serves one connection until the client ends it or ctx is done, and
+// returns after its last handler has. It returns nil when the client ended the
+// connection in an orderly way. The connection is closed on return.
+func (s *Server) Serve(ctx context.Context, conn mcp.Conn) error {
+	return exchange.ServeConn(ctx, exchange.ServeParams{
+		Conn: conn, Core: core{s}, Binding: dialect.Stream, Principal: mcp.PrincipalLocal,
+	})
+}
+
+// Info returns what the server says of itself.
+func (s *Server) Info() mcp.Implementation { return s.info }
+
+// core is the server as the pipes see it.
+type core struct{ *Server }
+
+var _ exchange.Core = core{}
+
+func (c core) Dialect() *dialect.Server { return c.dialect }
+
+func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
+
+func (c core) Opened(s *exchange.Session) error { return c.drain.open(s) }
+
+func (c core) Closed(s *exchange.Session) {
+	c.hub.forget(s)
+	c.drain.closed(s)
+}

@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// ErrShutdown is the error of Serve and Run on a server that has been shut down.
+var ErrShutdown = errors.New("the server is shut down")
+
+// Shutdown ends the server in an orderly way: new requests are refused, running
+// ones finish, subscriptions end with their result, then every connection and
+// session is closed. When ctx ends first what still runs is cancelled, and
+// Shutdown returns the cause of ctx. A server that has been shut down stays so.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.drain.wait(ctx)
+	for _, session := range s.drain.sessions() {
+		session.End()
+	}
+	return err
+}
+
+// drain counts what runs, so that a shutdown can wait for it.
+type drain struct {
+	mu       sync.Mutex
+	live     map[*exchange.Session]bool // guarded by mu
+	running  int                        // guarded by mu
+	closing  bool                       // guarded by mu
+	begin    chan struct{}              // closed when the shutdown begins
+	finished chan struct{}              // closed when it has begun and nothing runs
+
+	late sync.WaitGroup // handlers that run apart
+}
+
+// channels makes the channels. The caller holds mu.
+func (d *drain) channels() {
+	if d.begin == nil {
+		d.begin, d.finished = make(chan struct{}), make(chan struct{})
+	}
+}
+
+// begun returns the channel that is closed when the shutdown begins.
+func (d *drain) begun() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.channels()
+	return d.begin
+}
+
+// enter counts a request in. It fails once the shutdown has begun.
+func (d *drain) enter(method string) (leave func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return nil, mcp.Errorf(mcp.CodeInternal, "%s: the server is shutting down", method)
+	}
+	d.running++
+	return d.leave, nil
+}
+
+func (d *drain) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running--
+	if d.closing && d.running == 0 {
+		close(d.finished)
+	}
+}
+
+func (d *drain) wait(ctx context.Context) error {
+	d.mu.Lock()
+	d.channels()
+	if !d.closing {
+		d.closing = true
+		close(d.begin)
+		if d.running == 0 {
+			close(d.finished)
+		}
+	}
+	d.mu.Unlock()
+	select {
+	case <-d.finished:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (d *drain) open(s *exchange.Session) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return ErrShutdown
+	}
+	if d.live == nil {
+		d.live = make(map[*exchange.Session]bool)
+	}
+	d.live[s] = true
+	return nil
+}
+
+func (d *drain) closed(s *exchange.Session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.live, s)
+}
+
+func (d *drain) sessions() []*exchange.Session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Keys(d.live))
+}

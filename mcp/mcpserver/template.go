@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
+)
+
+// Template registers resources whose URIs match an RFC 6570 template. The
+// variables of the template are the fields of Vars, by their json names; every
+// variable needs one. Otherwise it is as Resource.
+func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) {
+	h, err := templateHandler(uriTemplate, mimeType, read)
+	if err == nil {
+		err = s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, false)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("template %q: %v", uriTemplate, err))
+	}
+}
+
+// AddTemplate registers a template with its definition and a handler. It panics
+// like Template.
+func (s *Server) AddTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) {
+	if err := s.addTemplate(templateOf(def, h), opts, false); err != nil {
+		panic(fmt.Sprintf("template %q: %v", def.URITemplate, err))
+	}
+}
+
+// SetTemplate registers a template, in place of the same one if there is one. It
+// returns what AddTemplate would panic with.
+func (s *Server) SetTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) error {
+	if err := s.addTemplate(templateOf(def, h), opts, true); err != nil {
+		return fmt.Errorf("template %q: %w", def.URITemplate, err)
+	}
+	return nil
+}
+
+// RemoveTemplate removes a template and reports whether there was one.
+func (s *Server) RemoveTemplate(uriTemplate string) bool {
+	return s.features.remove(kindTemplates, uriTemplate)
+}
+
+func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (err error) {
+	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
+		return err
+	}
+	return s.putResource(kindTemplates, r, opts, replace)
+}
+
+func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {
+	return &resource{read: h, def: mcp.Resource{
+		URI: def.URITemplate, Name: def.Name, Title: def.Title, Description: def.Description,
+		MIMEType: def.MIMEType, Annotations: def.Annotations, Icons: def.Icons, Meta: def.Meta, Extra: def.Extra,
+	}}
+}
+
+// templateHandler makes a handler of a function of a template's variables.
+func templateHandler[Vars any](text, mimeType string, read func(context.Context, Vars) ([]byte, error)) (ResourceHandler, error) {
+	t, err := uritemplate.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBinder(reflect.TypeFor[Vars]())
+	if err != nil {
+		return nil, err
+	}
+	if err := b.covers(t.Vars()); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		values, ok := t.Match(p.URI)
+		if !ok {
+			return nil, ErrNotFound
+		}
+		var vars Vars
+		if err := b.bind(flat(values), &vars); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource %q: %v", cleanText(p.URI, 128), err)
+		}
+		data, err := read(ctx, vars)
+		return contentsOf(p.URI, mimeType, data), err
+	}, nil
+}
+
+var templateListing = listing{kindTemplates, func(page []feature, next *string, hints mcp.Caching) any {
+	r := &mcp.ListResourceTemplatesResult{NextCursor: next, Caching: hints, ResourceTemplates: make([]mcp.ResourceTemplate, len(page))}
+	for i, f := range page {
+		d := f.(*resource).def
+		r.ResourceTemplates[i] = mcp.ResourceTemplate{
+			URITemplate: d.URI, Name: d.Name, Title: d.Title, Description: d.Description,
+			MIMEType: d.MIMEType, Annotations: d.Annotations, Icons: d.Icons, Meta: d.Meta, Extra: d.Extra,
+		}
+	}
+	return r
+}}
+
+func (s *Server) listTemplates(_ context.Context, r *Request) (any, error) {
+	return s.list(r, templateListing)
+}
+
+
+// flat returns the values of a matched template as strings; lists are joined by
+// commas, as they stood in the URI.
+func flat(values uritemplate.Values) map[string]string {
+	out := make(map[string]string, len(values))
+	for name, v := range values {
+		out[name] = strings.Join(v.Strings(), ",")
+	}
+	return out
+}

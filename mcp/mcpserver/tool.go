@@ -1,0 +1,227 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+)
+
+// ToolHandler does one call of a tool with raw arguments, which have passed the
+// tool's input schema. The result is an *mcp.CallToolResult, or another result
+// type that a call may have. An error is read by the model, but for *mcp.Error,
+// which is a protocol error.
+type ToolHandler func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error)
+
+// ToolOption is an option of a tool.
+type ToolOption interface{ tool(t *tool) }
+
+// tool is a registered tool.
+type tool struct {
+	common
+	def     mcp.Tool
+	call    ToolHandler
+	input   *schema.Validator
+	output  *schema.Validator // nil when the tool has no output schema
+	mirrors []dialect.Mirror
+	timeout time.Duration
+	slots   chan struct{} // nil when unlimited
+}
+
+func (t *tool) key() string { return t.def.Name }
+
+// Tool registers a tool whose arguments and result are Go types. The input
+// schema is inferred from In, a struct, and its tags; arguments are validated
+// against it before h runs. What becomes of the result depends on Out: a string
+// is text; content of the vocabulary, one or several, is taken as it is, and so
+// is an *mcp.CallToolResult; everything else is structured content under a
+// schema inferred from Out, and its JSON as text. An error of h is a result that
+// the model can read, but for *mcp.Error, which is a protocol error.
+//
+// Tool panics when the tool is registered already or a type, tag or name makes
+// no sense; the message says what to write instead.
+func (s *Server) Tool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) {
+	t, err := typedTool(name, description, h)
+	if err == nil {
+		err = s.addTool(t, opts, false)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("tool %q: %v", name, err))
+	}
+}
+
+// AddTool registers a tool with its definition and a handler of raw arguments.
+// An empty input schema takes any object. It panics like Tool.
+func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
+	if err := s.addTool(&tool{def: def, call: h}, opts, false); err != nil {
+		panic(fmt.Sprintf("tool %q: %v", def.Name, err))
+	}
+}
+
+// SetTool registers a tool, in place of the one of that name if there is one. It
+// returns what AddTool would panic with.
+func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error {
+	if err := s.addTool(&tool{def: def, call: h}, opts, true); err != nil {
+		return fmt.Errorf("tool %q: %w", def.Name, err)
+	}
+	return nil
+}
+
+// RemoveTool removes a tool and reports whether there was one. Calls that are
+// running go on.
+func (s *Server) RemoveTool(name string) bool { return s.features.remove(kindTools, name) }
+
+// EnableTool switches a tool on or off and reports whether that changed
+// anything. A tool that is off is unknown to clients.
+func (s *Server) EnableTool(name string, on bool) bool {
+	return s.features.enable(kindTools, name, on)
+}
+
+func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
+	for _, o := range opts {
+		o.tool(t)
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	if !s.features.put(kindTools, t, replace) {
+		return errors.New("registered already; want another name, or SetTool to replace it")
+	}
+	return nil
+}
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// check makes a tool complete, or says what is wrong with it.
+//
+// Spec: 2026-07-28 server/tools#tool-names
+func (t *tool) check() error {
+	if !toolName.MatchString(t.def.Name) {
+		return errors.New("name: want 1 to 128 letters, digits, '_', '-' or '.'")
+	}
+	if t.call == nil {
+		return errors.New("the handler is nil")
+	}
+	if len(t.def.InputSchema) == 0 {
+		t.def.InputSchema = jsontext.Value(`{"type":"object"}`)
+	}
+	if err := t.compile(); err != nil {
+		return err
+	}
+	params, err := schema.HeaderParams(t.def.InputSchema)
+	if err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	for _, p := range params {
+		t.mirrors = append(t.mirrors, dialect.Mirror{Name: p.Name, Path: p.Path})
+	}
+	return nil
+}
+
+// compile checks and compiles the schemas that are the author's own. Inferred
+// ones have been compiled on the way.
+func (t *tool) compile() (err error) {
+	if t.input == nil {
+		if !isObjectSchema(t.def.InputSchema) {
+			return errors.New(`input schema: want an object with "type": "object" at its root`)
+		}
+		if t.input, err = schema.Compile(t.def.InputSchema, nil); err != nil {
+			return fmt.Errorf("input schema: %w", err)
+		}
+	}
+	if t.output == nil && len(t.def.OutputSchema) > 0 {
+		if t.output, err = schema.Compile(t.def.OutputSchema, nil); err != nil {
+			return fmt.Errorf("output schema: %w", err)
+		}
+	}
+	return nil
+}
+
+var toolListing = listing{kindTools, func(page []feature, next *string, hints mcp.Caching) any {
+	r := &mcp.ListToolsResult{NextCursor: next, Caching: hints, Tools: make([]mcp.Tool, len(page))}
+	for i, f := range page {
+		r.Tools[i] = f.(*tool).def
+	}
+	return r
+}}
+
+func (s *Server) listTools(_ context.Context, r *Request) (any, error) {
+	return s.list(r, toolListing)
+}
+
+// callTool does tools/call: a malformed request is a protocol error, arguments
+// that break the schema are an answer that the model can read.
+//
+// Spec: 2026-07-28 server/tools#calling-tools
+func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
+	snap := s.features.snapshot()
+	if !snap.declared[kindTools] {
+		return nil, undeclared(r.Method)
+	}
+	var p mcp.CallToolParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Principal())
+	if !ok {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
+	}
+	if len(p.Arguments) == 0 {
+		p.Arguments = jsontext.Value("{}")
+	}
+	if p.Arguments.Kind() != '{' {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: arguments: want an object", p.Name)
+	}
+	if err := r.call.CheckParams(t.mirrors, p.Arguments); err != nil {
+		return nil, err
+	}
+	if err := t.input.Validate(p.Arguments); err != nil {
+		return s.toolError(ctx, r.call, p.Name, refuseArguments(p.Name, err)), nil
+	}
+	result, err := s.run(ctx, t, &p)
+	if err == nil {
+		err = t.checkResult(result)
+	}
+	return s.outcome(ctx, r, t, result, err)
+}
+
+// outcome turns what a tool returned into what its caller gets.
+func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (any, error) {
+	if err == nil {
+		return result, nil
+	}
+	if _, ok := errors.AsType[*panicked](err); ok {
+		return nil, err
+	}
+	if _, ok := errors.AsType[*badResult](err); ok {
+		return nil, err
+	}
+	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
+		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
+			return nil, err
+		}
+	}
+	return s.toolError(ctx, r.call, t.def.Name, err), nil
+}
+
+// refuseArguments names the arguments that break the schema of a tool.
+func refuseArguments(name string, err error) error {
+	if v, ok := errors.AsType[*schema.ValidationError](err); ok {
+		v.Subject = "arguments"
+	}
+	return fmt.Errorf("invalid arguments for tool %q: %w", name, err)
+}
+
+func isObjectSchema(raw jsontext.Value) bool {
+	var root struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(raw, &root) == nil && root.Type == "object"
+}

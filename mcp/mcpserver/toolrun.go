@@ -1,0 +1,96 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Timeout is the option that answers calls of a tool after d, when the handler
+// has not returned by then. The handler's context ends; a handler that goes on
+// all the same keeps its slot under Limit until it returns, and is logged.
+func Timeout(d time.Duration) ToolOption { return timeout(d) }
+
+type timeout time.Duration
+
+func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
+
+// Limit is the option that lets at most n calls of a tool run at once. Others
+// wait for their turn as long as their callers do. It panics when n is not
+// positive.
+func Limit(n int) ToolOption {
+	if n < 1 {
+		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
+	}
+	return limit(n)
+}
+
+type limit int
+
+func (n limit) tool(t *tool) { t.slots = make(chan struct{}, n) }
+
+// run calls the handler: on this goroutine, or apart when the tool has a
+// timeout, so that its caller can be answered in time.
+func (s *Server) run(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	release, err := t.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.timeout <= 0 {
+		defer release()
+		return t.call(ctx, p)
+	}
+	return s.runApart(ctx, t, p, release)
+}
+
+// acquire waits for one of the tool's slots.
+func (t *tool) acquire(ctx context.Context) (release func(), err error) {
+	if t.slots == nil {
+		return func() {}, nil
+	}
+	select {
+	case t.slots <- struct{}{}:
+		return func() { <-t.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ran is what a handler that ran apart has returned.
+type ran struct {
+	result mcp.Result
+	err    error
+}
+
+func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams, release func()) (mcp.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, fmt.Errorf("tool %q: no answer within %v", t.def.Name, t.timeout))
+	done := make(chan ran, 1)
+	started := time.Now()
+	s.drain.late.Go(func() {
+		defer cancel()
+		defer release()
+		var r ran
+		defer func() { done <- r }()
+		defer contain(&r.err)
+		r.result, r.err = t.call(ctx, p)
+	})
+	select {
+	case r := <-done:
+		return r.result, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-done: // it returned at the same moment
+		return r.result, r.err
+	default:
+	}
+	s.drain.late.Go(func() {
+		<-done
+		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "tool returned after its timeout",
+			slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)))
+	})
+	return nil, context.Cause(ctx)
+}

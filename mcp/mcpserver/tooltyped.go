@@ -1,0 +1,190 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"mime"
+	"reflect"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+)
+
+// typedTool makes a tool of a Go function.
+func typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
+	if h == nil {
+		return nil, errors.New("the handler is nil")
+	}
+	in, err := schema.Infer[In](schema.Input)
+	if err != nil {
+		return nil, err
+	}
+	if !isObjectSchema(in) {
+		return nil, fmt.Errorf("input %v: want a struct, whose fields are the arguments", reflect.TypeFor[In]())
+	}
+	shape, out, err := outputOf(reflect.TypeFor[Out]())
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{
+		def:   mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out},
+		input: schema.Lazy(in, nil),
+	}
+	if out != nil {
+		t.output = schema.Lazy(out, nil)
+	}
+	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		var args In
+		if err := json.Unmarshal(p.Arguments, &args); err != nil {
+			return nil, fmt.Errorf("invalid arguments for tool %q: %w", name, err)
+		}
+		value, err := h(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		return shape(value)
+	}
+	return t, nil
+}
+
+// badResult is a result that cannot be sent: a mistake of the author, which is
+// told to the log and not to the model.
+type badResult struct{ err error }
+
+func (e *badResult) Error() string { return e.err.Error() }
+func (e *badResult) Unwrap() error { return e.err }
+
+var (
+	contentType  = reflect.TypeFor[mcp.Content]()
+	contentsType = reflect.TypeFor[mcp.Contents]()
+	resultType   = reflect.TypeFor[mcp.Result]()
+)
+
+// outputOf decides, once per tool, what becomes of values of type t: the
+// function that makes them a result, and their schema when they are structured.
+func outputOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
+	switch {
+	case t.Implements(resultType):
+		return resultAsIs, nil, nil
+	case t.ConvertibleTo(contentsType), t.Implements(contentType):
+		return contentResult, nil, nil
+	case t.Kind() == reflect.String:
+		return textResult, nil, nil
+	case t.Kind() == reflect.Interface:
+		return anyResult, nil, nil
+	}
+	out, err = schema.For(t, schema.Output)
+	return structuredResult, out, err
+}
+
+func resultAsIs(v any) (mcp.Result, error) {
+	if r := v.(mcp.Result); !reflect.ValueOf(r).IsNil() {
+		return r, nil
+	}
+	return nil, &badResult{errors.New("the result is nil")}
+}
+
+func contentResult(v any) (mcp.Result, error) {
+	if c, ok := v.(mcp.Content); ok {
+		return &mcp.CallToolResult{Content: mcp.Contents{c}}, nil
+	}
+	contents := reflect.ValueOf(v).Convert(contentsType).Interface().(mcp.Contents)
+	return &mcp.CallToolResult{Content: contents}, nil
+}
+
+func textResult(v any) (mcp.Result, error) {
+	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(reflect.ValueOf(v).String())}}, nil
+}
+
+// structuredResult sends the value as structured content, and its JSON as text
+// for clients and models that read no other.
+//
+// Spec: 2026-07-28 server/tools#structured-content
+func structuredResult(v any) (mcp.Result, error) {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return nil, &badResult{fmt.Errorf("encode result: %w", err)}
+	}
+	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(raw))}, StructuredContent: raw}, nil
+}
+
+// anyResult shapes a value whose type is known only now.
+func anyResult(v any) (mcp.Result, error) {
+	if v == nil {
+		return &mcp.CallToolResult{}, nil
+	}
+	shape, _, err := outputOf(reflect.TypeOf(v))
+	if err != nil {
+		return nil, &badResult{err}
+	}
+	return shape(v)
+}
+
+// checkResult makes sure that a result is one that may leave: structured content
+// under the tool's schema, content that is whole.
+func (t *tool) checkResult(r mcp.Result) error {
+	result, ok := r.(*mcp.CallToolResult)
+	if !ok || result == nil {
+		return nil
+	}
+	for i, c := range result.Content {
+		if err := checkContent(c); err != nil {
+			return &badResult{fmt.Errorf("content %d: %w", i, err)}
+		}
+	}
+	if t.output == nil || result.IsError {
+		return nil
+	}
+	if len(result.StructuredContent) == 0 {
+		return &badResult{fmt.Errorf("tool %q: no structured content, want some under its output schema", t.def.Name)}
+	}
+	if err := t.output.Validate(result.StructuredContent); err != nil {
+		return &badResult{fmt.Errorf("tool %q: structured content: %w", t.def.Name, err)}
+	}
+	return nil
+}
+
+// checkContent makes sure that a block of content is one that clients can read.
+func checkContent(c mcp.Content) error {
+	switch c := c.(type) {
+	case nil:
+		return errors.New("is nil")
+	case mcp.ImageContent:
+		return checkMIME(c.MIMEType, "image/")
+	case mcp.AudioContent:
+		return checkMIME(c.MIMEType, "audio/")
+	case mcp.ResourceLink:
+		if c.URI == "" || c.Name == "" {
+			return errors.New("resource link: want a URI and a name")
+		}
+	case mcp.EmbeddedResource:
+		return checkContents(c.Resource)
+	}
+	return nil
+}
+
+func checkMIME(mimeType, prefix string) error {
+	parsed, _, err := mime.ParseMediaType(mimeType)
+	if err != nil || !strings.HasPrefix(parsed, prefix) {
+		return fmt.Errorf("MIME type %q: want one such as %spng or %swav", mimeType, "image/", "audio/")
+	}
+	return nil
+}
+
+// checkContents makes sure that the contents of a resource are whole.
+func checkContents(c mcp.ResourceContents) error {
+	if c.URI == "" {
+		return errors.New("resource contents: want a URI")
+	}
+	if c.MIMEType == "" {
+		return nil
+	}
+	if _, _, err := mime.ParseMediaType(c.MIMEType); err != nil {
+		return fmt.Errorf("resource contents %q: MIME type %q: %w", c.URI, c.MIMEType, err)
+	}
+	return nil
+}

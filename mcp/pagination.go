@@ -1,0 +1,11 @@
+package mcp
+
+// ListParams are the params of every request that returns a list in pages.
+//
+// Spec: 2026-07-28 server/utilities/pagination
+type ListParams struct {
+	// Cursor is the NextCursor of the page before, or nil for the first page.
+	// It is opaque, and an empty cursor is a cursor.
+	Cursor *string `json:"cursor,omitzero"`
+	Meta   Meta    `json:"_meta,omitempty"`
+}

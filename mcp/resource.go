@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+)
+
+// Resource describes a resource that a client can read.
+//
+// Spec: 2026-07-28 server/resources#resource
+type Resource struct {
+	URI  string `json:"uri"`
+	Name string `json:"name"`
+	// Title is for people. DisplayName says what to show without one.
+	Title       string `json:"title,omitzero"`
+	Description string `json:"description,omitzero"`
+	MIMEType    string `json:"mimeType,omitzero"`
+	// Size counts the bytes of the resource itself, before any encoding, or is
+	// nil when it is not known.
+	Size        *int64       `json:"size,omitzero"`
+	Annotations *Annotations `json:"annotations,omitzero"`
+	Icons       []Icon       `json:"icons,omitzero"`
+	Meta        Meta         `json:"_meta,omitempty"`
+	// Extra holds the members that this version does not know, as one JSON object.
+	Extra jsontext.Value `json:",embed"`
+}
+
+// DisplayName returns the title, or else the name.
+func (r Resource) DisplayName() string { return cmp.Or(r.Title, r.Name) }
+
+// ResourceTemplate describes a family of resources by a URI template.
+//
+// Spec: 2026-07-28 server/resources#resource-templates, RFC 6570
+type ResourceTemplate struct {
+	URITemplate string `json:"uriTemplate"`
+	Name        string `json:"name"`
+	// Title is for people. DisplayName says what to show without one.
+	Title       string `json:"title,omitzero"`
+	Description string `json:"description,omitzero"`
+	// MIMEType is that of every resource of the family, or empty.
+	MIMEType    string       `json:"mimeType,omitzero"`
+	Annotations *Annotations `json:"annotations,omitzero"`
+	Icons       []Icon       `json:"icons,omitzero"`
+	Meta        Meta         `json:"_meta,omitempty"`
+	// Extra holds the members that this version does not know, as one JSON object.
+	Extra jsontext.Value `json:",embed"`
+}
+
+// DisplayName returns the title, or else the name.
+func (t ResourceTemplate) DisplayName() string { return cmp.Or(t.Title, t.Name) }
+
+// ListResourcesResult is one page of resources.
+type ListResourcesResult struct {
+	ResultBase
+	Caching
+	Resources []Resource `json:"resources"`
+	// NextCursor asks for the next page; nil means that this page is the last.
+	NextCursor *string `json:"nextCursor,omitzero"`
+}
+
+// ListResourceTemplatesResult is one page of resource templates.
+type ListResourceTemplatesResult struct {
+	ResultBase
+	Caching
+	ResourceTemplates []ResourceTemplate `json:"resourceTemplates"`
+	// NextCursor asks for the next page; nil means that this page is the last.
+	NextCursor *string `json:"nextCursor,omitzero"`
+}
+
+// ReadResourceParams are the params of resources/read.
+type ReadResourceParams struct {
+	URI string `json:"uri"`
+	InputResponseParams
+	Meta Meta `json:"_meta,omitempty"`
+}
+
+// ReadResourceResult holds what was read.
+type ReadResourceResult struct {
+	ResultBase
+	Caching
+	// Contents may be several, as when the resource is a directory.
+	Contents []ResourceContents `json:"contents"`
+	// Extra holds the members that this version does not know, as one JSON object.
+	Extra jsontext.Value `json:",embed"`
+}
+
+// ResourceContents are the contents of a resource: a text, or bytes. They are
+// bytes when Blob is not nil, which may be an empty slice, and otherwise a
+// text, which may be empty. Both at once is an error, on encoding as well as
+// on decoding.
+//
+// Spec: 2026-07-28 server/resources#resource-contents
+type ResourceContents struct {
+	URI      string
+	MIMEType string
+	Text     string
+	Blob     []byte
+	Meta     Meta
+	// Extra holds the members that this version does not know, as one JSON object.
+	Extra jsontext.Value
+}
+
+// IsBlob reports whether the contents are bytes and not a text.
+func (c ResourceContents) IsBlob() bool { return c.Blob != nil }
+
+// wireContents are ResourceContents as JSON has them.
+type wireContents struct {
+	URI      string         `json:"uri"`
+	MIMEType string         `json:"mimeType,omitzero"`
+	Text     *string        `json:"text,omitzero"`
+	Blob     []byte         `json:"blob,omitzero"`
+	Meta     Meta           `json:"_meta,omitempty"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+// MarshalJSONTo writes exactly one of text and blob.
+func (c ResourceContents) MarshalJSONTo(enc *jsontext.Encoder) error {
+	wire := wireContents{c.URI, c.MIMEType, &c.Text, c.Blob, c.Meta, c.Extra}
+	if c.IsBlob() {
+		if c.Text != "" {
+			return fmt.Errorf("resource contents %q: both text and blob are set, want one", c.URI)
+		}
+		wire.Text = nil
+	}
+	return json.MarshalEncode(enc, &wire)
+}
+
+// UnmarshalJSONFrom wants exactly one of text and blob.
+func (c *ResourceContents) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var wire wireContents
+	if err := json.UnmarshalDecode(dec, &wire); err != nil {
+		return err
+	}
+	if (wire.Text == nil) == (wire.Blob == nil) {
+		return fmt.Errorf("resource contents %q: want exactly one of text and blob", wire.URI)
+	}
+	*c = ResourceContents{URI: wire.URI, MIMEType: wire.MIMEType, Blob: wire.Blob, Meta: wire.Meta, Extra: wire.Extra}
+	if wire.Text != nil {
+		c.Text = *wire.Text
+	}
+	return nil
+}

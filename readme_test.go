@@ -1,0 +1,293 @@
+//go:build unix
+
+package fondaco_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// insideReadme is set for the commands of README.md, so that those which run
+	// the tests do not start over.
+	insideReadme = "FONDACO_README_TEST"
+	// patience is how long a command may take, a build from nothing included.
+	patience = 3 * time.Minute
+	// defaultPort is the one that README.md shows.
+	defaultPort = ":7332"
+)
+
+// prelude makes a script stop at its first failure, and replaces two programs: the
+// clone is the copy of this tree that is already there, and of make's goals only
+// those that build and start are made, the others are only looked up.
+const prelude = `set -euo pipefail
+git() { [[ "$*" == "clone https://github.com/fondaco/fondaco"* ]]; }
+make() {
+	case "${1-}" in
+	run | build) command make "$@" ;;
+	*) command make --dry-run "$@" >/dev/null ;;
+	esac
+}
+`
+
+// TestReadmeDoesWhatItSays pastes each shell block of README.md into a shell, in
+// order. Every script and every command of a session starts in the root of a copy
+// of the tree, or beside it when it clones. "make run" starts a host on a free
+// port, which goes on while the later commands use it under that port; in the end
+// it is interrupted and has to succeed.
+func TestReadmeDoesWhatItSays(t *testing.T) {
+	if os.Getenv(insideReadme) != "" {
+		t.Skip("a command of README.md runs the tests")
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := shellBlocks(string(readme))
+	if len(blocks) == 0 {
+		t.Fatal("README.md has no block marked sh or console")
+	}
+	n := newNewcomer(t)
+	for _, b := range blocks {
+		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
+			for _, c := range b.commands {
+				n.follow(t, c)
+			}
+		})
+	}
+	n.stopServer(t)
+}
+
+// A newcomer has nothing but a clone and does what README.md says.
+type newcomer struct {
+	t      *testing.T // of the whole page, at whose end nothing runs any more
+	home   string     // holds the clone
+	env    []string
+	server *process // the last one that was started, or nil
+	port   string   // of the server, or the default
+}
+
+func newNewcomer(t *testing.T) *newcomer {
+	t.Helper()
+	n := &newcomer{t: t, home: t.TempDir(), port: defaultPort}
+	copyTree(t, filepath.Join(n.home, "fondaco"))
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" {
+			n.env = append(n.env, kv)
+		}
+	}
+	n.env = append(n.env, goCaches(t)...)
+	n.env = append(n.env, "HOME="+n.home, "XDG_CONFIG_HOME="+n.home, "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
+	return n
+}
+
+// goCaches lets a shell with another home use what the go command has at hand.
+func goCaches(t *testing.T) []string {
+	t.Helper()
+	var env []string
+	for _, name := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(value)))
+	}
+	return env
+}
+
+func (n *newcomer) follow(t *testing.T, c command) {
+	t.Helper()
+	switch {
+	case c.startsServer():
+		n.stopServer(t)
+		n.startServer(t, c)
+	case c.interrupted:
+		p := n.start(t, c)
+		p.await(t, n.expects(c))
+		p.interrupt(t)
+	default:
+		p := n.start(t, c)
+		if err := p.wait(t); err != nil {
+			t.Fatalf("%s: %v\n%s", c.script, err, p.output.String())
+		}
+		p.await(t, n.expects(c))
+	}
+}
+
+var (
+	listening = regexp.MustCompile(`(?m)^LISTEN \S*(:\d+)$`)
+	anything  = regexp.MustCompile(``)
+)
+
+func (n *newcomer) startServer(t *testing.T, c command) {
+	t.Helper()
+	n.server = n.start(t, c)
+	n.port = n.server.await(t, listening)[1]
+	n.server.await(t, n.expects(c))
+}
+
+func (n *newcomer) stopServer(t *testing.T) {
+	t.Helper()
+	if n.server == nil {
+		return
+	}
+	if err := n.server.interrupt(t); err != nil {
+		t.Errorf("the server that README.md starts does not end well: %v\n%s", err, n.server.output.String())
+	}
+	n.server = nil
+}
+
+// expects is what the command has to print, given the server's port.
+func (n *newcomer) expects(c command) *regexp.Regexp {
+	if c.prints == nil {
+		return anything
+	}
+	return regexp.MustCompile(strings.ReplaceAll(c.prints.String(), defaultPort, n.port))
+}
+
+func (n *newcomer) start(t *testing.T, c command) *process {
+	t.Helper()
+	script := prelude + strings.ReplaceAll(c.script, defaultPort, n.port)
+	if c.startsServer() {
+		// Like a terminal, the test interrupts all of the foreground. Make
+		// would end by the signal; the server is to be heard.
+		script = "trap '' INT\n" + script
+	}
+	p := &process{script: c.script, cmd: exec.Command("bash", "-c", script), done: make(chan struct{})}
+	p.cmd.Dir = filepath.Join(n.home, "fondaco")
+	if strings.Contains(c.script, "git clone") {
+		p.cmd.Dir = n.home
+	}
+	p.cmd.Env = n.env
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		p.err = p.cmd.Wait()
+	}()
+	n.t.Cleanup(p.kill)
+	return p
+}
+
+// A process is a shell and what it started, with all that they print.
+type process struct {
+	script string // as README.md has it
+	cmd    *exec.Cmd
+	output output
+	done   chan struct{}
+	err    error // of the shell, once done is closed
+}
+
+// await waits until the whole output matches, and returns the submatches.
+func (p *process) await(t *testing.T, pattern *regexp.Regexp) []string {
+	t.Helper()
+	deadline := time.After(patience)
+	for ended := false; ; {
+		if m := pattern.FindStringSubmatch(p.output.String()); m != nil {
+			return m
+		}
+		if ended {
+			t.Fatalf("%s\nprinted:\n%s\nREADME.md says: %v", p.script, p.output.String(), pattern)
+		}
+		select {
+		case <-p.done:
+			ended = true
+		case <-deadline:
+			ended = true
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (p *process) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		t.Fatalf("%s\ndid not end within %v, and printed:\n%s", p.script, patience, p.output.String())
+	}
+	return p.err
+}
+
+// interrupt does what Ctrl-C does in a terminal.
+func (p *process) interrupt(t *testing.T) error {
+	t.Helper()
+	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	return p.wait(t)
+}
+
+func (p *process) kill() {
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		<-p.done
+	}
+}
+
+// An output is a buffer that is written and read at the same time.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// copyTree copies what a clone would hold.
+func copyTree(t *testing.T, to string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		target := filepath.Join(to, name)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isOutput(name):
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case entry.Type().IsRegular():
+			return copyFile(name, target)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, info.Mode())
+}

@@ -1,0 +1,188 @@
+package fondaco_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var revisionDate = regexp.MustCompile(`20\d\d-\d\d-\d\d`)
+
+// mayNameRevisions are the places whose string literals may hold the date of a
+// revision: where dates are turned into facts, and the programs that are told a
+// date by the official suite.
+var mayNameRevisions = []string{"mcp/revision.go", "mcp/internal/dialect/...", "conformance/..."}
+
+func TestRevisionDatesStayInTheDialect(t *testing.T) {
+	for _, s := range parseSources(t) {
+		if s.isTest() || coveredBy(mayNameRevisions, s.path) {
+			continue
+		}
+		for _, fault := range s.dates() {
+			t.Errorf("%s: a revision is named by its date: use mcp.V20251125 and the like, or ask the dialect for a fact", fault)
+		}
+	}
+}
+
+// dates returns the string literals of a file that hold a date.
+func (s source) dates() (found []string) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && revisionDate.MatchString(lit.Value) {
+			found = append(found, fmt.Sprintf("%s: %s", s.at(lit), lit.Value))
+		}
+		return true
+	})
+	return found
+}
+
+func TestSkipsSayWhy(t *testing.T) {
+	for _, s := range parseSources(t) {
+		for _, fault := range s.mutedSkips() {
+			t.Errorf("%s: a test is skipped without a reason: give Skip what this machine lacks", fault)
+		}
+	}
+}
+
+// mutedSkips returns the calls that skip a test without saying why.
+func (s source) mutedSkips() (found []string) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		method, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || !isTestReceiver(method.X) {
+			return true
+		}
+		switch method.Sel.Name {
+		case "SkipNow":
+			found = append(found, s.at(call))
+		case "Skip", "Skipf":
+			if len(call.Args) == 0 || isEmptyLiteral(call.Args[0]) {
+				found = append(found, s.at(call))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func isTestReceiver(e ast.Expr) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && slices.Contains([]string{"t", "b", "f", "tb"}, id.Name)
+}
+
+func isEmptyLiteral(e ast.Expr) bool {
+	lit, ok := e.(*ast.BasicLit)
+	return ok && strings.Trim(lit.Value, "\"` ") == ""
+}
+
+// TestSourceRulesBite shows that the rules above can fail.
+func TestSourceRulesBite(t *testing.T) {
+	s := parse(t, "x_test.go", `package x
+		// A comment may say 2025-11-25.
+		const revision = "2025-11-25"
+		type tagged struct { F int `+"`default:\"2024-11-05\"`"+` }
+		func f(t *testing.T, d *decoder) {
+			t.Skip(); t.SkipNow(); t.Skip("") // three faults
+			t.Skip("no Node"); d.Skip()
+		}`)
+	if got, want := len(s.dates()), 2; got != want {
+		t.Errorf("got %d dates, want %d", got, want)
+	}
+	if got, want := len(s.mutedSkips()), 3; got != want {
+		t.Errorf("got %d skips without a reason, want %d", got, want)
+	}
+}
+
+// ownDirectory matches a path that names a developer's own machine.
+var ownDirectory = regexp.MustCompile(`(^|[^\w.~-])/(root|work)/`)
+
+func TestNoFileNamesTheMachineItWasWrittenOn(t *testing.T) {
+	for _, name := range files(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if ownDirectory.MatchString(line) {
+				t.Errorf("%s:%d: %q names a directory of one machine: use a relative path", name, i+1, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// A source is one Go file of this module, on whatever system it is built.
+type source struct {
+	path string
+	fset *token.FileSet
+	file *ast.File
+}
+
+func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+func (s source) at(n ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.fset.Position(n.Pos()).Line)
+}
+
+func parseSources(t *testing.T) []source {
+	t.Helper()
+	var sources []source
+	for _, name := range files(t) {
+		if path.Ext(name) == ".go" {
+			sources = append(sources, parse(t, name, nil))
+		}
+	}
+	return sources
+}
+
+func parse(t *testing.T, name string, text any) source {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{path: name, fset: fset, file: file}
+}
+
+// files returns the files of this module, as slash-separated relative paths.
+// Directories with a module of their own and what tools write are left out.
+func files(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isForeign(name):
+			return fs.SkipDir
+		case entry.Type().IsRegular():
+			names = append(names, filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func isForeign(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return isOutput(dir) || dir != "." && err == nil
+}
+
+// isOutput reports whether tools fill the directory, which git therefore ignores.
+func isOutput(dir string) bool {
+	return slices.Contains([]string{".git", "bin", "node_modules"}, filepath.Base(dir))
+}

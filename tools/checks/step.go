@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// A step is one command and the way to read its outcome.
+type step struct {
+	name    string
+	env     []string // added to the environment
+	command []string
+	outcome outcome
+	missing string // not empty: what this machine lacks, so that the step is skipped
+}
+
+type outcome int
+
+const (
+	exits0   outcome = iota // one check, passed when the command succeeds
+	silent                  // one check, passed when the command prints nothing
+	testJSON                // as many checks as go test -json reports
+)
+
+func (s step) run(t *tally) {
+	fmt.Fprintf(t.out, "==> %s\n", s.name)
+	if s.missing != "" {
+		t.skip(s.name, s.missing)
+		return
+	}
+	began := time.Now()
+	cmd := exec.Command(s.command[0], s.command[1:]...)
+	cmd.Env = append(os.Environ(), s.env...)
+	if s.outcome == testJSON {
+		s.runTests(t, cmd)
+	} else {
+		s.runCheck(t, cmd)
+	}
+	fmt.Fprintf(t.out, "    %.1fs\n", time.Since(began).Seconds())
+}
+
+func (s step) runCheck(t *tally, cmd *exec.Cmd) {
+	output, err := cmd.CombinedOutput()
+	switch {
+	case err != nil:
+		t.fail(s.name, fmt.Sprintf("%s%s: %v", output, strings.Join(s.command, " "), err))
+	case s.outcome == silent && len(output) > 0:
+		t.fail(s.name, string(output))
+	default:
+		t.passed++
+	}
+}
+
+// runTests blames the step itself when the command fails without a failed test,
+// and when no test ran at all.
+func (s step) runTests(t *tally, cmd *exec.Cmd) {
+	before := *t
+	stdout, err := cmd.StdoutPipe()
+	cmd.Stderr = t.out
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		t.read(stdout)
+		err = cmd.Wait()
+	}
+	switch {
+	case err != nil && t.failed == before.failed:
+		t.fail(s.name, fmt.Sprintf("%s: %v", strings.Join(s.command, " "), err))
+	case *t == before:
+		t.fail(s.name, "no test ran")
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json/v2"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// platforms are those that the project has to build on, as GOOS/GOARCH.
+var platforms = []string{
+	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
+}
+
+func steps(suite string, fuzzTime time.Duration) []step {
+	switch suite {
+	case "test":
+		return append(testSteps(), peerStep())
+	case "peers":
+		return []step{peerStep()}
+	case "load":
+		return []step{loadStep()}
+	case "fuzz":
+		return fuzzSteps(fuzzTime)
+	}
+	panic(fmt.Sprintf("suite %q: want test, peers, load or fuzz", suite))
+}
+
+// testSteps puts what fails fastest first.
+func testSteps() []step {
+	list := []step{
+		{name: "format (gofumpt)", command: words("bin/tools/gofumpt -l ."), outcome: silent},
+		{name: "requirements (go mod tidy)", command: words("go mod tidy -diff")},
+		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
+	}
+	for _, platform := range platforms {
+		goos, goarch, _ := strings.Cut(platform, "/")
+		env := []string{"GOOS=" + goos, "GOARCH=" + goarch}
+		list = append(list,
+			step{name: "vet for " + platform, env: env, command: words("go vet -tags load ./...")},
+			step{name: "build for " + platform, env: env, command: words("go build ./...")},
+		)
+	}
+	// The two systems between which files differ most.
+	for _, goos := range []string{"linux", "windows"} {
+		env := []string{"GOOS=" + goos}
+		list = append(list, step{
+			name: "staticcheck for " + goos, env: env,
+			command: words("bin/tools/staticcheck -tags load ./..."),
+		})
+	}
+	return append(list, raceSteps()...)
+}
+
+// raceSteps run the tests under the race detector. Where it cannot be built the
+// tests run without it, and its absence counts as one check skipped.
+func raceSteps() []step {
+	if err := findCompiler(); err != nil {
+		return []step{
+			{name: "race detector", missing: err.Error()},
+			{name: "tests WITHOUT the race detector", command: words("go test -json ./..."), outcome: testJSON},
+		}
+	}
+	return []step{{
+		name: "tests under the race detector", env: []string{"CGO_ENABLED=1"},
+		command: words("go test -race -json ./..."), outcome: testJSON,
+	}}
+}
+
+// findCompiler reports whether there is a C compiler that has its headers.
+func findCompiler() error {
+	output, err := exec.Command("go", "env", "CC").Output()
+	if err != nil {
+		return err
+	}
+	cc := words(string(output))
+	output, err = exec.Command(cc[0], append(cc[1:], words("-E -x c -include stdlib.h /dev/null")...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("the race detector needs a C compiler and its headers (gcc and libc6-dev, or clang): %w\n%s", err, output)
+	}
+	return nil
+}
+
+// peerStep proves the project against foreign peers. interop/run hands its
+// arguments to go test, and installs the peers before. Where Node is missing each
+// of its tests is skipped.
+func peerStep() step {
+	return step{name: "foreign peers", command: words("interop/run -json"), outcome: testJSON}
+}
+
+// loadStep runs what measures time: one package at a time, never from the cache.
+func loadStep() step {
+	return step{
+		name: "load", outcome: testJSON,
+		command: words("go test -json -tags load -run ^TestLoad -count 1 -p 1 ./..."),
+	}
+}
+
+// fuzzSteps returns one step for each fuzz target that the packages list.
+func fuzzSteps(fuzzTime time.Duration) []step {
+	listing := words("go test -json -list ^Fuzz ./...")
+	output, err := exec.Command(listing[0], listing[1:]...).Output()
+	if err != nil {
+		return []step{{name: "list fuzz targets", command: listing}}
+	}
+	var list []step
+	for lines := bufio.NewScanner(bytes.NewReader(output)); lines.Scan(); {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil || !strings.HasPrefix(e.Output, "Fuzz") {
+			continue
+		}
+		target := strings.TrimSpace(e.Output)
+		list = append(list, step{
+			name:    fmt.Sprintf("%s in %s", target, e.Package),
+			command: words(fmt.Sprintf("go test -run ^$ -fuzz ^%s$ -fuzztime %s %s", target, fuzzTime, e.Package)),
+		})
+	}
+	return list
+}
+
+func words(command string) []string { return strings.Fields(command) }

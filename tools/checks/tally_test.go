@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTallyCountsEachTestOnce(t *testing.T) {
+	tests := []struct {
+		name, stream, want string
+	}{
+		{"a pass, a failure and a skip", `
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN TestA\n"}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.1}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"skip","Package":"p","Test":"TestC"}
+{"Action":"fail","Package":"p"}`, "1 passed, 1 failed, 1 skipped"},
+		{"a package that fails by itself", `
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}`, "1 passed, 1 failed, 0 skipped"},
+		{"a package that does not build", `
+{"Action":"build-output","ImportPath":"p","Output":"x.go:1:1: expected package\n"}
+{"Action":"build-fail","ImportPath":"p"}
+{"Action":"fail","Package":"p","FailedBuild":"p"}`, "0 passed, 1 failed, 0 skipped"},
+		{"a package without tests", `
+{"Action":"skip","Package":"p"}`, "0 passed, 0 failed, 0 skipped"},
+		{"lines that are no events", `
+{"Action":"pass","Package":"p","Test":"TestA"}
+go: downloading something`, "1 passed, 0 failed, 0 skipped"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			total := tally{out: t.Output()}
+			total.read(strings.NewReader(test.stream))
+			if got := total.String(); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFailureShowsItsOutput(t *testing.T) {
+	var out strings.Builder
+	total := tally{out: &out}
+	total.read(strings.NewReader(`
+{"Action":"output","Package":"p","Test":"TestA","Output":"got 1,"}
+{"Action":"output","Package":"p","Test":"TestA","Output":" want 2\n"}
+{"Action":"fail","Package":"p","Test":"TestA"}`))
+	if want := "FAIL p TestA\n      got 1, want 2\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("got %q, want it to contain %q", out.String(), want)
+	}
+}
+
+func TestStepWithoutTestsFails(t *testing.T) {
+	total := tally{out: t.Output()}
+	step{name: "empty", command: words("go version"), outcome: testJSON}.run(&total)
+	if got, want := total.String(), "0 passed, 1 failed, 0 skipped"; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSilentStepFailsWhenItSpeaks(t *testing.T) {
+	total := tally{out: t.Output()}
+	step{name: "loud", command: words("go version"), outcome: silent}.run(&total)
+	step{name: "lacking", missing: "a tool"}.run(&total)
+	step{name: "fine", command: words("go version")}.run(&total)
+	if got, want := total.String(), "1 passed, 1 failed, 1 skipped"; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
