@@ -108,11 +108,11 @@ func importFault(importer, imported string) string {
 	switch {
 	case imported == "encoding/json" && jsonV1[importer] == "":
 		return "it takes duplicate members and names in any case; use encoding/json/v2, or give the reason in jsonV1"
-	case imported == "os/exec" && strings.HasPrefix(importer, "mcp") && importer != "mcp/internal/spawn":
+	case imported == "os/exec" && covers("mcp/...", importer) && importer != "mcp/internal/spawn":
 		return "processes are started by mcp/internal/spawn alone, which also ends them"
 	case imported == module || strings.HasPrefix(imported, module+"/"):
 		return floorFault(importer, ourPath(imported))
-	case strings.HasPrefix(importer, "mcp") && !isStandard(imported) && !coveredBy(libraries[importer], imported):
+	case covers("mcp/...", importer) && !isStandard(imported) && !coveredBy(libraries[importer], imported):
 		return "the SDK leans on the standard library; a new library needs a decision record and a row in libraries"
 	}
 	return ""

@@ -4,6 +4,7 @@ package fondaco_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -222,10 +223,11 @@ func (p *process) wait(t *testing.T) error {
 	return p.err
 }
 
-// interrupt does what Ctrl-C does in a terminal.
+// interrupt does what Ctrl-C does in a terminal, if the process still runs.
 func (p *process) interrupt(t *testing.T) error {
 	t.Helper()
-	if err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT); err != nil {
+	err := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT)
+	if err != nil && !errors.Is(err, syscall.ESRCH) {
 		t.Fatal(err)
 	}
 	return p.wait(t)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,13 +38,10 @@ func TestAPIIsRecorded(t *testing.T) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if old, err := os.ReadFile(name + ".txt"); err == nil && string(old) == text {
-		return
-	}
 	if err := os.WriteFile(name+".txt", []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("wrote api/%s.txt; its line in CHANGELOG.md under Unreleased ends in %s", name, mark(name, text))
+	t.Logf("wrote api/%s.txt, whose mark for CHANGELOG.md is %s", name, mark(name, text))
 }
 
 func TestRecordedPackagesExist(t *testing.T) {
@@ -55,27 +53,43 @@ func TestRecordedPackagesExist(t *testing.T) {
 	}
 }
 
-// TestChangelogTellsOfTheAPI ties each record to the changelog: the first mark of
-// a package in CHANGELOG.md, which is the newest, has to carry the digest of the
-// record as it is now.
+// TestChangelogTellsOfTheAPI ties each record to the changelog: the newest section
+// that marks a package has to mark it with the digest of the record as it is now.
 func TestChangelogTellsOfTheAPI(t *testing.T) {
 	changelog, err := os.ReadFile("../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest := make(map[string]string)
-	for _, m := range slices.Backward(anyMark.FindAllStringSubmatch(string(changelog), -1)) {
-		newest[m[1]] = m[0]
-	}
 	for name, text := range records(t) {
-		if got, want := newest[name], mark(name, text); got != want {
-			t.Errorf("CHANGELOG.md has %q as the newest mark of %s, want %q: add a line under Unreleased that says what changed in the API and ends in the wanted mark",
-				got, name, want)
+		if want := mark(name, text); !slices.Contains(newestMarks(string(changelog), name), want) {
+			t.Errorf("CHANGELOG.md does not tell of the API of %s as it is now: add a line under Unreleased that says what changed and ends in %s", name, want)
 		}
 	}
 }
 
-var anyMark = regexp.MustCompile(`\(api ([a-z/-]+) [0-9a-f]{8}\)`)
+// newestMarks returns the marks of a package in the first section that has any.
+func newestMarks(changelog, name string) []string {
+	marks := regexp.MustCompile(`\(api ` + regexp.QuoteMeta(name) + ` [0-9a-f]{8}\)`)
+	for _, section := range strings.Split(changelog, "\n## ") {
+		if found := marks.FindAllString(section, -1); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func TestNewestSectionHasTheSay(t *testing.T) {
+	changelog := "\n## [Unreleased]\n- a (api a 00000001)\n- more (api a 00000002)\n## [0.1.0]\n- old (api a 00000000)\n- b (api b 00000003)\n"
+	for name, want := range map[string][]string{
+		"a": {"(api a 00000001)", "(api a 00000002)"},
+		"b": {"(api b 00000003)"},
+		"c": nil,
+	} {
+		if got := newestMarks(changelog, name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
 
 // mark is what ends the changelog's line about a state of a package's API.
 func mark(name, text string) string {

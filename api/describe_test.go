@@ -2,9 +2,13 @@ package api_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // describe returns the exported API of a package as text: one line for each
@@ -155,4 +159,49 @@ func difference(want, got string) string {
 		}
 	}
 	return b.String()
+}
+
+func TestEachKindOfDeclarationIsDescribed(t *testing.T) {
+	const source = `package p
+		const Limit = 1 << 20
+		const hidden = 1
+		var Err error
+		func Ask[T ~int | ~string](key string) (T, error) { panic(0) }
+		type base struct{}
+		func (base) Title() string { return "" }
+		type Server struct { base; Name string; n int }
+		func (s *Server) Tool[In, Out any](name string, h func(In) Out) *Server { return s }
+		type Set[K comparable] map[K]bool
+		type Source interface { List() []string; close() }
+		type Number interface { ~int | ~float64 }
+		type Alias = Server`
+	const want = `package p // import "p"
+
+const Limit untyped int = 1048576
+var Err error
+func Ask[T ~int | ~string](key string) (T, error)
+type Alias = Server
+type Number interface
+	union ~int | ~float64
+type Server struct
+	field Name string
+	method (Server) Title() string
+	method (*Server) Tool[In, Out any](name string, h func(In) Out) *Server
+type Set[K comparable] map[K]bool
+type Source interface
+	method List() []string
+	unexported methods
+`
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "p.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := new(types.Config).Check("p", fset, []*ast.File{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := describe(pkg); got != want {
+		t.Errorf("got\n%s\nwant\n%s\nwhich differ in\n%s", got, want, difference(want, got))
+	}
 }

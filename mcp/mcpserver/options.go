@@ -78,6 +78,19 @@ type HTTPOptions struct {
 	// KeepAlive is the time between comments on an idle event stream. Default:
 	// 15 seconds.
 	KeepAlive time.Duration
+	// WriteTimeout is how long a client may take to accept what is sent. Default:
+	// 10 seconds for 64 KiB.
+	WriteTimeout time.Duration
+
+	// MaxSessions bounds the sessions of all clients. Default: 65,536.
+	MaxSessions int
+	// MaxStreams bounds the long-lived event streams of all clients. Default:
+	// 20,000.
+	MaxStreams int
+	// PrincipalSessions and PrincipalStreams bound the share of one authenticated
+	// principal. Default: 100 and 32.
+	PrincipalSessions int
+	PrincipalStreams  int
 }
 
 // Answer is the form in which requests over Streamable HTTP are answered.

@@ -116,33 +116,43 @@ func lookup[T feature](s *snapshot, k kind, key string, p mcp.Principal) (T, boo
 // replace is false.
 func (r *registry) put(k kind, f feature, replace bool) bool {
 	return r.update(k, func() []feature {
-		old := r.features[k][f.key()]
-		if old != nil && !replace {
+		if r.features[k][f.key()] != nil && !replace {
 			return nil
 		}
-		if r.features[k] == nil {
-			r.features[k] = make(map[string]feature)
-		}
-		r.features[k][f.key()] = f
-		r.declared[k] = true
-		if old != nil {
-			return []feature{old, f}
-		}
-		return []feature{f}
+		return r.place(k, f)
 	})
+}
+
+// place makes f the feature of its key and returns what that touches. The caller
+// holds mu.
+func (r *registry) place(k kind, f feature) []feature {
+	old := r.features[k][f.key()]
+	if r.features[k] == nil {
+		r.features[k] = make(map[string]feature)
+	}
+	r.features[k][f.key()] = f
+	r.declared[k] = true
+	if old != nil {
+		return []feature{old, f}
+	}
+	return []feature{f}
 }
 
 // remove drops a feature and reports whether there was one.
 func (r *registry) remove(k kind, key string) bool {
-	return r.update(k, func() []feature {
-		old := r.features[k][key]
-		if old == nil {
-			return nil
-		}
-		delete(r.features[k], key)
-		delete(r.disabled[k], key)
-		return []feature{old}
-	})
+	return r.update(k, func() []feature { return r.drop(k, key) })
+}
+
+// drop drops the feature of a key, if there is one, and returns what that touches.
+// The caller holds mu.
+func (r *registry) drop(k kind, key string) []feature {
+	old := r.features[k][key]
+	if old == nil {
+		return nil
+	}
+	delete(r.features[k], key)
+	delete(r.disabled[k], key)
+	return []feature{old}
 }
 
 // enable switches a feature on or off and reports whether that changed anything.

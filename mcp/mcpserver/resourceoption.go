@@ -22,4 +22,3 @@ func Annotate(a mcp.Annotations) ResourceOption { return annotate(a) }
 type annotate mcp.Annotations
 
 func (a annotate) resource(r *resource) { r.def.Annotations = new(mcp.Annotations(a)) }
-

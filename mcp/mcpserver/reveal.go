@@ -15,7 +15,8 @@ import (
 )
 
 // reveal decides what the peer learns of an error. Protocol errors are for it;
-// all others are private: it gets an id, and the log the whole chain.
+// all others are private: it gets an id, and the log the whole chain. What failed
+// because its caller is gone is nobody's concern.
 func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) error {
 	if err == nil {
 		return nil
@@ -25,6 +26,9 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 	}
 	if _, ok := errors.AsType[*mcp.Error](err); ok {
 		return err
+	}
+	if ctx.Err() != nil {
+		return mcp.Errorf(mcp.CodeInternal, "%s: ended before it was done", call.Method)
 	}
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
 }

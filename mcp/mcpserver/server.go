@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -23,6 +24,9 @@ type Server struct {
 	middleware middleware
 	hub        hub
 	drain      drain
+
+	httpOnce sync.Once
+	http     *httpBindings // made by httpOnce
 }
 
 // New returns a server of the given name and version, without any features. A

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -20,6 +21,7 @@ var ErrShutdown = errors.New("the server is shut down")
 // Shutdown returns the cause of ctx. A server that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.drain.wait(ctx)
+	err = cmp.Or(err, s.bindings().streamable.Shutdown(ctx), s.bindings().eventStream.Shutdown(ctx))
 	for _, session := range s.drain.sessions() {
 		session.End()
 	}

@@ -102,7 +102,6 @@ func (s *Server) listTemplates(_ context.Context, r *Request) (any, error) {
 	return s.list(r, templateListing)
 }
 
-
 // flat returns the values of a matched template as strings; lists are joined by
 // commas, as they stood in the URI.
 func flat(values uritemplate.Values) map[string]string {

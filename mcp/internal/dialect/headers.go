@@ -70,7 +70,7 @@ var nameMember = map[string]string{
 	mcp.MethodPromptsGet:    "name",
 	mcp.MethodResourcesRead: "uri",
 	mcp.MethodTasksGet:      "taskId",
-	methodTasksUpdate:   "taskId",
+	methodTasksUpdate:       "taskId",
 	mcp.MethodTasksCancel:   "taskId",
 }
 

@@ -74,10 +74,15 @@ func NewServer(p ServerParams) *Server {
 }
 
 // Versions returns the names of the revisions served, newest first.
-func (s *Server) Versions() []string {
+func (s *Server) Versions() []string { return s.versions(func(*Facts) bool { return true }) }
+
+// versions returns the names of those revisions that fit, newest first.
+func (s *Server) versions(fits func(*Facts) bool) []string {
 	var names []string
 	for _, f := range slices.Backward(s.served) {
-		names = append(names, f.Revision.String())
+		if fits(f) {
+			names = append(names, f.Revision.String())
+		}
 	}
 	return names
 }

@@ -57,15 +57,7 @@ func (s *Server) statelessNamed(name string) *Facts {
 
 // unsupported says which revisions would be served in place of the requested one.
 func (s *Server) unsupported(requested string, b Binding) error {
-	supported := s.Versions()
-	if b == EventStream {
-		supported = nil
-		for _, f := range s.served {
-			if f.EventStream {
-				supported = append(supported, f.Revision.String())
-			}
-		}
-	}
+	supported := s.versions(func(f *Facts) bool { return b != EventStream || f.EventStream })
 	r := badRequest(mcp.CodeUnsupportedVersion, "protocol version %q: want one of %v", clip(requested), supported)
 	r.Err.Data = versionData(requested, supported)
 	return r

@@ -1,12 +1,11 @@
 package dialect
 
 import (
+	"encoding/json/v2"
 	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"encoding/json/v2"
 )
 
 const maxQuoted = 128 // bytes of a peer's own words that an error repeats

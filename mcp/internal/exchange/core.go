@@ -31,7 +31,8 @@ type Core interface {
 
 // Back is the way back to the sender of one message, for what belongs to it.
 type Back interface {
-	// Send sends a message that precedes the reply. It is safe for concurrent use.
+	// Send sends a message that precedes the reply. It is safe for concurrent
+	// use. The message may be kept, so it is not to be changed afterwards.
 	Send(ctx context.Context, msg []byte) error
 }
 
@@ -44,9 +45,10 @@ type Inbound struct {
 	// Session is the connection or HTTP session that the message came over, or
 	// nil where there is none (Streamable HTTP of the stateless era).
 	Session *Session
-	Back    Back
-	// Request is the HTTP request that carried the message, for user code to
-	// read, or nil over other bindings.
+	// Back is nil where nothing can precede the reply.
+	Back Back
+	// Request is the HTTP request that carried the message, or over HTTP+SSE the
+	// one that opened the connection, for user code to read; otherwise nil.
 	Request *http.Request
 }
 
@@ -77,7 +79,7 @@ func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID
 type Session struct {
 	Principal mcp.Principal
 	// Push sends a message that belongs to no call. It does not wait for a slow
-	// client longer than the pipe's write timeout.
+	// client longer than the pipe's write timeout. The message may be kept.
 	Push func(ctx context.Context, msg []byte) error
 	// End closes the connection or session. It may be called more than once.
 	End func()

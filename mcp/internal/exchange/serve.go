@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -11,16 +12,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// maxRunning bounds the requests that one connection has running at once. What
-// comes on top is refused, so that cancellations can still be read.
-const maxRunning = 1024
-
 // ServeParams describe one connection to serve.
 type ServeParams struct {
 	Conn      mcp.Conn
 	Core      Core
 	Binding   dialect.Binding
 	Principal mcp.Principal
+	// Request opened the connection, where it is HTTP; otherwise nil.
+	Request *http.Request
 }
 
 // ServeConn serves one connection until it ends or ctx does. The life of a
@@ -101,7 +100,8 @@ func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		c.write(ctx, c.run(ctx, m))
 	case m.Kind == jsonrpc.Request:
-		c.handlers.Go(func() { c.write(ctx, c.run(ctx, m)) })
+		run := c.session.Begin(ctx, c.Core, c.inbound(m))
+		c.handlers.Go(func() { c.write(ctx, reply(run)) })
 	default:
 		c.other(ctx, m)
 	}
@@ -119,22 +119,19 @@ func (c *serving) other(ctx context.Context, m jsonrpc.Message) {
 // run does one request and returns the reply to write, or nil when its caller
 // cancelled it.
 func (c *serving) run(ctx context.Context, m jsonrpc.Message) []byte {
-	if c.session.Running.Len() >= maxRunning {
-		return dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once on one connection", maxRunning)).Body
-	}
-	ctx, work := c.session.Running.Begin(ctx, m.ID)
-	if work == nil {
-		return dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInvalidRequest, "id %s: a request of this id is running", m.ID)).Body
-	}
-	reply := c.Core.Request(ctx, c.inbound(m))
-	if !work.End() {
+	return reply(c.session.Begin(ctx, c.Core, c.inbound(m)))
+}
+
+func reply(run Run) []byte {
+	r, wanted := run()
+	if !wanted {
 		return nil
 	}
-	return reply.Body
+	return r.Body
 }
 
 func (c *serving) inbound(m jsonrpc.Message) *Inbound {
-	return &Inbound{Message: m, Binding: c.Binding, Principal: c.Principal, Session: c.session, Back: back{c.Conn}}
+	return &Inbound{Message: m, Binding: c.Binding, Principal: c.Principal, Session: c.session, Request: c.Request, Back: back{c.Conn}}
 }
 
 // back sends on the connection itself: all its messages share one way.
@@ -164,7 +161,9 @@ func Malformed(err error) dialect.Reply {
 	var id jsonrpc.ID
 	code := mcp.CodeInvalidRequest
 	if d, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
-		id = d.ID
+		if d.Kind != jsonrpc.Response { // whose id is ours and answers nothing
+			id = d.ID
+		}
 		if d.Code == jsonrpc.CodeParse {
 			code = mcp.CodeParse
 		}

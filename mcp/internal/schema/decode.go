@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -14,11 +15,14 @@ import (
 func decode(text jsontext.Value, maxDepth int) (any, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	v, err := decodeValue(dec, maxDepth)
+	if err == io.EOF {
+		return nil, errors.New("no JSON value")
+	}
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dec.ReadToken(); err != io.EOF {
-		return nil, fmt.Errorf("more than one JSON value")
+		return nil, errors.New("more than one JSON value")
 	}
 	return v, nil
 }

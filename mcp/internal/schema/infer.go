@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -88,7 +89,7 @@ type definition struct {
 // schema returns the schema of t, which has the keywords of no tag yet.
 func (in *inference) schema(t reflect.Type) (*Schema, error) {
 	if in.left--; in.left < 0 {
-		return nil, fmt.Errorf("type %s: more than %d subschemas", t, defaultSubschemas)
+		return nil, fmt.Errorf("more than %d subschemas in all: use jsontext.Value for a part", defaultSubschemas)
 	}
 	if s, err := in.special(t); s != nil || err != nil {
 		return s, err
@@ -179,6 +180,27 @@ func described(t reflect.Type, own Describer) (*Schema, error) {
 		return nil, fmt.Errorf("%s: JSONSchema: %w", t, err)
 	}
 	return &Schema{keys: keywords{Own: text}}, nil
+}
+
+// repeated returns a keyword of a schema that a type wrote itself which a tag sets
+// again, or "".
+func (s *Schema) repeated() string {
+	if s.keys.Own == nil {
+		return ""
+	}
+	tagged := s.keys
+	tagged.Own = nil
+	text, err := json.Marshal(tagged)
+	var ours, own members
+	if err = cmp.Or(err, json.Unmarshal(text, &ours), json.Unmarshal(s.keys.Own, &own)); err != nil {
+		return ""
+	}
+	for _, m := range ours {
+		if slices.ContainsFunc(own, func(o member) bool { return o.name == m.name }) {
+			return m.name
+		}
+	}
+	return ""
 }
 
 func (in *inference) pointer(t reflect.Type) (*Schema, error) {
@@ -279,8 +301,8 @@ func (in *inference) property(f field) (Property, error) {
 	if err := s.check(); err != nil {
 		return Property{}, err
 	}
-	if _, err := s.JSON(); err != nil && s.keys.Own != nil {
-		return Property{}, fmt.Errorf("a tag repeats a keyword of the schema of %s: %w", f.typ, err)
+	if name := s.repeated(); name != "" {
+		return Property{}, fmt.Errorf("the schema of %s has %s already", f.typ, name)
 	}
 	if in.use != Output {
 		return Property{f.name, s, !f.omittable && !null}, nil

@@ -27,10 +27,11 @@ func (g *graph) validationError(e *jsonschema.ValidationError) *ValidationError 
 	return &ValidationError{Violations: vs.least, More: vs.more}
 }
 
-// metaError reports that the metaschema refuses a schema.
+// metaError reports that the metaschema refuses a schema. It is no
+// *ValidationError, which is about values.
 func metaError(err error) error {
 	if e, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return (&graph{}).validationError(e)
+		return errors.New((&graph{}).validationError(e).Error())
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package spawn
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // dieWithParent has the child sent SIGTERM when the thread that forked it dies;
 // see Process.run for why that thread does not die earlier than this process.
@@ -16,6 +19,23 @@ func awaitExit(pid int) bool {
 			syscall.WEXITED|syscall.WNOWAIT, 0, 0)
 		if errno != syscall.EINTR {
 			return errno == 0
+		}
+	}
+}
+
+// clear kills what the group could not reach, and waits until the deadline for
+// orphans of the group that fell to us: the kernel gives them to process 1, which
+// in a container may be this one, and nobody else would wait for them.
+func (t *tree) clear(deadline time.Time) {
+	t.strays.kill(deadline)
+	for {
+		pid, err := syscall.Wait4(-t.group, nil, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR || pid > 0:
+		case err != nil || time.Now().After(deadline):
+			return
+		default:
+			time.Sleep(time.Millisecond)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -84,11 +85,11 @@ func (c *Child) Process() *spawn.Process { return c.process }
 func (c *Child) Read(ctx context.Context) ([]byte, error) {
 	for {
 		msg, err := c.lines.Read(ctx)
-		if err != nil {
-			return nil, c.explain(ctx, err)
+		if err == io.EOF {
+			err = c.explain(ctx, err)
 		}
-		if c.chatter.admits(msg) {
-			return msg, nil
+		if err != nil || c.chatter.admits(msg) {
+			return msg, err
 		}
 		if c.chatter.err != nil {
 			return nil, c.chatter.err
@@ -98,22 +99,20 @@ func (c *Child) Read(ctx context.Context) ([]byte, error) {
 
 // Write implements mcp.Conn.
 func (c *Child) Write(ctx context.Context, msg []byte) error {
-	if err := c.lines.Write(ctx, msg); err != nil {
-		return c.explain(ctx, err)
+	err := c.lines.Write(ctx, msg)
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		err = c.explain(ctx, err) // the pipe is broken
 	}
-	return nil
+	return err
 }
 
 // Close implements mcp.Conn: it ends the server, step by step, see
 // spawn.Process.Close.
 func (c *Child) Close() error { return c.lines.Close() }
 
-// explain replaces an error that comes from the server's death by the manner of
-// its death.
+// explain replaces the error of a broken stream by the manner of the server's
+// death, if it has died.
 func (c *Child) explain(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*mcp.FrameError](err); ok || errors.Is(err, io.ErrClosedPipe) || ctx.Err() != nil {
-		return err
-	}
 	grace := time.NewTimer(exitGrace)
 	defer grace.Stop()
 	select {

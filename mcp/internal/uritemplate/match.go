@@ -1,6 +1,9 @@
 package uritemplate
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Match reads the values of the variables from a URI; ok is false if the URI
 // does not match. Values of exploded variables are lists, all others strings;
@@ -10,12 +13,13 @@ func (t *Template) Match(uri string) (values Values, ok bool) {
 	if len(uri) > maxURISize || !strings.HasPrefix(uri, t.leadingLiteral()) {
 		return nil, false
 	}
-	m := newMatcher(&t.program, uri)
-	captures, ok := m.walk()
-	if !ok {
+	m := matcher{program: &t.program, uri: uri}
+	m.seen = make([]uint64, (len(m.states)*(len(uri)+1)+63)/64)
+	if !m.run(m.start, 0) {
 		return nil, false
 	}
-	return bind(captures)
+	slices.Reverse(m.captures)
+	return bind(m.captures)
 }
 
 // leadingLiteral returns what every URI of the template begins with.
@@ -26,117 +30,100 @@ func (t *Template) leadingLiteral() string {
 	return t.parts[0].literal
 }
 
-// matcher runs a program over one URI. It first finds out, from the end of the
-// URI to its start, from which positions every state can reach the end; then it
-// walks from the start and never has to turn back. Both take a bounded number
-// of steps per state and position.
+// matcher runs a program over one URI. It tries one way after the other, but
+// never the same state at the same position twice: where that has not led to
+// the end once, it will not. So the time is bounded by their number.
 type matcher struct {
 	*program
-	uri   string
-	sizes []uint8  // of the character at each position, 0 where none begins
-	words int      // per position in ends
-	ends  []uint64 // one bit per position and state: the end can be reached
+	uri      string
+	seen     []uint64  // one bit for each state and position
+	captures []capture // from the last to the first, once the end is reached
 }
 
-func newMatcher(p *program, uri string) *matcher {
-	words := (len(p.states) + 63) / 64
-	m := &matcher{program: p, uri: uri, words: words}
-	m.sizes = make([]uint8, len(uri))
-	m.ends = make([]uint64, words*(len(uri)+1))
-	for at := len(uri); at >= 0; at-- {
-		if at < len(uri) {
-			m.sizes[at] = uint8(unitSize(uri[at:]))
+// visited reports whether state i was marked at a position.
+func (m *matcher) visited(i, at int) bool {
+	bit := i*(len(m.uri)+1) + at
+	return m.seen[bit/64]&(1<<(bit%64)) != 0
+}
+
+// visit marks state i at a position and reports whether it was not before.
+func (m *matcher) visit(i, at int) bool {
+	if m.visited(i, at) {
+		return false
+	}
+	bit := i*(len(m.uri)+1) + at
+	m.seen[bit/64] |= 1 << (bit % 64)
+	return true
+}
+
+// run reports whether there is a way from state i at a position to the end.
+func (m *matcher) run(i, at int) bool {
+	for {
+		s := &m.states[i]
+		if s.op == opValue {
+			return m.value(i, at)
 		}
-		for _, i := range m.order {
-			if m.canEnd(i, at) {
-				m.ends[at*words+i/64] |= 1 << (i % 64)
+		if !m.visit(i, at) {
+			return false
+		}
+		switch s.op {
+		case opAccept:
+			return at == len(m.uri)
+		case opLiteral:
+			if !strings.HasPrefix(m.uri[at:], s.text) {
+				return false
 			}
+			i, at = s.next, at+len(s.text)
+		case opEither:
+			if m.run(s.next, at) {
+				return true
+			}
+			i = s.other
+		case opEmpty:
+			return m.run(s.next, at) && m.capture(s, at, at)
 		}
 	}
-	return m
 }
 
-// ending reports what canEnd has found before.
-func (m *matcher) ending(i, at int) bool {
-	return m.ends[at*m.words+i/64]&(1<<(i%64)) != 0
-}
-
-// canEnd reports whether the end can be reached from state i at a position. It
-// relies on all later positions and on the states earlier in the order.
-func (m *matcher) canEnd(i, at int) bool {
+// value reads the longest value from which there is a way to the end. The marks
+// of its state are not at its starts but at its ends: an end that was tried for
+// one start need not be tried for another.
+func (m *matcher) value(i, start int) bool {
 	s := &m.states[i]
-	switch s.op {
-	case opAccept:
-		return at == len(m.uri)
-	case opLiteral:
-		return strings.HasPrefix(m.uri[at:], s.text) && m.ending(s.next, at+len(s.text))
-	case opEither:
-		return m.ending(s.next, at) || m.ending(s.other, at)
-	case opMore:
-		return m.ending(s.next, at) || m.canContinue(i, at)
-	case opValue:
-		return !s.expression.operator.required && m.ending(i-1, at) || m.canContinue(i-1, at)
+	first, count := start, 0
+	if s.expression.operator.required {
+		first, count = start+m.characterSize(s, start), 1
+		if first == start {
+			return false
+		}
 	}
-	return m.ending(s.next, at)
+	last := first - 1
+	for end := first; m.visit(i, end); count++ {
+		last = end
+		if count > 0 && count == s.variable.prefix {
+			break
+		}
+		end += m.characterSize(s, end)
+	}
+	for end := last; end >= first; end-- {
+		if m.visited(i, end) && m.run(s.next, end) {
+			return m.capture(s, start, end)
+		}
+	}
+	return false
 }
 
-// canContinue reports whether the end can be reached if the value that is read
-// in the given opMore takes another character.
-func (m *matcher) canContinue(more, at int) bool {
-	size := m.sizeOf(&m.states[more], at)
-	return size > 0 && m.ending(more, at+size)
-}
-
-// sizeOf returns the size of the next character of a value, 0 if it ends here.
-func (m *matcher) sizeOf(value *state, at int) int {
+// characterSize returns the size of the next character of a value, 0 where the
+// value has to end.
+func (m *matcher) characterSize(value *state, at int) int {
 	if at == len(m.uri) || strings.IndexByte(value.stop, m.uri[at]) >= 0 {
 		return 0
 	}
-	return int(m.sizes[at])
+	return unitSize(m.uri[at:])
 }
 
-// walk follows the program from its start and collects the values.
-func (m *matcher) walk() (captures []capture, ok bool) {
-	at := 0
-	i := m.start
-	for m.ending(i, at) {
-		s := &m.states[i]
-		i = s.next
-		switch s.op {
-		case opAccept:
-			return captures, true
-		case opLiteral:
-			at += len(s.text)
-		case opEither:
-			if !m.ending(s.next, at) {
-				i = s.other
-			}
-		case opEmpty:
-			captures = append(captures, capture{s, ""})
-		case opValue:
-			end, ok := m.longest(s, at)
-			if !ok {
-				return nil, false
-			}
-			captures = append(captures, capture{s, m.uri[at:end]})
-			at = end
-		}
-	}
-	return nil, false
-}
-
-// longest returns the end of the longest value from which there is a way on.
-// There may be none only because the variable has a prefix, of which canEnd
-// knows nothing.
-func (m *matcher) longest(s *state, at int) (end int, ok bool) {
-	for count := 0; ; count++ {
-		if m.ending(s.next, at) && (count > 0 || !s.expression.operator.required) {
-			end, ok = at, true
-		}
-		size := m.sizeOf(s, at)
-		if size == 0 || count > 0 && count == s.variable.prefix {
-			return end, ok
-		}
-		at += size
-	}
+// capture keeps a value that is part of the way to the end. It returns true.
+func (m *matcher) capture(s *state, start, end int) bool {
+	m.captures = append(m.captures, capture{s, m.uri[start:end]})
+	return true
 }

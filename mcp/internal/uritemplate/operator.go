@@ -21,7 +21,7 @@ type operator struct {
 var operators = map[byte]*operator{
 	0:   {separator: ",", required: true, stop: "/?#"},
 	'+': {separator: ",", required: true, reserved: true},
-	'#': {first: "#", separator: ",", reserved: true, stop: "#"},
+	'#': {first: "#", separator: ",", reserved: true},
 	'.': {first: ".", separator: ".", stop: "/?#"},
 	'/': {first: "/", separator: "/", stop: "?#", splits: true},
 	';': {first: ";", separator: ";", named: true, stop: "/?#", splits: true},

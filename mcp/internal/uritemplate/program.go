@@ -1,12 +1,9 @@
 package uritemplate
 
 // program is a nondeterministic automaton that reads the URIs of a template. It
-// is built from the end of the template to its start: a state leads to states
-// that stand before it, except that the items of an exploded variable lead back
-// to a literal.
+// is built from the end of the template to its start.
 type program struct {
 	states []state
-	order  []int // literals first, then the others as they stand
 	start  int
 }
 
@@ -16,7 +13,7 @@ type state struct {
 	other int    // of opEither
 	text  string // of opLiteral
 
-	// Of opValue, opMore and opEmpty.
+	// Of opValue and opEmpty.
 	expression *expression
 	variable   *variable
 	stop       string // what the value does not hold
@@ -31,12 +28,9 @@ const (
 	opLiteral
 	// opEither goes on at next, or else at other.
 	opEither
-	// opMore reads any number of characters of a value.
-	opMore
-	// opValue reads a value. The state before it is the opMore for the rest of
-	// the value.
+	// opValue reads a value.
 	opValue
-	// opEmpty is an empty value.
+	// opEmpty is a value that is empty.
 	opEmpty
 )
 
@@ -50,13 +44,6 @@ func compile(parts []part) program {
 			p.start = p.named(e, p.start)
 		default:
 			p.start = p.unnamed(e, p.start)
-		}
-	}
-	for _, literals := range []bool{true, false} {
-		for i := range p.states {
-			if (p.states[i].op == opLiteral) == literals {
-				p.order = append(p.order, i)
-			}
 		}
 	}
 	return p
@@ -77,10 +64,7 @@ func (p *program) either(next, other int) int {
 }
 
 func (p *program) value(e *expression, v *variable, next int) int {
-	s := state{op: opMore, next: next, expression: e, variable: v, stop: e.stop(v)}
-	p.add(s)
-	s.op = opValue
-	return p.add(s)
+	return p.add(state{op: opValue, next: next, expression: e, variable: v, stop: e.stop(v)})
 }
 
 // stop returns the characters that a value of v does not hold.

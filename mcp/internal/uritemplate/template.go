@@ -20,13 +20,13 @@
 //     {?x*} are its own, so that lists match and associative arrays do not.
 //   - Where several readings are possible, the first variable takes as much as
 //     the rest of the template permits. A variable that occurs more than once
-//     has to have the same value everywhere.
+//     has to have the same value everywhere in that reading.
 //
 // Segments like ".." have no meaning here: they are data, and what a value may
 // name is for its user to check after decoding.
 //
-// The time to match grows with the length of the URI times the number of
-// variables, whatever the two contain.
+// The time to match grows at most with the length of the URI times that of the
+// template, whatever the two contain.
 package uritemplate
 
 import (

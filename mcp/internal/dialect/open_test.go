@@ -1,0 +1,226 @@
+package dialect_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+func newServer(revisions ...mcp.Revision) *dialect.Server {
+	return dialect.NewServer(dialect.ServerParams{
+		Revisions: revisions,
+		Info:      mcp.Implementation{Name: "test", Version: "1"},
+		Custom:    func(method string) bool { return method == "acme/count" || method == "ping" },
+	})
+}
+
+func decode(t *testing.T, raw string) jsonrpc.Message {
+	t.Helper()
+	m, err := jsonrpc.Decode([]byte(raw), jsonrpc.Limits{})
+	if err != nil {
+		t.Fatalf("decode %s: %v", raw, err)
+	}
+	return m
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+func modernHeaders(method string) *dialect.Headers {
+	return &dialect.Headers{Version: []string{"2026-07-28"}, Method: []string{method}}
+}
+
+// A failure here means that a stateless request is judged in another order than
+// the protocol's own suite expects: a client would repair the wrong thing.
+func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
+	t.Parallel()
+	named := func(h *dialect.Headers, name ...string) *dialect.Headers {
+		h.Name = name
+		return h
+	}
+	for _, test := range []struct {
+		name    string
+		raw     string
+		headers *dialect.Headers
+		code    mcp.Code
+		status  int
+	}{
+		{"complete", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, modernHeaders("tools/list"), "", 0},
+		{"complete over a stream", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, nil, "", 0},
+		{
+			"no version comes before a wrong header",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			modernHeaders("tools/call"), mcp.CodeInvalidParams, 400,
+		},
+		{
+			"no capabilities",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			modernHeaders("tools/list"), mcp.CodeInvalidParams, 400,
+		},
+		{"header alone makes it modern", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, modernHeaders("tools/list"), mcp.CodeInvalidParams, 400},
+		{
+			"version of the wrong type",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}}`,
+			nil, mcp.CodeInvalidParams, 400,
+		},
+		{
+			"a wrong header comes before an unknown version",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v9","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			modernHeaders("tools/list"), mcp.CodeHeaderMismatch, 400,
+		},
+		{
+			"unknown version",
+			`{"jsonrpc":"2.0","id":1,"method":"no/such","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v9","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			&dialect.Headers{Version: []string{"v9"}, Method: []string{"no/such"}}, mcp.CodeUnsupportedVersion, 400,
+		},
+		{"unknown method", `{"jsonrpc":"2.0","id":1,"method":"no/such","params":{` + modernMeta + `}}`, modernHeaders("no/such"), mcp.CodeMethodNotFound, 404},
+		{"method of the session era", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` + modernMeta + `}}`, nil, mcp.CodeMethodNotFound, 404},
+		{"a custom method cannot bring ping back", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + modernMeta + `}}`, nil, mcp.CodeMethodNotFound, 404},
+		{"custom method", `{"jsonrpc":"2.0","id":1,"method":"acme/count","params":{` + modernMeta + `}}`, nil, "", 0},
+		{"method header in another case", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, modernHeaders("TOOLS/LIST"), mcp.CodeHeaderMismatch, 400},
+		{
+			"version header twice",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`,
+			&dialect.Headers{Version: []string{"2026-07-28", "2026-07-28"}, Method: []string{"tools/list"}}, mcp.CodeHeaderMismatch, 400,
+		},
+		{"name header missing", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",` + modernMeta + `}}`, modernHeaders("tools/call"), mcp.CodeHeaderMismatch, 400},
+		{"name header wrong", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",` + modernMeta + `}}`, named(modernHeaders("tools/call"), "sub"), mcp.CodeHeaderMismatch, 400},
+		{"name header encoded", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",` + modernMeta + `}}`, named(modernHeaders("tools/call"), "=?base64?YWRk?="), "", 0},
+		{"log level", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/logLevel":"loud","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, nil, mcp.CodeInvalidParams, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			in := dialect.Ingress{Headers: test.headers}
+			if test.headers != nil {
+				in.Binding = dialect.Streamable
+			}
+			call, err := newServer().Open(decode(t, test.raw), in)
+			if test.code == "" {
+				if err != nil {
+					t.Fatalf("got %v, want no error", err)
+				}
+				return
+			}
+			if got := mcp.CodeOf(err); got != test.code {
+				t.Fatalf("got %q (%v), want %q", got, err, test.code)
+			}
+			refusal, _ := errors.AsType[*dialect.Refusal](err)
+			if test.status != 0 && (refusal == nil || refusal.Status != test.status) {
+				t.Errorf("got %+v, want HTTP status %d", refusal, test.status)
+			}
+			if reply := call.Seal(nil, err); test.status != 0 && reply.Status != test.status {
+				t.Errorf("sealed with status %d, want %d", reply.Status, test.status)
+			}
+		})
+	}
+}
+
+func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
+	t.Parallel()
+	m := decode(t, `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{`+modernMeta+`}}`)
+	call, err := newServer().Open(m, dialect.Ingress{Binding: dialect.EventStream})
+	got := string(call.Seal(nil, err).Body)
+	want := `{"jsonrpc":"2.0","id":"x","error":{"code":-32022,"message":"protocol version \"2026-07-28\": want one of [2025-11-25 2025-06-18 2025-03-26 2024-11-05]",` +
+		`"data":{"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2026-07-28"}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The same methods must be gone for a stateless request and work for a session:
+// the era is decided before the method is looked at.
+func TestTheDualEraTrap(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	session := agree(t, s, "2025-11-25")
+	for _, method := range []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"} {
+		stateless := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+modernMeta+`}}`)
+		if _, err := s.Open(stateless, dialect.Ingress{Session: session}); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
+			t.Errorf("%s with metadata of the stateless era: got %v, want method not found", method, err)
+		}
+		legacy := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
+		if _, err := s.Open(legacy, dialect.Ingress{Session: session}); err != nil {
+			t.Errorf("%s in a session: got %v, want no error", method, err)
+		}
+	}
+}
+
+func agree(t *testing.T, s *dialect.Server, version string) *dialect.Session {
+	t.Helper()
+	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
+	if err != nil {
+		t.Fatalf("open initialize: %v", err)
+	}
+	session, err := s.Negotiate(call)
+	if err != nil {
+		t.Fatalf("negotiate: %v", err)
+	}
+	return session
+}
+
+func TestNegotiationEchoesWhatIsServedAndOffersTheNewestOtherwise(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ offer, want string }{
+		{"2024-11-05", "2024-11-05"},
+		{"2025-03-26", "2025-03-26"},
+		{"2025-06-18", "2025-06-18"},
+		{"2025-11-25", "2025-11-25"},
+		{"2026-07-28", "2025-11-25"},
+		{"1999-01-01", "2025-11-25"},
+	} {
+		if got := agree(t, newServer(), test.offer).Facts.Revision.String(); got != test.want {
+			t.Errorf("offer %s: got %s, want %s", test.offer, got, test.want)
+		}
+	}
+	pinned := newServer(mcp.V20241105, mcp.V20260728)
+	if got := agree(t, pinned, "2025-11-25").Facts.Revision; got != mcp.V20241105 {
+		t.Errorf("pinned to 2024-11-05: got %s", got)
+	}
+}
+
+func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
+	t.Parallel()
+	s := newServer(mcp.V20260728)
+	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
+	want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"initialize: want requests of one of [2026-07-28], which need no initialize","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`
+	if got := string(call.Seal(nil, err).Body); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestRequestBeforeInitializeIsRefusedButPingIsNot(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm"}}`), dialect.Ingress{}); mcp.CodeOf(err) != mcp.CodeInvalidRequest {
+		t.Errorf("tools/call: got %v, want invalid request", err)
+	}
+	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), dialect.Ingress{}); err != nil {
+		t.Errorf("ping: got %v, want no error", err)
+	}
+}
+
+func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	session := agree(t, s, "2025-06-18")
+	list := decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	for _, test := range []struct {
+		name    string
+		headers dialect.Headers
+		code    mcp.Code
+	}{
+		{"none", dialect.Headers{}, ""},
+		{"version", dialect.Headers{Version: []string{"2025-06-18"}}, ""},
+		{"unknown version", dialect.Headers{Version: []string{"2030-01-01"}}, mcp.CodeInvalidRequest},
+		{"two versions", dialect.Headers{Version: []string{"2025-06-18", "2025-11-25"}}, mcp.CodeInvalidRequest},
+		{"method", dialect.Headers{Method: []string{"tools/list"}}, ""},
+		{"another method", dialect.Headers{Method: []string{"tools/call"}}, mcp.CodeHeaderMismatch},
+	} {
+		_, err := s.Open(list, dialect.Ingress{Binding: dialect.Streamable, Headers: &test.headers, Session: session})
+		if got := mcp.CodeOf(err); got != test.code {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.code)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package egress
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// special lists the ranges that are not public beyond what netip knows. Those
+// that carry an IPv4 address in them are judged by it, see embedded.
+//
+// Spec: IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890
+var special = parsePrefixes(
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+	"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
+	"3fff::/20", "5f00::/16", "fec0::/10",
+)
+
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+)
+
+// Allows reports whether the policy lets a connection go to addr.
+func (p *Policy) Allows(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	if v4, ok := embedded(addr); ok {
+		return p.Allows(v4)
+	}
+	if addr.IsLoopback() && p.Loopback || within(p.Prefixes, addr) {
+		return true
+	}
+	return public(addr)
+}
+
+// public reports whether addr belongs to the Internet at large.
+func public(addr netip.Addr) bool {
+	return addr.IsGlobalUnicast() && !addr.IsPrivate() && !within(special, addr)
+}
+
+// embedded returns the IPv4 address to which a translator or a relay would
+// forward what is sent to addr.
+//
+// Spec: RFC 6052 2.1; RFC 3056 2
+func embedded(addr netip.Addr) (netip.Addr, bool) {
+	b := addr.As16()
+	switch {
+	case nat64.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[12:16])), true
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return netip.Addr{}, false
+}
+
+func within(prefixes []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+func parsePrefixes(texts ...string) []netip.Prefix {
+	prefixes := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		prefixes[i] = netip.MustParsePrefix(text)
+	}
+	return prefixes
+}

@@ -1,0 +1,94 @@
+package egress
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const (
+	maxRedirects      = 3
+	maxIdlePerHost    = 100
+	maxResponseHeader = 1 << 20
+)
+
+// Configured returns a client for addresses that the user configured. It is a
+// copy of base, which may be nil, with two things fixed: redirects stay within
+// the origin and keep the method, and there is no timeout over a whole exchange,
+// which would cut event streams. Without a transport in base it has one of its
+// own, which takes proxies from the environment.
+func Configured(base *http.Client) *http.Client {
+	var c http.Client
+	if base != nil {
+		c = *base
+	}
+	if c.Transport == nil {
+		c.Transport = transport()
+	}
+	c.CheckRedirect = sameOriginOnly
+	c.Timeout = 0
+	return &c
+}
+
+// transport is the default transport with room for many calls to one server.
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = maxIdlePerHost
+	t.MaxResponseHeaderBytes = maxResponseHeader
+	return t
+}
+
+// RedirectError reports a redirect that was not followed. Nothing was sent to
+// the address that it named.
+type RedirectError struct {
+	// Status is that of the response that asked for it.
+	Status int
+	// From and To are the origins, such as https://example.com.
+	From, To string
+	// Want says what would have been followed.
+	Want string
+}
+
+func (e *RedirectError) Error() string {
+	return fmt.Sprintf("redirect %d from %s to %s refused: want %s", e.Status, e.From, e.To, e.Want)
+}
+
+// sameOriginOnly is a CheckRedirect. Only 307 and 308 keep method and body, and
+// only the same origin may see the headers.
+func sameOriginOnly(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1].URL
+	e := &RedirectError{From: Origin(from), To: Origin(req.URL)}
+	if req.Response != nil {
+		e.Status = req.Response.StatusCode
+	}
+	switch {
+	case e.From != e.To:
+		e.Want = "the same scheme, host and port"
+	case e.Status != http.StatusTemporaryRedirect && e.Status != http.StatusPermanentRedirect:
+		e.Want = "307 or 308, which keep the method"
+	case len(via) > maxRedirects:
+		e.Want = fmt.Sprintf("at most %d in a row", maxRedirects)
+	default:
+		return nil
+	}
+	return e
+}
+
+// Origin returns scheme, host and port of u in one form: two URLs have the same
+// origin exactly if these are equal. The default port is left out.
+//
+// Spec: RFC 6454 4
+func Origin(u *url.URL) string {
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
+	port := u.Port()
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		port = ""
+	} else {
+		port = ":" + port
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host + port
+}

@@ -1,0 +1,83 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+const (
+	guardedTimeout = 10 * time.Second
+	connectTimeout = 5 * time.Second
+)
+
+// Policy widens what a guarded client may reach. Nil and the zero Policy allow
+// public addresses only, without a proxy.
+type Policy struct {
+	// Loopback allows the loopback interface. It is for servers that the user
+	// configured on loopback themselves.
+	Loopback bool
+	// Prefixes are allowed besides, such as 10.1.0.0/16.
+	Prefixes []netip.Prefix
+	// Proxy is used for every request. Proxies of the environment are not.
+	// The addresses are then the proxy's to check.
+	Proxy *url.URL
+}
+
+// Guarded returns a client for addresses that came from a peer. It connects to
+// no address but what the policy allows, keeps no cookies, follows at most
+// three redirects of GET and HEAD, never from https to http, and gives up after
+// ten seconds. The caller bounds what it reads.
+func Guarded(p *Policy) *http.Client {
+	if p == nil {
+		p = new(Policy)
+	}
+	t := transport()
+	t.Proxy = nil
+	dialer := &net.Dialer{Timeout: connectTimeout, Control: p.control}
+	if p.Proxy != nil {
+		t.Proxy = http.ProxyURL(p.Proxy)
+		dialer.Control = nil
+	}
+	t.DialContext = dialer.DialContext
+	return &http.Client{Transport: t, CheckRedirect: guardRedirect, Timeout: guardedTimeout}
+}
+
+// BlockedError reports an address that a guarded client may not connect to.
+type BlockedError struct{ Addr netip.Addr }
+
+func (e *BlockedError) Error() string {
+	return fmt.Sprintf("connection to %s blocked: want a public address, or one in the allowed prefixes", e.Addr)
+}
+
+// control runs for each address that is about to be connected to, after every
+// name has been resolved.
+func (p *Policy) control(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("connection to %s blocked: %w", address, err)
+	}
+	if !p.Allows(ap.Addr()) {
+		return &BlockedError{ap.Addr()}
+	}
+	return nil
+}
+
+// guardRedirect is a CheckRedirect. The address itself is checked on connecting.
+func guardRedirect(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1]
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("redirect refused: want at most %d in a row", maxRedirects)
+	case via[0].Method != http.MethodGet && via[0].Method != http.MethodHead:
+		return fmt.Errorf("redirect of %s refused: want GET or HEAD", via[0].Method)
+	case req.URL.Scheme != from.URL.Scheme && req.URL.Scheme != "https":
+		return errors.New("redirect refused: want no way from https to another scheme")
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package stdio_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/spawn"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
+)
+
+func init() {
+	// echo answers every line with the same.
+	roles["echo"] = func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) }
+
+	// print prints its arguments as lines, then echoes.
+	roles["print"] = func(args []string) {
+		fmt.Println(strings.Join(args, "\n"))
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	}
+
+	// megabyte prints a few long lines that are not messages.
+	roles["megabyte"] = func([]string) {
+		for range 9 {
+			fmt.Println(strings.Repeat("x", 128<<10))
+		}
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	}
+
+	// crash takes one request and dies of it.
+	roles["crash"] = func([]string) {
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		fmt.Println(`{"last":1}`)
+		fmt.Print(`{"half`)
+		fmt.Fprintln(os.Stderr, "WEATHER_KEY is not set")
+		os.Exit(2)
+	}
+
+	// burst sends messages and exits.
+	roles["burst"] = func([]string) {
+		for i := range 100 {
+			fmt.Printf("{\"i\":%d}\n", i)
+		}
+	}
+
+	// deaf never reads and hears no signal that can be ignored.
+	roles["deaf"] = func([]string) {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("{}")
+		time.Sleep(time.Minute)
+	}
+
+	// mute closes its output and lives on.
+	roles["mute"] = func([]string) {
+		_ = os.Stdout.Close()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}
+
+	// launcher leaves its streams to another process and exits.
+	roles["launcher"] = func([]string) {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=deaf")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		os.Exit(3)
+	}
+}
+
+// exchange writes the message and wants it back.
+func exchange(t *testing.T, c mcp.Conn, msg string) {
+	t.Helper()
+	written := make(chan error, 1)
+	go func() { written <- c.Write(t.Context(), []byte(msg)) }()
+	if got, err := c.Read(t.Context()); err != nil || string(got) != msg {
+		t.Fatalf("got %.80s, %v, want %.80s", got, err, msg)
+	}
+	if err := <-written; err != nil {
+		t.Fatalf("write: %v", err)
+	}
+}
+
+// quick is for children that hear nothing.
+func quick() *spawn.Options {
+	return &spawn.Options{TermAfter: 50 * time.Millisecond, KillAfter: 100 * time.Millisecond}
+}
+
+func TestMessagesGoToTheServerAndBack(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "echo")
+	exchange(t, c, `{"id":1}`)
+	exchange(t, c, `{"text":"`+strings.Repeat("x", 1<<20)+`"}`) // more than the pipes hold at once
+	exchange(t, c, `[{"id":1},{"id":2}]`)
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := c.Read(t.Context()); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("read after close: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	if err := c.Write(t.Context(), []byte("{}")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("write after close: got %v, want %v", err, io.ErrClosedPipe)
+	}
+}
+
+func TestStrayPrintsAreSkippedAndLoggedOncePerSecond(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	opts := &stdio.ChildOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	prints := []string{
+		"\x1b]52;c;clipboard\a banner", "[info] ready", "{ port: 80 }", "{", `  "pretty": true`, "}", "null", `"text"`, "1",
+		"{half", "[1,", "\xff\xfe", "}{", `{"open": 1`,
+	}
+	c := start(t, opts, "print", prints...)
+	exchange(t, c, `{"id":1}`)
+	exchange(t, c, ` { "id" : 2 } `)
+	if got := strings.Count(log.String(), "\n"); got != 1 {
+		t.Errorf("got %d log lines:\n%s\nwant 1", got, log.String())
+	}
+	if !strings.Contains(log.String(), "server printed on standard output what is not a message") || strings.ContainsAny(log.String(), "\x1b\a") {
+		t.Errorf("got %q, want a warning that is safe to show", log.String())
+	}
+}
+
+func TestTwentyStrayLinesInARowBreakTheConnection(t *testing.T) {
+	t.Parallel()
+	prints := func(n int) []string {
+		return strings.Split(strings.Repeat("npm notice\x1b[31m,", n-1)+"npm notice\x1b[0m", ",")
+	}
+
+	c := start(t, nil, "print", append(append(prints(19), "{}"), prints(19)...)...)
+	if msg, err := c.Read(t.Context()); err != nil || string(msg) != "{}" {
+		t.Errorf("got %s, %v after 19 lines, want {}", msg, err)
+	}
+	exchange(t, c, `{"id":1}`)
+
+	c = start(t, nil, "print", append(prints(20), "{}")...)
+	for range 2 {
+		_, err := c.Read(t.Context())
+		want := `server prints on standard output what is not a message, 20 lines in a row; the last: "npm notice\x1b[0m"`
+		if fmt.Sprint(err) != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestMegabyteOfStrayLinesBreaksTheConnection(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "megabyte")
+	_, err := c.Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "1048576 bytes in all") || len(err.Error()) > 400 {
+		t.Errorf("got %.500v, want a short error with 1048576 bytes in all", err)
+	}
+}
+
+func TestOverlongMessageOfAServerIsReportedAndSkipped(t *testing.T) {
+	t.Parallel()
+	c := start(t, &stdio.ChildOptions{Conn: &stdio.Options{MaxLine: 100}}, "echo")
+	if err := c.Write(t.Context(), []byte(`{"x":"`+strings.Repeat("x", 100)+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Read(t.Context())
+	if _, ok := errors.AsType[*mcp.FrameError](err); !ok {
+		t.Errorf("got %v, want a frame error", err)
+	}
+	exchange(t, c, `{"id":1}`)
+}
+
+func TestDeathOfTheServerIsExplained(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "crash")
+	if err := c.Write(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if msg, err := c.Read(t.Context()); err != nil || string(msg) != `{"last":1}` {
+		t.Errorf("got %s, %v, want the last message", msg, err)
+	}
+	const want = "server exited with status 2: WEATHER_KEY is not set"
+	for range 2 {
+		if _, err := c.Read(t.Context()); fmt.Sprint(err) != want {
+			t.Errorf("read: got %v, want %s", err, want)
+		}
+	}
+	err := c.Write(t.Context(), []byte("{}"))
+	if fmt.Sprint(err) != want {
+		t.Errorf("write: got %v, want %s", err, want)
+	}
+	if exit, ok := errors.AsType[*spawn.ExitError](err); !ok || exit.Status != 2 {
+		t.Errorf("got %#v, want an ExitError with status 2", err)
+	}
+}
+
+func TestServerThatLeavesItsStreamsToAnotherIsDead(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "launcher")
+	begin := time.Now()
+	_, end := messages(t, c)
+	if got, want := fmt.Sprint(end), "server exited with status 3"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("got the death reported after %v", took)
+	}
+}
+
+func TestAllMessagesOfAServerThatExitedAreReadThenEOF(t *testing.T) {
+	t.Parallel()
+	c := start(t, &stdio.ChildOptions{Process: &spawn.Options{WaitDelay: time.Millisecond}}, "burst")
+	<-c.Process().Done()
+	time.Sleep(20 * time.Millisecond) // a reader later than any delay
+	got, err := messages(t, c)
+	if err != io.EOF || len(got) != 100 || got[99] != `{"i":99}` {
+		t.Errorf("got %d messages, %v, want 100, io.EOF", len(got), err)
+	}
+}
+
+func TestServerThatClosesItsOutputButLivesHasEnded(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "mute")
+	if _, err := c.Read(t.Context()); err != io.EOF {
+		t.Errorf("got %v, want io.EOF", err)
+	}
+	select {
+	case <-c.Process().Done():
+		t.Error("got a process that has ended, want it alive")
+	default:
+	}
+}
+
+func TestServerThatNeverReadsTimesOutAndCloses(t *testing.T) {
+	t.Parallel()
+	c := start(t, &stdio.ChildOptions{Conn: &stdio.Options{WriteTimeout: 30 * time.Millisecond}, Process: quick()}, "deaf")
+	if _, err := c.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	big := make([]byte, 1<<20)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := c.Write(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	if err := c.Write(t.Context(), big); err == nil || !strings.Contains(err.Error(), "the peer has not read for 30ms") {
+		t.Errorf("got %v, want a timeout", err)
+	}
+	begin := time.Now()
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("close took %v, want 100ms", took)
+	}
+}
+
+func TestReadOfAServerObeysItsContext(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "echo")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	exchange(t, c, `{"still":"open"}`)
+}
+
+func TestCommandThatDoesNotStartIsAnError(t *testing.T) {
+	t.Parallel()
+	c, err := stdio.Start(spawn.Command{Path: "no-such-program-here"}, nil)
+	if c != nil || !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v, %v, want %v", c, err, exec.ErrNotFound)
+	}
+}

@@ -1,0 +1,72 @@
+package streamhttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+)
+
+// A body has to keep coming: every bodyPace bytes of it, or the rest, within
+// bodyPatience.
+const (
+	bodyPatience = 10 * time.Second
+	bodyPace     = 64 << 10
+)
+
+// readBody reads the body of a request, which may not be longer than limit. The
+// buffer grows with what has arrived and not with what was announced.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
+	control := http.NewResponseController(w)
+	if r.ContentLength > limit {
+		stopReading(w, r, control)
+		return nil, tooLarge(limit)
+	}
+	body := http.MaxBytesReader(w, r.Body, limit)
+	buf := make([]byte, 0, min(max(r.ContentLength+1, 512), 32<<10))
+	for next := 0; ; {
+		if len(buf) >= next {
+			_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
+			next += bodyPace
+		}
+		n, err := body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == nil:
+		case err == io.EOF:
+			_ = control.SetReadDeadline(time.Time{})
+			return buf, nil
+		default:
+			stopReading(w, r, control)
+			return nil, unreadable(err, limit)
+		}
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 1)
+		}
+	}
+}
+
+// stopReading keeps net/http from reading the rest of a body, of which it would
+// take another 256 KiB to be able to reuse the connection.
+func stopReading(w http.ResponseWriter, r *http.Request, control *http.ResponseController) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set(headerConnection, "close")
+	}
+	_ = control.SetReadDeadline(time.Unix(1, 0))
+}
+
+func unreadable(err error, limit int64) *refusal {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return refuse(http.StatusRequestTimeout, "body: came too slowly")
+	}
+	return refuse(http.StatusBadRequest, "body: broke off")
+}
+
+func tooLarge(limit int64) *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, "body: longer than the limit of %d bytes", limit)
+}

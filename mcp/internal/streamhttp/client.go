@@ -1,0 +1,208 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/peer"
+)
+
+// ClientParams describe a client's side of Streamable HTTP.
+type ClientParams struct {
+	URL *url.URL
+	// HTTP sends the requests. It follows redirects within the origin only.
+	HTTP *http.Client
+	// Header is sent with every request. The protocol's own headers win.
+	Header http.Header
+	Inbox  exchange.Inbox
+	// MaxMessage bounds one message of the server, in bytes.
+	MaxMessage int
+	// CloseTimeout bounds the goodbye to the server.
+	CloseTimeout time.Duration
+	// Gap is called when notifications may have been missed. May be nil.
+	Gap func()
+}
+
+// ErrSessionLost is the end of a link whose session the server has forgotten.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+var ErrSessionLost = errors.New("the server has ended the session")
+
+// Link is an exchange.Link over Streamable HTTP. Each message is a POST of its
+// own; the answer is JSON, or an event stream that ends with it:
+//
+//	Call                      on the caller's goroutine: waits, hands on what comes
+//	 └─ carry                 on the call's: POST
+//	     ├─ readAnswer        JSON
+//	     └─ followAnswer      event stream, taken up again where the revision can
+//
+// In the session era a standalone stream brings what belongs to no call.
+type Link struct {
+	ClientParams
+
+	pending peer.Pending
+	running peer.Running
+
+	ctx    context.Context // of everything that outlives a call
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // set before done is closed
+	once   sync.Once
+
+	mu      sync.Mutex
+	closing bool           // guarded by mu: no more work may begin
+	session string         // guarded by mu
+	facts   *dialect.Facts // guarded by mu; nil before the revision is settled
+	work    sync.WaitGroup
+}
+
+var _ exchange.Link = (*Link)(nil)
+
+// NewLink returns a link to the server at p.URL. Nothing is sent before the
+// first call.
+func NewLink(p ClientParams) *Link {
+	l := &Link{ClientParams: p, done: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// standaloneGrace is how long a server may take to open the standalone stream
+// before the client goes on without waiting for it.
+const standaloneGrace = 500 * time.Millisecond
+
+// Agree tells the link which revision was settled on, after initialized was
+// sent. In the session era it opens the standalone stream, and waits a little
+// for it, so that nothing that the server sends from now on is missed.
+func (l *Link) Agree(ctx context.Context, f *dialect.Facts) {
+	l.mu.Lock()
+	l.facts = f
+	l.mu.Unlock()
+	if f.Era != dialect.SessionEra {
+		return
+	}
+	opened := make(chan struct{})
+	l.begin(func() { l.standalone(sync.OnceFunc(func() { close(opened) })) })
+	grace := time.NewTimer(standaloneGrace)
+	defer grace.Stop()
+	select {
+	case <-opened:
+	case <-grace.C:
+	case <-ctx.Done():
+	case <-l.done:
+	}
+}
+
+// Call implements exchange.Link.
+func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message, error) {
+	w, err := l.pending.Open()
+	if err != nil {
+		return jsonrpc.Message{}, &exchange.NotSentError{Err: err}
+	}
+	defer w.Close()
+	carrying, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// Once the answer is there the call no longer ends its stream, which is read
+	// to its end, so that the connection can be used again.
+	defer context.AfterFunc(ctx, stop)()
+	l.begin(func() {
+		defer stop()
+		defer context.AfterFunc(l.ctx, stop)()
+		l.carry(carrying, w.ID, out)
+	})
+	for {
+		m, err := w.Next(ctx)
+		switch {
+		case err != nil:
+			stop()
+			if ctx.Err() != nil {
+				l.tellCancelled(w.ID, out)
+			}
+			return m, err
+		case m.Kind == jsonrpc.Response:
+			return m, nil
+		case out.On != nil:
+			out.On(m)
+		}
+	}
+}
+
+// Notify implements exchange.Link.
+func (l *Link) Notify(ctx context.Context, out exchange.Outbound) error {
+	err := l.submit(ctx, out.Encode(jsonrpc.ID{}), &out.Headers)
+	l.endIfLost(err)
+	return err
+}
+
+// tellCancelled tells the server that nobody waits for the answer any more. In
+// the stateless era the closed stream has said it already.
+//
+// Spec: 2025-11-25 basic/transports#sending-messages-to-the-server; 2026-07-28 basic/utilities/cancellation
+func (l *Link) tellCancelled(id jsonrpc.ID, out exchange.Outbound) {
+	if f := l.agreed(); f == nil || f.DisconnectCancels || out.Cancel == nil {
+		return
+	}
+	l.begin(func() {
+		ctx, stop := context.WithTimeout(l.ctx, l.CloseTimeout)
+		defer stop()
+		_ = l.submit(ctx, out.Cancel(id), nil)
+	})
+}
+
+// Close implements exchange.Link. It ends the session on the server, too.
+func (l *Link) Close() error {
+	l.end(exchange.ErrClosed)
+	l.mu.Lock()
+	session := l.session
+	l.session, l.closing = "", true
+	l.mu.Unlock()
+	if session != "" && errors.Is(l.err, exchange.ErrClosed) {
+		l.delete(session)
+	}
+	l.work.Wait()
+	l.HTTP.CloseIdleConnections()
+	return nil
+}
+
+// Done implements exchange.Link.
+func (l *Link) Done() <-chan struct{} { return l.done }
+
+// Err implements exchange.Link.
+func (l *Link) Err() error {
+	select {
+	case <-l.done:
+		return l.err
+	default:
+		return nil
+	}
+}
+
+// end marks the link as of no more use; the first reason counts.
+func (l *Link) end(why error) {
+	l.once.Do(func() {
+		l.err = why
+		close(l.done)
+		l.pending.Fail(why)
+		l.cancel()
+	})
+}
+
+// begin runs f on a goroutine that Close waits for, unless the link is closed.
+func (l *Link) begin(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closing {
+		l.work.Go(f)
+	}
+}
+
+func (l *Link) agreed() *dialect.Facts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.facts
+}

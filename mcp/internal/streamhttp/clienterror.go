@@ -1,0 +1,42 @@
+package streamhttp
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// StatusError reports an HTTP response that is no answer in the protocol. Its
+// body is not kept: what a stranger wrote there is not for logs and models.
+type StatusError struct {
+	Status int
+	Header http.Header
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+}
+
+// ContentError reports a successful HTTP response of a type in which no answer
+// travels.
+type ContentError struct {
+	Status int
+	Type   string // empty when there was none
+}
+
+func (e *ContentError) Error() string {
+	if e.Type == "" {
+		return fmt.Sprintf("HTTP %d without a content type: want %s or %s", e.Status, TypeJSON, TypeEventStream)
+	}
+	return fmt.Sprintf("HTTP %d with content of type %q: want %s or %s", e.Status, e.Type, TypeJSON, TypeEventStream)
+}
+
+// TransportError reports an HTTP request that came to no response.
+type TransportError struct {
+	Op  string // method and origin
+	Err error
+}
+
+func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap gives access to the failure.
+func (e *TransportError) Unwrap() error { return e.Err }

@@ -1,0 +1,291 @@
+package streamhttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// response is a response of the server with the session that was named to it.
+type response struct {
+	*http.Response
+	session string
+}
+
+// carry posts one request and hands on all that comes for it. It fails the
+// call when no answer can come any more.
+func (l *Link) carry(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) {
+	if err := l.exchange(ctx, id, out); err != nil {
+		l.pending.Refuse(id, err)
+		l.endIfLost(err)
+	}
+}
+
+func (l *Link) endIfLost(err error) {
+	if errors.Is(err, ErrSessionLost) {
+		l.end(ErrSessionLost)
+	}
+}
+
+func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) error {
+	resp, err := l.post(ctx, out.Encode(id), &out.Headers)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := resp.refusal(); err != nil {
+		return &exchange.NotSentError{Err: err}
+	}
+	if out.Headers.Method == mcp.MethodInitialize {
+		if err := l.keepSession(resp.Header.Get(HeaderSession)); err != nil {
+			return err
+		}
+	}
+	switch kind := mediaType(resp.Header); {
+	case kind == TypeEventStream && resp.ok():
+		return l.followAnswer(ctx, id, resp)
+	case kind == TypeJSON:
+		return l.readAnswer(id, resp)
+	case resp.ok():
+		return &ContentError{Status: resp.StatusCode, Type: kind}
+	}
+	return resp.statusError()
+}
+
+// readAnswer takes an answer in the form of one JSON text.
+func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
+	data, err := l.readAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	items, err := exchange.DecodeAll(data, l.Inbox.Limits())
+	if err != nil && !resp.ok() {
+		return resp.statusError()
+	}
+	if err != nil {
+		return fmt.Errorf("invalid response: %w", err)
+	}
+	answered := false
+	for _, item := range items {
+		m := item.Message
+		if m.Kind == jsonrpc.Response && m.ID.IsZero() {
+			m.ID = id // a server that could not read the id can have meant no other
+		}
+		answered = answered || isAnswer(m, id)
+		l.take(m)
+	}
+	if !answered {
+		return fmt.Errorf("invalid response: HTTP %d without an answer to request %s", resp.StatusCode, id)
+	}
+	return nil
+}
+
+func isAnswer(m jsonrpc.Message, id jsonrpc.ID) bool {
+	return m.Kind == jsonrpc.Response && m.ID.Key() == id.Key()
+}
+
+// readAll reads a body of at most one message.
+func (l *Link) readAll(body io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(body, int64(l.MaxMessage)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read response: %w", err)
+	case len(data) > l.MaxMessage:
+		return nil, fmt.Errorf("read response: longer than %d bytes", l.MaxMessage)
+	}
+	return data, nil
+}
+
+// take hands one message on to the call that it belongs to, or to the inbox.
+func (l *Link) take(m jsonrpc.Message) {
+	switch m.Kind {
+	case jsonrpc.Response:
+		l.pending.Resolve(m)
+	case jsonrpc.Request:
+		l.answer(m)
+	case jsonrpc.Notification:
+		if id, ok := dialect.CancelledID(m); ok {
+			if !l.running.Cancel(id, context.Canceled) {
+				l.pending.Deliver(id, m)
+			}
+			return
+		}
+		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
+			return
+		}
+		l.Inbox.Notification(m)
+	}
+}
+
+// maxAnswering bounds the server's requests that are answered at once.
+const maxAnswering = 64
+
+// answer lets the inbox answer one request of the server, and posts the answer.
+func (l *Link) answer(m jsonrpc.Message) {
+	ctx, work := l.running.Begin(l.ctx, m.ID)
+	if work == nil {
+		return
+	}
+	crowded := l.running.Len() > maxAnswering
+	l.begin(func() {
+		var reply []byte
+		if crowded {
+			reply = dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body
+		} else {
+			reply = l.Inbox.Request(ctx, m)
+		}
+		if work.End() && reply != nil {
+			_ = l.submit(l.ctx, reply, nil)
+		}
+	})
+}
+
+// submit posts a message that has no answer.
+func (l *Link) submit(ctx context.Context, msg []byte, headers *dialect.OutHeaders) error {
+	resp, err := l.post(ctx, msg, headers)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	defer exhaust(resp.Body)
+	if err := resp.refusal(); err != nil {
+		return &exchange.NotSentError{Err: err}
+	}
+	if !resp.ok() {
+		return resp.statusError()
+	}
+	return nil
+}
+
+// post sends one message. Headers are those that the dialect gave to it; nil
+// means those of the session alone.
+func (l *Link) post(ctx context.Context, msg []byte, headers *dialect.OutHeaders) (*response, error) {
+	return l.send(ctx, http.MethodPost, msg, func(h http.Header) {
+		h.Set(headerContentType, TypeJSON)
+		h.Set(headerAccept, TypeJSON+", "+TypeEventStream)
+		if headers == nil {
+			return
+		}
+		setHeader(h, HeaderVersion, headers.Version)
+		setHeader(h, HeaderMethod, headers.Method)
+		setHeader(h, HeaderName, headers.Name)
+		for _, p := range headers.Params {
+			h[http.CanonicalHeaderKey(HeaderParamPrefix+p.Name)] = []string{p.Value}
+		}
+	})
+}
+
+func setHeader(h http.Header, name, value string) {
+	if value == "" {
+		h.Del(name)
+		return
+	}
+	h.Set(name, value)
+}
+
+// send makes one HTTP request and returns the response, whatever its status.
+func (l *Link) send(ctx context.Context, method string, body []byte, set func(http.Header)) (*response, error) {
+	l.mu.Lock()
+	session, facts := l.session, l.facts
+	l.mu.Unlock()
+	req, err := http.NewRequestWithContext(ctx, method, l.URL.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, l.Header)
+	if facts != nil && facts.VersionHeader {
+		req.Header.Set(HeaderVersion, facts.Revision.String())
+	}
+	setHeader(req.Header, HeaderSession, session)
+	set(req.Header)
+	resp, err := l.HTTP.Do(req)
+	if err != nil {
+		return nil, transportError(req, err)
+	}
+	return &response{resp, session}, nil
+}
+
+// transportError names the origin only: paths and queries may hold secrets.
+func transportError(req *http.Request, err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return &TransportError{Op: req.Method + " " + egress.Origin(req.URL), Err: err}
+}
+
+// keepSession keeps the session id that came with the answer to initialize.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+func (l *Link) keepSession(id string) error {
+	if strings.ContainsFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
+		return errors.New("invalid response: session id: want visible ASCII")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.session = id
+	return nil
+}
+
+// delete ends the session on the server. Not every server lets clients do that.
+func (l *Link) delete(session string) {
+	ctx, stop := context.WithTimeout(context.Background(), l.CloseTimeout)
+	defer stop()
+	resp, err := l.send(ctx, http.MethodDelete, nil, func(h http.Header) { h.Set(HeaderSession, session) })
+	if err == nil {
+		exhaust(resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func (r *response) ok() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
+
+// refusal returns the error for a response that is not about the message at
+// all: the session is gone, or the sender is not let in.
+func (r *response) refusal() error {
+	switch {
+	case r.StatusCode == http.StatusNotFound && r.session != "":
+		return ErrSessionLost
+	case r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden:
+		return r.statusError()
+	}
+	return nil
+}
+
+func (r *response) statusError() error {
+	return &StatusError{Status: r.StatusCode, Header: r.Header}
+}
+
+func mediaType(h http.Header) string {
+	kind, _, err := mime.ParseMediaType(h.Get(headerContentType))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+const (
+	exhaustTime = time.Second
+	exhaustSize = 64 << 10
+)
+
+// exhaust reads what little is left of a body, so that its connection can be used
+// again.
+func exhaust(body io.ReadCloser) {
+	late := time.AfterFunc(exhaustTime, func() { body.Close() })
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, body, exhaustSize)
+}

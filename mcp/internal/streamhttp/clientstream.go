@@ -1,0 +1,213 @@
+package streamhttp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+// How long a reader of a broken stream waits before it connects again.
+const (
+	defaultRetry = time.Second
+	leastRetry   = 500 * time.Millisecond
+	mostRetry    = time.Minute
+)
+
+// maxFruitless bounds the connections in a row that bring no event, when a call
+// waits for one.
+const maxFruitless = 5
+
+// eventSource is one event stream of the server, over all the connections that it
+// takes.
+type eventSource struct {
+	link  *Link
+	last  string        // id of the last event that had one
+	retry time.Duration // as the server wished
+}
+
+// followAnswer takes the messages of the stream that a request was answered
+// with, up to the answer. In revisions that can, a stream that breaks is taken
+// up again behind the last event.
+//
+// Spec: 2025-11-25 basic/transports#resumability-and-redelivery
+func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) error {
+	s := &eventSource{link: l}
+	answered := func(m jsonrpc.Message) bool { return isAnswer(m, id) }
+	for fruitless := 0; ; fruitless++ {
+		events, err := s.read(resp.Body, answered)
+		if err == nil {
+			exhaust(resp.Body)
+			return nil
+		}
+		if events > 0 {
+			fruitless = 0
+		}
+		if !s.resumable(ctx, err) || fruitless >= maxFruitless {
+			return fmt.Errorf("stream ended before the answer: %w", err)
+		}
+		resp.Body.Close()
+		if resp, err = s.reopen(ctx, fruitless); err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+	}
+}
+
+func (s *eventSource) resumable(ctx context.Context, err error) bool {
+	f := s.link.agreed()
+	return f != nil && f.Resume && s.last != "" && ctx.Err() == nil && !errors.Is(err, sse.ErrTooLong)
+}
+
+// read takes the messages of one connection until one is the last. It returns
+// how many events came, and why there was no last one.
+func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (events int, err error) {
+	r := sse.NewReader(body, s.link.MaxMessage)
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			return events, err
+		}
+		events++
+		s.last = cmp.Or(ev.ID, s.last)
+		if ev.Retry > 0 {
+			s.retry = ev.Retry
+		}
+		if len(ev.Data) == 0 || ev.Name != "" && ev.Name != "message" {
+			continue
+		}
+		done, err := s.take(ev.Data, last)
+		if done || err != nil {
+			return events, err
+		}
+	}
+}
+
+// take hands on the messages of one event.
+func (s *eventSource) take(data []byte, last func(jsonrpc.Message) bool) (done bool, err error) {
+	items, err := exchange.DecodeAll(data, s.link.Inbox.Limits())
+	if err != nil {
+		return false, s.malformed(err, last)
+	}
+	for _, item := range items {
+		done = done || last(item.Message)
+		s.link.take(item.Message)
+	}
+	return done, nil
+}
+
+// malformed returns an error when the event would have been the last one; other
+// events that cannot be read are passed over.
+func (s *eventSource) malformed(err error, last func(jsonrpc.Message) bool) error {
+	bad, ok := errors.AsType[*jsonrpc.DecodeError](err)
+	if ok && bad.Kind == jsonrpc.Response && last(jsonrpc.Message{Kind: jsonrpc.Response, ID: bad.ID}) {
+		return fmt.Errorf("invalid response: %w", bad)
+	}
+	return nil
+}
+
+// reopen connects again behind the last event.
+func (s *eventSource) reopen(ctx context.Context, fruitless int) (*response, error) {
+	for ; ; fruitless++ {
+		if err := s.pause(ctx, fruitless); err != nil {
+			return nil, err
+		}
+		resp, err := s.open(ctx)
+		if err == nil || refused(err) || fruitless >= maxFruitless {
+			return resp, err
+		}
+	}
+}
+
+// pause waits as long as the server wished, and longer after fruitless
+// connections.
+func (s *eventSource) pause(ctx context.Context, fruitless int) error {
+	wait := defaultRetry
+	if s.retry > 0 {
+		wait = min(max(s.retry, leastRetry), mostRetry)
+	}
+	wait = min(wait<<min(fruitless, 6), mostRetry)
+	timer := time.NewTimer(wait + rand.N(wait/10))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open makes one connection.
+func (s *eventSource) open(ctx context.Context) (*response, error) {
+	resp, err := s.link.send(ctx, http.MethodGet, nil, func(h http.Header) {
+		h.Set(headerAccept, TypeEventStream)
+		setHeader(h, HeaderLastEvent, s.last)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = resp.refusal()
+	switch kind := mediaType(resp.Header); {
+	case err != nil:
+	case !resp.ok():
+		err = resp.statusError()
+	case kind != TypeEventStream:
+		err = &ContentError{Status: resp.StatusCode, Type: kind}
+	default:
+		return resp, nil
+	}
+	exhaust(resp.Body)
+	resp.Body.Close()
+	return nil, err
+}
+
+// refused reports whether it is of no use to try the connection again.
+func refused(err error) bool {
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.Status < 500 && e.Status != http.StatusTooManyRequests
+	}
+	_, content := errors.AsType[*ContentError](err)
+	return content || errors.Is(err, ErrSessionLost)
+}
+
+// standalone keeps the stream open that brings what belongs to no call, for as
+// long as the link lives. Servers need not offer one. The first connection is
+// reported by opened, whatever became of it.
+//
+// Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
+func (l *Link) standalone(opened func()) {
+	s := &eventSource{link: l}
+	never := func(jsonrpc.Message) bool { return false }
+	for fruitless, first := 0, true; ; first = false {
+		resp, err := s.open(l.ctx)
+		opened()
+		switch {
+		case errors.Is(err, ErrSessionLost):
+			l.end(ErrSessionLost)
+			return
+		case err != nil && refused(err):
+			return
+		case err != nil:
+			fruitless++
+		default:
+			if !first && s.last == "" && l.Gap != nil {
+				l.Gap()
+			}
+			if events, _ := s.read(resp.Body, never); events > 0 {
+				fruitless = 0
+			}
+			resp.Body.Close()
+		}
+		if s.pause(l.ctx, fruitless) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+)
+
+// errShutdown is the cause of what ends because the handler does.
+var errShutdown = errors.New("the server is shutting down")
+
+// drain is the end of a handler. Once it began, new requests are refused and
+// event streams that serve no request end; the other work may finish until the
+// caller's patience is over, and is cancelled then.
+type drain struct {
+	streams, work             context.Context
+	cancelStreams, cancelWork context.CancelCauseFunc
+
+	mu      sync.Mutex
+	begun   bool
+	running int
+	idle    chan struct{} // closed when nothing runs and drain has begun
+}
+
+func newDrain() *drain {
+	d := &drain{idle: make(chan struct{})}
+	d.streams, d.cancelStreams = context.WithCancelCause(context.Background())
+	d.work, d.cancelWork = context.WithCancelCause(context.Background())
+	return d
+}
+
+// enter counts one more at work, which needs one leave. It reports false when
+// the drain has come to its end.
+func (d *drain) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.begun && d.running == 0 {
+		return false
+	}
+	d.running++
+	return true
+}
+
+func (d *drain) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running--; d.running == 0 && d.begun {
+		close(d.idle)
+	}
+}
+
+// spawn runs f on a goroutine that counts as at work. The caller has entered.
+func (d *drain) spawn(f func()) {
+	d.mu.Lock()
+	d.running++
+	d.mu.Unlock()
+	go func() {
+		defer d.leave()
+		f()
+	}()
+}
+
+// refuses reports whether new requests are to be refused, as a refusal.
+func (d *drain) refuses() *refusal {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.begun {
+		return stopping
+	}
+	return nil
+}
+
+var stopping = refuse(http.StatusServiceUnavailable, "the server is shutting down")
+
+// begin refuses what is new and ends the streams.
+func (d *drain) begin() {
+	d.mu.Lock()
+	if !d.begun {
+		d.begun = true
+		if d.running == 0 {
+			close(d.idle)
+		}
+	}
+	d.mu.Unlock()
+	d.cancelStreams(errShutdown)
+}
+
+// wait returns nil when nothing is at work any more, or the cause of ctx.
+func (d *drain) wait(ctx context.Context) error {
+	select {
+	case <-d.idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// bind returns a context that ends with parent or with scope, which is one of
+// the drain's contexts. It needs one call of cancel.
+func bind(parent, scope context.Context) (ctx context.Context, cancel context.CancelCauseFunc) {
+	ctx, cause := context.WithCancelCause(parent)
+	stop := context.AfterFunc(scope, func() { cause(context.Cause(scope)) })
+	return ctx, func(err error) {
+		stop()
+		cause(err)
+	}
+}

@@ -1,0 +1,221 @@
+package streamhttp
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+// EventStream is the endpoint of HTTP+SSE, for clients that speak nothing newer
+// over HTTP. GET opens the event stream, on which the server's messages leave;
+// its first event names the address for POST, which is the same path with the
+// unguessable id of the connection. A message that is posted there is answered
+// with 202 at once and served on the stream. The end of the stream is the end
+// of the connection and of what runs on it.
+//
+// Spec: 2024-11-05 basic/transports#http-with-sse
+type EventStream struct {
+	core    exchange.Core
+	o       *Options
+	gate    *gate
+	drain   *drain
+	streams quota
+
+	mu    sync.Mutex
+	conns map[string]*streamConn
+}
+
+var _ http.Handler = (*EventStream)(nil)
+
+// NewEventStream returns the endpoint of a server. A nil Options gives the
+// defaults. It panics when an allowed host or origin could never match. The
+// handler needs one Close or Shutdown.
+func NewEventStream(core exchange.Core, o *Options) *EventStream {
+	return &EventStream{
+		core:    core,
+		o:       o,
+		gate:    newGate(o),
+		drain:   newDrain(),
+		streams: quota{total: o.maxStreams(), each: o.principalStreams()},
+		conns:   make(map[string]*streamConn),
+	}
+}
+
+// Shutdown refuses new connections, ends the others, and returns when the last
+// handler has or ctx is done; the error is the cause of ctx then.
+func (e *EventStream) Shutdown(ctx context.Context) error {
+	e.drain.begin()
+	return e.drain.wait(ctx)
+}
+
+// Close is Shutdown without a limit.
+func (e *EventStream) Close() error { return e.Shutdown(context.Background()) }
+
+const eventStreamMethods = "GET, POST"
+
+// ServeHTTP serves both methods on one path.
+func (e *EventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if refused := e.serve(w, r); refused != nil {
+		refused.write(w)
+	}
+}
+
+func (e *EventStream) serve(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := e.gate.admit(w, r); refused != nil {
+		return refused
+	}
+	if !e.drain.enter() {
+		return stopping
+	}
+	defer e.drain.leave()
+	switch {
+	case r.Method == http.MethodPost:
+		return e.post(w, r)
+	case r.Method == http.MethodGet:
+		return e.get(w, r)
+	case e.gate.preflight(w, r, eventStreamMethods):
+		return nil
+	}
+	return notAllowed(r, eventStreamMethods)
+}
+
+// get serves one connection from its first event to its end.
+func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
+	if wantsPage(r.Header) {
+		return page(http.StatusNotAcceptable)
+	}
+	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
+		return refused
+	}
+	if refused := e.drain.refuses(); refused != nil {
+		return refused
+	}
+	p := e.o.principal(r)
+	if refused := e.streams.take(p); refused != nil {
+		return refused
+	}
+	defer e.streams.release(p)
+	ctx, cancel := bind(r.Context(), e.drain.streams)
+	defer cancel(nil)
+	c := newStreamConn(p, newResponder(w, e.o, cancel))
+	defer c.out.abandon()
+	e.enter(c)
+	defer e.remove(c)
+	if c.out.open(sse.Event{Name: "endpoint", Data: []byte(endpoint(r, c.id))}) != nil {
+		return nil
+	}
+	// Its errors are the end of the connection, which nobody is left to be told.
+	_ = exchange.ServeConn(ctx, exchange.ServeParams{
+		Conn: c, Core: e.core, Binding: dialect.EventStream, Principal: p, Request: r,
+	})
+	return nil
+}
+
+// sessionParam is the query parameter that names the connection of a POST.
+const sessionParam = "sessionId"
+
+// endpoint returns the address for POST, relative to the origin alone: an
+// absolute path as the client sent it, which cannot be read as another host.
+func endpoint(r *http.Request, id string) string {
+	path := r.URL.EscapedPath()
+	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		path = u.EscapedPath()
+	}
+	return "/" + strings.TrimLeft(path, "/") + "?" + sessionParam + "=" + id
+}
+
+// post hands one message to its connection. It waits for the connection to take
+// it, so that no more than one body waits per request.
+func (e *EventStream) post(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := checkContent(r.Header); refused != nil {
+		return refused
+	}
+	body, refused := readBody(w, r, e.o.maxBody())
+	if refused != nil {
+		return refused
+	}
+	c := e.find(r.URL.Query().Get(sessionParam), e.o.principal(r))
+	if c == nil {
+		return noConnection
+	}
+	select {
+	case c.in <- body:
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	case <-c.done:
+		return noConnection
+	case <-r.Context().Done():
+		return nil
+	}
+}
+
+var noConnection = refuse(http.StatusNotFound, "connection: not found: open the event stream and use the address that its first event names")
+
+func (e *EventStream) enter(c *streamConn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.conns[c.id] = c
+}
+
+func (e *EventStream) remove(c *streamConn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.conns, c.id)
+}
+
+// find returns the connection of that id and principal, or nil. An id that is
+// another's and one that is unknown are not to be told apart.
+func (e *EventStream) find(id string, p mcp.Principal) *streamConn {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.conns[id]
+	if c == nil || c.principal != p {
+		return nil
+	}
+	return c
+}
+
+// streamConn is one connection of HTTP+SSE as an mcp.Conn.
+type streamConn struct {
+	id        string
+	principal mcp.Principal
+	in        chan []byte
+	out       *responder
+	done      chan struct{}
+	close     func()
+}
+
+var _ mcp.Conn = (*streamConn)(nil)
+
+func newStreamConn(p mcp.Principal, out *responder) *streamConn {
+	c := &streamConn{id: rand.Text(), principal: p, in: make(chan []byte), out: out, done: make(chan struct{})}
+	c.close = sync.OnceFunc(func() { close(c.done) })
+	return c
+}
+
+func (c *streamConn) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case msg := <-c.in:
+		return msg, nil
+	case <-c.done:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *streamConn) Write(ctx context.Context, msg []byte) error { return c.out.Send(ctx, msg) }
+
+func (c *streamConn) Close() error {
+	c.close()
+	return nil
+}

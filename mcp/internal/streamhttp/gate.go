@@ -1,0 +1,162 @@
+package streamhttp
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// gate holds what is checked of every request before anything else, on every
+// method: under which name the server was reached, and from which web page.
+// Together the two checks keep out pages that a user merely visits, also those
+// whose name was made to point at this machine (DNS rebinding).
+//
+// Spec: 2025-11-25 basic/transports#security-warning
+type gate struct {
+	hosts     []authority
+	origins   map[string]bool
+	anyOrigin bool
+}
+
+// newGate panics for entries that could never match.
+func newGate(o *Options) *gate {
+	o = o.orZero()
+	g := &gate{origins: make(map[string]bool)}
+	for _, host := range o.AllowedHosts {
+		a, ok := parseAuthority(host)
+		if !ok {
+			panic(fmt.Sprintf("streamhttp: allowed host %q: want a name such as \"mcp.example.com\", with or without a port", host))
+		}
+		g.hosts = append(g.hosts, a)
+	}
+	for _, origin := range o.AllowedOrigins {
+		switch u, err := url.Parse(origin); {
+		case origin == "*" && o.Principal != nil:
+			panic("streamhttp: allowed origin \"*\": want the origins by name where requests are authenticated")
+		case origin == "*":
+			g.anyOrigin = true
+		case err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
+			panic(fmt.Sprintf("streamhttp: allowed origin %q: want one such as \"https://app.example.com\"", origin))
+		default:
+			g.origins[strings.ToLower(origin)] = true
+		}
+	}
+	return g
+}
+
+// admit checks the Host and the Origin of a request, and tells the browser when
+// a page of another origin may read the answer.
+func (g *gate) admit(w http.ResponseWriter, r *http.Request) *refusal {
+	host, ok := parseAuthority(r.Host)
+	if !ok {
+		return refuse(http.StatusBadRequest, "host header: want the name of the server")
+	}
+	known := g.knows(host)
+	if !known && (len(g.hosts) > 0 || onLoopback(r)) {
+		return refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it", clip(r.Host))
+	}
+	if refused := g.checkOrigin(r, known || host.isAddress()); refused != nil {
+		return refused
+	}
+	g.allowReading(w.Header(), r)
+	return nil
+}
+
+// knows reports whether the host is a loopback name or a configured one.
+func (g *gate) knows(host authority) bool {
+	return host.isLoopback() || slices.ContainsFunc(g.hosts, func(a authority) bool {
+		return a.name == host.name && (a.port == "" || a.port == host.port)
+	})
+}
+
+// onLoopback reports whether the request came to a loopback address. Where no
+// address is known it may have.
+func onLoopback(r *http.Request) bool {
+	switch addr := r.Context().Value(http.LocalAddrContextKey).(type) {
+	case nil:
+		return true
+	case *net.TCPAddr:
+		return addr.IP.IsLoopback()
+	}
+	return false
+}
+
+// checkOrigin refuses pages of other origins. A page of the server's own origin
+// passes only under a host that cannot have been rebound: a name that the
+// server knows, or an address.
+func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
+	origins := r.Header[headerOrigin]
+	switch {
+	case len(origins) == 1 && g.allowed(origins[0]):
+		return nil
+	case r.Header.Get(headerFetchSite) == "cross-site":
+		return refuse(http.StatusForbidden, "a request of another site: its origin is not among the allowed origins")
+	case len(origins) == 0:
+		return nil
+	case len(origins) > 1:
+		return refuse(http.StatusForbidden, "origin: found %d, want one", len(origins))
+	case !hostIsSure || !sameAuthority(origins[0], r.Host):
+		return refuse(http.StatusForbidden, "origin %q: not among the allowed origins", clip(origins[0]))
+	}
+	return nil
+}
+
+// allowed reports whether the origin is a configured one.
+func (g *gate) allowed(origin string) bool {
+	return g.anyOrigin && origin != "null" || g.origins[strings.ToLower(origin)]
+}
+
+// sameAuthority reports whether an origin is that of a host. The scheme is not
+// compared, since TLS often ends in front of this process.
+func sameAuthority(origin, host string) bool {
+	scheme, rest, ok := strings.Cut(strings.ToLower(origin), "://")
+	return ok && (scheme == "http" || scheme == "https") && rest == strings.ToLower(host)
+}
+
+// authority is the name and the port of a Host header.
+type authority struct {
+	name string // lower case, an IPv6 address without brackets
+	port string // may be empty
+}
+
+// parseAuthority splits a Host header or an entry of the allowed hosts. The dot
+// that may end a name does not distinguish it.
+func parseAuthority(s string) (authority, bool) {
+	name, port := s, ""
+	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
+		name, port = s[:i], s[i+1:]
+	}
+	if inner, ok := strings.CutPrefix(name, "["); ok {
+		if name, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(name, ":") {
+			return authority{}, false
+		}
+	} else if strings.Contains(name, ":") {
+		return authority{}, false
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	bad := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`/\@[]"<>`, c) }
+	if name == "" || strings.ContainsFunc(name, bad) || strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
+		return authority{}, false
+	}
+	return authority{name: name, port: port}, true
+}
+
+// address returns the IP address that the name is, if it is one.
+func (a authority) address() (netip.Addr, bool) {
+	ip, err := netip.ParseAddr(a.name)
+	return ip.Unmap(), err == nil && ip.Zone() == ""
+}
+
+func (a authority) isAddress() bool {
+	_, ok := a.address()
+	return ok
+}
+
+func (a authority) isLoopback() bool {
+	ip, ok := a.address()
+	return ok && ip.IsLoopback() || a.name == "localhost"
+}

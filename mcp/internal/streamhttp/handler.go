@@ -1,0 +1,185 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Handler is the endpoint of Streamable HTTP, for every revision and both eras
+// on one path. Make one with NewHandler.
+type Handler struct {
+	core     exchange.Core
+	o        *Options
+	gate     *gate
+	methods  string // that are served
+	stateful bool   // the session era is served
+	drain    *drain
+	sessions *sessions
+	streams  quota
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// NewHandler returns the endpoint of a server. A nil Options gives the
+// defaults. It panics when an allowed host or origin could never match. The
+// handler needs one Close or Shutdown.
+func NewHandler(core exchange.Core, o *Options) *Handler {
+	h := &Handler{
+		core:     core,
+		o:        o,
+		gate:     newGate(o),
+		methods:  http.MethodPost,
+		stateful: core.Dialect().Serves(dialect.SessionEra),
+		drain:    newDrain(),
+		streams:  quota{total: o.maxStreams(), each: o.principalStreams()},
+	}
+	if h.stateful {
+		h.methods = "GET, POST, DELETE"
+	}
+	h.sessions = newSessions(core, h.drain, o)
+	return h
+}
+
+// Shutdown refuses new requests and ends the streams that serve none, then
+// waits for the running requests until ctx is done; messages that clients send
+// for them are still taken. What runs then is cancelled, and the error is the
+// cause of ctx. Sessions end last.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.drain.begin()
+	err := h.drain.wait(ctx)
+	h.cancel()
+	return err
+}
+
+// Close cancels everything at once and returns when the last handler has.
+func (h *Handler) Close() error {
+	h.drain.begin()
+	h.cancel()
+	return h.drain.wait(context.Background())
+}
+
+func (h *Handler) cancel() {
+	h.drain.cancelWork(errShutdown)
+	h.sessions.close(errShutdown)
+}
+
+// ServeHTTP answers one request. The order of the checks is part of the
+// contract: host, origin, method, media types, size of the body, and only then
+// the message.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if refused := h.serve(w, r); refused != nil {
+		refused.write(w)
+	}
+}
+
+// serve answers the request, or returns the refusal to answer with.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := h.gate.admit(w, r); refused != nil {
+		return refused
+	}
+	if !h.drain.enter() {
+		return stopping
+	}
+	defer h.drain.leave()
+	switch {
+	case r.Method == http.MethodPost:
+		return h.post(w, r)
+	case r.Method == http.MethodGet && h.stateful:
+		return h.get(w, r)
+	case r.Method == http.MethodDelete && h.stateful:
+		return h.delete(w, r)
+	case h.gate.preflight(w, r, h.methods):
+		return nil
+	}
+	return notAllowed(r, h.methods)
+}
+
+// notAllowed refuses a method. A browser's user gets a sentence.
+func notAllowed(r *http.Request, methods string) *refusal {
+	refused := refuse(http.StatusMethodNotAllowed, "method %s: want one of %s", clip(r.Method), methods)
+	if r.Method == http.MethodGet && wantsPage(r.Header) {
+		refused = page(http.StatusMethodNotAllowed)
+	}
+	refused.allow = methods
+	return refused
+}
+
+// page tells a person that there is nothing to see.
+func page(status int) *refusal {
+	refused := refuse(status, "This is an endpoint of the Model Context Protocol. Give its address to an MCP client, such as an AI application.")
+	refused.page = true
+	return refused
+}
+
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := checkContent(r.Header); refused != nil {
+		return refused
+	}
+	if refused := checkAccept(r.Header, TypeJSON, TypeEventStream); refused != nil {
+		return refused
+	}
+	body, refused := readBody(w, r, h.o.maxBody())
+	if refused != nil {
+		return refused
+	}
+	in := &exchange.Inbound{
+		Binding:   dialect.Streamable,
+		Headers:   standardHeaders(r.Header),
+		Principal: h.o.principal(r),
+		Request:   r,
+	}
+	if jsonrpc.IsBatch(body) {
+		return h.batch(w, r, in, body)
+	}
+	m, err := jsonrpc.Decode(body, h.core.Limits())
+	if err != nil {
+		h.answer(w, exchange.Malformed(err))
+		return nil
+	}
+	in.Message = m
+	return h.take(w, r, in)
+}
+
+// take sends one message its way. The era is told before anything is asked of a
+// session, so that a request of the stateless era is one whatever its method
+// and its session header.
+//
+// Spec: 2026-07-28 basic/versioning#serving-both-eras
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+	m := in.Message
+	if m.Kind == jsonrpc.Request {
+		if refused := h.drain.refuses(); refused != nil {
+			return refused
+		}
+	}
+	switch {
+	case !h.stateful || h.core.Dialect().Modern(m, in.Headers):
+		return h.stateless(w, r, in)
+	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
+		return h.initialize(w, r, in)
+	}
+	return h.inSession(w, r, in)
+}
+
+// answer writes a reply that is known at once.
+func (h *Handler) answer(w http.ResponseWriter, reply dialect.Reply) {
+	newResponder(w, h.o, ignore).finish(reply)
+}
+
+func ignore(error) {}
+
+// notify hands a notification to the core.
+func (h *Handler) notify(ctx context.Context, w http.ResponseWriter, in *exchange.Inbound) *refusal {
+	err := h.core.Notification(ctx, in)
+	if e, ok := errors.AsType[*mcp.Error](err); ok {
+		return &refusal{status: http.StatusBadRequest, err: e}
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}

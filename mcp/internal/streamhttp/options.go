@@ -1,0 +1,109 @@
+package streamhttp
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Options of a Handler or EventStream. The zero value, like a nil pointer,
+// gives the defaults.
+type Options struct {
+	// AllowedHosts are the names, besides those of the loopback interface, under
+	// which the server may be reached. An entry with a port holds for that port
+	// only. Requests that arrive on a loopback address always have to use one of
+	// these names or a loopback one; others have to once the list is not empty.
+	AllowedHosts []string
+	// AllowedOrigins are the web origins, such as https://app.example.com, whose
+	// pages may send requests and read the answers. "*" stands for all of them
+	// and cannot be combined with Principal, because a browser adds cookies and
+	// client certificates by itself. Default: the server's own origin alone.
+	AllowedOrigins []string
+	// Principal tells who sends a request that an authenticating middleware has
+	// let pass. Default: everybody is anonymous.
+	Principal func(*http.Request) mcp.Principal
+	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
+	Answer Answer
+	// Logger receives what an operator should know. Default: slog.Default().
+	Logger *slog.Logger
+
+	// MaxBody bounds the body of one request in bytes. Default: 4 MiB.
+	MaxBody int64
+	// MaxSessions bounds the sessions of all clients. Default: 65,536.
+	MaxSessions int
+	// MaxStreams bounds the long-lived event streams of all clients: GET
+	// streams, subscriptions, connections of HTTP+SSE. Default: 20,000.
+	MaxStreams int
+	// PrincipalSessions and PrincipalStreams bound the share of one
+	// authenticated principal. Default: 100 and 32.
+	PrincipalSessions int
+	PrincipalStreams  int
+
+	// SessionIdle is how long a session without requests and streams is kept.
+	// Default: 30 minutes.
+	SessionIdle time.Duration
+	// KeepAlive is the time between comments on an event stream. Default: 15
+	// seconds.
+	KeepAlive time.Duration
+	// WriteTimeout is how long a client may take to accept 64 KiB, or what there
+	// is to send when that is less. Default: 10 seconds.
+	WriteTimeout time.Duration
+}
+
+// Answer is the form in which requests over Streamable HTTP are answered.
+type Answer uint8
+
+const (
+	// AnswerAuto is JSON until the handler sends something or five seconds have
+	// passed, then an event stream.
+	AnswerAuto Answer = iota
+	// AnswerJSON is always JSON, but for subscriptions. Handlers can send nothing
+	// before their result, nor ask the client anything.
+	AnswerJSON
+	// AnswerStream is an event stream, but for errors that have an HTTP status.
+	AnswerStream
+)
+
+func (o *Options) orZero() *Options {
+	if o == nil {
+		return new(Options)
+	}
+	return o
+}
+
+func (o *Options) principal(r *http.Request) mcp.Principal {
+	if o.orZero().Principal == nil {
+		return mcp.PrincipalAnonymous
+	}
+	return o.Principal(r)
+}
+
+func (o *Options) answer() Answer { return o.orZero().Answer }
+
+func (o *Options) logger() *slog.Logger {
+	if o == nil || o.Logger == nil {
+		return slog.Default()
+	}
+	return o.Logger
+}
+
+func (o *Options) maxBody() int64 { return cmp.Or(o.orZero().MaxBody, 4<<20) }
+
+func (o *Options) maxSessions() int { return cmp.Or(o.orZero().MaxSessions, 65_536) }
+
+func (o *Options) maxStreams() int { return cmp.Or(o.orZero().MaxStreams, 20_000) }
+
+func (o *Options) principalSessions() int { return cmp.Or(o.orZero().PrincipalSessions, 100) }
+
+func (o *Options) principalStreams() int { return cmp.Or(o.orZero().PrincipalStreams, 32) }
+
+func (o *Options) sessionIdle() time.Duration { return cmp.Or(o.orZero().SessionIdle, 30*time.Minute) }
+
+func (o *Options) keepAlive() time.Duration { return cmp.Or(o.orZero().KeepAlive, 15*time.Second) }
+
+func (o *Options) writeTimeout() time.Duration {
+	return cmp.Or(o.orZero().WriteTimeout, 10*time.Second)
+}

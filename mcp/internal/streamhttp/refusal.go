@@ -1,0 +1,57 @@
+package streamhttp
+
+import (
+	"net/http"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// refusal is the answer to a request that did not get as far as the protocol:
+// an HTTP status and, for the client's log, a JSON-RPC error without an id.
+type refusal struct {
+	status int
+	err    *mcp.Error
+	allow  string // the methods, for status 405
+	page   bool   // a person reads it in a browser
+}
+
+// refuse returns a refusal with a reason that names what would be right. It
+// holds nothing that the client does not know or may not.
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, err: mcp.Errorf(mcp.CodeInvalidRequest, format, args...)}
+}
+
+// retryAfter is the number of seconds after which a client may try again when
+// the server was full or about to stop.
+const retryAfter = "5"
+
+func (f *refusal) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set(headerContentOptions, "nosniff")
+	if f.allow != "" {
+		h.Set(headerAllow, f.allow)
+	}
+	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
+		h.Set(headerRetryAfter, retryAfter)
+	}
+	if f.page {
+		h.Set(headerContentType, "text/plain; charset=utf-8")
+		w.WriteHeader(f.status)
+		_, _ = w.Write([]byte(f.err.Message + "\n"))
+		return
+	}
+	h.Set(headerContentType, TypeJSON)
+	w.WriteHeader(f.status)
+	_, _ = w.Write(dialect.Refuse(jsonrpc.ID{}, f.err).Body)
+}
+
+// clip shortens what is quoted of a peer's input.
+func clip(s string) string {
+	const longest = 64
+	if len(s) > longest {
+		return s[:longest] + "…"
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+const (
+	// jsonPatience is how long an answer may be silent before it becomes an event
+	// stream, so that the client and what lies between see that it lives.
+	jsonPatience = 5 * time.Second
+	// writePiece is what a client has to accept within the write timeout.
+	writePiece = 64 << 10
+)
+
+// responder writes the answer to one HTTP request. It is JSON as long as there
+// is nothing but the reply, and an event stream from the first message that
+// comes before it, or when the reply takes long. It is safe for concurrent use.
+//
+// A client that takes too long to accept a piece is given up: every later write
+// fails with the same error.
+type responder struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	o       *Options
+	// lost is called at the first failure, with its error.
+	lost context.CancelCauseFunc
+
+	mu     sync.Mutex
+	stream bool // the answer has become an event stream
+	over   bool // w is not to be touched any more
+	err    error
+	timer  *time.Timer // opens the stream, then keeps it alive; may be nil
+	buf    []byte
+}
+
+var _ exchange.Back = (*responder)(nil)
+
+// newResponder returns a responder that needs one abandon, after finish or in
+// its place.
+func newResponder(w http.ResponseWriter, o *Options, lost context.CancelCauseFunc) *responder {
+	return &responder{w: w, control: http.NewResponseController(w), o: o, lost: lost}
+}
+
+// wait lets the answer become an event stream when it takes long.
+func (a *responder) wait() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = time.AfterFunc(jsonPatience, a.tick)
+}
+
+// open makes the answer an event stream now, with events to begin with.
+func (a *responder) open(events ...sse.Event) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.openStream()
+	for _, ev := range events {
+		a.write(sse.AppendEvent(nil, ev))
+	}
+	a.flush()
+	a.timer = time.AfterFunc(a.o.keepAlive(), a.tick)
+	return a.err
+}
+
+// tick runs apart from the others and touches w only under the lock and before
+// the end, so that nobody has to wait for it.
+func (a *responder) tick() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.over || a.err != nil:
+		return
+	case !a.stream:
+		a.openStream()
+	default:
+		a.write(sse.AppendComment(a.buf[:0], ""))
+	}
+	a.flush()
+	a.timer.Reset(a.o.keepAlive())
+}
+
+var errAnswered = errors.New("the request has been answered")
+
+// Send sends one message as an event and returns when the client has accepted
+// what came before it, or has failed to within the write timeout.
+func (a *responder) Send(_ context.Context, msg []byte) error { return a.sendAll(msg) }
+
+func (a *responder) sendAll(msgs ...[]byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return errAnswered
+	}
+	a.events(msgs...)
+	return a.err
+}
+
+// finish ends the answer with the reply to the request, or without one when its
+// caller cancelled it: an event stream without a message then, and where
+// answers are always JSON the status 202.
+func (a *responder) finish(reply dialect.Reply) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.end()
+	switch {
+	case reply.Body != nil && (a.stream || a.o.answer() == AnswerStream && reply.Status == http.StatusOK):
+		a.events(reply.Body)
+	case a.stream:
+	case reply.Body != nil:
+		a.json(reply)
+	case a.o.answer() == AnswerJSON:
+		a.w.WriteHeader(http.StatusAccepted)
+	default:
+		a.openStream()
+	}
+}
+
+// abandon sees to it that w is not touched any more, as it has to be before the
+// HTTP handler returns.
+func (a *responder) abandon() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.end()
+}
+
+// The methods below need the lock.
+
+func (a *responder) end() {
+	a.over = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+func (a *responder) json(reply dialect.Reply) {
+	a.w.Header().Set(headerContentType, TypeJSON)
+	a.w.WriteHeader(reply.Status)
+	a.write(reply.Body)
+}
+
+// openStream begins an event stream, which a flush sends. Proxies are told to pass every
+// event on at once.
+//
+// Spec: 2026-07-28 basic/transports#streamable-http
+func (a *responder) openStream() {
+	a.stream = true
+	h := a.w.Header()
+	h.Set(headerContentType, TypeEventStream)
+	h.Set(headerCacheControl, "no-cache, no-transform")
+	h.Set(headerBuffering, "no")
+	a.w.WriteHeader(http.StatusOK)
+}
+
+// events writes each message as an event of its own. Events have no ids.
+func (a *responder) events(msgs ...[]byte) {
+	if len(msgs) == 0 {
+		return
+	}
+	if !a.stream {
+		a.openStream()
+	}
+	for _, msg := range msgs {
+		if a.err != nil {
+			return
+		}
+		a.buf = sse.AppendEvent(a.buf[:0], sse.Event{Name: "message", Data: msg})
+		a.write(a.buf)
+		if cap(a.buf) > writePiece {
+			a.buf = nil
+		}
+	}
+	a.flush()
+}
+
+// write writes p in pieces.
+func (a *responder) write(p []byte) {
+	for piece := range slices.Chunk(p, writePiece) {
+		a.setDeadline()
+		if _, err := a.w.Write(piece); err != nil {
+			a.fail(err)
+			return
+		}
+	}
+}
+
+// flush sees to it that the events written so far leave.
+func (a *responder) flush() {
+	if a.err != nil {
+		return
+	}
+	a.setDeadline()
+	switch err := a.control.Flush(); {
+	case errors.Is(err, http.ErrNotSupported):
+		a.o.logger().Warn("streamhttp: events are held back: the http.ResponseWriter of a middleware has neither Flush nor Unwrap")
+	case err != nil:
+		a.fail(err)
+	}
+}
+
+// setDeadline covers the next write. The http.Server lifts it after the request.
+func (a *responder) setDeadline() {
+	_ = a.control.SetWriteDeadline(time.Now().Add(a.o.writeTimeout()))
+}
+
+func (a *responder) fail(err error) {
+	if a.err == nil {
+		a.err = err
+		a.lost(err)
+	}
+}

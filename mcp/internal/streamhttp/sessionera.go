@@ -1,0 +1,223 @@
+package streamhttp
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// initialize opens a session. An id that the client brings is not looked at: it
+// is the server that makes them. Of a session that the core refuses, or whose
+// client is gone before it could learn the id, nothing is kept.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+	s, refused := h.sessions.open(in.Principal)
+	if refused != nil {
+		return refused
+	}
+	defer h.sessions.release(s)
+	in.Session = s.Session
+	ctx, cancel := bind(r.Context(), h.drain.work)
+	defer cancel(nil)
+	reply := h.core.Request(ctx, in)
+	if reply.Err != nil || s.Agreed() == nil || r.Context().Err() != nil {
+		h.sessions.end(s, errSessionRefused)
+		h.answer(w, reply)
+		return nil
+	}
+	if refused := h.sessions.add(s); refused != nil {
+		h.sessions.end(s, errSessionRefused)
+		return refused
+	}
+	w.Header().Set(HeaderSession, s.id)
+	h.answer(w, reply)
+	return nil
+}
+
+// session returns the session that a request names, for one use that needs a
+// release.
+func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
+	ids := r.Header[HeaderSession]
+	if len(ids) != 1 {
+		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
+	}
+	s := h.sessions.acquire(ids[0], in.Principal)
+	if s == nil {
+		return nil, refuse(http.StatusNotFound, "session: not found: send initialize to open one")
+	}
+	in.Session = s.Session
+	return s, nil
+}
+
+// inSession takes a message of a session.
+func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+	s, refused := h.session(r, in)
+	if refused != nil {
+		return refused
+	}
+	defer h.sessions.release(s)
+	switch in.Message.Kind {
+	case jsonrpc.Response:
+		s.Pending.Resolve(in.Message)
+		w.WriteHeader(http.StatusAccepted)
+	case jsonrpc.Notification:
+		return h.notify(s.context(r.Context()), w, in)
+	default:
+		st := h.stream(in)
+		run := s.Begin(s.context(r.Context()), h.core, in)
+		h.run(s, st, run)
+		h.copy(w, r, st)
+	}
+	return nil
+}
+
+// batch takes an array of messages, which only a session of a revision that has
+// batches may send.
+//
+// Spec: 2025-03-26 basic#batching
+func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, body []byte) *refusal {
+	if !h.stateful {
+		_, reply := exchange.CheckBatch(body, nil, h.core.Limits())
+		h.answer(w, *reply)
+		return nil
+	}
+	s, refused := h.session(r, in)
+	if refused != nil {
+		return refused
+	}
+	defer h.sessions.release(s)
+	items, reply := exchange.CheckBatch(body, s.Agreed(), h.core.Limits())
+	if reply != nil {
+		h.answer(w, *reply)
+		return nil
+	}
+	do := func(m jsonrpc.Message) []byte { return h.item(s, r, in, m) }
+	if !slices.ContainsFunc(items, hasReply) {
+		exchange.Batch(items, do)
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	if refused := h.drain.refuses(); refused != nil {
+		return refused
+	}
+	st := h.stream(in)
+	h.run(s, st, func() (dialect.Reply, bool) {
+		body := exchange.Batch(items, do)
+		return dialect.Reply{Body: body, Status: http.StatusOK}, body != nil
+	})
+	h.copy(w, r, st)
+	return nil
+}
+
+func hasReply(item jsonrpc.Item) bool {
+	return item.Err != nil || item.Message.Kind == jsonrpc.Request
+}
+
+// item does one message of a batch and returns its reply, or nil.
+func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) []byte {
+	in := *batch
+	in.Message = m
+	ctx := s.context(r.Context())
+	switch m.Kind {
+	case jsonrpc.Response:
+		s.Pending.Resolve(m)
+	case jsonrpc.Notification:
+		_ = h.core.Notification(ctx, &in)
+	default:
+		if reply, wanted := s.Begin(ctx, h.core, &in)(); wanted {
+			return reply.Body
+		}
+	}
+	return nil
+}
+
+// stream returns the stream for what one POST asks for, and makes it the way
+// back.
+func (h *Handler) stream(in *exchange.Inbound) *stream {
+	st := newStream()
+	if h.o.answer() != AnswerJSON {
+		in.Back = st
+	}
+	return st
+}
+
+// run lets what one POST asks for run as a part of the session: it goes on when
+// the connection that brought it ends.
+//
+// Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on disconnection
+func (h *Handler) run(s *session, st *stream, run exchange.Run) {
+	h.sessions.share(s)
+	h.drain.spawn(func() {
+		defer h.sessions.release(s)
+		reply, wanted := run()
+		if !wanted {
+			reply = dialect.Reply{}
+		}
+		st.end(reply)
+	})
+}
+
+// copy answers an HTTP request with a stream.
+func (h *Handler) copy(w http.ResponseWriter, r *http.Request, st *stream) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	a := newResponder(w, h.o, cancel)
+	defer a.abandon()
+	if h.o.answer() != AnswerJSON {
+		a.wait()
+	}
+	st.copyTo(ctx, a)
+}
+
+// get opens a stream for the messages that belong to no request.
+//
+// Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
+func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
+	if wantsPage(r.Header) {
+		return page(http.StatusNotAcceptable)
+	}
+	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
+		return refused
+	}
+	if refused := h.drain.refuses(); refused != nil {
+		return refused
+	}
+	in := &exchange.Inbound{Principal: h.o.principal(r)}
+	s, refused := h.session(r, in)
+	if refused != nil {
+		return refused
+	}
+	defer h.sessions.release(s)
+	if refused := h.streams.take(in.Principal); refused != nil {
+		return refused
+	}
+	defer h.streams.release(in.Principal)
+	ctx, cancel := bind(r.Context(), h.drain.streams)
+	defer cancel(nil)
+	a := newResponder(w, h.o, cancel)
+	defer a.abandon()
+	if a.open() != nil {
+		return nil
+	}
+	st := s.attach()
+	defer s.detach(st)
+	st.copyTo(ctx, a)
+	return nil
+}
+
+// delete ends a session on its client's word.
+func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
+	s, refused := h.session(r, &exchange.Inbound{Principal: h.o.principal(r)})
+	if refused != nil {
+		return refused
+	}
+	defer h.sessions.release(s)
+	h.sessions.end(s, errSessionDeleted)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

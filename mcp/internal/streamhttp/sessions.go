@@ -1,0 +1,219 @@
+package streamhttp
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// sessions is the table of the sessions. A session is in use while a request of
+// it is at work, a stream is attached, or a call runs; otherwise it is idle, and
+// ends when it has been for too long. When the table is full the longest idle
+// session makes room. It is safe for concurrent use.
+type sessions struct {
+	core  exchange.Core
+	work  *drain // counts the sweeper
+	ttl   time.Duration
+	quota quota
+
+	mu     sync.Mutex
+	byID   map[string]*session
+	idle   list.List   // of *session, the longest idle first
+	sweep  *time.Timer // runs while any session is idle
+	closed bool
+}
+
+func newSessions(core exchange.Core, work *drain, o *Options) *sessions {
+	return &sessions{
+		core:  core,
+		work:  work,
+		ttl:   o.sessionIdle(),
+		quota: quota{total: o.maxSessions(), each: o.principalSessions()},
+		byID:  make(map[string]*session),
+	}
+}
+
+// open makes a session that is not in the table yet. It is in use by the
+// caller, who releases it.
+func (t *sessions) open(p mcp.Principal) (*session, *refusal) {
+	s := newSession(p, t.end)
+	s.uses = 1
+	if err := t.core.Opened(s.Session); err != nil {
+		s.cancel(err)
+		return nil, stopping
+	}
+	return s, nil
+}
+
+// add enters a session in the table.
+func (t *sessions) add(s *session) *refusal {
+	refused := t.quota.take(s.Principal)
+	for refused == allHeld && t.evict() {
+		refused = t.quota.take(s.Principal)
+	}
+	if refused != nil {
+		return refused
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || s.ended {
+		t.quota.release(s.Principal)
+		return stopping
+	}
+	t.byID[s.id] = s
+	return nil
+}
+
+// evict ends the longest idle session and reports false when none is idle.
+func (t *sessions) evict() bool {
+	t.mu.Lock()
+	front := t.idle.Front()
+	if front == nil {
+		t.mu.Unlock()
+		return false
+	}
+	s := front.Value.(*session)
+	t.remove(s)
+	t.mu.Unlock()
+	t.finish(s, errSessionIdle)
+	return true
+}
+
+// acquire returns the session of that id and principal, for one use that needs
+// one release. It returns nil for an id that is unknown and for one that
+// belongs to another: the two are not to be told apart. The ids are long and
+// random, and a lookup by hash tells nothing of how close a guess was.
+func (t *sessions) acquire(id string, p mcp.Principal) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.byID[id]
+	if s == nil || s.Principal != p {
+		return nil
+	}
+	t.retain(s)
+	return s
+}
+
+// share counts one more use of a session that the caller has in use.
+func (t *sessions) share(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.retain(s)
+}
+
+// retain needs the lock.
+func (t *sessions) retain(s *session) {
+	s.uses++
+	if s.idle != nil {
+		t.idle.Remove(s.idle)
+		s.idle = nil
+	}
+}
+
+// release ends one use. The last one of an ended session tells the core.
+func (t *sessions) release(s *session) {
+	t.mu.Lock()
+	s.uses--
+	unused, ended := s.uses == 0, s.ended
+	if unused && !ended {
+		s.since = time.Now()
+		s.idle = t.idle.PushBack(s)
+		t.sweepLater()
+	}
+	t.mu.Unlock()
+	if unused && ended {
+		t.core.Closed(s.Session)
+	}
+}
+
+// end ends a session for the given cause, whether it is in the table or not.
+// The first call counts.
+func (t *sessions) end(s *session, cause error) {
+	t.mu.Lock()
+	if s.ended {
+		t.mu.Unlock()
+		return
+	}
+	t.remove(s)
+	unused := s.uses == 0
+	t.mu.Unlock()
+	if unused {
+		t.finish(s, cause)
+		return
+	}
+	s.stop(cause) // and the last release tells the core
+}
+
+// remove takes a session out of the table. It needs the lock.
+func (t *sessions) remove(s *session) {
+	s.ended = true
+	if t.byID[s.id] == s {
+		delete(t.byID, s.id)
+		t.quota.release(s.Principal)
+	}
+	if s.idle != nil {
+		t.idle.Remove(s.idle)
+		s.idle = nil
+	}
+}
+
+// finish ends a removed session that is not in use.
+func (t *sessions) finish(s *session, cause error) {
+	s.stop(cause)
+	t.core.Closed(s.Session)
+}
+
+// close ends every session and refuses new ones.
+func (t *sessions) close(cause error) {
+	t.mu.Lock()
+	t.closed = true
+	if t.sweep != nil {
+		t.sweep.Stop()
+	}
+	all := make([]*session, 0, len(t.byID))
+	for _, s := range t.byID {
+		all = append(all, s)
+	}
+	t.mu.Unlock()
+	for _, s := range all {
+		t.end(s, cause)
+	}
+}
+
+// sweepLater sets the timer for the session that is idle for longest, if there
+// is one and the timer does not run. It needs the lock.
+func (t *sessions) sweepLater() {
+	front := t.idle.Front()
+	if front == nil || t.closed || t.sweep != nil {
+		return
+	}
+	t.sweep = time.AfterFunc(time.Until(front.Value.(*session).since.Add(t.ttl)), t.sweepNow)
+}
+
+// sweepNow ends the sessions that have been idle for too long.
+func (t *sessions) sweepNow() {
+	if !t.work.enter() {
+		return
+	}
+	defer t.work.leave()
+	for _, s := range t.removeExpired() {
+		t.finish(s, errSessionIdle)
+	}
+}
+
+// removeExpired removes them from the table and sets the timer for the next.
+func (t *sessions) removeExpired() (expired []*session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for e := t.idle.Front(); e != nil && time.Since(e.Value.(*session).since) >= t.ttl; e = t.idle.Front() {
+		s := e.Value.(*session)
+		t.remove(s)
+		expired = append(expired, s)
+	}
+	t.sweep = nil
+	t.sweepLater()
+	return expired
+}

@@ -1,0 +1,141 @@
+package streamhttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+// sseConn is a client's side of HTTP+SSE: one event stream brings all that
+// the server sends, and an endpoint that it names takes what the client sends.
+type sseConn struct {
+	p        ClientParams
+	endpoint *url.URL
+	body     io.ReadCloser
+	events   *sse.Reader
+
+	ctx    context.Context // of the event stream and of every POST
+	cancel context.CancelFunc
+	once   sync.Once
+}
+
+// DialEventStream connects to a server of HTTP+SSE. The context bounds the
+// connecting alone. Inbox, Gap and CloseTimeout of p are not used.
+//
+// Spec: 2024-11-05 basic/transports#http-with-sse
+func DialEventStream(ctx context.Context, p ClientParams) (mcp.Conn, error) {
+	c := &sseConn{p: p}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, c.cancel)()
+	if err := c.connect(); err != nil {
+		_ = c.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *sseConn) connect() error {
+	resp, err := c.send(c.ctx, http.MethodGet, c.p.URL, nil, func(h http.Header) { h.Set(headerAccept, TypeEventStream) })
+	if err != nil {
+		return err
+	}
+	c.body = resp.Body
+	if kind := mediaType(resp.Header); kind != TypeEventStream {
+		return &ContentError{Status: resp.StatusCode, Type: kind}
+	}
+	c.events = sse.NewReader(resp.Body, c.p.MaxMessage)
+	ev, err := c.events.Next()
+	if err != nil {
+		return fmt.Errorf("read event: %w", err)
+	}
+	if ev.Name != "endpoint" {
+		return fmt.Errorf("event %q: want the first event to be %q", ev.Name, "endpoint")
+	}
+	return c.setEndpoint(string(ev.Data))
+}
+
+// setEndpoint takes the place that the server names for messages. It is the
+// server's word alone, so it cannot lead to another origin.
+func (c *sseConn) setEndpoint(ref string) error {
+	u, err := c.p.URL.Parse(ref)
+	if err != nil {
+		return errors.New("endpoint event: want a URI")
+	}
+	if egress.Origin(u) != egress.Origin(c.p.URL) {
+		return fmt.Errorf("endpoint event: want the origin %s, found %s", egress.Origin(c.p.URL), egress.Origin(u))
+	}
+	c.endpoint = u
+	return nil
+}
+
+// Read implements mcp.Conn.
+func (c *sseConn) Read(ctx context.Context) ([]byte, error) {
+	defer context.AfterFunc(ctx, c.cancel)()
+	for {
+		ev, err := c.events.Next()
+		if err != nil {
+			return nil, err
+		}
+		if len(ev.Data) > 0 && (ev.Name == "" || ev.Name == "message") {
+			return ev.Data, nil
+		}
+	}
+}
+
+// Write implements mcp.Conn. A message that the server refuses does not end the
+// connection: it is the message's fault as likely as the connection's.
+func (c *sseConn) Write(ctx context.Context, msg []byte) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.ctx, stop)()
+	resp, err := c.send(ctx, http.MethodPost, c.endpoint, msg, func(h http.Header) { h.Set(headerContentType, TypeJSON) })
+	if err != nil {
+		return err
+	}
+	exhaust(resp.Body)
+	return resp.Body.Close()
+}
+
+func (c *sseConn) send(ctx context.Context, method string, to *url.URL, body []byte, set func(http.Header)) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, c.p.Header)
+	set(req.Header)
+	resp, err := c.p.HTTP.Do(req)
+	if err != nil {
+		return nil, transportError(req, err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		exhaust(resp.Body)
+		resp.Body.Close()
+		return nil, &StatusError{Status: resp.StatusCode, Header: resp.Header}
+	}
+	return resp, nil
+}
+
+// Close implements mcp.Conn.
+func (c *sseConn) Close() error {
+	c.once.Do(func() {
+		c.cancel()
+		if c.body != nil {
+			_ = c.body.Close()
+		}
+		c.p.HTTP.CloseIdleConnections()
+	})
+	return nil
+}

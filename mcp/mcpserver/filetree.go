@@ -1,0 +1,190 @@
+package mcpserver
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"mime"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// tree is what is served below a root. Paths in it are those of fs.ValidPath.
+type tree struct {
+	root      *os.Root
+	hidden    bool
+	maxListed int
+}
+
+// entry is one file or directory of a tree.
+type entry struct {
+	path string
+	info fs.FileInfo
+	link bool // the path is a symbolic link to it
+}
+
+func (e entry) isDir() bool { return e.info.IsDir() }
+
+// modified returns when the entry was modified, by the same clock everywhere.
+func (e entry) modified() time.Time { return e.info.ModTime().UTC() }
+
+// Spec: 2026-07-28 server/resources#common-uri-schemes (file://)
+const directoryType = "inode/directory"
+
+// mimeType returns the type that the name tells, or "".
+func (e entry) mimeType() string {
+	if e.isDir() {
+		return directoryType
+	}
+	return typeOfName(e.path)
+}
+
+// textTypes are the types of names for which the tables of some systems have none,
+// or one that has nothing to do with text.
+var textTypes = map[string]string{
+	".md":   "text/markdown",
+	".toml": "application/toml",
+	".ts":   "text/x-typescript",
+	".yaml": "application/yaml",
+	".yml":  "application/yaml",
+}
+
+func typeOfName(name string) string {
+	ext := strings.ToLower(path.Ext(name))
+	return cmp.Or(textTypes[ext], withoutParameters(mime.TypeByExtension(ext)))
+}
+
+func withoutParameters(mimeType string) string {
+	base, _, _ := strings.Cut(mimeType, ";")
+	return base
+}
+
+// serves reports whether a name may occur in a path.
+func (t tree) serves(name string) bool {
+	return utf8.ValidString(name) && (t.hidden || !strings.HasPrefix(name, "."))
+}
+
+// walk returns the entries of the tree from the root on, at most as many as may be
+// listed: the nearer ones first, those of one directory by name. A directory that
+// cannot be read is an entry without entries, unless it is the root.
+func (t tree) walk() ([]entry, error) {
+	info, err := t.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	found := []entry{{path: ".", info: info}}
+	for i := 0; i < len(found) && len(found) < t.maxListed; i++ {
+		if !found[i].isDir() || found[i].link {
+			continue
+		}
+		below, _, err := t.entries(found[i].path)
+		if err != nil && i == 0 {
+			return nil, err
+		}
+		found = append(found, below[:min(len(below), t.maxListed-len(found))]...)
+	}
+	return found, nil
+}
+
+// entries returns the entries of one directory by name, at most as many as may be
+// listed, and how many there are beyond these.
+func (t tree) entries(dir string) (entries []entry, more int, err error) {
+	d, _, err := t.open(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer d.Close()
+	names, more, err := t.names(d)
+	for _, n := range names {
+		if e, ok := t.entry(path.Join(dir, n)); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, more, err
+}
+
+// names returns the names in a directory, in order and bounded while they are read.
+func (t tree) names(d *os.File) (names []string, more int, err error) {
+	for {
+		batch, err := d.Readdirnames(1024)
+		for _, n := range batch {
+			if t.serves(n) {
+				names = append(names, n)
+			}
+		}
+		if err == nil && len(names) <= 2*t.maxListed {
+			continue
+		}
+		slices.Sort(names)
+		if beyond := len(names) - t.maxListed; beyond > 0 {
+			names, more = names[:t.maxListed], more+beyond
+		}
+		if errors.Is(err, io.EOF) {
+			return names, more, nil
+		}
+		if err != nil {
+			return names, more, err
+		}
+	}
+}
+
+// entry returns what is at a path, and false when it is nothing to serve: a link
+// that leads nowhere or out of the root, a device, a pipe.
+func (t tree) entry(p string) (entry, bool) {
+	self, err := t.root.Lstat(p)
+	if err != nil {
+		return entry{}, false
+	}
+	link := self.Mode()&fs.ModeSymlink != 0
+	if link {
+		if self, err = t.root.Stat(p); err != nil {
+			return entry{}, false
+		}
+	}
+	return entry{p, self, link}, self.IsDir() || self.Mode().IsRegular()
+}
+
+// open opens a file or directory. What cannot be served is ErrNotFound.
+func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
+	local, err := filepath.Localize(p)
+	if err != nil {
+		return nil, nil, ErrNotFound
+	}
+	// O_NONBLOCK keeps the opening of a named pipe from waiting for its writer.
+	file, err := t.root.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, openError(err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		err = ErrNotFound
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// openError tells what there is not, or not for the caller, from what has failed.
+func openError(err error) error {
+	_, system := errors.AsType[syscall.Errno](err)
+	switch {
+	case errors.Is(err, fs.ErrClosed):
+		return err
+	case !system: // os.Root says so of paths that lead out of it
+		return ErrNotFound
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return ErrNotFound
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP):
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package mcpserver
+
+import (
+	"container/list"
+	"context"
+	"crypto/rand"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// ErrUnknownHandle reports a handle that was never made, has expired or was
+// deleted, or belongs to somebody else. A tool may return it as it is: it tells the
+// model to make a new one.
+var ErrUnknownHandle = errors.New("unknown or expired; want one that is in use, or make a new one")
+
+// ErrNoRoom reports that no further handle can be made now.
+var ErrNoRoom = errors.New("too many are in use; want some deleted first")
+
+// Handles keeps state between calls, because the protocol does not: one tool makes
+// a value and returns its handle, others take the handle as an argument. Make one
+// with NewHandles; all methods are safe for concurrent use.
+//
+// A handle is a random name of at least 128 bits. It is valid for the principal
+// that made it and for no other, who cannot tell it from one that does not exist.
+// Principals that nobody authenticated are not told apart: for them, to know the
+// handle is to own it.
+//
+// Values are kept as JSON in this process. What Get returns is a copy, and no
+// change of it reaches the store but through Update. T may be any type that
+// survives a round trip through JSON.
+//
+// Spec: 2026-07-28 server/tools#stateful-tools
+type Handles[T any] struct {
+	table handleTable
+}
+
+// HandlesOptions bound a store of handles. Nil gives the defaults. Say in the
+// description of the tool that makes handles how long they last.
+type HandlesOptions struct {
+	// Prefix begins every handle, so that people and models can tell what it is
+	// for, such as "basket_".
+	Prefix string
+	// Idle is how long a handle is kept after it was used last. Default: 30 minutes.
+	Idle time.Duration
+	// MaxSize bounds one value, in bytes of JSON. Default: 64 KiB.
+	MaxSize int
+	// Max bounds the handles of all principals together. Default: 10,000.
+	Max int
+	// MaxPerPrincipal bounds those of one authenticated principal. Default: 1,000.
+	MaxPerPrincipal int
+}
+
+// NewHandles returns an empty store. It panics when T has no JSON form.
+func NewHandles[T any](o *HandlesOptions) *Handles[T] {
+	var zero T
+	if _, err := json.Marshal(zero); err != nil {
+		panic(fmt.Sprintf("mcpserver.NewHandles: %T: %v", zero, err))
+	}
+	return &Handles[T]{table: handleTable{options: o}}
+}
+
+// New keeps a value for the principal of ctx and returns its handle. It fails with
+// ErrNoRoom when there are too many.
+func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error) {
+	data, err := h.table.encode(value)
+	if err == nil {
+		handle, err = h.table.add(From(ctx).Principal(), data)
+	}
+	if err != nil {
+		return "", fmt.Errorf("new handle: %w", err)
+	}
+	return handle, nil
+}
+
+// Get returns a copy of the value of a handle. It fails with ErrUnknownHandle.
+func (h *Handles[T]) Get(ctx context.Context, handle string) (value T, err error) {
+	state, err := h.table.get(From(ctx).Principal(), handle)
+	if err == nil {
+		err = json.Unmarshal(state.data, &value)
+	}
+	return value, aboutHandle(handle, err)
+}
+
+// Update changes the value of a handle and returns the new one. change gets a copy
+// to modify; when it returns an error nothing changes. Updates of one handle take
+// effect one after the other: change runs again, on a newer copy, when another
+// update was faster, so it must do nothing besides. It fails with ErrUnknownHandle
+// and when ctx ends.
+func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (value T, err error) {
+	for done := false; err == nil && !done; {
+		value, done, err = h.try(ctx, handle, change)
+	}
+	return value, aboutHandle(handle, err)
+}
+
+// try makes one attempt at an update and reports whether it was not overtaken.
+func (h *Handles[T]) try(ctx context.Context, handle string, change func(value *T) error) (value T, done bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return value, false, err
+	}
+	owner := From(ctx).Principal()
+	old, err := h.table.get(owner, handle)
+	if err != nil {
+		return value, false, err
+	}
+	if err := json.Unmarshal(old.data, &value); err != nil {
+		return value, false, err
+	}
+	if err := change(&value); err != nil {
+		return value, false, err
+	}
+	data, err := h.table.encode(value)
+	if err != nil {
+		return value, false, err
+	}
+	done, err = h.table.swap(owner, handle, old.version, data)
+	return value, done, err
+}
+
+// Delete forgets a handle and its value. It fails with ErrUnknownHandle.
+func (h *Handles[T]) Delete(ctx context.Context, handle string) error {
+	return aboutHandle(handle, h.table.remove(From(ctx).Principal(), handle))
+}
+
+func aboutHandle(handle string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("handle %q: %w", cleanText(handle, 64), err)
+}
+
+// handleTable is the part of Handles that knows nothing of the type.
+type handleTable struct {
+	options *HandlesOptions
+
+	mu      sync.Mutex
+	byName  map[string]*list.Element  // guarded by mu
+	byUse   list.List                 // guarded by mu: of *handleState, the longest unused first
+	perUser map[mcp.Principal]int     // guarded by mu
+}
+
+// handleState is one value. The bytes are never modified, only replaced.
+type handleState struct {
+	name    string
+	owner   mcp.Principal
+	data    []byte
+	version uint64
+	used    time.Time
+}
+
+func (t *handleTable) encode(value any) ([]byte, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	if most := t.options.maxSize(); len(data) > most {
+		return nil, fmt.Errorf("the value has %d bytes of JSON, the limit is %d", len(data), most)
+	}
+	return data, nil
+}
+
+func (t *handleTable) add(owner mcp.Principal, data []byte) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expire()
+	if len(t.byName) >= t.options.max() || owner.Authenticated() && t.perUser[owner] >= t.options.maxPerPrincipal() {
+		return "", ErrNoRoom
+	}
+	if t.byName == nil {
+		t.byName, t.perUser = make(map[string]*list.Element), make(map[mcp.Principal]int)
+	}
+	name := t.options.prefix() + rand.Text()
+	t.byName[name] = t.byUse.PushBack(&handleState{name: name, owner: owner, data: data, used: time.Now()})
+	t.perUser[owner]++
+	return name, nil
+}
+
+// get returns the state of a handle, which counts as a use of it.
+func (t *handleTable) get(owner mcp.Principal, name string) (handleState, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.find(owner, name)
+	if e == nil {
+		return handleState{}, ErrUnknownHandle
+	}
+	return *t.touch(e), nil
+}
+
+// swap replaces the value of a handle, unless it has another version by now.
+func (t *handleTable) swap(owner mcp.Principal, name string, version uint64, data []byte) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.find(owner, name)
+	if e == nil {
+		return false, ErrUnknownHandle
+	}
+	s := t.touch(e)
+	if s.version != version {
+		return false, nil
+	}
+	s.data, s.version = data, version+1
+	return true, nil
+}
+
+func (t *handleTable) remove(owner mcp.Principal, name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.find(owner, name)
+	if e == nil {
+		return ErrUnknownHandle
+	}
+	t.drop(e)
+	return nil
+}
+
+// find returns the handle of that name as far as it is the owner's. The caller
+// holds mu.
+func (t *handleTable) find(owner mcp.Principal, name string) *list.Element {
+	t.expire()
+	e := t.byName[name]
+	if e == nil || e.Value.(*handleState).owner != owner {
+		return nil
+	}
+	return e
+}
+
+// touch notes that a handle is used. The caller holds mu.
+func (t *handleTable) touch(e *list.Element) *handleState {
+	s := e.Value.(*handleState)
+	s.used = time.Now()
+	t.byUse.MoveToBack(e)
+	return s
+}
+
+// expire drops the handles that were not used for too long. The caller holds mu.
+func (t *handleTable) expire() {
+	before := time.Now().Add(-t.options.idle())
+	for e := t.byUse.Front(); e != nil && !e.Value.(*handleState).used.After(before); e = t.byUse.Front() {
+		t.drop(e)
+	}
+}
+
+// drop forgets a handle. The caller holds mu.
+func (t *handleTable) drop(e *list.Element) {
+	s := t.byUse.Remove(e).(*handleState)
+	delete(t.byName, s.name)
+	if t.perUser[s.owner]--; t.perUser[s.owner] == 0 {
+		delete(t.perUser, s.owner)
+	}
+}

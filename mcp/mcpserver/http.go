@@ -1,0 +1,127 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+// HTTPHandler returns the one handler of Streamable HTTP, for every revision at
+// once: requests of the stateless era are answered by themselves, those of the
+// session era belong to sessions that the handler keeps. Mount it at a path of
+// any router. Calls of HTTPHandler share their sessions.
+//
+// With no options set it takes requests for the loopback interface alone when it
+// is reached over it, refuses pages of other origins, and bounds what it reads.
+// What only an http.Server can bound (headers, connections) is set by
+// ListenAndServe; a server of one's own needs ReadHeaderTimeout and
+// MaxHeaderBytes.
+//
+// Spec: 2026-07-28 basic/transports#streamable-http
+func (s *Server) HTTPHandler() http.Handler { return s.bindings().streamable }
+
+// EventStreamHandler returns the handler of HTTP+SSE, the transport of
+// 2024-11-05: GET opens the event stream, POST to the same path with the session
+// that it names sends messages.
+//
+// Deprecated: HTTP+SSE is kept for clients that know nothing newer. It may be
+// removed three months after SEP-2596 is final.
+func (s *Server) EventStreamHandler() http.Handler { return s.bindings().eventStream }
+
+// httpBindings are the HTTP handlers of a server, made at first use.
+type httpBindings struct {
+	streamable  *streamhttp.Handler
+	eventStream *streamhttp.EventStream
+}
+
+func (s *Server) bindings() *httpBindings {
+	s.httpOnce.Do(func() {
+		o := s.options.orZero().HTTP.params(s.options)
+		s.http = &httpBindings{
+			streamable:  streamhttp.NewHandler(core{s}, o),
+			eventStream: streamhttp.NewEventStream(core{s}, o),
+		}
+	})
+	return s.http
+}
+
+// params are the options in the words of the pipes.
+func (o *HTTPOptions) params(server *Options) *streamhttp.Options {
+	if o == nil {
+		o = new(HTTPOptions)
+	}
+	return &streamhttp.Options{
+		MaxBody:        server.orZero().MaxBody,
+		AllowedHosts:   o.AllowedHosts,
+		AllowedOrigins: o.AllowedOrigins,
+		Principal:      o.Principal,
+		Answer:         streamhttp.Answer(o.Answer),
+		Logger:         server.logger(),
+
+		MaxSessions:       o.MaxSessions,
+		MaxStreams:        o.MaxStreams,
+		PrincipalSessions: o.PrincipalSessions,
+		PrincipalStreams:  o.PrincipalStreams,
+		SessionIdle:       o.SessionIdle,
+		KeepAlive:         o.KeepAlive,
+		WriteTimeout:      o.WriteTimeout,
+	}
+}
+
+// Limits of the http.Server that ListenAndServe runs.
+const (
+	readHeaderTimeout = 5 * time.Second
+	maxHeaderBytes    = 64 << 10
+	shutdownTimeout   = 10 * time.Second
+)
+
+// ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is
+// done, then shuts the server down: Streamable HTTP at /mcp and HTTP+SSE at
+// /sse. Ready, if not nil, is called with the address once it listens.
+func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", addr, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s.HTTPHandler())
+	mux.Handle("/sse", s.EventStreamHandler())
+	if ready != nil {
+		ready(listener.Addr())
+	}
+	return s.ServeListener(ctx, listener, mux)
+}
+
+// ServeListener serves h, in which the server's handlers are mounted, with the
+// limits of ListenAndServe until ctx is done, then shuts the server down within
+// 10 seconds. It closes the listener.
+func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
+	web := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: readHeaderTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	err := cmp.Or(s.Shutdown(ctx), web.Shutdown(ctx))
+	if err != nil {
+		_ = web.Close()
+	}
+	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+		err = cmp.Or(err, e)
+	}
+	return err
+}
