@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -118,11 +117,8 @@ func (b *binder) bind(values map[string]string, out any) error {
 			return fmt.Errorf("%q: unknown argument", cleanText(name, 64))
 		}
 	}
-	if err := b.validator.Validate(object); err != nil {
-		if v, ok := errors.AsType[*schema.ValidationError](err); ok {
-			v.Subject = "arguments"
-		}
+	if err := validateArguments(b.validator, object); err != nil {
 		return err
 	}
-	return json.Unmarshal(object, out)
+	return decodeArguments(object, out)
 }

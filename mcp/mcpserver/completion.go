@@ -57,7 +57,7 @@ func Prefix(values ...string) Completer {
 }
 
 // Substring completes to those of the values that contain what is typed,
-// whatever the case: first those that start with it, then in the given order.
+// whatever the case: the nearer to the start the earlier, then in the given order.
 func Substring(values ...string) Completer {
 	return matching(values, func(value, typed string) int {
 		return score(strings.Contains(value, typed), strings.Index(value, typed))
@@ -65,8 +65,8 @@ func Substring(values ...string) Completer {
 }
 
 // Fuzzy completes to those of the values that contain the letters that are typed
-// in that order, whatever the case: first those where they stand closest
-// together, then in the given order.
+// in that order, whatever the case: the nearer to the start the last of them is
+// found the earlier, then in the given order.
 func Fuzzy(values ...string) Completer { return matching(values, spread) }
 
 // noMatch is the score of a value that does not match.
@@ -79,8 +79,8 @@ func score(matches bool, rank int) int {
 	return rank
 }
 
-// spread returns how many letters of value stand between the typed ones, as a
-// measure of how badly they match.
+// spread returns how much of value stands before and between the typed letters.
+// Taking each letter where it is found first makes that as little as can be.
 func spread(value, typed string) int {
 	gaps, at := 0, 0
 	for _, r := range typed {

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/rand"
@@ -30,9 +31,8 @@ var ErrNoRoom = errors.New("too many are in use; want some deleted first")
 // Principals that nobody authenticated are not told apart: for them, to know the
 // handle is to own it.
 //
-// Values are kept as JSON in this process. What Get returns is a copy, and no
-// change of it reaches the store but through Update. T may be any type that
-// survives a round trip through JSON.
+// Values are kept in this process as JSON, so what Get returns is a copy that only
+// Update can put back. Of T no more is kept than JSON carries: exported fields.
 //
 // Spec: 2026-07-28 server/tools#stateful-tools
 type Handles[T any] struct {
@@ -55,11 +55,28 @@ type HandlesOptions struct {
 	MaxPerPrincipal int
 }
 
+func (o *HandlesOptions) prefix() string { return o.orZero().Prefix }
+
+func (o *HandlesOptions) idle() time.Duration { return cmp.Or(o.orZero().Idle, 30*time.Minute) }
+
+func (o *HandlesOptions) maxSize() int { return cmp.Or(o.orZero().MaxSize, 64<<10) }
+
+func (o *HandlesOptions) max() int { return cmp.Or(o.orZero().Max, 10_000) }
+
+func (o *HandlesOptions) maxPerPrincipal() int { return cmp.Or(o.orZero().MaxPerPrincipal, 1000) }
+
+func (o *HandlesOptions) orZero() *HandlesOptions {
+	if o == nil {
+		return new(HandlesOptions)
+	}
+	return o
+}
+
 // NewHandles returns an empty store. It panics when T has no JSON form.
 func NewHandles[T any](o *HandlesOptions) *Handles[T] {
 	var zero T
 	if _, err := json.Marshal(zero); err != nil {
-		panic(fmt.Sprintf("mcpserver.NewHandles: %T: %v", zero, err))
+		panic(fmt.Sprintf("mcpserver.NewHandles: %v", err))
 	}
 	return &Handles[T]{table: handleTable{options: o}}
 }
@@ -78,48 +95,55 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 }
 
 // Get returns a copy of the value of a handle. It fails with ErrUnknownHandle.
-func (h *Handles[T]) Get(ctx context.Context, handle string) (value T, err error) {
+func (h *Handles[T]) Get(ctx context.Context, handle string) (T, error) {
+	value, _, err := h.load(ctx, handle)
+	return value, err
+}
+
+// Update changes the value of a handle and returns the new one. change gets a copy
+// to modify; its error is returned, and nothing is changed then. Updates of one
+// handle take effect one after the other: change runs again, on a newer copy, when
+// another update was faster, so it must do nothing else. Update fails with
+// ErrUnknownHandle, and with the cause of ctx.
+func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (T, error) {
+	for {
+		value, version, err := h.load(ctx, handle)
+		if err == nil {
+			err = change(&value)
+		}
+		var stored bool
+		if err == nil {
+			stored, err = h.store(ctx, handle, value, version)
+		}
+		if err != nil {
+			return *new(T), err
+		}
+		if stored {
+			return value, nil
+		}
+	}
+}
+
+// load returns a copy of the value of a handle, and its version.
+func (h *Handles[T]) load(ctx context.Context, handle string) (value T, version uint64, err error) {
+	if ctx.Err() != nil {
+		return value, 0, aboutHandle(handle, context.Cause(ctx))
+	}
 	state, err := h.table.get(From(ctx).Principal(), handle)
 	if err == nil {
 		err = json.Unmarshal(state.data, &value)
 	}
-	return value, aboutHandle(handle, err)
+	return value, state.version, aboutHandle(handle, err)
 }
 
-// Update changes the value of a handle and returns the new one. change gets a copy
-// to modify; when it returns an error nothing changes. Updates of one handle take
-// effect one after the other: change runs again, on a newer copy, when another
-// update was faster, so it must do nothing besides. It fails with ErrUnknownHandle
-// and when ctx ends.
-func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (value T, err error) {
-	for done := false; err == nil && !done; {
-		value, done, err = h.try(ctx, handle, change)
-	}
-	return value, aboutHandle(handle, err)
-}
-
-// try makes one attempt at an update and reports whether it was not overtaken.
-func (h *Handles[T]) try(ctx context.Context, handle string, change func(value *T) error) (value T, done bool, err error) {
-	if err := context.Cause(ctx); err != nil {
-		return value, false, err
-	}
-	owner := From(ctx).Principal()
-	old, err := h.table.get(owner, handle)
-	if err != nil {
-		return value, false, err
-	}
-	if err := json.Unmarshal(old.data, &value); err != nil {
-		return value, false, err
-	}
-	if err := change(&value); err != nil {
-		return value, false, err
-	}
+// store makes value the next version of a handle. It reports false when the handle
+// has another version by now.
+func (h *Handles[T]) store(ctx context.Context, handle string, value T, version uint64) (stored bool, err error) {
 	data, err := h.table.encode(value)
-	if err != nil {
-		return value, false, err
+	if err == nil {
+		stored, err = h.table.swap(From(ctx).Principal(), handle, version, data)
 	}
-	done, err = h.table.swap(owner, handle, old.version, data)
-	return value, done, err
+	return stored, aboutHandle(handle, err)
 }
 
 // Delete forgets a handle and its value. It fails with ErrUnknownHandle.
@@ -139,9 +163,9 @@ type handleTable struct {
 	options *HandlesOptions
 
 	mu      sync.Mutex
-	byName  map[string]*list.Element  // guarded by mu
-	byUse   list.List                 // guarded by mu: of *handleState, the longest unused first
-	perUser map[mcp.Principal]int     // guarded by mu
+	byName  map[string]*list.Element // guarded by mu
+	byUse   list.List                // guarded by mu: of *handleState, the longest unused first
+	perUser map[mcp.Principal]int    // guarded by mu: how many
 }
 
 // handleState is one value. The bytes are never modified, only replaced.

@@ -125,9 +125,14 @@ func (h *hub) listChanged(changes []change) {
 	}
 }
 
+// updated announces a resource that has changed, but not to those who watch a
+// parent of it and may not know of the resource itself.
 func (h *hub) updated(uri string) {
+	snap := h.server.features.snapshot()
 	for _, sub := range h.all() {
-		sub.offer(event{method: mcp.NotificationResourceUpdated, uri: uri})
+		if !snap.hides(uri, sub.principal) {
+			sub.offer(event{method: mcp.NotificationResourceUpdated, uri: uri})
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 		return nil, err
 	}
 	snap := s.features.snapshot()
-	if !snap.declared[l.kind] {
+	if !snap.offers(l.kind) {
 		return nil, undeclared(r.Method)
 	}
 	c := &snap.catalogs[l.kind]

@@ -70,6 +70,9 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	}
 	var names []string
 	for _, a := range p.def.Arguments {
+		if slices.Contains(names, a.Name) {
+			return fmt.Errorf("argument %q: there are two of that name", a.Name)
+		}
 		names = append(names, a.Name)
 	}
 	switch {
@@ -164,12 +167,12 @@ func (p *prompt) checkArguments(args map[string]string) error {
 
 // checkMessages makes sure that every message is whole.
 func checkMessages(result mcp.Result) error {
+	if err := checkNotNil(result); err != nil {
+		return err
+	}
 	r, ok := result.(*mcp.GetPromptResult)
 	if !ok {
 		return nil
-	}
-	if r == nil {
-		return errors.New("the result is nil")
 	}
 	for i, m := range r.Messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant {

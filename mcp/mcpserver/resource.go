@@ -43,9 +43,12 @@ func (r *resource) key() string { return r.def.URI }
 // are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. It
 // panics when the URI has no scheme or is registered already.
 func (s *Server) Resource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) {
-	h := func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-		data, err := read(ctx)
-		return contentsOf(p.URI, mimeType, data), err
+	var h ResourceHandler
+	if read != nil {
+		h = func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+			data, err := read(ctx)
+			return contentsOf(p.URI, mimeType, data), err
+		}
 	}
 	s.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, h, opts...)
 }
@@ -86,6 +89,8 @@ func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace
 		return errors.New("name: want one to show")
 	case r.read == nil:
 		return errors.New("the handler is nil")
+	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
+		return fmt.Errorf("MIME type %q: want one such as text/plain, or none", r.def.MIMEType)
 	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
 		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
 	case !s.features.put(k, r, replace):
@@ -137,6 +142,15 @@ var resourceListing = listing{kindResources, func(page []feature, next *string, 
 // hasResources reports whether the server has resources or templates of them.
 func (s *snapshot) hasResources() bool { return s.declared[kindResources] || s.declared[kindTemplates] }
 
+// offers reports whether the capability for a kind of feature is declared. That of
+// resources is one for resources and templates.
+func (s *snapshot) offers(k kind) bool {
+	if k == kindResources || k == kindTemplates {
+		return s.hasResources()
+	}
+	return s.declared[k]
+}
+
 func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
 	return s.list(r, resourceListing)
 }
@@ -183,13 +197,28 @@ func (s *snapshot) resourceAt(uri string, p mcp.Principal) *resource {
 	return nil
 }
 
+// hides reports whether there is a resource at a URI of which the principal may
+// not know.
+func (s *snapshot) hides(uri string, p mcp.Principal) bool {
+	if s.resourceAt(uri, p) != nil {
+		return false
+	}
+	return s.catalogs[kindResources].byKey[uri] != nil || slices.ContainsFunc(s.catalogs[kindTemplates].order, func(f feature) bool {
+		_, ok := f.(*resource).template.Match(uri)
+		return ok
+	})
+}
+
 // finish checks what a handler has read, and adds the caching hints.
 func (f *resource) finish(result mcp.Result) (any, error) {
+	if err := checkNotNil(result); err != nil {
+		return nil, err
+	}
 	read, ok := result.(*mcp.ReadResourceResult)
 	if !ok {
 		return result, nil
 	}
-	if read == nil || len(read.Contents) == 0 {
+	if len(read.Contents) == 0 {
 		return nil, errors.New("the handler has read nothing; want contents, or ErrNotFound")
 	}
 	for _, c := range read.Contents {

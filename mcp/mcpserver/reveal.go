@@ -41,18 +41,15 @@ func (s *Server) private(ctx context.Context, call *dialect.Call, level slog.Lev
 	return mcp.Errorf(mcp.CodeInternal, "internal error (incident %s)", id)
 }
 
-func (s *Server) tooLarge(call *dialect.Call, size int) error {
-	s.options.logger().Warn("result too large", "method", call.Method, "bytes", size, "limit", s.options.maxResult())
-	return mcp.Errorf(mcp.CodeInternal, "%s: the result has %d bytes, the limit is %d", call.Method, size, s.options.maxResult())
-}
-
 const maxErrorText = 4096 // bytes of an error that a model reads
 
 // toolError turns the error of a tool handler into a result that the model can
-// read, cleaned and bounded, or masked where the options say so.
+// read, cleaned and bounded, or masked where the options say so and it is more
+// than the caller's own mistake.
 func (s *Server) toolError(ctx context.Context, call *dialect.Call, tool string, err error) *mcp.CallToolResult {
 	text := cleanText(err.Error(), maxErrorText)
-	if s.options.orZero().MaskErrors {
+	_, known := errors.AsType[*badArguments](err)
+	if s.options.orZero().MaskErrors && !known {
 		text = s.private(ctx, call, slog.LevelInfo, "tool failed", slog.String("tool", tool), slog.Any("error", err)).Message
 	}
 	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}

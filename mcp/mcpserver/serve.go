@@ -18,8 +18,9 @@ import (
 //	     └─ dialect.Open                       era, revision, _meta, headers → Call
 //	         └─ route                          the method's handler, middleware folded in
 //	             └─ listTools, callTool, …     and in it the author's function
-//	         └─ reveal                         what the peer may learn of an error
-//	     └─ Call.Seal                          envelope, shape, error number
+//	     └─ encode                             the shape of the revision, bounded
+//	     └─ reveal                             what the peer may learn of an error
+//	     └─ Call.Seal                          envelope, error number
 //	 └─ pipe writes                            one buffer, one write
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	call, err := c.dialect.Open(in.Message, in.Ingress())
@@ -27,11 +28,23 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 		return call.Seal(nil, err)
 	}
 	result, err := c.route(ctx, call, in)
-	reply := call.Seal(result, c.reveal(ctx, call, err))
-	if len(reply.Body) > c.options.maxResult() {
-		return call.Seal(nil, c.tooLarge(call, len(reply.Body)))
+	if err != nil {
+		return call.Seal(nil, c.reveal(ctx, call, err))
 	}
-	return reply
+	encoded, err := c.encode(call, result)
+	return call.Seal(encoded, c.reveal(ctx, call, err))
+}
+
+// encode brings a result into the shape of the caller's revision. What cannot
+// be encoded, such as text that is not UTF-8, and what is too large, is a
+// mistake of the author and none of the caller's business.
+func (s *Server) encode(call *dialect.Call, result any) (e *dialect.Encoded, err error) {
+	defer contain(&err) // user types encode themselves
+	e, err = call.Facts.Encode(result)
+	if err == nil && e.Size() > s.options.maxResult() {
+		err = fmt.Errorf("the result has %d bytes, the limit is %d", e.Size(), s.options.maxResult())
+	}
+	return e, err
 }
 
 func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {

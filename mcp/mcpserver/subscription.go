@@ -73,11 +73,11 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 		}
 		return r.in.Back.Send(ctx, msg)
 	})
+	s.hub.add(sub) // before it is acknowledged, so that nothing after that is missed
+	defer s.hub.remove(sub)
 	if err := sub.deliver(ctx, event{method: mcp.NotificationAcknowledged, filter: &filter}); err != nil {
 		return nil, err
 	}
-	s.hub.add(sub)
-	defer s.hub.remove(sub)
 	if err := sub.serve(ctx, s.drain.begun()); err != nil {
 		return nil, err
 	}

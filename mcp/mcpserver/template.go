@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -61,6 +62,9 @@ func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {
 
 // templateHandler makes a handler of a function of a template's variables.
 func templateHandler[Vars any](text, mimeType string, read func(context.Context, Vars) ([]byte, error)) (ResourceHandler, error) {
+	if read == nil {
+		return nil, errors.New("the handler is nil")
+	}
 	t, err := uritemplate.Parse(text)
 	if err != nil {
 		return nil, err

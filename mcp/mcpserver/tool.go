@@ -182,8 +182,8 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if err := r.call.CheckParams(t.mirrors, p.Arguments); err != nil {
 		return nil, err
 	}
-	if err := t.input.Validate(p.Arguments); err != nil {
-		return s.toolError(ctx, r.call, p.Name, refuseArguments(p.Name, err)), nil
+	if err := validateArguments(t.input, p.Arguments); err != nil {
+		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 	}
 	result, err := s.run(ctx, t, &p)
 	if err == nil {
@@ -195,7 +195,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 // outcome turns what a tool returned into what its caller gets.
 func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (any, error) {
 	if err == nil {
-		return result, nil
+		return withText(result), nil
 	}
 	if _, ok := errors.AsType[*panicked](err); ok {
 		return nil, err
@@ -209,14 +209,6 @@ func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Re
 		}
 	}
 	return s.toolError(ctx, r.call, t.def.Name, err), nil
-}
-
-// refuseArguments names the arguments that break the schema of a tool.
-func refuseArguments(name string, err error) error {
-	if v, ok := errors.AsType[*schema.ValidationError](err); ok {
-		v.Subject = "arguments"
-	}
-	return fmt.Errorf("invalid arguments for tool %q: %w", name, err)
 }
 
 func isObjectSchema(raw jsontext.Value) bool {

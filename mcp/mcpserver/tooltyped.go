@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -39,8 +40,8 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 	}
 	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		var args In
-		if err := json.Unmarshal(p.Arguments, &args); err != nil {
-			return nil, fmt.Errorf("invalid arguments for tool %q: %w", name, err)
+		if err := decodeArguments(p.Arguments, &args); err != nil {
+			return nil, &badArguments{name, err}
 		}
 		value, err := h(ctx, args)
 		if err != nil {
@@ -82,10 +83,16 @@ func outputOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext
 }
 
 func resultAsIs(v any) (mcp.Result, error) {
-	if r := v.(mcp.Result); !reflect.ValueOf(r).IsNil() {
-		return r, nil
+	r := v.(mcp.Result)
+	return r, checkNotNil(r)
+}
+
+// checkNotNil makes sure that there is a result at all.
+func checkNotNil(r mcp.Result) error {
+	if r == nil || reflect.ValueOf(r).IsNil() {
+		return &badResult{errors.New("the result is nil")}
 	}
-	return nil, &badResult{errors.New("the result is nil")}
+	return nil
 }
 
 func contentResult(v any) (mcp.Result, error) {
@@ -100,16 +107,13 @@ func textResult(v any) (mcp.Result, error) {
 	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(reflect.ValueOf(v).String())}}, nil
 }
 
-// structuredResult sends the value as structured content, and its JSON as text
-// for clients and models that read no other.
-//
-// Spec: 2026-07-28 server/tools#structured-content
+// structuredResult sends the value as structured content. Its text is added later.
 func structuredResult(v any) (mcp.Result, error) {
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil, &badResult{fmt.Errorf("encode result: %w", err)}
 	}
-	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(raw))}, StructuredContent: raw}, nil
+	return &mcp.CallToolResult{StructuredContent: raw}, nil
 }
 
 // anyResult shapes a value whose type is known only now.
@@ -127,8 +131,11 @@ func anyResult(v any) (mcp.Result, error) {
 // checkResult makes sure that a result is one that may leave: structured content
 // under the tool's schema, content that is whole.
 func (t *tool) checkResult(r mcp.Result) error {
+	if err := checkNotNil(r); err != nil {
+		return err
+	}
 	result, ok := r.(*mcp.CallToolResult)
-	if !ok || result == nil {
+	if !ok {
 		return nil
 	}
 	for i, c := range result.Content {
@@ -146,6 +153,25 @@ func (t *tool) checkResult(r mcp.Result) error {
 		return &badResult{fmt.Errorf("tool %q: structured content: %w", t.def.Name, err)}
 	}
 	return nil
+}
+
+// withText adds the structured content of a result as text, unless the author has
+// supplied text.
+//
+// Spec: 2026-07-28 server/tools#structured-content
+func withText(r mcp.Result) mcp.Result {
+	result, ok := r.(*mcp.CallToolResult)
+	if !ok || len(result.StructuredContent) == 0 || slices.ContainsFunc(result.Content, isTextContent) {
+		return r
+	}
+	out := *result
+	out.Content = append(slices.Clip(result.Content), mcp.Text(string(result.StructuredContent)))
+	return &out
+}
+
+func isTextContent(c mcp.Content) bool {
+	_, ok := c.(mcp.TextContent)
+	return ok
 }
 
 // checkContent makes sure that a block of content is one that clients can read.
@@ -180,11 +206,13 @@ func checkContents(c mcp.ResourceContents) error {
 	if c.URI == "" {
 		return errors.New("resource contents: want a URI")
 	}
-	if c.MIMEType == "" {
-		return nil
-	}
-	if _, _, err := mime.ParseMediaType(c.MIMEType); err != nil {
-		return fmt.Errorf("resource contents %q: MIME type %q: %w", c.URI, c.MIMEType, err)
+	if c.MIMEType != "" && !validMIME(c.MIMEType) {
+		return fmt.Errorf("resource contents %q: MIME type %q: want one such as text/plain, or none", c.URI, c.MIMEType)
 	}
 	return nil
+}
+
+func validMIME(mimeType string) bool {
+	_, _, err := mime.ParseMediaType(mimeType)
+	return err == nil
 }

@@ -116,7 +116,8 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 }
 
 // Again returns the request with the members by which one that was answered
-// with input_required is sent again.
+// with input_required is sent again. In later rounds it is the first request
+// that is sent again, too.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {

@@ -32,28 +32,11 @@ type Encoded struct {
 	members []byte
 }
 
-// Seal encodes the outcome of the call in the form of its caller: the result in
-// the shape and envelope of the revision, or the error with its number. The
-// result is an Encoded, or any value of the vocabulary's newest shapes, which
-// is not modified.
-func (c *Call) Seal(result any, err error) Reply {
-	if err == nil {
-		body, failed := c.sealResult(result)
-		if failed == nil {
-			return Reply{Body: body, Status: statusOK}
-		}
-		err = failed
-	}
-	return c.sealError(err)
-}
-
-func (c *Call) sealResult(result any) ([]byte, error) {
-	e, ok := result.(*Encoded)
-	if !ok {
-		var err error
-		if e, err = c.Facts.Encode(result); err != nil {
-			return nil, err
-		}
+// Seal writes the outcome of the call in the form of its caller: the encoded
+// result in the envelope of the revision, or the error with its number.
+func (c *Call) Seal(e *Encoded, err error) Reply {
+	if err != nil {
+		return c.sealError(err)
 	}
 	id := c.ID.Raw()
 	body := make([]byte, 0, len(id)+len(e.members)+len(e.meta)+len(c.server.identity)+96)
@@ -62,7 +45,7 @@ func (c *Call) sealResult(result any) ([]byte, error) {
 	body = append(body, `,"result":{`...)
 	body = c.appendEnvelope(body, e)
 	body = append(body, e.members...)
-	return append(body, "}}"...), nil
+	return Reply{Body: append(body, "}}"...), Status: statusOK}
 }
 
 // appendEnvelope opens the result with its type, the server's identity and the
@@ -138,8 +121,15 @@ func (f *Facts) wireNumber(e *mcp.Error) int64 {
 	return f.Number(e.Code)
 }
 
-// Encode brings a result into the shape of the revision. Nil is the empty result.
+// Size returns about how many bytes the result has.
+func (e *Encoded) Size() int { return len(e.members) + len(e.meta) }
+
+// Encode brings a result, which is not modified, into the shape of the revision.
+// Nil is the empty result, and what is encoded already stays as it is.
 func (f *Facts) Encode(result any) (*Encoded, error) {
+	if e, ok := result.(*Encoded); ok {
+		return e, nil
+	}
 	if result == nil {
 		return new(Encoded), nil
 	}

@@ -20,7 +20,11 @@ func sealed(t *testing.T, s *dialect.Server, version string, result any) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := call.Seal(result, nil)
+	encoded, err := call.Facts.Encode(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := call.Seal(encoded, nil)
 	m, err := jsonrpcDecode(reply.Body)
 	if err != nil {
 		t.Fatalf("sealed %s: %v", reply.Body, err)

@@ -22,6 +22,9 @@ type Link interface {
 	Call(ctx context.Context, out Outbound) (jsonrpc.Message, error)
 	// Notify sends a notification.
 	Notify(ctx context.Context, out Outbound) error
+	// End makes the link of no more use, for the given reason. It waits for
+	// nothing; a Close has to follow.
+	End(why error)
 	// Close ends the link and returns when nothing of it runs any more.
 	Close() error
 	// Done is closed when the link is of no more use; Err then says why.
@@ -99,8 +102,8 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 		return jsonrpc.Message{}, &NotSentError{err}
 	}
 	defer w.Close()
-	if err := l.conn.Write(ctx, out.Encode(w.ID)); err != nil {
-		return jsonrpc.Message{}, l.because(err)
+	if err := l.write(ctx, out.Encode(w.ID)); err != nil {
+		return jsonrpc.Message{}, err
 	}
 	for {
 		m, err := w.Next(ctx)
@@ -119,11 +122,11 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
-	return l.because(l.conn.Write(ctx, out.Encode(jsonrpc.ID{})))
+	return l.write(ctx, out.Encode(jsonrpc.ID{}))
 }
 
 func (l *connLink) Close() error {
-	l.end(ErrClosed)
+	l.End(ErrClosed)
 	err := l.conn.Close()
 	l.work.Wait()
 	return err
@@ -140,16 +143,19 @@ func (l *connLink) Err() error {
 	}
 }
 
-// because prefers the reason why the connection ended to the failure of a write.
-func (l *connLink) because(err error) error {
-	if ended := l.Err(); err != nil && ended != nil {
-		return ended
+// write writes a message of the caller's. When that fails for another reason
+// than the caller's context, the connection is of no more use.
+func (l *connLink) write(ctx context.Context, msg []byte) error {
+	err := l.conn.Write(ctx, msg)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	l.End(fmt.Errorf("connection lost: %w", err))
+	return l.Err()
 }
 
-// end marks the link as of no more use; the first reason counts.
-func (l *connLink) end(why error) {
+// End implements Link. The first reason counts.
+func (l *connLink) End(why error) {
 	l.once.Do(func() {
 		l.err = why
 		close(l.done)
@@ -165,7 +171,7 @@ func (l *connLink) read() {
 			continue
 		}
 		if err != nil {
-			l.end(fmt.Errorf("connection lost: %w", err))
+			l.End(fmt.Errorf("connection lost: %w", err))
 			_ = l.conn.Close()
 			return
 		}

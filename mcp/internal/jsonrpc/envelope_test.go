@@ -258,7 +258,7 @@ func TestDecodedValuesCannotGrowIntoTheText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = append(m.Params, "}}}}"...)
+	_ = append(m.Params, '#')
 	if string(data) != toolsCall {
 		t.Errorf("appending to params changed the text to %s", data)
 	}

@@ -90,8 +90,9 @@ func TestSizeIsCheckedWhenSet(t *testing.T) {
 	if _, err := jsonrpc.Decode([]byte(text), jsonrpc.Limits{Size: len(text)}); err != nil {
 		t.Error(err)
 	}
-	if err := mustRefuse(t, text, jsonrpc.Limits{Size: len(text) - 1}); err.Code != jsonrpc.CodeInvalidRequest {
-		t.Errorf("got code %d, want %d", err.Code, jsonrpc.CodeInvalidRequest)
+	err := mustRefuse(t, text, jsonrpc.Limits{Size: 57})
+	if want := "decode: 58 bytes exceed the limit of 57"; err.Code != jsonrpc.CodeInvalidRequest || err.Error() != want {
+		t.Errorf("got %d %v, want %d %s", err.Code, err, jsonrpc.CodeInvalidRequest, want)
 	}
 	if _, err := jsonrpc.DecodeBatch([]byte("["+text+"]"), jsonrpc.Limits{Size: len(text)}); err == nil {
 		t.Error("batch over the size was accepted")

@@ -159,3 +159,17 @@ func TestReasonIsShortAndPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestReasonQuotesAtMost64Characters(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ version, quoted string }{
+		{strings.Repeat("é", 62), `"\"` + strings.Repeat("é", 62) + `\""`},
+		{strings.Repeat("é", 63), `"\"` + strings.Repeat("é", 63) + `"…`},
+		{strings.Repeat("😀", 99), `"\"` + strings.Repeat("😀", 63) + `"…`},
+	} {
+		err := mustRefuse(t, `{"jsonrpc":"`+tt.version+`"}`, jsonrpc.Limits{})
+		if want := `member jsonrpc must be "2.0", found ` + tt.quoted; err.Reason != want {
+			t.Errorf("got %s, want %s", err.Reason, want)
+		}
+	}
+}

@@ -92,17 +92,7 @@ func (p *program) validate(value any) error {
 
 // compile turns the text of a schema into a program.
 func compile(text jsontext.Value, limits *Limits) (*program, error) {
-	if limit := limits.bytes(); len(text) > limit {
-		return nil, fmt.Errorf("schema: longer than %d bytes", limit)
-	}
-	doc, err := decode(text, maxNesting)
-	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
-	}
-	g, err := newGraph(doc, limits)
-	if err == nil {
-		err = g.check()
-	}
+	doc, g, err := survey(text, limits)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
@@ -112,6 +102,21 @@ func compile(text jsontext.Value, limits *Limits) (*program, error) {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	return p, nil
+}
+
+// survey reads a schema and checks its bounds. The document is what the library
+// may compile.
+func survey(text jsontext.Value, limits *Limits) (doc any, g *graph, err error) {
+	if limit := limits.bytes(); len(text) > limit {
+		return nil, nil, fmt.Errorf("longer than %d bytes", limit)
+	}
+	if doc, err = decode(text, maxNesting); err != nil {
+		return nil, nil, err
+	}
+	if g, err = newGraph(doc, limits); err != nil {
+		return nil, nil, err
+	}
+	return doc, g, g.check()
 }
 
 // compile has the library check the document against its metaschema and compile

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
@@ -38,7 +39,7 @@ func CheckElicitation(text jsontext.Value, extended bool) error {
 		Required   []string `json:"required"`
 	}
 	var keys members
-	if err := errors.Join(json.Unmarshal(text, &keys), json.Unmarshal(text, &form)); err != nil {
+	if err := cmp.Or(json.Unmarshal(text, &keys), json.Unmarshal(text, &form)); err != nil {
 		return fmt.Errorf("form: %w", err)
 	}
 	for _, key := range keys {
@@ -91,7 +92,7 @@ type formChoice struct {
 func checkFormField(text jsontext.Value, extended bool) error {
 	var f formField
 	var keys members
-	if err := errors.Join(json.Unmarshal(text, &f), json.Unmarshal(text, &keys)); err != nil {
+	if err := cmp.Or(json.Unmarshal(text, &f), json.Unmarshal(text, &keys)); err != nil {
 		return err
 	}
 	allowed, ok := formKeywords[f.Type]

@@ -10,19 +10,12 @@ import (
 // Steps returns the steps that the budget counts for an instance, and the
 // applications of object schemas that the library makes.
 func Steps(text, instance jsontext.Value) (counted, made int64, err error) {
-	doc, err := decode(text, maxNesting)
+	doc, g, err := survey(text, nil)
 	if err != nil {
 		return 0, 0, err
 	}
 	value, err := decode(instance, maxNesting)
 	if err != nil {
-		return 0, 0, err
-	}
-	g, err := newGraph(doc, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := g.check(); err != nil {
 		return 0, 0, err
 	}
 	c := jsonschema.NewCompiler()

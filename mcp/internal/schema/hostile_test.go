@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,6 +101,33 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 	}
 }
 
+func TestNothingIsLoaded(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		fmt.Fprint(w, `{}`)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "x.json")
+	if err := os.WriteFile(file, []byte(`{}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{server.URL + "/x.json", "file://" + filepath.ToSlash(file)} {
+		for _, text := range []string{
+			`{"$ref":"` + address + `"}`, `{"$dynamicRef":"` + address + `#a"}`, `{"$schema":"` + address + `"}`,
+			`{"$id":"` + address + `","$ref":"y.json"}`, `{"items":{"$id":"` + address + `","$ref":"#/a"}}`, `{"items":{"$schema":"` + address + `"}}`,
+		} {
+			if _, err := schema.Compile(jsontext.Value(text), nil); err == nil {
+				t.Errorf("%s is accepted", text)
+			}
+		}
+	}
+	if n := requests.Load(); n > 0 {
+		t.Errorf("%d requests were made", n)
+	}
+}
+
 func manyPatterns(n int) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -155,10 +187,15 @@ func TestCostlyValuesAreRefused(t *testing.T) {
 		x, y := i/100, i%100
 		return fmt.Sprintf(`["%s","%s","%s"]`, strings.Repeat("\\u0004", x), strings.Repeat("\\u0004", y), strings.Repeat("\\u0004", 200-x-y))
 	}
+	var chain strings.Builder // the longest way to one value, at every level
+	for i := range 62 {
+		fmt.Fprintf(&chain, `"a%d":{"$ref":"#/$defs/a%d"},`, i, i+1)
+	}
 	tests := []struct {
 		name, schema, instance string
 		want                   error
 	}{
+		{"deep in chain and value", `{"$ref":"#/$defs/a0","$defs":{` + chain.String() + `"a62":{"properties":{"a":{"$ref":"#/$defs/a0"}}}}}`, chained(255), nil},
 		{"recursion that doubles", twice, chained(60), schema.ErrTooCostly},
 		{"recursion that doubles, little of it", twice, chained(10), nil},
 		{"recursion over alternatives", `{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},{"properties":{"a":{"$ref":"#"}},"required":["b"]},true]}`, chained(60), schema.ErrTooCostly},

@@ -34,6 +34,7 @@ type (
 		Bool   bool
 		Int    int
 		Int8   int8
+		Int32  int32
 		Uint   uint
 		Uint8  uint8
 		Float  float32
@@ -128,7 +129,7 @@ func TestSchemaFollowsTheGoType(t *testing.T) {
 			`"i":{"type":"integer","minimum":-9223372036854775808}},` +
 			`"required":["a","b","c","d","e","f","g","h","i"],"additionalProperties":false}`},
 		{reflect.TypeFor[kinds](), schema.Input, `{"type":"object","properties":{` +
-			`"Bool":{"type":"boolean"},"Int":{"type":"integer"},"Int8":{"type":"integer","minimum":-128,"maximum":127},` +
+			`"Bool":{"type":"boolean"},"Int":{"type":"integer"},"Int8":{"type":"integer","minimum":-128,"maximum":127},"Int32":{"type":"integer","minimum":-2147483648,"maximum":2147483647},` +
 			`"Uint":{"type":"integer","minimum":0},"Uint8":{"type":"integer","minimum":0,"maximum":255},` +
 			`"Float":{"type":"number"},"String":{"type":"string"},` +
 			`"Bytes":{"type":"string","contentEncoding":"base64"},"Sum":{"type":"string","contentEncoding":"base64"},` +
@@ -138,7 +139,7 @@ func TestSchemaFollowsTheGoType(t *testing.T) {
 			`"Deep":{"type":"array","items":{"type":"array","items":{"type":"string"}}},` +
 			`"Inner":{"type":"object","properties":{"X":{"type":"integer"}},"required":["X"],"additionalProperties":false},` +
 			`"Own":{"type":"number","minimum":-273.15}},` +
-			`"required":["Bool","Int","Int8","Uint","Uint8","Float","String","Bytes","Sum","Pair","Any","Raw","Map","Loose","Time","Addr","Deep","Inner","Own"],"additionalProperties":false}`},
+			`"required":["Bool","Int","Int8","Int32","Uint","Uint8","Float","String","Bytes","Sum","Pair","Any","Raw","Map","Loose","Time","Addr","Deep","Inner","Own"],"additionalProperties":false}`},
 		{reflect.TypeFor[named](), schema.Input, `{"type":"object","properties":{"Plain":{"type":"integer"},"tag ged":{"type":"integer"},` +
 			`"Quoted":{"type":"string","pattern":"^-?(0|[1-9][0-9]*)$"},"QuotedU":{"type":"string","pattern":"^(0|[1-9][0-9]*)$"},` +
 			`"f":{"type":"string","pattern":"^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?$"},` +

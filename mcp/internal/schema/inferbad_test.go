@@ -143,9 +143,9 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 		{reflect.TypeFor[struct {
 			A string `json:",string"`
 		}](), 0, `field A: json option string: it is for numbers`},
-		{reflect.TypeFor[struct {
-			A string `json:"a,omitEmpty"`
-		}](), 0, "struct { A string \"json:\\\"a,omitEmpty\\\"\" }: Go struct field A has invalid appearance of `omitEmpty` tag option; specify `omitempty` instead"},
+		{reflect.StructOf([]reflect.StructField{
+			{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"a,omitEmpty"`},
+		}), 0, "struct { A string \"json:\\\"a,omitEmpty\\\"\" }: Go struct field A has invalid appearance of `omitEmpty` tag option; specify `omitempty` instead"},
 		{reflect.TypeFor[wide](), 0, `field D.D.C.E: more than 2000 subschemas in all: use jsontext.Value for a part`},
 		{reflect.TypeFor[struct{ Where struct{ X int } }](), schema.Question, `form: field "Where": type "object": want string, number, integer or boolean`},
 		{reflect.TypeFor[struct {

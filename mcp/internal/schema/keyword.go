@@ -6,7 +6,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,92 +60,6 @@ var insteads = map[string]map[string]string{
 	"maxitems": {"integer": "max", "number": "max", "string": "maxlen"},
 }
 
-// Doc sets the description, which is what a model reads.
-func (s *Schema) Doc(text string) *Schema { return s.say("doc", text) }
-
-// Title sets the title, which is what a person sees in a form.
-func (s *Schema) Title(text string) *Schema { return s.say("title", text) }
-
-// Pattern sets a regular expression in RE2 syntax that has to match somewhere in
-// the string.
-func (s *Schema) Pattern(expr string) *Schema { return s.say("pattern", expr) }
-
-// Format names one of the formats of JSON Schema, such as date or email.
-func (s *Schema) Format(name string) *Schema { return s.say("format", name) }
-
-// Min sets the least number allowed.
-func (s *Schema) Min(n float64) *Schema { return s.say("min", literal(n)) }
-
-// Max sets the greatest number allowed.
-func (s *Schema) Max(n float64) *Schema { return s.say("max", literal(n)) }
-
-// Above sets a number that the value has to exceed.
-func (s *Schema) Above(n float64) *Schema { return s.say("xmin", literal(n)) }
-
-// Below sets a number that the value has to stay under.
-func (s *Schema) Below(n float64) *Schema { return s.say("xmax", literal(n)) }
-
-// MultipleOf sets a number that has to divide the value.
-func (s *Schema) MultipleOf(n float64) *Schema { return s.say("multiple", literal(n)) }
-
-// MinLen sets the least number of characters.
-func (s *Schema) MinLen(n int) *Schema { return s.say("minlen", strconv.Itoa(n)) }
-
-// MaxLen sets the greatest number of characters.
-func (s *Schema) MaxLen(n int) *Schema { return s.say("maxlen", strconv.Itoa(n)) }
-
-// MinItems sets the least number of elements.
-func (s *Schema) MinItems(n int) *Schema { return s.say("minitems", strconv.Itoa(n)) }
-
-// MaxItems sets the greatest number of elements.
-func (s *Schema) MaxItems(n int) *Schema { return s.say("maxitems", strconv.Itoa(n)) }
-
-// Unique refuses arrays that hold equal elements.
-func (s *Schema) Unique() *Schema { return s.say("unique", "true") }
-
-// Header mirrors the property into the HTTP header Mcp-Param-<name>.
-func (s *Schema) Header(name string) *Schema { return s.say("header", name) }
-
-// Enum lists the values allowed. On an array it lists those of its elements.
-func (s *Schema) Enum(values ...any) *Schema {
-	texts := make([]jsontext.Value, len(values))
-	for i, v := range values {
-		texts[i] = s.encode("enum", v)
-	}
-	s.fail(s.setEnumValues(texts))
-	return s
-}
-
-// Const sets the only value allowed.
-func (s *Schema) Const(v any) *Schema { return s.value(&s.keys.Const, "const", v) }
-
-// Default sets the value that a form starts with and that stands for a missing
-// one.
-func (s *Schema) Default(v any) *Schema { return s.value(&s.keys.Default, "default", v) }
-
-// Example adds a value to show to the reader.
-func (s *Schema) Example(v any) *Schema {
-	var text jsontext.Value
-	s.value(&text, "example", v)
-	s.keys.Examples = append(s.keys.Examples, text)
-	return s
-}
-
-// Open allows members besides the named properties.
-func (s *Schema) Open() *Schema {
-	if s.kind() != "object" {
-		s.fail(fmt.Errorf("open on %s: it is for objects", article(s.kind())))
-	}
-	s.keys.AdditionalProperties = nil
-	return s
-}
-
-// say applies one keyword and remembers the error.
-func (s *Schema) say(key, text string) *Schema {
-	s.fail(s.apply(key, text))
-	return s
-}
-
 // apply sets the keyword that has the given key in a struct tag.
 func (s *Schema) apply(key, text string) error {
 	i := slices.IndexFunc(keywordTable, func(k keyword) bool { return k.key == key })
@@ -183,14 +96,10 @@ func ordered(lowKey string, low jsontext.Value, highKey string, high jsontext.Va
 	return fmt.Errorf("%s %q: greater than %s %q", lowKey, low, highKey, high)
 }
 
-// admits reports a value named by a keyword that s itself refuses. Objects are
-// not looked into: parts of them may be defined elsewhere.
+// admits reports a value named by a keyword that s itself refuses.
 func (s *Schema) admits(key string, values ...jsontext.Value) error {
-	if kind := s.kind(); kind == "" || kind == "object" || kind == "array" && s.keys.Items.kind() == "" {
-		return nil
-	}
 	for _, v := range values {
-		if v == nil {
+		if v == nil || !s.scalar() {
 			continue
 		}
 		text, err := json.Marshal(s)
@@ -202,6 +111,18 @@ func (s *Schema) admits(key string, values ...jsontext.Value) error {
 		}
 	}
 	return nil
+}
+
+// scalar reports whether s is about scalars, or arrays of them. The parts of
+// others may be defined elsewhere.
+func (s *Schema) scalar() bool {
+	switch s.kind() {
+	case "", "object":
+		return false
+	case "array":
+		return s.keys.Items != nil && s.keys.Items.scalar()
+	}
+	return true
 }
 
 func setText(at *string, text string) error {
@@ -254,13 +175,9 @@ func setUnique(s *Schema, text string) error {
 }
 
 func setEnum(s *Schema, text string) error {
-	of := s
-	if s.kind() == "array" {
-		of = s.keys.Items
-	}
 	var values []jsontext.Value
 	for part := range strings.SplitSeq(text, "|") {
-		v, err := of.parse(part)
+		v, err := s.chosen().parse(part)
 		if err != nil {
 			return err
 		}
@@ -269,18 +186,21 @@ func setEnum(s *Schema, text string) error {
 	return s.setEnumValues(values)
 }
 
-// setEnumValues puts the values where they belong: an array lists those of its
-// elements.
-func (s *Schema) setEnumValues(values []jsontext.Value) error {
-	if s.kind() == "array" {
-		return s.keys.Items.setEnumValues(values)
+// chosen returns the schema of what an enum lists: the elements of an array, or s.
+func (s *Schema) chosen() *Schema {
+	if s.kind() == "array" && s.keys.Items != nil {
+		return s.keys.Items
 	}
+	return s
+}
+
+func (s *Schema) setEnumValues(values []jsontext.Value) error {
 	for i, v := range values {
 		if slices.ContainsFunc(values[:i], func(w jsontext.Value) bool { return string(v) == string(w) }) {
 			return fmt.Errorf("%s is there twice", v)
 		}
 	}
-	s.keys.Enum = values
+	s.chosen().keys.Enum = values
 	return nil
 }
 
@@ -326,89 +246,4 @@ func (s *Schema) setValue(at *jsontext.Value, text string) error {
 	v, err := s.parse(text)
 	*at = v
 	return err
-}
-
-func (s *Schema) value(at *jsontext.Value, key string, v any) *Schema {
-	*at = s.encode(key, v)
-	return s
-}
-
-// encode returns v as JSON, which has to be of the type of s or, when s is an
-// array, of its elements for an enum.
-func (s *Schema) encode(key string, v any) jsontext.Value {
-	text, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		s.fail(fmt.Errorf("%s: %w", key, err))
-		return nil
-	}
-	of := s
-	if key == "enum" && s.kind() == "array" {
-		of = s.keys.Items
-	}
-	if !hasKind(text, of.kind()) {
-		s.fail(fmt.Errorf("%s %s: want %s", key, text, article(of.kind())))
-	}
-	return text
-}
-
-// parse reads the text of a tag as a value of the type of s. Strings are written
-// without quotes.
-func (s *Schema) parse(text string) (jsontext.Value, error) {
-	kind := s.kind()
-	if kind == "string" {
-		v, err := jsontext.AppendQuote(nil, text)
-		return v, err
-	}
-	v := jsontext.Value(strings.TrimSpace(text))
-	if !v.IsValid() || !hasKind(v, kind) {
-		return nil, fmt.Errorf("want %s", article(kind))
-	}
-	return v, v.Compact()
-}
-
-// hasKind reports whether the JSON text v is of the JSON type named kind. Every
-// value is of kind "".
-func hasKind(v jsontext.Value, kind string) bool {
-	switch kind {
-	case "string":
-		return v.Kind() == '"'
-	case "number":
-		return v.Kind() == '0' && checkNumber(string(v)) == nil
-	case "integer":
-		return v.Kind() == '0' && checkNumber(string(v)) == nil && rat(v).IsInt()
-	case "boolean":
-		return v.Kind() == 't' || v.Kind() == 'f'
-	case "array":
-		return v.Kind() == '['
-	case "object":
-		return v.Kind() == '{'
-	}
-	return true
-}
-
-// rat returns the exact value of a JSON number that checkNumber accepts.
-func rat(v jsontext.Value) *big.Rat {
-	r, _ := new(big.Rat).SetString(string(v))
-	return r
-}
-
-func literal(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
-
-// article names one value of a JSON type in a sentence.
-func article(kind string) string {
-	switch kind {
-	case "":
-		return "a value of any type"
-	case "integer", "array", "object":
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
-func plurals(kinds []string) string {
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = kind + "s"
-	}
-	return strings.Join(names, ", ")
 }

@@ -43,7 +43,7 @@ func TestViolationsSayWhatWouldBeRight(t *testing.T) {
 		{`false`, `1`, `arguments: is not allowed here`},
 		{`{"contains":{"const":1}}`, `[2]`, `arguments: want an element that fits; none does`},
 		{`{"contains":{"const":1},"minContains":2}`, `[1]`, `arguments: want at least 2 elements that fit, got 1`},
-		{`{"contains":{"const":1},"maxContains":1}`, `[1,1]`, `arguments: want at most 1 elements that fit, got 2`},
+		{`{"contains":{"const":1},"maxContains":1}`, `[1,1]`, `arguments: want at most 1 element that fit, got 2`},
 		{`{"propertyNames":{"maxLength":1}}`, `{"ab":1}`, `arguments: property name "ab": want at most 1 character, got 2`},
 		{`{"anyOf":[{"type":"string"},{"type":["null","integer"]}]}`, `true`, `arguments: want integer or null or string, got boolean`},
 		{`{"anyOf":[{"type":"string"},{"required":["a"]}]}`, `{}`, `arguments: fits no alternative (want string, got object; or missing "a")`},

@@ -81,9 +81,9 @@ func (g *graph) message(e *jsonschema.ValidationError) string {
 	case *kind.Contains:
 		return "want an element that fits; none does"
 	case *kind.MinContains:
-		return fmt.Sprintf("want at least %d elements that fit, got %d", k.Want, len(k.Got))
+		return fmt.Sprintf("want at least %s that fit, got %d", count(k.Want, "element"), len(k.Got))
 	case *kind.MaxContains:
-		return fmt.Sprintf("want at most %d elements that fit, got %d", k.Want, len(k.Got))
+		return fmt.Sprintf("want at most %s that fit, got %d", count(k.Want, "element"), len(k.Got))
 	}
 	if text := valueMessage(e.ErrorKind); text != "" {
 		return text

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,21 +86,24 @@ var roles = map[string]func(args []string){
 	},
 
 	// parent starts the role in its first argument as a grandchild, on its own
-	// files, tells its process id and exits, or waits when a second one says so.
+	// files, and tells its process id. Of the further arguments, "setsid" puts
+	// the grandchild into a session of its own, "bare" leaves it without
+	// environment, and "wait" has the parent wait for it.
 	"parent": func(args []string) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), roleVariable+"="+args[0])
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		for _, arg := range args[1:] {
-			if arg == "setsid" {
-				cmd.SysProcAttr = setsid()
-			}
+		if slices.Contains(args, "bare") {
+			cmd.Env = []string{roleVariable + "=" + args[0]}
 		}
+		if slices.Contains(args, "setsid") {
+			cmd.SysProcAttr = setsid()
+		}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
 		fmt.Println(cmd.Process.Pid)
-		if args[len(args)-1] == "wait" {
+		if slices.Contains(args, "wait") {
 			_ = cmd.Wait()
 		}
 	},

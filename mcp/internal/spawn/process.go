@@ -40,7 +40,8 @@ type Process struct {
 // The child leads a process group of its own (a job on Windows), which ends
 // with it: a process that it leaves behind is killed as soon as the child has
 // ended, for whatever reason. On Linux that includes descendants that made a
-// session of their own, as long as they kept their environment.
+// session of their own: they are known by the variable FONDACO_SPAWN, unless
+// they have changed their environment.
 //
 // When this process dies without Close, the child sees the end of its standard
 // input; on Linux it is sent SIGTERM too, and on Windows it is killed.
@@ -85,7 +86,6 @@ func start(c Command, opts *Options) (*Process, error) {
 // They are pipes of our own, not those of exec.Cmd, whose Wait would close them
 // before all is read and wait for readers that a grandchild can hold forever.
 func (p *Process) connect() (theirs []*os.File, err error) {
-	var ours []*os.File
 	pipe := func() (r, w *os.File) {
 		if err == nil {
 			r, w, err = os.Pipe()
@@ -95,10 +95,9 @@ func (p *Process) connect() (theirs []*os.File, err error) {
 	stdin, w := pipe()
 	r, stdout := pipe()
 	e, stderr := pipe()
-	theirs, ours = []*os.File{stdin, stdout, stderr}, []*os.File{w, r, e}
+	theirs = []*os.File{stdin, stdout, stderr}
 	if err != nil {
-		closeAll(theirs)
-		closeAll(ours)
+		closeAll(append(theirs, w, r, e))
 		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
@@ -145,13 +144,7 @@ func (p *Process) launch() error {
 // reap waits for the leader, kills what it has left behind and records how it
 // ended. This is the one Wait of every Start.
 func (p *Process) reap() {
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		defer p.stderr.Close()
-		_, _ = io.Copy(p.tail, p.stderr)
-		p.tail.end()
-	}()
+	heard := p.listen()
 
 	// Where the platform allows, the tree is killed while the dead leader has
 	// not been waited for: until then nobody else can get its id.
@@ -159,7 +152,7 @@ func (p *Process) reap() {
 	if !held {
 		_ = p.cmd.Wait()
 	}
-	p.fell()
+	p.killTree()
 	if held {
 		_ = p.cmd.Wait()
 	}
@@ -174,11 +167,23 @@ func (p *Process) reap() {
 	close(p.done)
 }
 
+// listen reads standard error to its end and closes heard then.
+func (p *Process) listen() (heard <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer p.stderr.Close()
+		_, _ = io.Copy(p.tail, p.stderr)
+		p.tail.end()
+	}()
+	return done
+}
+
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// fell kills the tree, once its leader is dead, and bars it from signals.
-func (p *Process) fell() {
+// killTree kills the tree, once its leader is dead, and bars it from signals.
+func (p *Process) killTree() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tree.kill()

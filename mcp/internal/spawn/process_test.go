@@ -104,7 +104,7 @@ func TestFloodOfStandardErrorNeitherBlocksNorPilesUp(t *testing.T) {
 func TestGrandchildDiesWithTheLeader(t *testing.T) {
 	t.Parallel()
 	// The leader is gone at once; the grandchild holds all three pipes.
-	p := start(t, command("parent", "mute"), nil)
+	p := start(t, command("parent", "mute", "bare"), nil)
 	grandchild := line(t, p)
 	if err := p.Wait(); err != nil {
 		t.Fatal(err)

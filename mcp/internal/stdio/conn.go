@@ -46,9 +46,10 @@ func (o *Options) writeTimeout() time.Duration {
 // Conn is an mcp.Conn whose messages are lines.
 //
 // Read takes lines that end in LF or CRLF, ignores blank ones, and takes a last
-// line that ends with the stream. An error other than *mcp.FrameError and that
-// of its context is final, and so is every error of Write other than that of
-// its context. Both return io.ErrClosedPipe after Close.
+// line that ends with the stream. After an *mcp.FrameError, an error of the
+// context, and the refusal of a message with a newline the connection goes on;
+// every other error of Read or Write is final. Both return io.ErrClosedPipe
+// after Close.
 type Conn struct {
 	in     lineReader
 	out    lineWriter

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -256,6 +257,58 @@ func TestCloseUnblocksReadAndWrite(t *testing.T) {
 	}
 }
 
+func TestCloseWithoutACloserUnblocksStreamsWithDeadlines(t *testing.T) {
+	t.Parallel()
+	r, _ := pipe(t)
+	_, w := pipe(t)
+	c := stdio.New(r, w, nil, nil)
+	results := make(chan error, 2)
+	go func() {
+		_, err := c.Read(t.Context())
+		results <- err
+	}()
+	go func() { results <- c.Write(t.Context(), make([]byte, 1<<20)) }()
+	time.Sleep(20 * time.Millisecond)
+	_ = c.Close()
+	for range 2 {
+		if err := <-results; !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
+		}
+	}
+}
+
+// slowEnd is a reader that takes a moment to notice that it was closed.
+type slowEnd struct {
+	closed   chan struct{}
+	returned atomic.Bool
+}
+
+func (s *slowEnd) Read([]byte) (int, error) {
+	<-s.closed
+	time.Sleep(20 * time.Millisecond)
+	s.returned.Store(true)
+	return 0, io.EOF
+}
+
+func (s *slowEnd) Close() error {
+	close(s.closed)
+	return nil
+}
+
+func TestCloseWaitsForTheReadingGoroutine(t *testing.T) {
+	t.Parallel()
+	r := &slowEnd{closed: make(chan struct{})}
+	c := stdio.New(r, io.Discard, r, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	if err := c.Close(); err != nil || !r.returned.Load() {
+		t.Errorf("got Close back with %v before the reader", err)
+	}
+}
+
 func TestWriteToAPeerThatDoesNotReadTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, open := range links {
@@ -350,12 +403,20 @@ func TestCancelledWriteLeavesTheStreamWhole(t *testing.T) {
 	t.Parallel()
 	r, w := pipe(t)
 	a := stdio.New(strings.NewReader(""), w, w, nil)
-	b := stdio.New(r, io.Discard, r, nil)
-	defer b.Close()
 	begun, withdrawn, last := strings.Repeat("a", 1<<20), strings.Repeat("b", 1<<20), strings.Repeat("c", 1<<20)
-	for _, msg := range []string{begun, withdrawn, withdrawn} {
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancelled := make(chan error)
+	go func() { cancelled <- a.Write(ctx, []byte(begun)) }()
+	first := make([]byte, 1)
+	_, _ = io.ReadFull(r, first) // it has begun
+	cancel()
+	if err := <-cancelled; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		if err := a.Write(ctx, []byte(msg)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := a.Write(ctx, []byte(withdrawn)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 		cancel()
@@ -366,6 +427,9 @@ func TestCancelledWriteLeavesTheStreamWhole(t *testing.T) {
 		}
 		_ = a.Close()
 	}()
+
+	b := stdio.New(io.MultiReader(bytes.NewReader(first), r), io.Discard, r, nil)
+	defer b.Close()
 	got, err := messages(t, b)
 	if want := []string{begun, last}; err != io.EOF || !equal(got, want) {
 		t.Errorf("got %.10q, %v, want %.10q, io.EOF", got, err, want)

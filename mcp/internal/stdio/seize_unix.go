@@ -12,7 +12,7 @@ import (
 // seize moves descriptors 0 and 1 to new places and puts the null device and
 // standard error into theirs.
 func seize() (*streams, error) {
-	null, err := openNull()
+	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package stdio
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -30,9 +29,9 @@ var taken atomic.Bool
 // these variables, but neither C code nor a copy of the variables made before.
 //
 // A pipe or socket is set to non-blocking while it is taken, unless standard
-// error is the same one. Close cannot end a pending Read of a terminal or a
-// file, nor, outside Unix, of anything: its goroutine stays until the next input
-// or the end of the process.
+// error is the same one. Where the system cannot interrupt a read (terminals and
+// files, and everything outside Unix), Read does return when it is cancelled or
+// closed, but a goroutine stays until the next input or the end of the process.
 //
 // Spec: 2026-07-28 basic/transports#stdio (nothing but messages on stdout)
 func TakeOver(opts *Options) (*Standard, error) {
@@ -56,10 +55,6 @@ func (s *Standard) Close() error { return s.end() }
 
 // streams are the real standard streams and the way to put them back.
 type streams struct {
-	in      io.Reader
-	out     io.Writer
+	in, out *os.File
 	restore func() error
 }
-
-// openNull opens what stands in for standard input.
-func openNull() (*os.File, error) { return os.Open(os.DevNull) }

@@ -1,7 +1,7 @@
 package stdio_test
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
@@ -63,6 +64,25 @@ func init() {
 		fmt.Printf("{\"closed\":%t}\n", errors.Is(<-read, io.ErrClosedPipe))
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 	}
+
+	// shouter logs more than a pipe holds.
+	roles["shouter"] = func([]string) {
+		if _, err := stdio.TakeOver(nil); err != nil {
+			log.Fatal(err)
+		}
+		if n, err := os.Stderr.Write(make([]byte, 1<<20)); err != nil {
+			log.Fatalf("%v after %d bytes", err, n)
+		}
+	}
+
+	// talker sends more than a client reads.
+	roles["talker"] = func([]string) {
+		c, err := stdio.TakeOver(&stdio.Options{WriteTimeout: 20 * time.Millisecond})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(c.Write(background, make([]byte, 1<<20)))
+	}
 }
 
 // serveEcho answers every message with the same.
@@ -106,7 +126,21 @@ func TestStandardStreamsAreRestored(t *testing.T) {
 	if got, err := c.Read(t.Context()); err != nil || string(got) != `{"closed":true}` {
 		t.Fatalf("got %s, %v, want a closed connection and Println on standard output", got, err)
 	}
+	time.Sleep(20 * time.Millisecond) // it waits in a read, which blocks again
 	exchange(t, c, `{"id":1}`)
+}
+
+func TestServerGivesUpAClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil, "talker")
+	select {
+	case <-c.Process().Done():
+	case <-time.After(5 * time.Second):
+		t.Fatal("got a server that is still writing")
+	}
+	if got, want := c.Process().StderrTail(), "write message: the peer has not read for 20ms\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // The streams of a server may be files, which cannot be interrupted.
@@ -132,20 +166,24 @@ func TestServerTakesOverFiles(t *testing.T) {
 	}
 }
 
-// With 2>&1 the two streams are one, and must stay blocking.
-func TestServerWhoseOutputIsItsErrorToo(t *testing.T) {
+// With 2>&1 the two streams are one, which must stay blocking: a log would lose
+// what does not fit.
+func TestServerWhoseOutputIsItsErrorTooLogsWhole(t *testing.T) {
 	t.Parallel()
 	r, w := pipe(t)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=server")
-	cmd.Stdin = strings.NewReader("{\"id\":1}\n")
+	cmd.Env = append(os.Environ(), roleVariable+"=shouter")
 	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_ = w.Close()
-	all, err := bufio.NewReader(r).ReadString(0)
-	if !errors.Is(err, io.EOF) || !strings.Contains(all, "\n{\"id\":1}\n") {
-		t.Errorf("got %s, %v, want the message among the prints", all, err)
+	time.Sleep(20 * time.Millisecond) // the pipe is full
+	all, err := io.ReadAll(r)
+	if err != nil || len(all) != 1<<20 {
+		t.Errorf("got %d bytes, %v, want %d: %.80s", len(all), err, 1<<20, bytes.TrimLeft(all, "\x00"))
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -103,7 +103,7 @@ func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
 		switch {
 		case err == nil || !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
-		case !time.Now().Before(deadline):
+		case ctx.Err() == nil && !time.Now().Before(deadline):
 			return n, l.tooSlow()
 		}
 	}

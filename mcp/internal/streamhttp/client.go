@@ -156,7 +156,7 @@ func (l *Link) tellCancelled(id jsonrpc.ID, out exchange.Outbound) {
 
 // Close implements exchange.Link. It ends the session on the server, too.
 func (l *Link) Close() error {
-	l.end(exchange.ErrClosed)
+	l.End(exchange.ErrClosed)
 	l.mu.Lock()
 	session := l.session
 	l.session, l.closing = "", true
@@ -182,8 +182,8 @@ func (l *Link) Err() error {
 	}
 }
 
-// end marks the link as of no more use; the first reason counts.
-func (l *Link) end(why error) {
+// End implements exchange.Link. The first reason counts.
+func (l *Link) End(why error) {
 	l.once.Do(func() {
 		l.err = why
 		close(l.done)

@@ -37,7 +37,7 @@ func (l *Link) carry(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) 
 
 func (l *Link) endIfLost(err error) {
 	if errors.Is(err, ErrSessionLost) {
-		l.end(ErrSessionLost)
+		l.End(ErrSessionLost)
 	}
 }
 
@@ -48,7 +48,7 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	}
 	defer resp.Body.Close()
 	if err := resp.refusal(); err != nil {
-		return &exchange.NotSentError{Err: err}
+		return notSent(err)
 	}
 	if out.Headers.Method == mcp.MethodInitialize {
 		if err := l.keepSession(resp.Header.Get(HeaderSession)); err != nil {
@@ -163,7 +163,7 @@ func (l *Link) submit(ctx context.Context, msg []byte, headers *dialect.OutHeade
 	defer resp.Body.Close()
 	defer exhaust(resp.Body)
 	if err := resp.refusal(); err != nil {
-		return &exchange.NotSentError{Err: err}
+		return notSent(err)
 	}
 	if !resp.ok() {
 		return resp.statusError()
@@ -263,6 +263,15 @@ func (r *response) refusal() error {
 		return r.statusError()
 	}
 	return nil
+}
+
+// notSent marks a message that came to a session which the server has
+// forgotten: it was not looked at.
+func notSent(err error) error {
+	if err == ErrSessionLost {
+		return &exchange.NotSentError{Err: err}
+	}
+	return err
 }
 
 func (r *response) statusError() error {

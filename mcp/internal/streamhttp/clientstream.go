@@ -191,7 +191,7 @@ func (l *Link) standalone(opened func()) {
 		opened()
 		switch {
 		case errors.Is(err, ErrSessionLost):
-			l.end(ErrSessionLost)
+			l.End(ErrSessionLost)
 			return
 		case err != nil && refused(err):
 			return

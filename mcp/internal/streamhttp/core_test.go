@@ -36,6 +36,8 @@ type testCore struct {
 	notifications []string
 }
 
+var _ exchange.Core = (*testCore)(nil)
+
 func newTestCore(tools map[string]tool, revisions ...mcp.Revision) *testCore {
 	return &testCore{
 		dialect: dialect.NewServer(dialect.ServerParams{
@@ -84,7 +86,11 @@ func (c *testCore) Request(ctx context.Context, in *exchange.Inbound) dialect.Re
 	if err != nil {
 		return call.Seal(nil, err)
 	}
-	return call.Seal(c.route(ctx, call, in))
+	result, err := c.route(ctx, call, in)
+	if err != nil {
+		return call.Seal(nil, err)
+	}
+	return call.Seal(call.Facts.Encode(result))
 }
 
 func (c *testCore) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (any, error) {
@@ -135,7 +141,7 @@ func (c *testCore) Notification(_ context.Context, in *exchange.Inbound) error {
 
 // text is the result of a tool that says s.
 func text(s string) any {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(s)}}
 }
 
 const (
@@ -165,7 +171,7 @@ var plainTools = map[string]tool{
 	},
 }
 
-// endpoint is a handler behind a real HTTP server on the loopback interface.
+// testServer is a handler behind a real HTTP server on the loopback interface.
 type testServer struct {
 	*httptest.Server
 	t       *testing.T

@@ -92,6 +92,11 @@ func (d *drain) wait(ctx context.Context) error {
 	case <-d.idle:
 		return nil
 	case <-ctx.Done():
+	}
+	select {
+	case <-d.idle:
+		return nil
+	default:
 		return context.Cause(ctx)
 	}
 }

@@ -37,6 +37,7 @@ type responder struct {
 	mu     sync.Mutex
 	stream bool // the answer has become an event stream
 	over   bool // w is not to be touched any more
+	held   bool // w cannot flush
 	err    error
 	timer  *time.Timer // opens the stream, then keeps it alive; may be nil
 	buf    []byte
@@ -199,9 +200,17 @@ func (a *responder) flush() {
 	a.setDeadline()
 	switch err := a.control.Flush(); {
 	case errors.Is(err, http.ErrNotSupported):
-		a.o.logger().Warn("streamhttp: events are held back: the http.ResponseWriter of a middleware has neither Flush nor Unwrap")
+		a.warnHeld()
 	case err != nil:
 		a.fail(err)
+	}
+}
+
+// warnHeld says once what a streaming test would find.
+func (a *responder) warnHeld() {
+	if !a.held {
+		a.held = true
+		a.o.logger().Warn("streamhttp: events are held back: a middleware's http.ResponseWriter has neither Flush nor Unwrap")
 	}
 }
 

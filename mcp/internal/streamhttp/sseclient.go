@@ -95,8 +95,7 @@ func (c *sseConn) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write implements mcp.Conn. A message that the server refuses does not end the
-// connection: it is the message's fault as likely as the connection's.
+// Write implements mcp.Conn.
 func (c *sseConn) Write(ctx context.Context, msg []byte) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -29,17 +29,22 @@ func bind(captures []capture) (values Values, ok bool) {
 	values = make(Values, len(bindings))
 	for _, b := range bindings {
 		first, seen := values[b.variable.name]
+		if seen && !b.agrees(first) {
+			return nil, false
+		}
 		if !seen {
 			values[b.variable.name] = b.value
-			continue
-		}
-		if first.kind != b.value.kind || !slices.EqualFunc(first.items, b.value.items, func(whole, item string) bool {
-			return prefix(whole, b.variable.prefix) == item
-		}) {
-			return nil, false
 		}
 	}
 	return values, true
+}
+
+// agrees reports whether the variable would be written like this for the value
+// that it has elsewhere.
+func (b binding) agrees(elsewhere Value) bool {
+	return b.value.kind == elsewhere.kind && slices.EqualFunc(b.value.items, elsewhere.items, func(item, whole string) bool {
+		return item == prefix(whole, b.variable.prefix)
+	})
 }
 
 // reach returns how many characters of a value the variable writes at most.

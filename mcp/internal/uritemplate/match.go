@@ -13,8 +13,7 @@ func (t *Template) Match(uri string) (values Values, ok bool) {
 	if len(uri) > maxURISize || !strings.HasPrefix(uri, t.leadingLiteral()) {
 		return nil, false
 	}
-	m := matcher{program: &t.program, uri: uri}
-	m.seen = make([]uint64, (len(m.states)*(len(uri)+1)+63)/64)
+	m := newMatcher(&t.program, uri)
 	if !m.run(m.start, 0) {
 		return nil, false
 	}
@@ -38,6 +37,12 @@ type matcher struct {
 	uri      string
 	seen     []uint64  // one bit for each state and position
 	captures []capture // from the last to the first, once the end is reached
+	steps    int       // states tried and characters read, which a test bounds
+}
+
+func newMatcher(p *program, uri string) *matcher {
+	bits := len(p.states) * (len(uri) + 1)
+	return &matcher{program: p, uri: uri, seen: make([]uint64, (bits+63)/64)}
 }
 
 // visited reports whether state i was marked at a position.
@@ -59,6 +64,7 @@ func (m *matcher) visit(i, at int) bool {
 // run reports whether there is a way from state i at a position to the end.
 func (m *matcher) run(i, at int) bool {
 	for {
+		m.steps++
 		s := &m.states[i]
 		if s.op == opValue {
 			return m.value(i, at)
@@ -99,6 +105,7 @@ func (m *matcher) value(i, start int) bool {
 	}
 	last := first - 1
 	for end := first; m.visit(i, end); count++ {
+		m.steps++
 		last = end
 		if count > 0 && count == s.variable.prefix {
 			break
@@ -106,6 +113,7 @@ func (m *matcher) value(i, start int) bool {
 		end += m.characterSize(s, end)
 	}
 	for end := last; end >= first; end-- {
+		m.steps++
 		if m.visited(i, end) && m.run(s.next, end) {
 			return m.capture(s, start, end)
 		}

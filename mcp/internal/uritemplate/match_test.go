@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
@@ -115,6 +114,7 @@ func TestMatchReadsValues(t *testing.T) {
 		{"{x:3}{y}", "abcdef", `x="abc" y="def"`},
 		{"{x:1}/{x:3}/{x}", "a/abc/abcdef", `x="abcdef"`},
 		{"{x:3}/{x:1}", "abc/a", `x="abc"`},
+		{"{x:1}/{x:3}", "a/abc", `x="abc"`},
 		{"{x}/{x}", "a/a", `x="a"`},
 		{"{x}/{x}", "a/%61", `x="a"`},
 	} {
@@ -229,45 +229,4 @@ func matches(template string) bool {
 		return false
 	}
 	return true
-}
-
-// Repetitions like these take exponential or quadratic time in matchers that
-// backtrack. The bound is far from what is needed, so that only such growth
-// exceeds it.
-func TestHostileURIsAreReadInLinearTime(t *testing.T) {
-	t.Parallel()
-	const size = 50 << 10
-	var uris []string
-	for _, unit := range []string{"a", "a,", "/a", ".a", ";x", ";x=", "&x=a", "%C3%A9", "é", "a#"} {
-		body := strings.Repeat(unit, size/len(unit))
-		uris = append(uris, body+" ", "?x="+body+"!", "#"+body)
-	}
-	start := time.Now()
-	for _, operator := range []string{"", "+", "#", ".", "/", ";", "?", "&"} {
-		for _, body := range []string{"x", "x*,y*", "x:3,y"} {
-			expression := "{" + operator + body + "}"
-			template := mustParse(t, expression+expression+"z")
-			for _, uri := range uris {
-				if _, ok := template.Match(uri); ok {
-					t.Errorf("%s matches %.20s…", template, uri)
-				}
-			}
-		}
-	}
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("took %v", took)
-	}
-}
-
-// The greatest template that can be parsed, against the longest URI.
-func TestMatchIsBoundedByItsLimits(t *testing.T) {
-	t.Parallel()
-	for _, expression := range []string{"{+a}", "{a:9999}", "{&a*}", "{/a*}"} {
-		template := mustParse(t, strings.Repeat(expression, 64)+"!")
-		for _, unit := range []string{"a", "&a=", "/a"} {
-			if _, ok := template.Match(strings.Repeat(unit, 64<<10/len(unit))); ok {
-				t.Errorf("%s matches without its last character", expression)
-			}
-		}
-	}
 }

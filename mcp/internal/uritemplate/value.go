@@ -48,10 +48,11 @@ func Pairs(entries ...Pair) Value {
 	return v
 }
 
-// String returns the string; of a list its items, joined by commas.
+// String returns the string; of anything else the items, joined by commas.
 func (v Value) String() string { return strings.Join(v.items, ",") }
 
-// Strings returns the items of a list; of a string the string alone.
+// Strings returns the items of a list; of a string the string alone. The caller
+// must not change them.
 func (v Value) Strings() []string { return v.items }
 
 // IsList reports whether the value is a list, as those of exploded variables

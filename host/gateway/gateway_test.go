@@ -1,0 +1,223 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func newServer(name string) *mcpserver.Server {
+	return mcpserver.New(name, "1.0.0", &mcpserver.Options{Logger: quiet})
+}
+
+func upstream(key string, srv *mcpserver.Server) host.Upstream {
+	return host.Upstream{Key: key, Over: "in process", Target: mcpclient.InProcess(srv)}
+}
+
+// open starts a gateway to the upstreams and connects a client to it.
+func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*gateway.Gateway, *mcpclient.Client) {
+	t.Helper()
+	g := gateway.New(upstreams, &gateway.Options{Logger: quiet})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	if opts == nil {
+		opts = new(mcpclient.Options)
+	}
+	opts.Logger = quiet
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g, c
+}
+
+// eachRevision runs a test with upstreams and clients of the oldest, the last
+// session-era, and the newest revision.
+func eachPairing(t *testing.T, test func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options)) {
+	t.Helper()
+	revisions := []mcp.Revision{mcp.V20241105, mcp.V20251125, mcp.V20260728}
+	for _, up := range revisions {
+		for _, down := range revisions {
+			t.Run(fmt.Sprintf("%s behind for %s", up, down), func(t *testing.T) {
+				t.Parallel()
+				test(t, &mcpclient.Options{Revisions: []mcp.Revision{down}}, &mcpserver.Options{Revisions: []mcp.Revision{up}, Logger: quiet})
+			})
+		}
+	}
+}
+
+type greeting struct {
+	Name string `json:"name"`
+}
+
+func greet(_ context.Context, in greeting) (string, error) { return "Hello " + in.Name, nil }
+
+func TestFeaturesAreBroughtThroughInEveryRevision(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("a", "1", up)
+		srv.Tool("greet", "Greet", greet)
+		srv.Tool("fail", "Fail", func(context.Context, struct{}) (string, error) { return "", errors.New("no luck") })
+		srv.Resource("notes://a", "A", "text/plain", func(context.Context) ([]byte, error) { return []byte("text of a"), nil })
+		srv.Template("notes://{title}", "Note", "text/plain", func(_ context.Context, in struct {
+			Title string `json:"title"`
+		},
+		) ([]byte, error) {
+			if in.Title == "none" {
+				return nil, mcpserver.ErrNotFound
+			}
+			return []byte("text of " + in.Title), nil
+		}, mcpserver.CompleteArg("title", mcpserver.Prefix("alpha", "beta")))
+		srv.Prompt("plan", "Plan", func(_ context.Context, in greeting) ([]mcp.PromptMessage, error) {
+			return []mcp.PromptMessage{mcpserver.UserMessage("Plan with " + in.Name)}, nil
+		}, mcpserver.CompleteArg("name", mcpserver.Prefix("Ada", "Alan", "Grace")))
+
+		_, c := open(t, down, upstream("a", srv))
+		ctx := t.Context()
+		if got, err := c.Call[string](ctx, "a__greet", greeting{"Ada"}); got != "Hello Ada" || err != nil {
+			t.Errorf("got %q, %v, want a greeting", got, err)
+		}
+		if got, err := c.CallTool(ctx, "a__fail", nil); err != nil || !got.IsError || got.Content.Text() != "no luck" {
+			t.Errorf("got %+v, %v, want the tool's own error", got, err)
+		}
+		for _, uri := range []string{"notes://a", "notes://b"} {
+			got, err := c.ReadResource(ctx, uri)
+			if err != nil || len(got.Contents) != 1 || got.Contents[0].Text != "text of "+uri[len("notes://"):] {
+				t.Errorf("%s: got %+v, %v, want its text", uri, got, err)
+			}
+		}
+		_, err := c.ReadResource(ctx, "notes://none")
+		if code := mcp.CodeOf(err); code != mcp.CodeResourceNotFound && (code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "not found")) {
+			t.Errorf("got %v (%s), want the word that there is none", err, code)
+		}
+		prompt, err := c.GetPrompt(ctx, "a__plan", map[string]string{"name": "Ada"})
+		if err != nil || len(prompt.Messages) != 1 || (mcp.Contents{prompt.Messages[0].Content}).Text() != "Plan with Ada" {
+			t.Errorf("got %+v, %v, want the prompt", prompt, err)
+		}
+		for _, test := range []struct {
+			ref            mcp.Reference
+			argument, want string
+		}{{mcp.PromptRef("a__plan"), "name", "Ada Alan"}, {mcp.ResourceRef("notes://{title}"), "title", "alpha"}} {
+			got, err := c.Complete(ctx, &mcp.CompleteParams{Ref: test.ref, Argument: mcp.CompleteArgument{Name: test.argument, Value: "a"}})
+			if err != nil || strings.Join(got.Values, " ") != test.want {
+				t.Errorf("%v: got %+v, %v, want %s", test.ref, got, err, test.want)
+			}
+		}
+	})
+}
+
+func TestProgressAndCancellationReachTheOtherSide(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		cancelled := make(chan error, 1)
+		srv := mcpserver.New("a", "1", up)
+		srv.Tool("wait", "Wait", func(ctx context.Context, _ struct{}) (string, error) {
+			mcpserver.Progress(ctx, 1, 3, "one")
+			mcpserver.Progress(ctx, 2, 3, "two")
+			<-ctx.Done()
+			cancelled <- context.Cause(ctx)
+			return "", ctx.Err()
+		})
+		_, c := open(t, down, upstream("a", srv))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var heard []float64
+		_, err := c.CallTool(ctx, "a__wait", nil, mcpclient.WithProgress(func(p mcp.ProgressParams) {
+			if heard = append(heard, p.Progress); p.Progress == 2 {
+				cancel()
+			}
+		}))
+		if !errors.Is(err, context.Canceled) || !slices.Equal(heard, []float64{1, 2}) {
+			t.Errorf("got %v after progress %v, want a cancelled call after 1 and 2", err, heard)
+		}
+		select {
+		case <-cancelled:
+		case <-time.After(5 * time.Second):
+			t.Error("the upstream was not told of the cancellation")
+		}
+	})
+}
+
+func TestChangesAreAnnounced(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("a", "1", up)
+		srv.Tool("greet", "Greet", greet)
+		srv.Resource("clock://now", "Clock", "text/plain", func(context.Context) ([]byte, error) { return []byte("now"), nil })
+		changed := make(chan struct{}, 10)
+		down.OnToolsChanged = func(context.Context, *mcpclient.Client) { changed <- struct{}{} }
+		_, c := open(t, down, upstream("a", srv))
+
+		srv.Tool("greet_again", "Greet again", greet)
+		awaitChange(t, changed)
+		if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet", "a__greet_again"}) {
+			t.Errorf("got %v, want the new tool too", got)
+		}
+		srv.RemoveTool("greet")
+		awaitChange(t, changed)
+		if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet_again"}) {
+			t.Errorf("got %v, want the one that is left", got)
+		}
+
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		ticks := time.NewTicker(20 * time.Millisecond)
+		defer ticks.Stop()
+		go func() {
+			for range ticks.C {
+				if ctx.Err() != nil {
+					return
+				}
+				srv.Updated("clock://now")
+			}
+		}()
+		updates := 0
+		for uri, err := range c.Watch(ctx, "clock://now") {
+			if err != nil || uri != "clock://now" {
+				t.Fatalf("got %q, %v, want an update", uri, err)
+			}
+			if updates++; updates == 4 {
+				return
+			}
+		}
+		t.Errorf("got %d updates, want more", updates)
+	})
+}
+
+func awaitChange(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the change was not announced")
+	}
+}
+
+func toolNames(t *testing.T, c *mcpclient.Client) (names []string) {
+	t.Helper()
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, tool.Name)
+	}
+	return names
+}

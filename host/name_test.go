@@ -1,0 +1,67 @@
+package host_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/host"
+)
+
+func TestWireNamesFitEveryModel(t *testing.T) {
+	long := strings.Repeat("x", 80)
+	tests := []struct{ key, name, want string }{
+		{"files", "read_file", "files__read_file"},
+		{"files", "_private", "files___private"},
+		{"a-1", strings.Repeat("x", 59), "a-1__" + strings.Repeat("x", 59)},
+		{"files", "a.b", "files__a_b_"},
+		{"files", "größe", "files__gr__e_"},
+		{"files", long, "files__" + strings.Repeat("x", 48) + "_"},
+	}
+	valid := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	for _, test := range tests {
+		got := host.WireName(test.key, test.name)
+		if !valid.MatchString(got) || !strings.HasPrefix(got, test.want) {
+			t.Errorf("WireName(%q, %q): got %q, want %s", test.key, test.name, got, test.want)
+		}
+	}
+}
+
+func TestNamesThatAreCutStayDifferent(t *testing.T) {
+	long := strings.Repeat("x", 80)
+	seen := make(map[string]string)
+	for _, name := range []string{"a.b", "a_b", "a/b", "a b", long, long + "y", long + "z"} {
+		wire := host.WireName("files", name)
+		if other, taken := seen[wire]; taken {
+			t.Errorf("%q and %q are both %q", name, other, wire)
+		}
+		seen[wire] = name
+	}
+}
+
+func TestBothWaysToWriteANameAreTaken(t *testing.T) {
+	for _, name := range []string{"read_file", "_x", "a.b", strings.Repeat("x", 80)} {
+		wire := host.WireName("files", name)
+		for _, written := range []string{wire, "files/" + name, host.ShowName(wire)} {
+			if got := host.ParseName(written); got != wire {
+				t.Errorf("ParseName(%q): got %q, want %q", written, got, wire)
+			}
+		}
+	}
+	for _, other := range []string{"echo", "Not a key/echo", "a__"} {
+		if got := host.ParseName(other); got != other {
+			t.Errorf("ParseName(%q): got %q, want it unchanged", other, got)
+		}
+	}
+}
+
+func TestKeysOfUpstreams(t *testing.T) {
+	for key, valid := range map[string]bool{
+		"a": true, "files": true, "my-files-2": true, strings.Repeat("a", 32): true,
+		"": false, "-a": false, "Files": false, "a_b": false, "a b": false, "a/b": false, strings.Repeat("a", 33): false,
+	} {
+		if err := host.CheckKey(key); (err == nil) != valid {
+			t.Errorf("CheckKey(%q): got %v, want valid %v", key, err, valid)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+module github.com/fondaco/fondaco/interop
+
+go 1.27
+
+ignore ./node_modules
+
+require github.com/fondaco/fondaco v0.0.0
+
+require (
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	golang.org/x/text v0.14.0 // indirect
+)
+
+replace github.com/fondaco/fondaco => ../

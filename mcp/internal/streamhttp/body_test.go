@@ -1,0 +1,152 @@
+package streamhttp
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// bigBody is a body of 1 GiB that counts what is read of it.
+type bigBody struct{ read int64 }
+
+func (b *bigBody) Read(p []byte) (int, error) {
+	if b.read >= 1<<30 {
+		return 0, io.EOF
+	}
+	for i := range p {
+		p[i] = '['
+	}
+	b.read += int64(len(p))
+	return len(p), nil
+}
+
+func (b *bigBody) Close() error { return nil }
+
+// A12.
+func TestBodyOverTheLimitIsRefusedAfterLittleMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]closer{
+		"streamable":  NewHandler(newTestCore(nil), nil),
+		"eventstream": NewEventStream(newTestCore(nil), nil),
+	} {
+		for _, declared := range []int64{-1, 1 << 30} {
+			body := new(bigBody)
+			r := httptest.NewRequest(http.MethodPost, "http://localhost/?sessionId=x", nil)
+			r.Body, r.ContentLength = body, declared
+			r.Header.Set(headerContentType, TypeJSON)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			runtime.ReadMemStats(&after)
+			if w.Code != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s, length %d: got status %d, want 413", name, declared, w.Code)
+			}
+			if most := int64(4<<20 + 64<<10); body.read > most {
+				t.Errorf("%s, length %d: read %d bytes, want at most %d", name, declared, body.read, most)
+			}
+			if heap := int64(after.HeapAlloc) - int64(before.HeapAlloc); heap > 16<<20 {
+				t.Errorf("%s, length %d: the heap grew by %d bytes, want at most 16 MiB", name, declared, heap)
+			}
+		}
+		handler.Close()
+	}
+}
+
+// countingConn counts what a server reads of a connection.
+type countingConn struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+type countingListener struct {
+	net.Listener
+	read *atomic.Int64
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return countingConn{c, l.read}, err
+}
+
+func TestNetHTTPReadsNoMoreOfARefusedBody(t *testing.T) {
+	t.Parallel()
+	const limit = 1024
+	var read atomic.Int64
+	h := NewHandler(newTestCore(nil), &Options{MaxBody: limit})
+	server := httptest.NewUnstartedServer(h)
+	server.Listener = countingListener{server.Listener, &read}
+	server.Start()
+	resp, err := server.Client().Do(request(t.Context(), t, "POST", server.URL, strings.Repeat("[", 200<<10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	h.Close()
+	server.Close()
+	if n := read.Load(); resp.StatusCode != http.StatusRequestEntityTooLarge || n > limit+64<<10 {
+		t.Errorf("got status %d after %d bytes, want 413 after at most %d", resp.StatusCode, n, limit+64<<10)
+	}
+}
+
+func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
+	t.Parallel()
+	message := strings.Replace(ping, `"ping"`, `"ping"`+strings.Repeat(" ", 1024-len(ping)), 1)
+	s := serveTest(t, newTestCore(nil), &Options{MaxBody: int64(len(message))})
+	id := s.open(initialize)
+	if a := s.post(message, HeaderSession, id); a.status != http.StatusOK {
+		t.Errorf("got status %d, body %s, want 200", a.status, a.body)
+	}
+	if a := s.post(message+" ", HeaderSession, id); a.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("one byte more: got status %d, want 413", a.status)
+	}
+}
+
+// slowBody fails like a connection whose read deadline has passed.
+type slowBody struct{ io.Reader }
+
+func (slowBody) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func (slowBody) Close() error { return nil }
+
+// deadlines records the read deadlines that are set.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.read = append(d.read, t)
+	return nil
+}
+
+func TestBodyHasToKeepComing(t *testing.T) {
+	t.Parallel()
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 3*bodyPace)))
+	if _, refused := readBody(w, r, 1<<20); refused != nil {
+		t.Fatalf("got %+v, want the body", refused)
+	}
+	if n := len(w.read); n < 4 || n > 5 || !w.read[n-1].IsZero() {
+		t.Errorf("got deadlines %v, want one for every 64 KiB and none at the end", w.read)
+	}
+
+	r.Body = slowBody{}
+	if _, refused := readBody(w, r, 1<<20); refused == nil || refused.status != http.StatusRequestTimeout {
+		t.Errorf("a body that stops: got %+v, want 408", refused)
+	}
+}

@@ -1,0 +1,450 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+func TestSessionLivesFromInitializeToDelete(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	a := s.post(initialize)
+	id := a.header.Get(HeaderSession)
+	if a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, `"protocolVersion":"2025-11-25"`) {
+		t.Fatalf("initialize: got status %d, body %s", a.status, a.body)
+	}
+	if !regexp.MustCompile(`^[A-Z2-7]{26}$`).MatchString(id) {
+		t.Errorf("got id %q, want 130 bits in base32", id)
+	}
+	if a := s.post(initialized, HeaderSession, id); a.status != 202 || a.body != "" {
+		t.Errorf("notification: got status %d, body %q, want 202 and none", a.status, a.body)
+	}
+	if a := s.post(`{"jsonrpc":"2.0","id":9,"result":{}}`, HeaderSession, id); a.status != 202 || a.body != "" {
+		t.Errorf("response: got status %d, body %q, want 202 and none", a.status, a.body)
+	}
+	if a := s.post(callTool(1, "hello"), HeaderSession, id, HeaderVersion, "2025-11-25"); a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "hello") {
+		t.Errorf("call: got status %d, body %s, want 200 and JSON", a.status, a.body)
+	}
+	if a := s.post(callTool(2, "fail"), HeaderSession, id); a.status != 200 || !strings.Contains(a.body, "-32602") {
+		t.Errorf("failing call: got status %d, body %s, want 200 and -32602", a.status, a.body)
+	}
+	if a := s.do("DELETE", "", HeaderSession, id); a.status != 204 {
+		t.Errorf("DELETE: got status %d, want 204", a.status)
+	}
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		if a := s.do(method, ping, HeaderSession, id); a.status != 404 {
+			t.Errorf("%s after DELETE: got status %d, want 404", method, a.status)
+		}
+	}
+	if opened, closed, _ := s.core.counts(); opened != 1 || closed != 1 {
+		t.Errorf("the core was told of %d sessions and %d ends, want 1 and 1", opened, closed)
+	}
+}
+
+// S-041.
+func TestServerMakesTheIDsOfSessions(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	first := s.open(initialize)
+	for _, chosen := range []string{"chosen", first} {
+		if id := s.post(initialize, HeaderSession, chosen).header.Get(HeaderSession); id == "" || id == chosen || id == first {
+			t.Errorf("initialize with %q: got session %q, want a new one", chosen, id)
+		}
+	}
+	if a := s.post(ping, HeaderSession, "chosen"); a.status != 404 {
+		t.Errorf("the chosen id: got status %d, want 404", a.status)
+	}
+	if a := s.post(ping, HeaderSession, first); a.status != 200 {
+		t.Errorf("the first session: got status %d, want 200", a.status)
+	}
+}
+
+// A14.
+func TestRefusedInitializeKeepsNothing(t *testing.T) {
+	t.Parallel()
+	core := newTestCore(nil)
+	core.refuses = true
+	h := NewHandler(core, nil)
+	defer h.Close()
+	bad := strings.Replace(initialize, `"protocolVersion":"2025-11-25"`, `"protocolVersion":""`, 1)
+	for _, body := range []string{initialize, bad} {
+		for range 500 {
+			w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", body))
+			if w.Header().Get(HeaderSession) != "" || !strings.Contains(w.Body.String(), `"error"`) {
+				t.Fatalf("got session %q, body %s, want an error alone", w.Header().Get(HeaderSession), w.Body)
+			}
+		}
+	}
+	opened, closed, _ := core.counts()
+	if n := len(h.sessions.byID); n != 0 || h.sessions.quota.held != 0 || h.sessions.idle.Len() != 0 || opened != 1000 || closed != 1000 {
+		t.Errorf("got %d sessions kept, %d counted, %d idle, %d opened, %d closed, want 0, 0, 0, 1000, 1000", n, h.sessions.quota.held, h.sessions.idle.Len(), opened, closed)
+	}
+}
+
+// A15.
+func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken})
+	id := s.post(initialize, headerAuthorization, "A").header.Get(HeaderSession)
+	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id, headerAuthorization, "A")
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		for _, body := range []string{ping, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
+			foreign := s.do(method, body, HeaderSession, id, headerAuthorization, "B", HeaderLastEvent, "1")
+			unknown := s.do(method, body, HeaderSession, "unknown", headerAuthorization, "B")
+			if foreign.status != 404 || foreign.body != unknown.body {
+				t.Errorf("%s: got status %d, body %s, want 404 and %s", method, foreign.status, foreign.body, unknown.body)
+			}
+		}
+	}
+	if err := s.core.session().Push(t.Context(), []byte(noteA)); err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.event(); got != event(noteA) {
+		t.Errorf("the owner's stream: got %q, want %q", got, event(noteA))
+	}
+	if a := s.post(ping, HeaderSession, id, headerAuthorization, "A"); a.status != 200 {
+		t.Errorf("the owner: got status %d, want 200", a.status)
+	}
+}
+
+// S-043, S-045.
+func TestShareOfAPrincipalIsBounded(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken, PrincipalSessions: 2, PrincipalStreams: 1})
+	initializeAs := func(who string) answer { return s.post(initialize, headerAuthorization, who) }
+	first := initializeAs("A").header.Get(HeaderSession)
+	initializeAs("A")
+	if a := initializeAs("A"); a.status != 429 || a.header.Get(headerRetryAfter) == "" || a.header.Get(HeaderSession) != "" {
+		t.Errorf("the third session: got status %d, session %q, want 429 and none", a.status, a.header.Get(HeaderSession))
+	}
+	if a := initializeAs("B"); a.status != 200 {
+		t.Errorf("another principal: got status %d, want 200", a.status)
+	}
+	for range 5 {
+		if a := initializeAs(""); a.status != 200 {
+			t.Errorf("anonymous: got status %d, want 200", a.status)
+		}
+	}
+	get := []string{headerAccept, TypeEventStream, HeaderSession, first, headerAuthorization, "A"}
+	stream := s.start("GET", "", get...)
+	if a := s.do("GET", "", get...); a.status != 429 || a.header.Get(headerRetryAfter) == "" {
+		t.Errorf("the second stream: got status %d, want 429", a.status)
+	}
+	stream.close()
+	eventually(t, "the stream is free again", func() bool {
+		again := s.start("GET", "", get...)
+		defer again.close()
+		return again.resp.StatusCode == 200
+	})
+	s.do("DELETE", "", HeaderSession, first, headerAuthorization, "A")
+	if a := initializeAs("A"); a.status != 200 {
+		t.Errorf("after DELETE: got status %d, want 200", a.status)
+	}
+	if _, closed, _ := s.core.counts(); closed != 2 {
+		t.Errorf("the core was told of %d ends, want those of the refused and the deleted", closed)
+	}
+}
+
+func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id := s.open(initialize)
+	a := s.post(callTool(1, "talk"), HeaderSession, id)
+	reply, ok := strings.CutPrefix(a.body, event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
+	if a.status != 200 || a.header.Get(headerContentType) != TypeEventStream || !ok || !strings.Contains(reply, "said") {
+		t.Errorf("got status %d, body %q, want two notifications and the reply", a.status, a.body)
+	}
+	json := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerJSON})
+	a = json.post(callTool(1, "talk"), HeaderSession, json.open(initialize))
+	if a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "said") {
+		t.Errorf("JSON: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	}
+	stream := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerStream})
+	a = stream.post(initialize)
+	if a.header.Get(headerContentType) != TypeEventStream || a.header.Get(HeaderSession) == "" {
+		t.Errorf("stream: initialize: got type %q, session %q", a.header.Get(headerContentType), a.header.Get(HeaderSession))
+	}
+	a = stream.post(callTool(1, "hello"), HeaderSession, a.header.Get(HeaderSession))
+	if a.header.Get(headerContentType) != TypeEventStream || !strings.Contains(a.body, "hello") {
+		t.Errorf("stream: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	}
+}
+
+func TestSlowSessionCallBecomesAStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newTestCore(map[string]tool{"slow": func(context.Context, *exchange.Inbound) (any, error) {
+			time.Sleep(21 * time.Second)
+			return text("done"), nil
+		}}), nil)
+		id := openRecorded(t, h)
+		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "slow"), HeaderSession, id))
+		if got := w.Body.String(); w.Header().Get(headerContentType) != TypeEventStream || !strings.HasPrefix(got, ": \n\nevent: message\n") || !strings.Contains(got, "done") {
+			t.Errorf("got type %q, body %q, want a comment and the reply", w.Header().Get(headerContentType), got)
+		}
+		h.Close()
+	})
+}
+
+// R-109.
+func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
+	t.Parallel()
+	entered, proceed, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+		close(entered)
+		<-proceed
+		err := in.Back.Send(ctx, []byte(noteA))
+		ended <- errors.Join(ctx.Err(), err)
+		return text("done"), nil
+	}}), nil)
+	id := s.open(initialize)
+	ctx, hangUp := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		hangUp()
+	}()
+	if _, err := s.Client().Do(request(ctx, t, "POST", s.URL, callTool(1, "x"), HeaderSession, id)); err == nil {
+		t.Fatal("got an answer, want none")
+	}
+	eventually(t, "the connection has let go", func() bool { return s.handler.atWork() == 1 })
+	if a := s.post(callTool(1, "hello"), HeaderSession, id); a.status != 400 || !strings.Contains(a.body, "is running") {
+		t.Errorf("the same id: got status %d, body %s, want -32600", a.status, a.body)
+	}
+	close(proceed)
+	if err := <-ended; err != nil {
+		t.Errorf("the call: %v, want it to go on", err)
+	}
+	eventually(t, "the call has ended", func() bool { return s.handler.atWork() == 0 })
+	if a := s.post(callTool(1, "hello"), HeaderSession, id); a.status != 200 {
+		t.Errorf("the id after the call: got status %d, want 200", a.status)
+	}
+}
+
+// atWork returns how many requests, streams and calls a handler has.
+func (h *Handler) atWork() int {
+	h.drain.mu.Lock()
+	defer h.drain.mu.Unlock()
+	return h.drain.running
+}
+
+// Decision 8.
+func TestCancelledSessionCallEndsWithoutAReply(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		o      *Options
+		status int
+		kind   string
+	}{
+		{nil, 200, TypeEventStream},
+		{&Options{Answer: AnswerStream}, 200, TypeEventStream},
+		{&Options{Answer: AnswerJSON}, 202, ""},
+	} {
+		s := serveTest(t, newTestCore(plainTools), tt.o)
+		id := s.post(initialize).header.Get(HeaderSession)
+		got := make(chan answer)
+		go func() { got <- s.post(callTool(5, "wait"), HeaderSession, id) }()
+		session := s.core.session()
+		eventually(t, "the call runs", func() bool { return session.Running.Len() == 1 })
+		s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, HeaderSession, id)
+		if a := <-got; a.status != tt.status || a.header.Get(headerContentType) != tt.kind || a.body != "" {
+			t.Errorf("%+v: got status %d, type %q, body %q, want %d, %q and none", tt.o, a.status, a.header.Get(headerContentType), a.body, tt.status, tt.kind)
+		}
+	}
+}
+
+func TestDeleteCancelsTheCallsOfTheSession(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id, other := s.open(initialize), s.open(initialize)
+	got := make(chan answer)
+	go func() { got <- s.post(callTool(2, "wait"), HeaderSession, id) }()
+	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
+	eventually(t, "call and stream are at work", func() bool { return s.handler.atWork() == 3 })
+	if a := s.do("DELETE", "", HeaderSession, id); a.status != 204 {
+		t.Fatalf("DELETE: got status %d, want 204", a.status)
+	}
+	if a := <-got; !strings.Contains(a.body, `"error"`) {
+		t.Errorf("the call: got body %q, want an error", a.body)
+	}
+	if got := stream.event(); got != "" {
+		t.Errorf("the stream: got %q, want its end", got)
+	}
+	eventually(t, "the core knows", func() bool { _, closed, _ := s.core.counts(); return closed == 1 })
+	if a := s.post(ping, HeaderSession, other); a.status != 200 {
+		t.Errorf("the other session: got status %d, want 200", a.status)
+	}
+}
+
+// Decision 26: what a call asks of its client goes out on the call's own stream.
+func TestCallAsksOnItsOwnStream(t *testing.T) {
+	t.Parallel()
+	question := func(id jsonrpc.ID) []byte {
+		return jsonrpc.AppendRequest(nil, id, "roots/list", nil)
+	}
+	s := serveTest(t, newTestCore(map[string]tool{"ask": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+		m, err := in.Ask(ctx, question, question)
+		if err != nil {
+			return nil, err
+		}
+		return text(string(m.Result)), nil
+	}}), nil)
+	id := s.open(initialize)
+	idle := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
+	call := s.start("POST", callTool(1, "ask"), HeaderSession, id)
+	if got, want := call.event(), event(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`); got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	s.post(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, HeaderSession, id)
+	if got := call.event(); !strings.Contains(got, `roots`) || !strings.Contains(got, `"id":1,"result"`) {
+		t.Errorf("got %q, want the reply", got)
+	}
+	s.do("DELETE", "", HeaderSession, id)
+	if got := idle.event(); got != "" {
+		t.Errorf("the GET stream: got %q, want nothing", got)
+	}
+}
+
+func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id := s.open(initialize)
+	push := func(n int) {
+		t.Helper()
+		if err := s.core.session().Push(t.Context(), fmt.Appendf(nil, "%d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := func() *openAnswer { return s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id) }
+	expect := func(a *openAnswer, want ...int) {
+		t.Helper()
+		for _, n := range want {
+			if got := a.event(); got != event(fmt.Sprint(n)) {
+				t.Errorf("got %q, want %d", got, n)
+			}
+		}
+	}
+	for n := range maxPending + 3 { // nobody is attached: the oldest three are lost
+		push(n)
+	}
+	first := get()
+	for n := range maxPending {
+		expect(first, n+3)
+	}
+	push(100)
+	expect(first, 100)
+	second := get()
+	push(101)
+	expect(second, 101)
+	second.close()
+	eventually(t, "the second stream is detached", func() bool { return s.handler.atWork() == 1 })
+	push(102)
+	expect(first, 102)
+
+	for range maxGetStreams { // one too many: the first ends
+		get()
+	}
+	if got := first.event(); got != "" {
+		t.Errorf("the oldest stream: got %q, want its end", got)
+	}
+	s.do("DELETE", "", HeaderSession, id)
+	if err := s.core.session().Push(t.Context(), []byte(noteA)); !errors.Is(err, errSessionEnded) {
+		t.Errorf("push after the end: got %v, want %v", err, errSessionEnded)
+	}
+}
+
+func TestGETNeedsEventStreamAndSession(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id := s.open(initialize)
+	for _, tt := range []struct {
+		header []string
+		status int
+	}{
+		{[]string{HeaderSession, id, headerAccept, "application/json"}, 406},
+		{[]string{headerAccept, TypeEventStream}, 400},
+		{[]string{headerAccept, TypeEventStream, HeaderSession, "x"}, 404},
+	} {
+		if a := s.do("GET", "", tt.header...); a.status != tt.status {
+			t.Errorf("%q: got status %d, want %d", tt.header, a.status, tt.status)
+		}
+	}
+	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
+	if got := stream.resp.Header.Get(headerContentType); stream.resp.StatusCode != 200 || got != TypeEventStream {
+		t.Errorf("got status %d, type %q, want 200 and an event stream", stream.resp.StatusCode, got)
+	}
+}
+
+// S-046.
+func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newTestCore(plainTools), &Options{KeepAlive: time.Hour})
+		id := openRecorded(t, h)
+		session := h.sessions.byID[id]
+		ended := make(chan time.Time, 1)
+		began := time.Now()
+		go func() {
+			h.ServeHTTP(&stuck{ResponseRecorder: httptest.NewRecorder(), room: 1000},
+				request(t.Context(), t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, id))
+			ended <- time.Now()
+		}()
+		synctest.Wait()
+		most := 0
+		for range 100_000 {
+			if err := session.push([]byte(noteA)); err != nil {
+				t.Fatal(err)
+			}
+			session.mu.Lock()
+			held := len(session.pending.msgs)
+			for _, st := range session.gets {
+				held += len(st.queue.msgs)
+			}
+			session.mu.Unlock()
+			most = max(most, held)
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("pushing took %v, want no waiting", time.Since(began))
+		}
+		if most > maxWaiting+maxPending {
+			t.Errorf("got %d messages held, want at most %d", most, maxWaiting+maxPending)
+		}
+		if after := (<-ended).Sub(began); after != 10*time.Second {
+			t.Errorf("the stream ended after %v, want the write timeout", after)
+		}
+		if w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "hello"), HeaderSession, id)); w.Code != 200 {
+			t.Errorf("a call beside: got status %d, want 200", w.Code)
+		}
+		h.Close()
+	})
+}
+
+// byToken takes the Authorization header for the subject.
+func byToken(r *http.Request) (p mcp.Principal) {
+	if who := r.Header.Get(headerAuthorization); who != "" {
+		p.Issuer, p.Subject = "test", who
+	}
+	return p
+}
+
+// openRecorded opens a session without a network.
+func openRecorded(t *testing.T, h *Handler) string {
+	t.Helper()
+	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
+	id := w.Header().Get(HeaderSession)
+	if id == "" {
+		t.Fatalf("initialize: got status %d, body %s", w.Code, w.Body)
+	}
+	return id
+}

@@ -1,0 +1,129 @@
+package streamhttp
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// serveIn serves one message of a session without a network and returns the
+// status.
+func serveIn(ctx context.Context, t *testing.T, h *Handler, method, id, body string) int {
+	t.Helper()
+	r := request(ctx, t, method, "http://localhost/", body, HeaderSession, id)
+	if method == http.MethodGet {
+		r.Header.Set(headerAccept, TypeEventStream)
+	}
+	return serveRecorded(h, r).Code
+}
+
+func TestIdleSessionEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core := newTestCore(map[string]tool{"long": func(context.Context, *exchange.Inbound) (any, error) {
+			time.Sleep(2 * time.Hour)
+			return text("done"), nil
+		}})
+		h := NewHandler(core, nil)
+		idle, used, calling, listening := openRecorded(t, h), openRecorded(t, h), openRecorded(t, h), openRecorded(t, h)
+		go serveIn(t.Context(), t, h, "POST", calling, callTool(1, "long"))
+		ctx, hangUp := context.WithCancel(t.Context())
+		go serveIn(ctx, t, h, "GET", listening, "")
+
+		time.Sleep(29 * time.Minute)
+		if got := serveIn(t.Context(), t, h, "POST", used, ping); got != 200 {
+			t.Errorf("after 29 minutes: got status %d, want 200", got)
+		}
+		time.Sleep(2 * time.Minute)
+		for name, tt := range map[string]struct {
+			id   string
+			want int
+		}{"idle": {idle, 404}, "used": {used, 200}, "calling": {calling, 200}, "listening": {listening, 200}} {
+			if got := serveIn(t.Context(), t, h, "POST", tt.id, ping); got != tt.want {
+				t.Errorf("%s session after 31 minutes: got status %d, want %d", name, got, tt.want)
+			}
+		}
+		time.Sleep(time.Hour)
+		if got := serveIn(t.Context(), t, h, "POST", used, ping); got != 404 {
+			t.Errorf("used session an hour later: got status %d, want 404", got)
+		}
+		hangUp()
+		time.Sleep(31 * time.Minute)
+		if n := len(h.sessions.byID); n != 1 {
+			t.Errorf("with one call running: got %d sessions, want 1", n)
+		}
+		time.Sleep(time.Hour)
+		if opened, closed, _ := core.counts(); closed != opened || len(h.sessions.byID) != 0 {
+			t.Errorf("at the end: got %d of %d sessions ended, %d in the table, want all and none", closed, opened, len(h.sessions.byID))
+		}
+		h.Close()
+	})
+}
+
+func TestFullTableMakesRoomWithTheLongestIdleSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core := newTestCore(plainTools)
+		h := NewHandler(core, &Options{MaxSessions: 2})
+		older := openRecorded(t, h)
+		time.Sleep(time.Second)
+		newer := openRecorded(t, h)
+		time.Sleep(time.Second)
+		serveIn(t.Context(), t, h, "POST", older, ping) // and so the newer is idle for longer
+		third := openRecorded(t, h)
+		for name, tt := range map[string]struct {
+			id   string
+			want int
+		}{"older, used since": {older, 200}, "newer, longest idle": {newer, 404}, "third": {third, 200}} {
+			if got := serveIn(t.Context(), t, h, "POST", tt.id, ping); got != tt.want {
+				t.Errorf("%s: got status %d, want %d", name, got, tt.want)
+			}
+		}
+		for _, id := range []string{older, third} {
+			go serveIn(t.Context(), t, h, "POST", id, callTool(1, "wait"))
+		}
+		synctest.Wait()
+		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
+		if w.Code != 503 || w.Header().Get(headerRetryAfter) == "" || w.Header().Get(HeaderSession) != "" {
+			t.Errorf("none idle: got status %d, session %q, want 503, Retry-After and none", w.Code, w.Header().Get(HeaderSession))
+		}
+		if opened, closed, _ := core.counts(); opened-closed != 2 {
+			t.Errorf("got %d sessions open, want 2", opened-closed)
+		}
+		h.Close()
+		if opened, closed, _ := core.counts(); opened != closed || h.sessions.quota.held != 0 {
+			t.Errorf("after Close: got %d sessions open, %d counted, want none", opened-closed, h.sessions.quota.held)
+		}
+	})
+}
+
+func TestCoreIsToldOfTheEndAfterTheLastCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		proceed := make(chan struct{})
+		core := newTestCore(map[string]tool{"stubborn": func(context.Context, *exchange.Inbound) (any, error) {
+			<-proceed
+			return text("done"), nil
+		}})
+		h := NewHandler(core, nil)
+		id := openRecorded(t, h)
+		go serveIn(t.Context(), t, h, "POST", id, callTool(1, "stubborn"))
+		synctest.Wait()
+		core.session().End()
+		core.session().End()
+		synctest.Wait()
+		if _, closed, _ := core.counts(); closed != 0 {
+			t.Error("the core was told of the end while a call ran")
+		}
+		close(proceed)
+		synctest.Wait()
+		if _, closed, _ := core.counts(); closed != 1 {
+			t.Errorf("the core was told %d times, want once", closed)
+		}
+		h.Close()
+	})
+}

@@ -1,0 +1,281 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	a := s.post(modernCall("hello"), modernHeaders("tools/call", "hello")...)
+	if a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, `"resultType":"complete"`) {
+		t.Errorf("got status %d, type %q, body %s, want 200 and JSON", a.status, a.header.Get(headerContentType), a.body)
+	}
+	if a := s.post(modernCall("fail"), modernHeaders("tools/call", "fail")...); a.status != 200 || !strings.Contains(a.body, "-32602") {
+		t.Errorf("an error without a status: got %d, body %s, want 200 and -32602", a.status, a.body)
+	}
+	if a := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,` + modernMeta + `}}`); a.status != 202 || a.body != "" {
+		t.Errorf("notification: got status %d, body %q, want 202 and none", a.status, a.body)
+	}
+	modern := []string{HeaderVersion, "2026-07-28"}
+	if a := s.post(`{"jsonrpc":"2.0","id":1,"result":{}}`, modern...); a.status != 400 || !strings.Contains(a.body, "a response") {
+		t.Errorf("response: got status %d, body %s, want 400", a.status, a.body)
+	}
+}
+
+func TestStatelessAnswerBecomesAStreamWithTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	a := s.post(modernCall("talk"), modernHeaders("tools/call", "talk")...)
+	reply, ok := strings.CutPrefix(a.body, event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
+	if a.status != 200 || !ok || !strings.Contains(reply, "said") || !strings.HasSuffix(reply, "}\n\n") {
+		t.Errorf("got status %d, body %q, want two notifications and the reply", a.status, a.body)
+	}
+	for header, want := range map[string]string{headerContentType: TypeEventStream, headerBuffering: "no", headerCacheControl: "no-cache, no-transform"} {
+		if got := a.header.Get(header); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+	if strings.Contains(a.body, "id: ") || strings.Contains(a.body, "retry: ") {
+		t.Errorf("got body %q, want no event ids and no retry", a.body)
+	}
+}
+
+// S-047.
+func TestPayloadCannotEndItsEvent(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(map[string]tool{"inject": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+		return nil, in.Back.Send(ctx, []byte("{}\n\nevent: x\rdata: y"))
+	}}), nil)
+	a := s.post(modernCall("inject"), modernHeaders("tools/call", "inject")...)
+	if !strings.HasPrefix(a.body, "event: message\ndata: {}\ndata: \ndata: event: x\ndata: data: y\n\n") {
+		t.Errorf("got body %q, want the payload in data lines alone", a.body)
+	}
+}
+
+func TestErrorOnAnOpenStreamIsAnEvent(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+		_ = in.Back.Send(ctx, []byte(noteA))
+		return nil, errors.New("secret")
+	}}), nil)
+	a := s.post(modernCall("x"), modernHeaders("tools/call", "x")...)
+	if a.status != 200 || !strings.Contains(a.body, "\n\nevent: message\ndata: ") || !strings.Contains(a.body, "-32603") || strings.Contains(a.body, "secret") {
+		t.Errorf("got status %d, body %q, want the masked error as an event", a.status, a.body)
+	}
+}
+
+func TestAnswerFormCanBeForced(t *testing.T) {
+	t.Parallel()
+	json := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerJSON})
+	if a := json.post(modernCall("talk"), modernHeaders("tools/call", "talk")...); a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "said") {
+		t.Errorf("JSON: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	}
+	stream := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerStream})
+	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "hello")...); a.header.Get(headerContentType) != TypeEventStream || !strings.HasPrefix(a.body, "event: message\n") {
+		t.Errorf("stream: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	}
+	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "other")...); a.status != 400 || a.header.Get(headerContentType) != TypeJSON {
+		t.Errorf("stream, refused: got status %d, type %q, want 400 and JSON", a.status, a.header.Get(headerContentType))
+	}
+}
+
+// serveRecorded runs one request against the handler without a network, so that
+// time can be a test's own.
+func serveRecorded(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func modernRequest(ctx context.Context, t *testing.T, name string) *http.Request {
+	return request(ctx, t, "POST", "http://localhost/", modernCall(name), modernHeaders("tools/call", name)...)
+}
+
+func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		o        *Options
+		takes    time.Duration
+		kind     string
+		comments int
+	}{
+		{nil, 4 * time.Second, TypeJSON, 0},
+		{nil, 6 * time.Second, TypeEventStream, 0},
+		{nil, 21 * time.Second, TypeEventStream, 1},
+		{nil, 51 * time.Second, TypeEventStream, 3},
+		{&Options{KeepAlive: time.Second}, 8500 * time.Millisecond, TypeEventStream, 3},
+		{&Options{Answer: AnswerJSON}, time.Minute, TypeJSON, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHandler(newTestCore(map[string]tool{"slow": func(context.Context, *exchange.Inbound) (any, error) {
+				time.Sleep(tt.takes)
+				return text("done"), nil
+			}}), tt.o)
+			w := serveRecorded(h, modernRequest(t.Context(), t, "slow"))
+			if got := w.Header().Get(headerContentType); got != tt.kind {
+				t.Errorf("after %v: got %s, want %s", tt.takes, got, tt.kind)
+			}
+			if got := strings.Count(w.Body.String(), ": \n\n"); got != tt.comments {
+				t.Errorf("after %v: got %d comments, want %d", tt.takes, got, tt.comments)
+			}
+			if !strings.Contains(w.Body.String(), "done") {
+				t.Errorf("after %v: got body %q, want the reply", tt.takes, w.Body)
+			}
+			h.Close()
+		})
+	}
+}
+
+// S-048.
+func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
+	t.Parallel()
+	entered, ended := make(chan struct{}), make(chan time.Time, 1)
+	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, _ *exchange.Inbound) (any, error) {
+		close(entered)
+		<-ctx.Done()
+		ended <- time.Now()
+		return nil, ctx.Err()
+	}}), nil)
+	ctx, hangUp := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		hangUp()
+	}()
+	left := time.Now()
+	if _, err := s.Client().Do(request(ctx, t, "POST", s.URL, modernCall("x"), modernHeaders("tools/call", "x")...)); err == nil {
+		t.Fatal("got an answer, want none")
+	}
+	if after := (<-ended).Sub(left); after > 2*time.Second {
+		t.Errorf("cancelled %v after the disconnect, want at most 100 ms", after)
+	}
+}
+
+func TestNothingIsSentAfterTheReply(t *testing.T) {
+	t.Parallel()
+	var late exchange.Back
+	s := serveTest(t, newTestCore(map[string]tool{"x": func(_ context.Context, in *exchange.Inbound) (any, error) {
+		late = in.Back
+		return text("done"), nil
+	}}), nil)
+	s.post(modernCall("x"), modernHeaders("tools/call", "x")...)
+	if err := late.Send(t.Context(), []byte(noteA)); !errors.Is(err, errAnswered) {
+		t.Errorf("got %v, want %v", err, errAnswered)
+	}
+}
+
+func TestSubscriptionsAreCountedAndEndWithTheHandler(t *testing.T) {
+	t.Parallel()
+	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},` + modernMeta + `}}`
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newTestCore(nil), &Options{MaxStreams: 1})
+		newRequest := func() *http.Request {
+			return request(t.Context(), t, "POST", "http://localhost/", listen, modernHeaders("subscriptions/listen", "")...)
+		}
+		first := make(chan *httptest.ResponseRecorder)
+		go func() { first <- serveRecorded(h, newRequest()) }()
+		synctest.Wait()
+		if w := serveRecorded(h, newRequest()); w.Code != http.StatusServiceUnavailable || w.Header().Get(headerRetryAfter) == "" {
+			t.Errorf("the second: got status %d, want 503 and Retry-After", w.Code)
+		}
+		if err := h.Shutdown(t.Context()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if w := <-first; !strings.Contains(w.Body.String(), `"id":1`) {
+			t.Errorf("the first: got body %q, want its reply", w.Body)
+		}
+		if w := serveRecorded(h, newRequest()); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("after the end: got status %d, want 503", w.Code)
+		}
+	})
+}
+
+// stuck is a client that takes nothing after the first bytes.
+type stuck struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	room     int
+}
+
+func (s *stuck) SetWriteDeadline(t time.Time) error {
+	s.deadline = t
+	return nil
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	if s.room -= len(p); s.room < 0 {
+		time.Sleep(time.Until(s.deadline))
+		return 0, context.DeadlineExceeded
+	}
+	return s.ResponseRecorder.Write(p)
+}
+
+func TestClientThatDoesNotReadIsGivenUpAfterTheWriteTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var failure error
+		sent := 0
+		h := NewHandler(newTestCore(map[string]tool{"flood": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+			for failure == nil {
+				failure = in.Back.Send(ctx, []byte(noteA))
+				sent++
+			}
+			return nil, context.Cause(ctx)
+		}}), &Options{WriteTimeout: 3 * time.Second})
+		began := time.Now()
+		h.ServeHTTP(&stuck{ResponseRecorder: httptest.NewRecorder(), room: 10_000}, modernRequest(t.Context(), t, "flood"))
+		if took := time.Since(began); took != 3*time.Second || failure == nil || sent < 10 {
+			t.Errorf("got %v after %v and %d messages, want a failure after 3 s", failure, took, sent)
+		}
+		h.Close()
+	})
+}
+
+// deaf hides what a middleware's ResponseWriter without Unwrap hides.
+type deaf struct{ http.ResponseWriter }
+
+func TestWriterWithoutFlushStillAnswers(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	h := NewHandler(newTestCore(plainTools), &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	defer h.Close()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(deaf{w}, modernRequest(t.Context(), t, "talk"))
+	if !strings.Contains(w.Body.String(), "said") {
+		t.Errorf("got body %q, want the reply", w.Body)
+	}
+	if n := strings.Count(log.String(), "Unwrap"); n != 1 {
+		t.Errorf("got %d warnings, want 1:\n%s", n, log.String())
+	}
+}
+
+func TestCallSeesItsHTTPRequest(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	core := newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+		return text(in.Request.Header.Get("X-Tenant") + ctx.Value(key{}).(string)), nil
+	}})
+	h := NewHandler(core, nil)
+	defer h.Close()
+	ctx := context.WithValue(t.Context(), key{}, "-value")
+	r := modernRequest(ctx, t, "x")
+	r.Header.Set("X-Tenant", "blue")
+	if w := serveRecorded(h, r); !strings.Contains(w.Body.String(), "blue-value") {
+		t.Errorf("stateless: got body %s, want the header and the value", w.Body)
+	}
+	id := serveRecorded(h, request(ctx, t, "POST", "http://localhost/", initialize)).Header().Get(HeaderSession)
+	r = request(ctx, t, "POST", "http://localhost/", callTool(1, "x"), HeaderSession, id, "X-Tenant", "red")
+	if w := serveRecorded(h, r); !strings.Contains(w.Body.String(), "red-value") {
+		t.Errorf("session: got body %s, want the header and the value", w.Body)
+	}
+}

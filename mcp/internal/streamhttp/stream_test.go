@@ -1,0 +1,124 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// copying attaches a recorded connection to a stream.
+func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, done chan struct{}) {
+	w, done = httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		st.copyTo(ctx, newResponder(w, &Options{}, func(error) {}))
+		close(done)
+	}()
+	return w, done
+}
+
+func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := newStream()
+		sent := make(chan error, maxWaiting+2)
+		go func() {
+			for n := range maxWaiting + 2 {
+				sent <- st.Send(t.Context(), fmt.Append(nil, n))
+			}
+			st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
+		}()
+		synctest.Wait()
+		if len(sent) != maxWaiting {
+			t.Errorf("got %d messages queued, want %d", len(sent), maxWaiting)
+		}
+		w, done := copying(t.Context(), st)
+		<-done
+		if got := strings.Count(w.Body.String(), "event: "); got != maxWaiting+3 || !strings.HasSuffix(w.Body.String(), event("257")+"\n"+event("reply")+"\n") {
+			t.Errorf("got %d events, the last %q, want every message in order and the reply", got, w.Body.String()[w.Body.Len()-60:])
+		}
+		for range maxWaiting + 2 {
+			if err := <-sent; err != nil {
+				t.Errorf("send: %v", err)
+			}
+		}
+	})
+}
+
+func TestFullStreamWithoutConnectionRefusesAndKeepsTheReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := newStream()
+		ctx, hangUp := context.WithCancel(t.Context())
+		hangUp()
+		_, done := copying(ctx, st)
+		<-done
+		var err error
+		n := 0
+		for ; err == nil && n < 10_000; n++ {
+			err = st.Send(t.Context(), []byte(noteA))
+		}
+		if !errors.Is(err, errStreamFull) || n != maxWaiting+1 {
+			t.Errorf("got %v at message %d, want %v at %d", err, n, errStreamFull, maxWaiting+1)
+		}
+		st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
+		st.end(dialect.Reply{Body: []byte("another"), Status: 200})
+		if err := st.Send(t.Context(), []byte(noteA)); !errors.Is(err, errStreamEnded) {
+			t.Errorf("after the end: got %v, want %v", err, errStreamEnded)
+		}
+		w, done := copying(t.Context(), st) // as a resumed connection would
+		<-done
+		if got := w.Body.String(); strings.Count(got, "event: ") != maxWaiting+1 || !strings.HasSuffix(got, event("reply")+"\n") {
+			t.Errorf("got %d events, want what was queued and the reply", strings.Count(got, "event: "))
+		}
+	})
+}
+
+func TestDetachWakesAWaitingSender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := newStream()
+		for st.offer([]byte(noteA)) {
+		}
+		results := make(chan error, 2)
+		go func() { results <- st.Send(t.Context(), []byte(noteA)) }()
+		impatient, giveUp := context.WithCancelCause(t.Context())
+		go func() { results <- st.Send(impatient, []byte(noteA)) }()
+		synctest.Wait()
+		cause := errors.New("no more")
+		giveUp(cause)
+		if err := <-results; !errors.Is(err, cause) {
+			t.Errorf("a sender whose context ends: got %v, want %v", err, cause)
+		}
+		st.detach()
+		if err := <-results; !errors.Is(err, errStreamFull) {
+			t.Errorf("a sender whose connection goes: got %v, want %v", err, errStreamFull)
+		}
+	})
+}
+
+func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
+	t.Parallel()
+	st := newStream()
+	if !st.offer(make([]byte, 2*maxQueued)) {
+		t.Error("a large message alone was refused")
+	}
+	if st.offer([]byte("x")) {
+		t.Error("a second one was taken")
+	}
+	if msgs, _ := st.take(); len(msgs) != 1 {
+		t.Errorf("got %d messages, want 1", len(msgs))
+	}
+	n := 0
+	for st.offer(make([]byte, 1<<20)) {
+		n++
+	}
+	if n != 4 {
+		t.Errorf("got %d messages of 1 MiB, want 4", n)
+	}
+}

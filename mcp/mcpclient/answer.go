@@ -1,0 +1,62 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// answer has one request of the server answered, in whatever form it came: as a
+// request of the session era or as a question of the stateless one.
+func (c *Client) answer(ctx context.Context, f *dialect.Facts, method string, params jsontext.Value) (any, error) {
+	c.answering.Add(1)
+	defer c.answering.Add(-1)
+	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, facts: f})
+}
+
+// route hands a message of the server to its handler. It is what all middleware
+// for inbound messages is folded around.
+func (c *Client) route(ctx context.Context, r *Request) (any, error) {
+	params, ok := r.Params.(jsontext.Value)
+	if !ok {
+		return nil, fmt.Errorf("%s: middleware passed params of type %T: want the raw params", r.Method, r.Params)
+	}
+	if r.note {
+		return nil, c.hear(r.Method, params)
+	}
+	switch r.Method {
+	case mcp.MethodPing:
+		return nil, nil
+	case mcp.MethodElicit:
+		return c.elicit(ctx, r.facts, params)
+	case mcp.MethodCreateMessage:
+		return c.sample(ctx, r.facts, params)
+	case mcp.MethodRootsList:
+		return c.roots(ctx)
+	}
+	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %.64q: not found", r.Method)
+}
+
+// decodeParams reads the params of a request of the server.
+func decodeParams(method string, params jsontext.Value, out any) error {
+	if len(params) == 0 {
+		params = jsontext.Value("{}")
+	}
+	if err := json.Unmarshal(params, out); err != nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %v", method, err)
+	}
+	return nil
+}
+
+// entitled refuses what the server may not ask for: what was not declared.
+func (c *Client) entitled(f *dialect.Facts, method string, params any) error {
+	caps := c.opts.capabilities(f)
+	if dialect.Missing(method, params, &caps) == nil {
+		return nil
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "%s: this client did not declare the capability for it", method)
+}

@@ -1,0 +1,201 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Request sends a request of any method, such as one that an extension defines,
+// and decodes the result into out, a pointer, or drops it when out is nil.
+// Params encode as a JSON object, or are nil.
+func (c *Client) Request(ctx context.Context, method string, params, out any, opts ...CallOption) error {
+	if out == nil {
+		out = new(jsontext.Value)
+	}
+	r := &Request{Method: method, Params: params, result: out, opts: callOptionsOf(opts)}
+	answer, err := c.middleware.send(ctx, r)
+	if err == nil && answer != out {
+		err = recode(answer, out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// recode takes the answer of middleware that has a type of its own.
+func recode(answer, out any) error {
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, out)
+}
+
+// Notify sends a notification.
+func (c *Client) Notify(ctx context.Context, method string, params any) error {
+	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, note: true}); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// roundTrip does one request of the client. It is the handler that all
+// middleware for outbound requests is folded around:
+//
+//	CallTool, ReadResource, …             typed params, encoded once
+//	 └─ middleware
+//	     └─ roundTrip                     patience: timeout, extended by progress
+//	         └─ live                      the connection, made anew if it was lost
+//	         └─ connection.call
+//	             └─ dialect.Request       envelope, _meta, headers of the revision
+//	             └─ Link.Call             stdio line, HTTP POST, memory
+//	             └─ dialect.Result        error, result, or input required:
+//	                 └─ answerInput       the handlers answer, and once more
+//	         └─ mend                      once, when the server has done nothing yet
+//	     └─ decode                        into the typed result, once
+func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
+	p := c.patience(ctx, &r.opts)
+	defer p.stop()
+	if r.note {
+		return nil, c.note(p.ctx, r)
+	}
+	raw, err := c.attempt(p, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, r.result); err != nil {
+		return nil, fmt.Errorf("invalid response: %w", err)
+	}
+	return r.result, nil
+}
+
+// note sends a notification.
+func (c *Client) note(ctx context.Context, r *Request) error {
+	k, err := c.live(ctx)
+	if err != nil {
+		return err
+	}
+	return k.explain(k.notify(ctx, r.Method, r.Params))
+}
+
+// attempt does the request, and once more when the first time came to nothing
+// for a reason that could be mended.
+func (c *Client) attempt(p *patience, r *Request) (jsontext.Value, error) {
+	for second := false; ; second = true {
+		k, err := c.live(p.ctx)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := k.call(p, r)
+		if err == nil || second || !c.mend(p.ctx, k, r, err) {
+			return raw, k.explain(err)
+		}
+	}
+}
+
+// mend reports whether a failed request may succeed if it is made again, after
+// doing what is needed for that. The server has not worked on the first one.
+func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error) bool {
+	if e, ok := errors.AsType[*exchange.NotSentError](err); ok {
+		k.link.End(e.Err)
+		return c.target.renewable()
+	}
+	switch e, _ := errors.AsType[*mcp.Error](err); {
+	case e == nil || !e.Remote:
+		return false
+	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
+		return c.renegotiate(k)
+	case e.Code == mcp.CodeHeaderMismatch && r.Method == mcp.MethodToolsCall && k.mirrors():
+		return c.relist(ctx, r)
+	}
+	return false
+}
+
+// call does one request over this connection, with as many rounds as the server
+// needs.
+func (k *connection) call(p *patience, r *Request) (jsontext.Value, error) {
+	d := k.dialect()
+	params := dialect.RequestParams{
+		Method: r.Method, Params: r.Params, Meta: r.opts.meta,
+		Progress: r.opts.progress != nil,
+		LogLevel: k.client.logLevel(r),
+	}
+	if k.mirrors() {
+		params.Mirrors = k.client.tools.mirrors(r)
+	}
+	first, err := d.Request(params)
+	if err != nil {
+		return nil, err
+	}
+	for req, round := first, 0; ; round++ {
+		outcome, err := k.exchange(p, r, d, req)
+		if err != nil || outcome.InputRequired == nil {
+			return outcome.Result, err
+		}
+		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, round); err != nil {
+			return nil, err
+		}
+		p.extend()
+	}
+}
+
+// exchange sends the request once and returns what came of it.
+func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
+	m, err := k.link.Call(p.ctx, exchange.Outbound{
+		Encode:  req.Encode,
+		Headers: req.Headers,
+		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, p.reason()) },
+		On:      func(m jsonrpc.Message) { k.meanwhile(p, r, m) },
+	})
+	if err != nil {
+		return dialect.Outcome{}, err
+	}
+	k.touch()
+	return d.Result(r.Method, m)
+}
+
+// meanwhile takes what comes for a call before its answer.
+func (k *connection) meanwhile(p *patience, r *Request, m jsonrpc.Message) {
+	if m.Method != mcp.NotificationProgress {
+		k.Notification(m)
+		return
+	}
+	k.touch()
+	p.pause()
+	defer p.extend()
+	var progress mcp.ProgressParams
+	if r.opts.progress == nil || json.Unmarshal(m.Params, &progress) != nil {
+		return
+	}
+	k.client.guard("progress", func() { r.opts.progress(progress) })
+}
+
+// explain marks an error that is the end of the connection.
+func (k *connection) explain(err error) error {
+	ended := k.link.Err()
+	if err == nil || ended == nil || errors.Is(err, ErrClosed) || !errors.Is(err, ended) {
+		return err
+	}
+	return &LostError{err}
+}
+
+// guard runs a handler of the user's and logs its panic.
+func (c *Client) guard(what string, f func()) {
+	var err error
+	func() {
+		defer contain(&err)
+		f()
+	}()
+	if err != nil {
+		c.opts.logger().Error("handler failed", "handler", what, "error", err)
+	}
+}

@@ -1,0 +1,3 @@
+package mcpclient_test
+
+func runAsServer() {}

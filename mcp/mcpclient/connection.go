@@ -1,0 +1,107 @@
+package mcpclient
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// connection is one connection to the server, or one session over HTTP, with
+// what was agreed over it. It takes what the server sends by itself.
+type connection struct {
+	client *Client
+	http   bool // Streamable HTTP
+	link   exchange.Link
+	agreed atomic.Pointer[agreement] // nil until the server has answered the handshake
+	heard  atomic.Int64              // when the server was last heard of, in Unix nanoseconds
+
+	lost       sync.Once      // the end of the link was reported
+	turn       chan struct{}  // held by whoever changes subscriptions, session era
+	subscribed map[string]int // by URI, how many watch it; guarded by turn
+}
+
+var _ exchange.Inbox = (*connection)(nil)
+
+func newConnection(c *Client) *connection {
+	return &connection{client: c, turn: make(chan struct{}, 1), subscribed: make(map[string]int)}
+}
+
+// dialect returns what is spoken; before the agreement that is the session
+// era's, in which a server may ping.
+func (k *connection) dialect() *dialect.Client {
+	if a := k.agreed.Load(); a != nil {
+		return a.dialect
+	}
+	return &dialect.Client{Facts: dialect.Newest(dialect.SessionEra)}
+}
+
+func (k *connection) stateless() bool { return k.dialect().Facts.Era == dialect.StatelessEra }
+
+// mirrors reports whether arguments of tools travel in headers as well.
+func (k *connection) mirrors() bool { return k.http && k.stateless() }
+
+func (k *connection) touch() { k.heard.Store(time.Now().UnixNano()) }
+
+// Limits implements exchange.Inbox.
+func (k *connection) Limits() jsonrpc.Limits { return k.client.opts.limits() }
+
+// Request implements exchange.Inbox: it answers one request of the server. In
+// the stateless era there is no such thing.
+//
+// Spec: 2026-07-28 basic/transports#stdio
+func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
+	k.touch()
+	c, d := k.client, k.dialect()
+	if d.Facts.Era == dialect.StatelessEra {
+		c.opts.logger().Warn("request of the server dropped: this revision has none", "method", m.Method)
+		return nil
+	}
+	result, err := c.answer(ctx, d.Facts, m.Method, m.Params)
+	if err != nil && mcp.CodeOf(err) == mcp.CodeInternal {
+		c.opts.logger().Error("request of the server failed", "method", m.Method, "error", err)
+	}
+	return d.Reply(m.ID, result, err)
+}
+
+// Notification implements exchange.Inbox.
+func (k *connection) Notification(m jsonrpc.Message) {
+	k.touch()
+	k.client.notified(m)
+}
+
+// encode encodes a message that the connection sends by itself.
+func (k *connection) encode(method string, params any) (*dialect.Request, error) {
+	return k.dialect().Request(dialect.RequestParams{Method: method, Params: params})
+}
+
+// ask sends a request of the connection's own, which no middleware sees.
+func (k *connection) ask(ctx context.Context, method string, params any) error {
+	req, err := k.encode(method, params)
+	if err != nil {
+		return err
+	}
+	m, err := k.link.Call(ctx, exchange.Outbound{Encode: req.Encode, Headers: req.Headers})
+	if err != nil {
+		return err
+	}
+	k.touch()
+	if m.Error != nil {
+		return k.dialect().Error(m.Error)
+	}
+	return nil
+}
+
+// notify sends a notification.
+func (k *connection) notify(ctx context.Context, method string, params any) error {
+	n, err := k.encode(method, params)
+	if err != nil {
+		return err
+	}
+	return k.link.Notify(ctx, exchange.Outbound{Encode: n.Encode, Headers: n.Headers})
+}

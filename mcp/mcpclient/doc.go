@@ -1,0 +1,50 @@
+// Package mcpclient is the client of an MCP server of any revision.
+//
+//	c, err := mcpclient.Connect(ctx, mcpclient.URL("https://mcp.example.com/mcp"), nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	for tool, err := range c.Tools(ctx) {
+//		…
+//	}
+//	sum, err := c.Call[Sum](ctx, "add", Pair{1, 2})
+//
+// [Connect] finds out which revision of the protocol, and which transport, the
+// server speaks. Nothing else of this package depends on what it found: the
+// same calls, handlers and errors serve the session era, with its handshake,
+// and the stateless era, in which every request stands alone.
+//
+// # When the server asks
+//
+// A server can need something while it works on a call: an answer of the user,
+// a message of the model, the roots. In the session era it sends a request, in
+// the stateless era it ends the call with a question and is called again with
+// the answer. Both end at the same handlers in [Options]; to set one declares
+// the capability.
+//
+// # Changes
+//
+// [Client.Watch] follows resources, the On… handlers of [Options] follow lists.
+// Both survive a lost connection: they are put in place again, and what may have
+// changed meanwhile counts as changed.
+//
+// # Lost connections
+//
+// A lost connection is made anew at the next call: a command is started again, a
+// session is opened again, after a growing pause when that happens often. A call
+// that was under way fails with a [LostError], for it may have been done. A call
+// that has certainly not been begun is made again by itself, once: the server had
+// forgotten the session (404), or refused headers or revision.
+//
+// # Time
+//
+//	one call           60 s without answer or progress, 10 minutes in all
+//	connecting         30 s
+//	probe              3 s of silence, over HTTP 10 s
+//	idle session       ping every 30 s, three misses end it
+//	Close              10 s
+//
+// Each has an option. How calls, callbacks and goroutines relate is told at
+// [Client].
+package mcpclient

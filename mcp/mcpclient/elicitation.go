@@ -1,0 +1,65 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+)
+
+// elicit has the user asked.
+//
+// Spec: 2026-07-28 client/elicitation
+func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.Value) (any, error) {
+	var p mcp.ElicitParams
+	if err := decodeParams(mcp.MethodElicit, params, &p); err != nil {
+		return nil, err
+	}
+	if c.opts.Elicit == nil && c.opts.Visit == nil {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not ask its user", mcp.MethodElicit)
+	}
+	if err := c.entitled(f, mcp.MethodElicit, &p); err != nil {
+		return nil, err
+	}
+	handler := c.opts.Elicit
+	if p.Mode == mcp.ElicitURL {
+		handler = c.opts.Visit
+	}
+	result, err := handler(ctx, &p)
+	switch {
+	case err != nil:
+		return nil, err
+	case result == nil:
+		return nil, errors.New("elicitation: the handler returned neither a result nor an error")
+	}
+	return complete(result, &p)
+}
+
+// complete gives an accepted form the defaults of its schema and checks it.
+// Every other answer has no content.
+func complete(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	out := *result
+	if out.Action != mcp.ElicitAccept || p.Mode == mcp.ElicitURL {
+		out.Content = nil
+		return &out, nil
+	}
+	form, err := schema.Compile(p.RequestedSchema, nil)
+	if err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, err)
+	}
+	if out.Content, err = schema.ApplyDefaults(out.Content, p.RequestedSchema); err != nil {
+		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
+	}
+	err = form.Validate(out.Content)
+	if invalid, ok := errors.AsType[*schema.ValidationError](err); ok {
+		invalid.Subject = "content"
+	}
+	if err != nil {
+		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
+	}
+	return &out, nil
+}

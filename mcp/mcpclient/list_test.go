@@ -1,0 +1,184 @@
+package mcpclient_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// pages are lists of tools by cursor; the key none stands for no cursor.
+type pages map[string]string
+
+const none = "-"
+
+func (p pages) handle(_ *script, m message) string {
+	cursor := none
+	if raw := m.param("cursor"); raw != "" {
+		cursor, _ = strconv.Unquote(raw)
+	}
+	page, ok := p[cursor]
+	if !ok {
+		return m.fail(-32602, "bad cursor "+cursor, "")
+	}
+	return m.result(page)
+}
+
+func names(t *testing.T, c *mcpclient.Client) (all []string, err error) {
+	t.Helper()
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, tool.Name)
+	}
+	return all, nil
+}
+
+func page(next string, tools ...string) string {
+	var list []string
+	for _, name := range tools {
+		list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
+	}
+	return `{"tools":[` + strings.Join(list, ",") + `]` + next + `}`
+}
+
+func TestListsFollowCursors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pages pages
+		want  []string
+		err   string
+	}{
+		"one page":                 {pages{none: page("", "a", "b")}, []string{"a", "b"}, ""},
+		"no tools":                 {pages{none: page("")}, nil, ""},
+		"several pages":            {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"3"`), "3": page("", "b")}, []string{"a", "b"}, ""},
+		"an empty cursor is one":   {pages{none: page(`,"nextCursor":""`, "a"), "": page("", "b")}, []string{"a", "b"}, ""},
+		"a cursor that comes back": {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"2"`, "b")}, []string{"a", "b"}, `tools/list: the server named cursor "2" twice`},
+		"an error in the middle":   {pages{none: page(`,"nextCursor":"2"`, "a")}, []string{"a"}, "tools/list: peer answered -32602: bad cursor 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, target := serve(t, stateless(test.pages.handle))
+			c := connect(t, target, nil)
+			got, err := names(t, c)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.HasPrefix(err.Error(), test.err)) {
+				t.Errorf("got error %v, want %q", err, test.err)
+			}
+		})
+	}
+}
+
+func TestListWithoutEndIsAnError(t *testing.T) {
+	t.Parallel()
+	_, target := serve(t, stateless(func(s *script, m message) string {
+		return m.result(page(`,"nextCursor":"`+strconv.Itoa(len(s.messages(mcp.MethodToolsList)))+`"`, "a"))
+	}))
+	c := connect(t, target, &mcpclient.Options{MaxPages: 7})
+	got, err := names(t, c)
+	if err == nil || err.Error() != "tools/list: more than 7 pages" || len(got) != 7 {
+		t.Errorf("got %d tools, %v", len(got), err)
+	}
+}
+
+func TestListingStopsWhenTheLoopDoes(t *testing.T) {
+	t.Parallel()
+	servers, target := serve(t, stateless(pages{none: page(`,"nextCursor":"2"`, "a", "b")}.handle))
+	c := connect(t, target, nil)
+	for range c.Tools(t.Context()) {
+		break
+	}
+	if got := len(servers.nth(0).messages(mcp.MethodToolsList)); got != 1 {
+		t.Errorf("got %d requests, want 1", got)
+	}
+}
+
+func TestWhatIsNotOfferedIsNotListed(t *testing.T) {
+	t.Parallel()
+	servers, target := serve(t, func(s *script, m message) string {
+		return m.result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)
+	})
+	c := connect(t, target, nil)
+	ctx := t.Context()
+	for range c.Tools(ctx) {
+		t.Error("a tool")
+	}
+	for range c.Prompts(ctx) {
+		t.Error("a prompt")
+	}
+	for range c.Resources(ctx) {
+		t.Error("a resource")
+	}
+	for range c.Templates(ctx) {
+		t.Error("a template")
+	}
+	if got, want := servers.nth(0).methods(), "server/discover"; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestResourcesPromptsAndCompletion(t *testing.T) {
+	t.Parallel()
+	for era, handle := range eras(func(_ *script, m message) string {
+		switch m.Method {
+		case mcp.MethodResourcesList:
+			return m.result(`{"resources":[{"uri":"a://1","name":"one"}]}`)
+		case mcp.MethodResourceTemplatesList:
+			return m.result(`{"resourceTemplates":[{"uriTemplate":"a://{n}","name":"any"}]}`)
+		case mcp.MethodResourcesRead:
+			return m.result(`{"contents":[{"uri":` + m.param("uri") + `,"text":"hello"}]}`)
+		case mcp.MethodPromptsList:
+			return m.result(`{"prompts":[{"name":"plan"}]}`)
+		case mcp.MethodPromptsGet:
+			return m.result(`{"messages":[{"role":"user","content":{"type":"text","text":` + m.param("arguments", "to") + `}}]}`)
+		case mcp.MethodComplete:
+			return m.result(`{"completion":{"values":["` + strings.Trim(m.param("argument", "value"), `"`) + `rin"],"total":1}}`)
+		}
+		return m.fail(-32601, m.Method, "")
+	}) {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			_, target := serve(t, handle)
+			c := connect(t, target, nil)
+			ctx := t.Context()
+			var got []string
+			for r, err := range c.Resources(ctx) {
+				got = append(got, r.URI)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for r, err := range c.Templates(ctx) {
+				got = append(got, r.URITemplate)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for p, err := range c.Prompts(ctx) {
+				got = append(got, p.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := []string{"a://1", "a://{n}", "plan"}; !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			if read, err := c.ReadResource(ctx, "a://1"); err != nil || read.Contents[0].Text != "hello" {
+				t.Errorf("read: got %v, %v", read, err)
+			}
+			if p, err := c.GetPrompt(ctx, "plan", map[string]string{"to": "Oslo"}); err != nil || p.Messages[0].Content.(mcp.TextContent).Text != "Oslo" {
+				t.Errorf("prompt: got %v, %v", p, err)
+			}
+			done, err := c.Complete(ctx, &mcp.CompleteParams{Ref: mcp.PromptRef("plan"), Argument: mcp.CompleteArgument{Name: "from", Value: "Tu"}})
+			if err != nil || !slices.Equal(done.Values, []string{"Turin"}) {
+				t.Errorf("complete: got %v, %v", done, err)
+			}
+		})
+	}
+}

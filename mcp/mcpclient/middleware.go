@@ -1,0 +1,107 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// Request is one message as middleware sees it.
+type Request struct {
+	// Method of the message.
+	Method string
+	// Params of an outbound message are a params type of the vocabulary, such as
+	// *mcp.CallToolParams, or what was given to Client.Request; those of an
+	// inbound one are the raw jsontext.Value. They may be nil.
+	Params any
+	// Inbound tells that the server sent the message.
+	Inbound bool
+
+	result any // what an answer is decoded into
+	opts   callOptions
+	note   bool           // a notification
+	facts  *dialect.Facts // of an inbound request
+}
+
+// Handler does one request or notification. The result of an outbound request
+// is a pointer to its result type, such as *mcp.CallToolResult; that of a
+// notification is nil.
+type Handler func(ctx context.Context, r *Request) (any, error)
+
+// Middleware wraps the handling of every message: the calls and notifications of
+// this client, a call once however often the server asks for input, and with
+// Inbound set the requests and notifications of the server. Calling next goes on; not calling
+// it answers in its place. The handshake, pings, subscriptions and progress
+// pass it by.
+type Middleware func(next Handler) Handler
+
+// Use adds middleware around all methods. The first one added is the outermost.
+// It is folded in here, not at each call; calls under way are not affected.
+func (c *Client) Use(m ...Middleware) { c.middleware.use(m) }
+
+// middleware holds the two handlers that all messages go through, plain and
+// with the middleware folded in.
+type middleware struct {
+	outer, inner Handler // as given to init
+
+	mu    sync.Mutex
+	chain []Middleware // guarded by mu
+
+	outbound, inbound atomic.Pointer[Handler]
+}
+
+func (m *middleware) init(outbound, inbound Handler) {
+	m.outer, m.inner = outbound, inbound
+	m.use(nil)
+}
+
+func (m *middleware) use(more []Middleware) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.chain = append(m.chain, more...)
+	out, in := m.outer, m.inner
+	for i := len(m.chain) - 1; i >= 0; i-- {
+		out, in = m.chain[i](out), m.chain[i](in)
+	}
+	m.outbound.Store(&out)
+	m.inbound.Store(&in)
+}
+
+// send has a message of this client sent. A panic of user code is an error.
+func (m *middleware) send(ctx context.Context, r *Request) (result any, err error) {
+	defer contain(&err)
+	return (*m.outbound.Load())(ctx, r)
+}
+
+// receive has a message of the server handled, likewise.
+func (m *middleware) receive(ctx context.Context, r *Request) (result any, err error) {
+	defer contain(&err)
+	return (*m.inbound.Load())(ctx, r)
+}
+
+// contain turns a panic into an error, so that it ends one handler and nothing
+// else.
+func contain(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
+}
+
+// ask sends a request through the middleware and returns its result.
+func ask[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
+	r := &Request{Method: method, Params: params, result: new(Result), opts: callOptionsOf(opts)}
+	answer, err := c.middleware.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	result, ok := answer.(*Result)
+	if !ok {
+		return nil, mcp.Errorf(mcp.CodeInternal, "middleware answered with %T: want %T", answer, result)
+	}
+	return result, nil
+}

@@ -1,0 +1,183 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json/jsontext"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Options of a Client. The zero value, like a nil pointer, gives the defaults.
+// Options are not to be changed once they were given to Connect.
+//
+// A duration or a number that is zero means its default; a negative duration
+// means none at all.
+type Options struct {
+	// Info is what the client says of itself. Default: path and version of the
+	// program's main module.
+	Info mcp.Implementation
+	// Capabilities are declared as they are, but for elicitation, sampling and
+	// roots: those are declared when their handler is set. Sampling adds details
+	// to it then, such as tools.
+	Capabilities mcp.ClientCapabilities
+
+	// Revisions pins the revisions that may be spoken. Empty means all.
+	Revisions []mcp.Revision
+	// Remembered is the revision that was found the last time, see
+	// Client.Revision. With one of the session era the probe for a newer one is
+	// left out; when the memory proves wrong, the usual search follows.
+	Remembered mcp.Revision
+
+	// Header is sent with every HTTP request, and never to another origin.
+	Header http.Header
+	// HTTPClient sends the HTTP requests. Its Transport, Jar are used; its
+	// Timeout and CheckRedirect are not: event streams last, and redirects are
+	// followed within the origin only.
+	HTTPClient *http.Client
+
+	// Elicit asks the user by a form. An accepted form is completed with the
+	// defaults of its schema and checked against it.
+	Elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
+	// Visit sends the user to a URL, after consent. Nothing is fetched before.
+	Visit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
+	// Sample asks the model.
+	//
+	// Deprecated: part of Sampling (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
+	// Roots tells the roots. RootsChanged says that they have changed.
+	//
+	// Deprecated: part of Roots (SEP-2577), which the first revision released on
+	// or after 2027-07-28 may remove.
+	Roots func(context.Context) ([]mcp.Root, error)
+
+	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged hear that a list
+	// may have changed, up to 250 ms after the news, so that not every client
+	// lists at the same moment. In the stateless era they open a subscription.
+	OnToolsChanged     func(context.Context, *Client)
+	OnPromptsChanged   func(context.Context, *Client)
+	OnResourcesChanged func(context.Context, *Client)
+	// OnResourceUpdated hears of every change of a watched resource, see Watch.
+	OnResourceUpdated func(ctx context.Context, c *Client, uri string)
+	// OnLog takes the server's log messages. LogLevel says which are wanted.
+	//
+	// Deprecated: part of Logging (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	OnLog func(context.Context, *mcp.LoggingMessageParams)
+	// OnNotification takes notifications that have no handler of their own.
+	OnNotification func(ctx context.Context, method string, params jsontext.Value)
+	// OnEvent hears what happens to the connection.
+	OnEvent func(context.Context, Event)
+
+	// LogLevel is the least urgent level to ask for. Default: the server's
+	// choice in the session era; in the stateless era info when OnLog is set,
+	// and otherwise nothing. SetLogLevel changes it.
+	LogLevel mcp.LoggingLevel
+
+	// Timeout is how long a call waits for its answer, or for its next progress
+	// when progress was asked for. It does not run while a handler of this client
+	// answers the server. Default: 60 seconds.
+	Timeout time.Duration
+	// MaxTimeout is how long a call takes at most, whatever progress it makes.
+	// Default: 10 minutes.
+	MaxTimeout time.Duration
+	// InitTimeout bounds the making of a connection. Default: 30 seconds.
+	InitTimeout time.Duration
+	// ProbeTimeout is how long a silent server may let the probe wait for the
+	// stateless era. Default: 3 seconds, over HTTP 10.
+	ProbeTimeout time.Duration
+	// CloseTimeout bounds Close. Default: 10 seconds.
+	CloseTimeout time.Duration
+	// PingInterval is how long a session may be idle before the server is pinged,
+	// within a tenth. After three pings without answer the connection is given
+	// up. Default: 30 seconds.
+	PingInterval time.Duration
+
+	// MaxMessage bounds one message of the server, in bytes. Default: 16 MiB.
+	MaxMessage int
+	// MaxElements bounds the values in one message. Default: 1,000,000.
+	MaxElements int
+	// MaxDepth bounds the nesting of one message. Default: 128.
+	MaxDepth int
+	// MaxPages bounds the pages of one list. Default: 10,000.
+	MaxPages int
+	// MaxRounds bounds how often one call may ask for input in the stateless
+	// era. Default: 8.
+	MaxRounds int
+
+	// NoOutputCheck leaves structured results of tools unchecked. Otherwise they
+	// have to satisfy the output schema, once the tool was listed.
+	NoOutputCheck bool
+	// NoRestart leaves a lost connection lost. Otherwise the next call makes it
+	// anew, after a pause when that happens often: a command is started again.
+	NoRestart bool
+
+	// Logger receives the client's own log. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+func (o *Options) orZero() *Options {
+	if o == nil {
+		return new(Options)
+	}
+	return o
+}
+
+func (o *Options) info() mcp.Implementation {
+	if o.Info.Name != "" {
+		return o.Info
+	}
+	info := mcp.Implementation{Name: "mcp-client", Version: "unknown"}
+	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Path != "" {
+		info.Name = path.Base(build.Main.Path)
+		info.Version = cmp.Or(build.Main.Version, info.Version)
+	}
+	return info
+}
+
+// capabilities returns what is declared in a revision: details only for what
+// has a handler.
+func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
+	caps := o.Capabilities
+	caps.Elicitation, caps.Sampling, caps.Roots = nil, nil, nil
+	if o.Elicit != nil || o.Visit != nil && f.ElicitURL {
+		caps.Elicitation = new(mcp.ElicitationCapability)
+		if o.Elicit != nil && f.ElicitURL {
+			caps.Elicitation.Form = new(mcp.Capability)
+		}
+		if o.Visit != nil && f.ElicitURL {
+			caps.Elicitation.URL = new(mcp.Capability)
+		}
+	}
+	if o.Sample != nil {
+		caps.Sampling = cmp.Or(o.Capabilities.Sampling, new(mcp.SamplingCapability))
+	}
+	if o.Roots != nil {
+		caps.Roots = &mcp.RootsCapability{ListChanged: f.Era == dialect.SessionEra}
+	}
+	return caps
+}
+
+func (o *Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
+
+func (o *Options) timeout() time.Duration      { return cmp.Or(o.Timeout, time.Minute) }
+func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.MaxTimeout, 10*time.Minute) }
+func (o *Options) initTimeout() time.Duration  { return cmp.Or(o.InitTimeout, 30*time.Second) }
+func (o *Options) closeTimeout() time.Duration { return cmp.Or(o.CloseTimeout, 10*time.Second) }
+func (o *Options) pingInterval() time.Duration { return cmp.Or(o.PingInterval, 30*time.Second) }
+
+func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 16<<20) }
+func (o *Options) maxPages() int   { return cmp.Or(o.MaxPages, 10_000) }
+func (o *Options) maxRounds() int  { return cmp.Or(o.MaxRounds, 8) }
+
+func (o *Options) limits() jsonrpc.Limits {
+	return jsonrpc.Limits{Depth: o.MaxDepth, Elements: cmp.Or(o.MaxElements, 1_000_000)}
+}

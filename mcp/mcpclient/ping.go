@@ -1,0 +1,61 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const (
+	pingTimeout = 10 * time.Second
+	maxMisses   = 3
+)
+
+var errUnresponsive = errors.New("no answer to ping")
+
+// Ping asks the server whether it answers. The stateless era has no ping: there
+// the server is asked for what it offers, which every server answers.
+func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
+	k, err := c.live(ctx)
+	if err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	method := mcp.MethodPing
+	if k.stateless() {
+		method = mcp.MethodDiscover
+	}
+	if _, err := ask[mcp.EmptyResult](ctx, c, method, nil, opts); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
+
+// pulse pings the server of an idle session and returns how many pings in a row
+// had no answer. After the last one the connection is given up.
+//
+// Spec: 2025-11-25 basic/utilities/ping
+func (c *Client) pulse(k *connection, misses int) int {
+	idle := time.Since(time.Unix(0, k.heard.Load()))
+	if idle < c.opts.pingInterval()*8/10 {
+		return 0
+	}
+	if k.ping(c.ctx) {
+		return 0
+	}
+	if misses++; misses >= maxMisses {
+		c.opts.logger().Warn("connection given up: no answer to ping", "server", c.target, "pings", misses)
+		k.link.End(errUnresponsive)
+	}
+	return misses
+}
+
+// ping reports whether the server answers; an error is an answer too.
+func (k *connection) ping(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := k.ask(ctx, mcp.MethodPing, nil)
+	return err == nil || answered(err)
+}

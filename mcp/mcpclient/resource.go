@@ -1,0 +1,37 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Resources returns the resources of the server, page by page as they are
+// taken. It is empty for a server that offers none. An error ends it.
+func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
+	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
+		return page.Resources, page.NextCursor
+	})
+}
+
+// Templates returns the resource templates of the server, page by page as they
+// are taken. It is empty for a server that offers none. An error ends it.
+func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
+	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
+		return page.ResourceTemplates, page.NextCursor
+	})
+}
+
+func offersResources(s mcp.ServerCapabilities) bool { return s.Resources != nil }
+
+// ReadResource reads a resource. One that does not exist is an *mcp.Error of
+// code CodeResourceNotFound or, in the stateless era, CodeInvalidParams.
+func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
+	result, err := ask[mcp.ReadResourceResult](ctx, c, mcp.MethodResourcesRead, &mcp.ReadResourceParams{URI: uri}, opts)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", uri, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,38 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// roots tells the server the roots.
+//
+// Spec: 2026-07-28 client/roots
+func (c *Client) roots(ctx context.Context) (any, error) {
+	if c.opts.Roots == nil {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no roots", mcp.MethodRootsList)
+	}
+	roots, err := c.opts.Roots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ListRootsResult{Roots: roots}, nil
+}
+
+// RootsChanged tells the server that it should ask for the roots again. In the
+// stateless era servers ask whenever they need them, and are told nothing.
+//
+// Deprecated: part of Roots (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func (c *Client) RootsChanged(ctx context.Context) error {
+	k, err := c.live(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", mcp.NotificationRootsListChanged, err)
+	}
+	if k.stateless() {
+		return nil
+	}
+	return c.Notify(ctx, mcp.NotificationRootsListChanged, nil)
+}

@@ -1,0 +1,34 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// sample has the model asked.
+//
+// Spec: 2026-07-28 client/sampling
+func (c *Client) sample(ctx context.Context, f *dialect.Facts, params jsontext.Value) (any, error) {
+	var p mcp.CreateMessageParams
+	if err := decodeParams(mcp.MethodCreateMessage, params, &p); err != nil {
+		return nil, err
+	}
+	if c.opts.Sample == nil {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no model", mcp.MethodCreateMessage)
+	}
+	if err := c.entitled(f, mcp.MethodCreateMessage, &p); err != nil {
+		return nil, err
+	}
+	result, err := c.opts.Sample(ctx, &p)
+	if err == nil && result == nil {
+		err = errors.New("sampling: the handler returned neither a result nor an error")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}

@@ -1,0 +1,54 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
+)
+
+// Socket returns the target that listens on a socket, such as "unix" at a path,
+// and speaks with the framing of stdio.
+//
+// Spec: 2026-07-28 basic/transports/index#custom-transports
+func Socket(network, address string) Target { return socketTarget{network, address} }
+
+type socketTarget struct{ network, address string }
+
+func (t socketTarget) String() string { return fmt.Sprintf("%s socket %q", t.network, t.address) }
+
+func (t socketTarget) renewable() bool { return true }
+
+func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, error) {
+	return c.connectBy(ctx, func(ctx context.Context) (mcp.Conn, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, t.network, t.address)
+		if err != nil {
+			return nil, err
+		}
+		return c.lines(conn), nil
+	})
+}
+
+// Stream returns the target at the other end of a byte stream, which the client
+// then owns, with the framing of stdio. Once the stream has ended the client is
+// of no more use.
+func Stream(stream io.ReadWriteCloser) Target { return streamTarget{stream} }
+
+type streamTarget struct{ stream io.ReadWriteCloser }
+
+func (streamTarget) String() string { return "server" }
+
+func (streamTarget) renewable() bool { return false }
+
+func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, error) {
+	return c.connectOver(ctx, c.lines(t.stream), true)
+}
+
+// lines is the connection over a byte stream, within the client's limits.
+func (c *Client) lines(s io.ReadWriteCloser) mcp.Conn {
+	return stdio.New(s, s, s, &stdio.Options{MaxLine: c.opts.maxMessage()})
+}

@@ -1,0 +1,268 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+const (
+	// listenGrace is how long Connect waits for the subscription to lists.
+	listenGrace = 5 * time.Second
+	// unsubscribeTimeout bounds the goodbye to a resource.
+	unsubscribeTimeout = 5 * time.Second
+)
+
+// subscription is a wish to hear of changes. It is put in place again on every
+// new connection, in the form of its era: as resources/subscribe for each URI,
+// or as one subscriptions/listen that stays open.
+type subscription struct {
+	filter mcp.SubscriptionFilter
+	// placed is called each time when it is in place. With gap set there was a
+	// time without it, in which changes may have gone unheard.
+	placed func(gap bool)
+}
+
+// follow keeps a subscription in place until ctx ends or the server refuses it.
+func (c *Client) follow(ctx context.Context, s *subscription) error {
+	failures := 0
+	for since := (time.Time{}); ; {
+		k, err := c.live(ctx)
+		if err == nil {
+			err = k.place(ctx, s, func() {
+				s.placed(!since.IsZero())
+				since = time.Now()
+			})
+		}
+		switch failures++; {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case isFinal(err):
+			return err
+		case !since.IsZero() && time.Since(since) > settled:
+			failures = 1
+		}
+		if err := sleep(ctx, pauseAfter(failures)); err != nil {
+			return err
+		}
+	}
+}
+
+// isFinal reports whether it is of no use to try a subscription again.
+func isFinal(err error) bool {
+	if _, lost := errors.AsType[*LostError](err); lost || errors.Is(err, ErrClosed) || errors.Is(err, errUnoffered) || answered(err) {
+		return true
+	}
+	e, ok := errors.AsType[*HTTPError](err)
+	return ok && e.Status < 500 && e.Status != http.StatusTooManyRequests
+}
+
+// place puts the subscription in place and returns when it has ended.
+func (k *connection) place(ctx context.Context, s *subscription, placed func()) error {
+	filter, err := k.offered(s.filter)
+	if err != nil {
+		return err
+	}
+	if k.stateless() && !isEmpty(filter) {
+		return k.listen(ctx, filter, placed)
+	}
+	subscribed, err := k.subscribe(ctx, filter.ResourceSubscriptions)
+	defer k.unsubscribe(ctx, subscribed)
+	if err != nil {
+		return err
+	}
+	placed()
+	select {
+	case <-k.link.Done():
+		return errEnded
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// offered returns what the server promises to tell of a filter. Lists are left
+// out in silence; resources are what somebody waits for.
+func (k *connection) offered(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
+	caps := k.agreed.Load().capabilities
+	if len(filter.ResourceSubscriptions) > 0 && (caps.Resources == nil || !caps.Resources.Subscribe) {
+		return filter, fmt.Errorf("%w: the server does not tell of changes of resources", errUnoffered)
+	}
+	filter.ToolsListChanged = filter.ToolsListChanged && caps.Tools != nil && caps.Tools.ListChanged
+	filter.PromptsListChanged = filter.PromptsListChanged && caps.Prompts != nil && caps.Prompts.ListChanged
+	filter.ResourcesListChanged = filter.ResourcesListChanged && caps.Resources != nil && caps.Resources.ListChanged
+	return filter, nil
+}
+
+func isEmpty(f mcp.SubscriptionFilter) bool {
+	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
+}
+
+// errUnoffered: the server did not declare the capability.
+var errUnoffered = errors.New("not offered")
+
+// subscribe subscribes to resources in a session. A resource that several
+// watch is subscribed to once.
+//
+// Spec: 2025-11-25 server/resources#subscriptions
+func (k *connection) subscribe(ctx context.Context, uris []string) (done []string, err error) {
+	err = k.inTurn(ctx, func() error {
+		for i, uri := range uris {
+			if k.subscribed[uri] == 0 {
+				if err := k.ask(ctx, mcp.MethodResourcesSubscribe, &mcp.SubscribeParams{URI: uri}); err != nil {
+					return fmt.Errorf("subscribe to %q: %w", uri, err)
+				}
+			}
+			k.subscribed[uri]++
+			done = uris[:i+1]
+		}
+		return nil
+	})
+	return done, err
+}
+
+// unsubscribe undoes subscribe. The context may have ended.
+func (k *connection) unsubscribe(ctx context.Context, uris []string) {
+	if len(uris) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeTimeout)
+	defer cancel()
+	_ = k.inTurn(ctx, func() error {
+		for _, uri := range uris {
+			if k.subscribed[uri]--; k.subscribed[uri] > 0 {
+				continue
+			}
+			delete(k.subscribed, uri)
+			if k.link.Err() == nil {
+				_ = k.ask(ctx, mcp.MethodResourcesUnsubscribe, &mcp.SubscribeParams{URI: uri})
+			}
+		}
+		return nil
+	})
+}
+
+// inTurn runs f while no other changes the subscriptions of the session, so that
+// the server hears the changes in the order in which they were made.
+func (k *connection) inTurn(ctx context.Context, f func() error) error {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+		return f()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// errEnded: the subscription ended in an orderly way, or with its session.
+var errEnded = errors.New("the subscription has ended")
+
+// listen opens a subscription of the stateless era and returns when it has
+// ended. Nothing counts before the server has acknowledged it.
+//
+// Spec: 2026-07-28 basic/utilities/subscriptions
+func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, placed func()) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if limit := k.client.opts.initTimeout(); limit > 0 {
+		late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
+		defer late.Stop()
+		acknowledged := placed
+		placed = func() { late.Stop(); acknowledged() }
+	}
+	d := k.dialect()
+	req, err := k.encode(mcp.MethodListen, &mcp.ListenParams{Notifications: filter})
+	if err != nil {
+		return err
+	}
+	m, err := k.link.Call(ctx, exchange.Outbound{
+		Encode:  req.Encode,
+		Headers: req.Headers,
+		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, "") },
+		On:      func(m jsonrpc.Message) { k.overheard(m, filter, placed, cancel) },
+	})
+	if err != nil {
+		return err
+	}
+	if m.Error != nil {
+		return d.Error(m.Error)
+	}
+	return errEnded
+}
+
+// overheard takes what comes over a subscription.
+func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter, placed func(), end context.CancelCauseFunc) {
+	switch m.Method {
+	case mcp.NotificationAcknowledged:
+		var p mcp.AcknowledgedParams
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			end(fmt.Errorf("invalid acknowledgement: %w", err))
+			return
+		}
+		k.compare(filter, p.Notifications)
+		placed()
+	case mcp.NotificationCancelled:
+		end(errEnded)
+	default:
+		k.Notification(m)
+	}
+}
+
+// compare logs what of a subscription the server does not honour.
+func (k *connection) compare(wanted, honoured mcp.SubscriptionFilter) {
+	log := k.client.opts.logger()
+	for _, uri := range wanted.ResourceSubscriptions {
+		if !slices.Contains(honoured.ResourceSubscriptions, uri) {
+			log.Warn("the server does not tell of changes of a resource", "uri", uri)
+		}
+	}
+	if wanted.ToolsListChanged && !honoured.ToolsListChanged ||
+		wanted.PromptsListChanged && !honoured.PromptsListChanged ||
+		wanted.ResourcesListChanged && !honoured.ResourcesListChanged {
+		log.Info("the server does not tell of changes of every list")
+	}
+}
+
+// followLists subscribes to the changes of the lists that have a handler and,
+// because a change between Connect and the first listing would go unheard, waits
+// a little for the subscription.
+func (c *Client) followLists(ctx context.Context) {
+	s := &subscription{filter: mcp.SubscriptionFilter{
+		ToolsListChanged:     c.opts.OnToolsChanged != nil,
+		PromptsListChanged:   c.opts.OnPromptsChanged != nil,
+		ResourcesListChanged: c.opts.OnResourcesChanged != nil,
+	}}
+	if isEmpty(s.filter) {
+		return
+	}
+	ready := make(chan struct{})
+	s.placed = func(gap bool) {
+		if gap {
+			c.missed()
+			return
+		}
+		close(ready)
+	}
+	ended := make(chan struct{})
+	c.begin(func() {
+		defer close(ended)
+		if err := c.follow(c.ctx, s); c.ctx.Err() == nil {
+			c.opts.logger().Warn("the server does not tell of changes of its lists", "error", err)
+		}
+	})
+	grace := time.NewTimer(listenGrace)
+	defer grace.Stop()
+	select {
+	case <-ready:
+	case <-ended:
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+}

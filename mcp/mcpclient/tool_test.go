@@ -1,0 +1,66 @@
+package mcpclient_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+func outputs(_ *script, m message) string {
+	if m.Method == mcp.MethodToolsList {
+		return m.result(`{"tools":[
+			{"name":"sum","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}},
+			{"name":"remote","inputSchema":{"type":"object"},"outputSchema":{"$ref":"https://example.invalid/schema.json"}}
+		]}`)
+	}
+	if structured := m.param("arguments", "answer"); structured != "" {
+		return m.result(`{"content":[],"structuredContent":` + structured + `}`)
+	}
+	return m.result(`{"content":[{"type":"text","text":"sorry"}],"isError":` + m.param("arguments", "fail") + `}`)
+}
+
+func TestResultsAreHeldAgainstTheOutputSchema(t *testing.T) {
+	t.Parallel()
+	for era, handle := range eras(outputs) {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			_, target := serve(t, handle)
+			c := connect(t, target, nil)
+			if _, err := c.CallTool(t.Context(), "sum", answer(`{"sum":"3"}`)); err != nil {
+				t.Errorf("before the tool was listed: %v", err)
+			}
+			if _, err := names(t, c); err != nil {
+				t.Fatal(err)
+			}
+			for args, want := range map[string]string{
+				`{"answer":{"sum":3}}`:   "",
+				`{"answer":{"sum":"3"}}`: `call "sum": result does not satisfy the output schema: structuredContent/sum`,
+				`{"answer":{}}`:          `call "sum": result does not satisfy the output schema: structuredContent`,
+				`{"fail":true}`:          "",
+				`{"fail":false}`:         `call "sum": result without structured content: the tool has an output schema`,
+			} {
+				_, err := c.CallTool(t.Context(), "sum", raw(args))
+				if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+					t.Errorf("%s: got %v, want %q", args, err, want)
+				}
+			}
+			if _, err := c.CallTool(t.Context(), "remote", answer(`{"x":1}`)); err != nil {
+				t.Errorf("a schema that is elsewhere: got %v", err)
+			}
+		})
+	}
+}
+
+func TestOutputCheckCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	_, target := serve(t, stateless(outputs))
+	c := connect(t, target, &mcpclient.Options{NoOutputCheck: true})
+	if _, err := names(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CallTool(t.Context(), "sum", answer(`{"sum":"3"}`)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,178 @@
+package mcpclient
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// maxUpdated bounds the parts of resources that a watcher has yet to be told of.
+const maxUpdated = 1024
+
+// Watch tells of changes of resources. It yields every URI once as soon as the
+// server tells of its changes, and again whenever the resource has changed, or
+// may have while the connection was lost:
+//
+//	for uri, err := range c.Watch(ctx, "status://today") {
+//		if err != nil {
+//			return err
+//		}
+//		read(uri) // now, and whenever it is news
+//	}
+//
+// So nothing is missed between the reading and the watching. Changes that come
+// while the body of the loop runs are yielded once each. A server may name a
+// part of a resource. The loop ends without an error when ctx does, and with
+// one when the server refuses or a lost connection is not made anew.
+func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if len(uris) == 0 {
+			return
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		w := c.addWatcher(uris)
+		defer c.removeWatcher(w)
+		ended := make(chan error, 1)
+		following := c.begin(func() { ended <- c.follow(ctx, c.watching(w)) })
+		if !following {
+			yield("", fmt.Errorf("watch: %w", ErrClosed))
+			return
+		}
+		if err := w.yieldAll(ended, yield); err != nil && ctx.Err() == nil {
+			yield("", fmt.Errorf("watch: %w", err))
+			return
+		}
+		stop()
+		<-ended
+	}
+}
+
+func (c *Client) watching(w *watcher) *subscription {
+	return &subscription{
+		filter: mcp.SubscriptionFilter{ResourceSubscriptions: w.uris},
+		placed: func(gap bool) {
+			if gap {
+				c.emit(Event{Kind: EventGap, Err: errEnded})
+			}
+			w.markAll()
+		},
+	}
+}
+
+// watcher gathers the changes that one Watch has yet to tell of.
+type watcher struct {
+	uris []string
+	wake chan struct{} // one token: something has changed
+
+	mu      sync.Mutex
+	updated map[string]bool // guarded by mu
+}
+
+func (c *Client) addWatcher(uris []string) *watcher {
+	w := &watcher{uris: slices.Clone(uris), wake: make(chan struct{}, 1), updated: make(map[string]bool)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watchers[w] = struct{}{}
+	return w
+}
+
+func (c *Client) removeWatcher(w *watcher) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.watchers, w)
+}
+
+// markUpdated tells the watchers of a resource that it has changed.
+func (c *Client) markUpdated(uri string) {
+	for _, w := range c.allWatchers() {
+		w.mark(uri)
+	}
+}
+
+func (c *Client) markAllUpdated() {
+	for _, w := range c.allWatchers() {
+		w.markAll()
+	}
+}
+
+func (c *Client) allWatchers() []*watcher {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.watchers))
+}
+
+// yieldAll yields changes until the loop is left, which is no error, or the
+// following has ended.
+func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) error {
+	for {
+		select {
+		case <-w.wake:
+		case err := <-ended:
+			ended <- err // for whoever waits for the end
+			return err
+		}
+		for _, uri := range w.take() {
+			if !yield(uri, nil) {
+				return nil
+			}
+		}
+	}
+}
+
+// mark notes a change of what is watched, or of a part of it.
+func (w *watcher) mark(uri string) {
+	watched := slices.ContainsFunc(w.uris, func(whole string) bool { return isPart(uri, whole) })
+	if !watched {
+		return
+	}
+	w.mu.Lock()
+	full := len(w.updated) >= maxUpdated
+	if !full {
+		w.updated[uri] = true
+	}
+	w.mu.Unlock()
+	if full {
+		w.markAll()
+		return
+	}
+	w.signal()
+}
+
+// markAll notes that everything may have changed. It stands for all parts.
+func (w *watcher) markAll() {
+	w.mu.Lock()
+	clear(w.updated)
+	for _, uri := range w.uris {
+		w.updated[uri] = true
+	}
+	w.mu.Unlock()
+	w.signal()
+}
+
+func (w *watcher) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	uris := slices.Sorted(maps.Keys(w.updated))
+	clear(w.updated)
+	return uris
+}
+
+func (w *watcher) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// isPart reports whether uri is whole itself or lies below it.
+func isPart(uri, whole string) bool {
+	rest, ok := strings.CutPrefix(uri, whole)
+	return ok && (rest == "" || strings.HasSuffix(whole, "/") || strings.ContainsAny(rest[:1], "/?#"))
+}

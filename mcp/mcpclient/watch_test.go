@@ -1,0 +1,376 @@
+package mcpclient_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// watchable is a server of either era that takes subscriptions.
+type watchable struct {
+	mu      sync.Mutex
+	listens []message // open ones, stateless era
+	uris    []string  // subscribed to, session era
+}
+
+func (w *watchable) handle(s *script, m message) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch m.Method {
+	case mcp.MethodListen:
+		w.listens = append(w.listens, m)
+		return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + m.subscriptionID() + `,"notifications":` + m.param("notifications") + `}}`
+	case mcp.NotificationCancelled:
+		w.listens = slices.DeleteFunc(w.listens, func(l message) bool { return string(l.ID) == m.param("requestId") })
+		return ""
+	case mcp.MethodResourcesSubscribe:
+		w.uris = append(w.uris, m.param("uri"))
+	case mcp.MethodResourcesUnsubscribe:
+		w.uris = slices.DeleteFunc(w.uris, func(u string) bool { return u == m.param("uri") })
+	}
+	return m.result(`{}`)
+}
+
+// tell sends a notification to every subscription.
+func (w *watchable) tell(s *script, method, members string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.listens {
+		s.send(`{"jsonrpc":"2.0","method":"` + method + `","params":{` + strings.TrimSuffix(l.subscriptionID()+`,`+members, ",") + `}}`)
+	}
+	if len(w.listens) == 0 {
+		s.send(`{"jsonrpc":"2.0","method":"` + method + `","params":{` + members + `}}`)
+	}
+}
+
+func (w *watchable) open() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.listens) + len(w.uris)
+}
+
+func (w *watchable) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listens, w.uris = nil, nil
+}
+
+// inEachEra runs a test against a watchable server of each era, in fake time.
+func inEachEra(t *testing.T, test func(t *testing.T, w *watchable, servers *scripts, target mcpclient.Target)) {
+	t.Parallel()
+	for _, era := range []string{"session", "stateless"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := new(watchable)
+				servers, target := serve(t, eras(w.handle)[era])
+				test(t, w, servers, target)
+			})
+		})
+	}
+}
+
+// watching runs a Watch and gathers what it yields.
+type watching struct {
+	mu   sync.Mutex
+	uris []string
+	err  error
+	done chan struct{}
+}
+
+func watch(ctx context.Context, c *mcpclient.Client, uris ...string) *watching {
+	w := &watching{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for uri, err := range c.Watch(ctx, uris...) {
+			w.mu.Lock()
+			w.uris, w.err = append(w.uris, uri), err
+			w.mu.Unlock()
+		}
+	}()
+	return w
+}
+
+// take returns what was yielded since the last time.
+func (w *watching) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	uris := w.uris
+	w.uris = nil
+	return uris
+}
+
+func TestWatchTellsOfChangesInBothEras(t *testing.T) {
+	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
+		var updated []string
+		c := connect(t, target, &mcpclient.Options{OnResourceUpdated: func(_ context.Context, _ *mcpclient.Client, uri string) {
+			updated = append(updated, uri)
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1", "a://2")
+		synctest.Wait()
+		if got, want := w.take(), []string{"a://1", "a://2"}; !slices.Equal(got, want) {
+			t.Errorf("at first: got %v, want %v", got, want)
+		}
+		s := servers.nth(0)
+		for _, uri := range []string{"a://2", "a://1/part", "a://12", "b://3"} {
+			server.tell(s, mcp.NotificationResourceUpdated, `"uri":"`+uri+`"`)
+			synctest.Wait()
+		}
+		if got, want := w.take(), []string{"a://2", "a://1/part"}; !slices.Equal(got, want) {
+			t.Errorf("then: got %v, want %v", got, want)
+		}
+		if want := []string{"a://2", "a://1/part", "a://12", "b://3"}; !slices.Equal(updated, want) {
+			t.Errorf("handler: got %v, want %v", updated, want)
+		}
+		cancel()
+		<-w.done
+		synctest.Wait()
+		if w.err != nil || server.open() != 0 {
+			t.Errorf("at the end: error %v, %d subscriptions left", w.err, server.open())
+		}
+	})
+}
+
+func TestWatchesOfOneResourceShareASubscriptionOfTheSession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, session(mcp.V20251125, server.handle))
+		c := connect(t, target, nil)
+		first, cancel := context.WithCancel(t.Context())
+		one, two := watch(first, c, "a://1"), watch(t.Context(), c, "a://1")
+		synctest.Wait()
+		cancel()
+		<-one.done
+		two.take()
+		server.tell(servers.nth(0), mcp.NotificationResourceUpdated, `"uri":"a://1"`)
+		synctest.Wait()
+		if got := two.take(); len(got) != 1 {
+			t.Errorf("got %v, want the change", got)
+		}
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesSubscribe)); got != 1 {
+			t.Errorf("subscribed %d times, want 1", got)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		<-two.done
+	})
+}
+
+func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
+	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
+		var events []mcpclient.EventKind
+		c := connect(t, target, &mcpclient.Options{OnEvent: func(_ context.Context, e mcpclient.Event) { events = append(events, e.Kind) }})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1")
+		synctest.Wait()
+		w.take()
+
+		server.forget()
+		servers.nth(0).conn.Close()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("after the loss: got %v, want a://1", got)
+		}
+		server.tell(servers.nth(1), mcp.NotificationResourceUpdated, `"uri":"a://1"`)
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("on the new connection: got %v, want a://1", got)
+		}
+		want := []mcpclient.EventKind{mcpclient.EventConnected, mcpclient.EventLost, mcpclient.EventReinitialised, mcpclient.EventGap}
+		if !slices.Equal(events, want) {
+			t.Errorf("events: got %v, want %v", events, want)
+		}
+		cancel()
+		<-w.done
+	})
+}
+
+func TestEndOfAListenIsAGap(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(l message) string{
+		"result": func(l message) string { return l.result(`{"resultType":"complete"}`) },
+		"cancelled": func(l message) string {
+			return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(l.ID) + `}}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := new(watchable)
+				servers, target := serve(t, stateless(server.handle))
+				c := connect(t, target, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				w := watch(ctx, c, "a://1")
+				synctest.Wait()
+				w.take()
+				s := servers.nth(0)
+				first := server.listens[0]
+				server.forget()
+				s.send(end(first))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+					t.Errorf("got %v, want a://1", got)
+				}
+				if got := len(s.messages(mcp.MethodListen)); got != 2 {
+					t.Errorf("listened %d times, want 2", got)
+				}
+				cancel()
+				<-w.done
+			})
+		})
+	}
+}
+
+func TestServerThatEndsEveryListenIsNotPressed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, stateless(func(s *script, m message) string {
+			if m.Method == mcp.MethodListen {
+				s.send(server.handle(s, m))
+			}
+			return m.result(`{"resultType":"complete"}`)
+		}))
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		<-watch(ctx, c, "a://1").done
+		if got := len(servers.nth(0).messages(mcp.MethodListen)); got < 5 || got > 20 {
+			t.Errorf("listened %d times in a minute, want 5 to 20", got)
+		}
+	})
+}
+
+func TestWatchThatIsRefusedEndsWithTheReason(t *testing.T) {
+	t.Parallel()
+	for era, handle := range eras(func(_ *script, m message) string { return m.fail(-32602, "no such thing", "") }) {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			_, target := serve(t, handle)
+			c := connect(t, target, nil)
+			w := watch(t.Context(), c, "a://1")
+			<-w.done
+			if w.err == nil || !strings.Contains(w.err.Error(), "no such thing") {
+				t.Errorf("got %v", w.err)
+			}
+		})
+	}
+}
+
+func TestListHandlersHearOfChangesOnceAndALittleLater(t *testing.T) {
+	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
+		var changed []string
+		hear := func(name string) func(context.Context, *mcpclient.Client) {
+			return func(_ context.Context, c *mcpclient.Client) {
+				changed = append(changed, name+" "+c.Server().Name)
+			}
+		}
+		connect(t, target, &mcpclient.Options{OnToolsChanged: hear("tools"), OnPromptsChanged: hear("prompts")})
+		s := servers.nth(0)
+		for range 10 {
+			server.tell(s, mcp.NotificationToolsListChanged, "")
+		}
+		server.tell(s, mcp.NotificationResourcesListChanged, "")
+		synctest.Wait()
+		time.Sleep(300 * time.Millisecond)
+		synctest.Wait()
+		if len(changed) != 1 || !strings.HasPrefix(changed[0], "tools ") {
+			t.Errorf("got %v, want tools once", changed)
+		}
+		if listens := s.messages(mcp.MethodListen); len(listens) > 0 && listens[0].param("notifications") != `{"toolsListChanged":true,"promptsListChanged":true}` {
+			t.Errorf("listened for %s", listens[0].param("notifications"))
+		}
+
+		changed = nil
+		server.forget()
+		s.conn.Close()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		slices.Sort(changed)
+		if len(changed) != 2 {
+			t.Errorf("after the loss: got %v, want both", changed)
+		}
+	})
+}
+
+func TestHandlersRunOneAfterTheOtherAndMayCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, session(mcp.V20251125, server.handle))
+		var log []string // without a lock: the race detector watches
+		connect(t, target, &mcpclient.Options{OnResourceUpdated: func(ctx context.Context, c *mcpclient.Client, uri string) {
+			log = append(log, "begin "+uri)
+			if err := c.Ping(ctx); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+			log = append(log, "end "+uri)
+		}})
+		server.tell(servers.nth(0), mcp.NotificationResourceUpdated, `"uri":"a"`)
+		server.tell(servers.nth(0), mcp.NotificationResourceUpdated, `"uri":"b"`)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if want := []string{"begin a", "end a", "begin b", "end b"}; !slices.Equal(log, want) {
+			t.Errorf("got %v, want %v", log, want)
+		}
+	})
+}
+
+func TestLogMessagesComeAtTheLevelThatWasChosen(t *testing.T) {
+	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
+		var lines []string
+		c := connect(t, target, &mcpclient.Options{OnLog: func(_ context.Context, m *mcp.LoggingMessageParams) {
+			lines = append(lines, string(m.Level)+" "+string(m.Data))
+		}})
+		ctx, s := t.Context(), servers.nth(0)
+		level := func() string {
+			if err := c.Request(ctx, "acme/x", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			sent := s.messages("acme/x")
+			return sent[len(sent)-1].param("_meta", "io.modelcontextprotocol/logLevel")
+		}
+		modern := c.Revision() == mcp.V20260728
+		if got := level(); modern && got != `"info"` || !modern && got != "" {
+			t.Errorf("at first: asked for %s", got)
+		}
+		if err := c.SetLogLevel(ctx, mcp.LevelDebug); err != nil {
+			t.Fatal(err)
+		}
+		if got := level(); modern && got != `"debug"` {
+			t.Errorf("then: asked for %s", got)
+		}
+		if got := s.messages(mcp.MethodSetLevel); !modern && (len(got) != 1 || got[0].param("level") != `"debug"`) || modern && len(got) != 0 {
+			t.Errorf("setLevel: got %v", got)
+		}
+		if err := c.SetLogLevel(ctx, "loud"); err == nil {
+			t.Error("a level that does not exist was taken")
+		}
+		s.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"hello"}}`)
+		synctest.Wait()
+		if want := []string{`debug "hello"`}; !slices.Equal(lines, want) {
+			t.Errorf("got %v, want %v", lines, want)
+		}
+		s.conn.Close()
+		synctest.Wait()
+		if err := c.Request(ctx, "acme/x", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := servers.nth(1).messages(mcp.MethodSetLevel); !modern && (len(got) != 1 || got[0].param("level") != `"debug"`) {
+			t.Errorf("new session: setLevel %v", got)
+		}
+	})
+}

@@ -1,0 +1,361 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+type flight struct {
+	Number string   `json:"number" doc:"flight number such as AZ612" pattern:"^[A-Z]{2}[0-9]+$"`
+	Seats  int      `json:"seats,omitzero" min:"1" max:"9"`
+	Class  string   `json:"class,omitzero" enum:"economy|business"`
+	Names  []string `json:"names,omitzero" maxitems:"2"`
+	Window *bool    `json:"window"`
+}
+
+type status struct {
+	Gate  string `json:"gate"`
+	Delay int    `json:"delay"`
+}
+
+func nothing(context.Context, struct{}) (string, error) { return "", nil }
+
+func TestToolIsListedWithInferredSchemasAndHints(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("status", "Status of a flight", func(context.Context, flight) (status, error) { return status{}, nil },
+			mcpserver.ReadOnly(), mcpserver.ClosedWorld(), mcpserver.Title("Flight status"), mcpserver.Meta("com.example/rank", 1))
+		list := dial(t, srv, r).must("tools/list", "")
+		same(t, jsontext.Value(at(t, list, "/tools")), `[{
+			"name": "status", "title": "Flight status", "description": "Status of a flight",
+			"inputSchema": {"type": "object", "additionalProperties": false, "required": ["number"], "properties": {
+				"number": {"type": "string", "description": "flight number such as AZ612", "pattern": "^[A-Z]{2}[0-9]+$"},
+				"seats": {"type": "integer", "minimum": 1, "maximum": 9},
+				"class": {"type": "string", "enum": ["economy", "business"]},
+				"names": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+				"window": {"type": "boolean"}}},
+			"outputSchema": {"type": "object", "required": ["gate", "delay"], "properties": {
+				"gate": {"type": "string"}, "delay": {"type": "integer"}}},
+			"annotations": {"readOnlyHint": true, "openWorldHint": false},
+			"_meta": {"com.example/rank": 1}}]`)
+	})
+}
+
+func TestToolGetsItsArguments(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("echo", "", func(_ context.Context, in flight) (string, error) {
+			return fmt.Sprintf("%s %d %q %v %v", in.Number, in.Seats, in.Class, in.Names, *in.Window), nil
+		})
+		result := dial(t, srv, r).must("tools/call",
+			`{"name":"echo","arguments":{"number":"AZ612","seats":2,"class":"economy","names":["a","b"],"window":true}}`)
+		if got, want := at(t, result, "/content/0/text"), `"AZ612 2 \"economy\" [a b] true"`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+func TestToolWithoutArgumentsMayBeCalledWithoutThem(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("ping", "", func(context.Context, struct{}) (string, error) { return "pong", nil })
+		w := dial(t, srv, r)
+		for _, params := range []string{`{"name":"ping"}`, `{"name":"ping","arguments":{}}`} {
+			if got := at(t, w.must("tools/call", params), "/content/0/text"); got != `"pong"` {
+				t.Errorf("%s: got %s, want pong", params, got)
+			}
+		}
+	})
+}
+
+func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("book", "", func(context.Context, flight) (string, error) {
+			t.Error("the handler runs")
+			return "", nil
+		})
+		w := dial(t, srv, r)
+		for _, test := range []struct{ arguments, pointer string }{
+			{`{}`, "number"},
+			{`{"number":"az"}`, "/number"},
+			{`{"number":7}`, "/number"},
+			{`{"number":"AZ1","seats":0}`, "/seats"},
+			{`{"number":"AZ1","seats":1.5}`, "/seats"},
+			{`{"number":"AZ1","seats":123456789012345678901234567890}`, "/seats"},
+			{`{"number":"AZ1","class":"first"}`, "/class"},
+			{`{"number":"AZ1","names":["a",2]}`, "/names/1"},
+			{`{"number":"AZ1","names":["a","b","c"]}`, "/names"},
+			{`{"number":"AZ1","window":null}`, "/window"},
+			{`{"number":"AZ1","Number":"AZ1"}`, "Number"},
+			{`{"number":"AZ1","extra":1}`, "extra"},
+		} {
+			result := w.must("tools/call", `{"name":"book","arguments":`+test.arguments+`}`)
+			text := at(t, result, "/content/0/text")
+			if at(t, result, "/isError") != "true" || !strings.Contains(text, test.pointer) || !strings.Contains(text, "book") {
+				t.Errorf("%s: got %s, want isError about the tool and %s", test.arguments, result, test.pointer)
+			}
+			if strings.Contains(text, "Go ") || strings.Contains(text, "json:") {
+				t.Errorf("%s: got %s, want no word of the implementation", test.arguments, text)
+			}
+		}
+	})
+}
+
+func TestMalformedCallIsAProtocolError(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("book", "", nothing)
+		w := dial(t, srv, r)
+		for _, params := range []string{
+			`{"name":"unknown"}`,
+			`{"name":"Book"}`,
+			`{}`,
+			`{"name":7}`,
+			`{"name":"book","arguments":[]}`,
+			`{"name":"book","arguments":"{}"}`,
+			`{"name":"book","arguments":null}`,
+		} {
+			if err := w.refused("tools/call", params, -32602); err.Message == "" || strings.Contains(err.Message, "Go ") {
+				t.Errorf("%s: got %q, want a sentence without words of the implementation", params, err.Message)
+			}
+		}
+		w.must("tools/call", `{"name":"book"}`)
+	})
+}
+
+func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("fail", "", func(context.Context, struct{}) (status, error) {
+			return status{}, errors.New("no such\x1b[31m flight\nsorry" + strings.Repeat("é", 4000))
+		})
+		result := dial(t, srv, r).must("tools/call", `{"name":"fail"}`)
+		text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
+		if at(t, result, "/isError") != "true" || at(t, result, "/structuredContent") != "" {
+			t.Errorf("got %s, want isError without structured content", result)
+		}
+		if !strings.HasPrefix(text, "no such[31m flight\nsorryéé") || len(text) > 5000 {
+			t.Errorf("got %d bytes: %.60q, want the text, without control characters and bounded", len(text), text)
+		}
+	})
+}
+
+func TestErrorsCanBeMasked(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		logged := new(strings.Builder)
+		srv := newServer(&mcpserver.Options{MaskErrors: true, Logger: textLog(logged)})
+		srv.Tool("fail", "", func(context.Context, flight) (string, error) { return "", errors.New("db: secret-host is down") })
+		w := dial(t, srv, r)
+		text := at(t, w.must("tools/call", `{"name":"fail","arguments":{"number":"AZ1","window":true}}`), "/content/0/text")
+		id := incident(t, text)
+		if strings.Contains(text, "secret-host") || !strings.Contains(logged.String(), "secret-host") || !strings.Contains(logged.String(), id) {
+			t.Errorf("got %s, log %s, want an id in both and the reason in the log alone", text, logged)
+		}
+		text = at(t, w.must("tools/call", `{"name":"fail","arguments":{"number":"az"}}`), "/content/0/text")
+		if !strings.Contains(text, "/number") {
+			t.Errorf("got %s, want what is wrong with the arguments, which is no secret", text)
+		}
+	})
+}
+
+func TestProtocolErrorOfAToolIsOne(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("own", "", func(context.Context, struct{}) (string, error) {
+			return "", &mcp.Error{Code: mcp.CodeOther, Number: 42, Message: "full", Data: jsontext.Value(`{"retry":true}`)}
+		})
+		srv.Tool("wrapped", "", func(context.Context, struct{}) (string, error) {
+			return "", fmt.Errorf("book: %w", mcp.Errorf(mcp.CodeInvalidParams, "no such airport"))
+		})
+		srv.Tool("reserved", "", func(context.Context, struct{}) (string, error) {
+			return "", &mcp.Error{Code: mcp.CodeOther, Number: -32050, Message: "mine"}
+		})
+		srv.Tool("remote", "", func(context.Context, struct{}) (string, error) {
+			return "", &mcp.Error{Code: mcp.CodeInvalidParams, Number: -32602, Message: "upstream says no", Remote: true}
+		})
+		w := dial(t, srv, r)
+		err := w.refused("tools/call", `{"name":"own"}`, 42)
+		if err.Message != "full" || canonical(t, err.Data) != `{"retry":true}` {
+			t.Errorf("got %+v, want the tool's message and data", err)
+		}
+		w.refused("tools/call", `{"name":"wrapped"}`, -32602)
+		w.refused("tools/call", `{"name":"reserved"}`, -32603)
+		if got := at(t, w.must("tools/call", `{"name":"remote"}`), "/isError"); got != "true" {
+			t.Errorf("got isError %s, want true: what another peer answered is not our protocol error", got)
+		}
+	})
+}
+
+func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		logged := new(strings.Builder)
+		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
+		srv.Tool("panic", "", func(context.Context, struct{}) (string, error) { panic("secret-state") })
+		srv.Tool("panic2", "", func(context.Context, struct{}) (string, error) { panic("secret-state") }, mcpserver.Timeout(hour))
+		srv.Tool("goexit", "", nothing)
+		w := dial(t, srv, r)
+		for _, name := range []string{"panic", "panic2"} {
+			logged.Reset()
+			err := w.refused("tools/call", `{"name":"`+name+`"}`, -32603)
+			if strings.Contains(err.Message, "secret-state") || err.Data != nil {
+				t.Errorf("%s: got %+v, want nothing of the panic", name, err)
+			}
+			id := incident(t, err.Message)
+			if log := logged.String(); !strings.Contains(log, "secret-state") || !strings.Contains(log, id) || !strings.Contains(log, "tool_test.go") {
+				t.Errorf("%s: got log %s, want the panic, the incident %s and the stack", name, log, id)
+			}
+		}
+		w.must("tools/call", `{"name":"goexit"}`)
+	})
+}
+
+func TestBadToolPanicsWithWhatToWrite(t *testing.T) {
+	t.Parallel()
+	type badPattern struct {
+		Number string `json:"number" pattern:"[A-Z"`
+	}
+	type badMin struct {
+		Name string `json:"name" min:"1"`
+	}
+	type badType struct {
+		C chan int `json:"c"`
+	}
+	for _, test := range []struct {
+		name     string
+		register func(*mcpserver.Server)
+		want     []string
+	}{
+		{"pattern", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, badPattern) (string, error) { return "", nil })
+		}, []string{`tool "status": field Number: pattern "[A-Z"`, "missing closing ]"}},
+		{"keyword of another type", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, badMin) (string, error) { return "", nil })
+		}, []string{`tool "status": field Name: min`}},
+		{"type", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, badType) (string, error) { return "", nil })
+		}, []string{`tool "status": field C: chan int`}},
+		{"output type", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, struct{}) (badType, error) { return badType{}, nil })
+		}, []string{`tool "status"`, "field C: chan int"}},
+		{"no struct", func(s *mcpserver.Server) {
+			s.Tool("status", "", func(context.Context, string) (string, error) { return "", nil })
+		}, []string{`tool "status": input string`, "want a struct"}},
+		{"name", func(s *mcpserver.Server) { s.Tool("a status", "", nothing) }, []string{`tool "a status": name: want`}},
+		{"no name", func(s *mcpserver.Server) { s.Tool("", "", nothing) }, []string{`name: want`}},
+		{"no handler", func(s *mcpserver.Server) {
+			s.Tool("status", "", (func(context.Context, struct{}) (string, error))(nil))
+		}, []string{`tool "status": the handler is nil`}},
+		{"twice", func(s *mcpserver.Server) {
+			s.Tool("status", "", nothing)
+			s.Tool("status", "", nothing)
+		}, []string{`tool "status": registered already`, "SetTool"}},
+		{"schema without object", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", InputSchema: jsontext.Value(`{"type":"string"}`)}, rawNothing)
+		}, []string{`tool "status": input schema`, `"type": "object"`}},
+		{"schema no schema", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", InputSchema: jsontext.Value(`{"type":"object","properties":{"a":{"type":"strin"}}}`)}, rawNothing)
+		}, []string{`tool "status": input schema`, "/properties/a/type"}},
+		{"schema with a network reference", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", InputSchema: jsontext.Value(`{"type":"object","properties":{"a":{"$ref":"http://example.com/s"}}}`)}, rawNothing)
+		}, []string{`tool "status": input schema`, "http://example.com/s"}},
+		{"output schema", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "status", OutputSchema: jsontext.Value(`{"minimum":"1"}`)}, rawNothing)
+		}, []string{`tool "status": output schema`, "/minimum"}},
+		{"limit", func(s *mcpserver.Server) { s.Tool("status", "", nothing, mcpserver.Limit(0)) }, []string{"Limit: 0: want at least 1"}},
+		{"reserved metadata", func(s *mcpserver.Server) {
+			s.Tool("status", "", nothing, mcpserver.Meta("io.modelcontextprotocol/x", 1))
+		}, []string{"io.modelcontextprotocol/x", "belongs to the protocol"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			text := panicText(t, func() { test.register(newServer(nil)) })
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("got %q, want %q in it", text, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSetToolReturnsWhatAddToolPanicsWith(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	err := srv.SetTool(mcp.Tool{Name: "a b"}, rawNothing)
+	if err == nil || !strings.HasPrefix(err.Error(), `tool "a b": name: want`) {
+		t.Errorf("got %v, want the name refused", err)
+	}
+	if err := srv.SetTool(mcp.Tool{Name: "a"}, rawNothing); err != nil {
+		t.Errorf("new: got %v, want nil", err)
+	}
+	if err := srv.SetTool(mcp.Tool{Name: "a"}, rawNothing); err != nil {
+		t.Errorf("replaced: got %v, want nil", err)
+	}
+}
+
+func TestRawToolGetsArgumentsByteForByte(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.AddTool(mcp.Tool{Name: "raw"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(p.Arguments))}}, nil
+		})
+		arguments := `{"b": 12345678901234567890.50,  "a":[1e30,"<&>"]}`
+		result := dial(t, srv, r).must("tools/call", `{"name":"raw","arguments":`+arguments+`}`)
+		if got := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text"))); got != arguments {
+			t.Errorf("got %s, want %s", got, arguments)
+		}
+	})
+}
+
+func TestBuiltSchemaServesInPlaceOfAStruct(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		input, err := mcpserver.Object(
+			mcpserver.Required("city", mcpserver.String().Doc("name of a city")),
+			mcpserver.Optional("days", mcpserver.Integer().Min(1).Max(14)),
+		).JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := newServer(nil)
+		srv.AddTool(mcp.Tool{Name: "forecast", InputSchema: input}, rawNothing)
+		w := dial(t, srv, r)
+		same(t, jsontext.Value(at(t, w.must("tools/list", ""), "/tools/0/inputSchema")), `{
+			"type": "object", "required": ["city"], "additionalProperties": false, "properties": {
+			"city": {"type": "string", "description": "name of a city"},
+			"days": {"type": "integer", "minimum": 1, "maximum": 14}}}`)
+		if got := at(t, w.must("tools/call", `{"name":"forecast","arguments":{"city":"Oslo","days":15}}`), "/isError"); got != "true" {
+			t.Errorf("got isError %s, want true", got)
+		}
+	})
+}
+
+func TestToolThatIsOffIsUnknown(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("a", "", nothing)
+		w := dial(t, srv, r)
+		if !srv.EnableTool("a", false) || srv.EnableTool("a", false) || srv.EnableTool("b", false) {
+			t.Error("EnableTool: want true only when it changed something")
+		}
+		w.refused("tools/call", `{"name":"a"}`, -32602)
+		if got := at(t, w.must("tools/list", ""), "/tools"); got != "[]" {
+			t.Errorf("got %s, want no tools", got)
+		}
+		if !srv.EnableTool("a", true) {
+			t.Error("EnableTool: want true")
+		}
+		w.must("tools/call", `{"name":"a"}`)
+		if !srv.RemoveTool("a") || srv.RemoveTool("a") {
+			t.Error("RemoveTool: want true once")
+		}
+		w.refused("tools/call", `{"name":"a"}`, -32602)
+	})
+}

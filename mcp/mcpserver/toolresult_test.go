@@ -1,0 +1,213 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+type celsius float64
+
+type greeting string
+
+// answer registers a tool that returns v.
+func answer[Out any](srv *mcpserver.Server, name string, v Out) {
+	srv.Tool(name, "", func(context.Context, struct{}) (Out, error) { return v, nil })
+}
+
+func TestOutputDecidesTheResult(t *testing.T) {
+	image := mcp.Image([]byte{0xff, 0xfe}, "image/png")
+	for _, test := range []struct {
+		name     string
+		register func(*mcpserver.Server)
+		want     string // without the envelope
+	}{
+		{"string", func(s *mcpserver.Server) { answer(s, "a", "plain <&> é") },
+			`{"content":[{"type":"text","text":"plain <&> é"}]}`},
+		{"named string", func(s *mcpserver.Server) { answer(s, "a", greeting("hi")) },
+			`{"content":[{"type":"text","text":"hi"}]}`},
+		{"content", func(s *mcpserver.Server) { answer(s, "a", image) },
+			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
+		{"content interface", func(s *mcpserver.Server) { answer[mcp.Content](s, "a", image) },
+			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
+		{"contents", func(s *mcpserver.Server) { answer(s, "a", mcp.Contents{mcp.Text("x"), image}) },
+			`{"content":[{"type":"text","text":"x"},{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
+		{"slice of contents", func(s *mcpserver.Server) { answer(s, "a", []mcp.Content{mcp.Text("x")}) },
+			`{"content":[{"type":"text","text":"x"}]}`},
+		{"no contents", func(s *mcpserver.Server) { answer(s, "a", mcp.Contents(nil)) }, `{"content":[]}`},
+		{"whole result", func(s *mcpserver.Server) {
+			answer(s, "a", &mcp.CallToolResult{
+				ResultBase: mcp.ResultBase{Meta: mcp.Meta{"com.example/k": jsontext.Value(`1`), "io.modelcontextprotocol/serverInfo": jsontext.Value(`"forged"`)}},
+				Content:    mcp.Contents{mcp.Text("short")}, StructuredContent: jsontext.Value(`{"long":true}`), IsError: true,
+			})
+		}, `{"_meta":{"com.example/k":1},"content":[{"type":"text","text":"short"}],"structuredContent":{"long":true},"isError":true}`},
+		{"struct", func(s *mcpserver.Server) { answer(s, "a", status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
+		{"pointer to a struct", func(s *mcpserver.Server) { answer(s, "a", &status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
+		{"map", func(s *mcpserver.Server) { answer(s, "a", map[string]int{"b": 2, "a": 1}) },
+			`{"content":[{"type":"text","text":"{\"a\":1,\"b\":2}"}],"structuredContent":{"a":1,"b":2}}`},
+		{"any string", func(s *mcpserver.Server) { answer[any](s, "a", "x") }, `{"content":[{"type":"text","text":"x"}]}`},
+		{"any struct", func(s *mcpserver.Server) { answer[any](s, "a", status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
+		{"any nil", func(s *mcpserver.Server) { answer[any](s, "a", nil) }, `{"content":[]}`},
+		{"nothing", func(s *mcpserver.Server) { answer(s, "a", struct{}{}) },
+			`{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachEra(t, func(t *testing.T, r mcp.Revision) {
+				srv := newServer(nil)
+				test.register(srv)
+				same(t, withoutEnvelope(t, dial(t, srv, r).must("tools/call", `{"name":"a"}`)), test.want)
+			})
+		})
+	}
+}
+
+// withoutEnvelope takes off what the stateless era puts on every result.
+func withoutEnvelope(t *testing.T, result jsontext.Value) jsontext.Value {
+	t.Helper()
+	all := decoded[map[string]jsontext.Value](t, result)
+	delete(all, "resultType")
+	if meta, ok := all["_meta"]; ok {
+		members := decoded[map[string]jsontext.Value](t, meta)
+		if info, ok := members["io.modelcontextprotocol/serverInfo"]; ok && canonical(t, info) == `{"name":"test","version":"1"}` {
+			delete(members, "io.modelcontextprotocol/serverInfo")
+		}
+		all["_meta"] = encoded(t, members)
+		if len(members) == 0 {
+			delete(all, "_meta")
+		}
+	}
+	return encoded(t, all)
+}
+
+func TestOutputThatIsNoObject(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		register func(*mcpserver.Server)
+		schema   string
+		value    string
+	}{
+		{"number", func(s *mcpserver.Server) { answer(s, "a", celsius(21.5)) }, `{"type":"number"}`, `21.5`},
+		{"list", func(s *mcpserver.Server) { answer(s, "a", []int{1, 2}) }, `{"type":"array","items":{"type":"integer"}}`, `[1,2]`},
+		{"no list", func(s *mcpserver.Server) { answer(s, "a", []int(nil)) }, `{"type":"array","items":{"type":"integer"}}`, `[]`},
+		{"boolean", func(s *mcpserver.Server) { answer(s, "a", false) }, `{"type":"boolean"}`, `false`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+				srv := newServer(nil)
+				test.register(srv)
+				w := dial(t, srv, r)
+				list, result := w.must("tools/list", ""), w.must("tools/call", `{"name":"a"}`)
+				text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
+				same(t, jsontext.Value(text), test.value)
+				schema, value := "", ""
+				if isModern(r) {
+					schema, value = canonical(t, jsontext.Value(test.schema)), test.value
+				}
+				if got := at(t, list, "/tools/0/outputSchema"); got != schema {
+					t.Errorf("output schema: got %q, want %q", got, schema)
+				}
+				if got := at(t, result, "/structuredContent"); got != value {
+					t.Errorf("structured content: got %q, want %q", got, value)
+				}
+			})
+		})
+	}
+}
+
+func TestStructuredContentGoesWhereItExists(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		answer(srv, "a", status{"B7", 5})
+		w := dial(t, srv, r)
+		exists := r != mcp.V20241105 && r != mcp.V20250326
+		if got := at(t, w.must("tools/list", ""), "/tools/0/outputSchema"); (got != "") != exists {
+			t.Errorf("output schema: got %q, want one: %v", got, exists)
+		}
+		result := w.must("tools/call", `{"name":"a"}`)
+		if got := at(t, result, "/structuredContent"); (got != "") != exists {
+			t.Errorf("structured content: got %q, want some: %v", got, exists)
+		}
+		if got := at(t, result, "/content/0/text"); got == "" {
+			t.Error("got no text, want the same as text")
+		}
+	})
+}
+
+func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
+	raw := func(def mcp.Tool, result *mcp.CallToolResult) func(*mcpserver.Server) {
+		return func(s *mcpserver.Server) {
+			def.Name = "a"
+			s.AddTool(def, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return result, nil })
+		}
+	}
+	number := mcp.Tool{OutputSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
+	one := func(c mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResult{Content: mcp.Contents{c}} }
+	for _, test := range []struct {
+		name     string
+		register func(*mcpserver.Server)
+		logged   string
+	}{
+		{"nil", func(s *mcpserver.Server) { answer[*mcp.CallToolResult](s, "a", nil) }, "the result is nil"},
+		{"raw nil", raw(mcp.Tool{}, nil), "nil"},
+		{"nil content", raw(mcp.Tool{}, one(nil)), "content 0: is nil"},
+		{"no UTF-8", raw(mcp.Tool{}, one(mcp.Text("\xff"))), "UTF-8"},
+		{"no UTF-8 in a string", func(s *mcpserver.Server) { answer(s, "a", "\xff") }, "UTF-8"},
+		{"no UTF-8 in a struct", func(s *mcpserver.Server) { answer(s, "a", status{Gate: "\xff"}) }, "UTF-8"},
+		{"no MIME type", raw(mcp.Tool{}, one(mcp.Image([]byte{1}, ""))), "MIME type"},
+		{"another MIME type", raw(mcp.Tool{}, one(mcp.Image([]byte{1}, "audio/wav"))), "MIME type"},
+		{"resource without URI", raw(mcp.Tool{}, one(mcp.Embed(mcp.ResourceContents{Text: "x"}))), "want a URI"},
+		{"no structured content", raw(number, one(mcp.Text("x"))), "no structured content"},
+		{"against the output schema", raw(number, &mcp.CallToolResult{StructuredContent: jsontext.Value(`{"n":"1"}`)}), "/n"},
+		{"structured content that is no JSON", raw(mcp.Tool{}, &mcp.CallToolResult{StructuredContent: jsontext.Value(`{"n":`)}), "structuredContent"},
+		{"structured content with a name twice", raw(mcp.Tool{}, &mcp.CallToolResult{StructuredContent: jsontext.Value(`{"n":1,"n":2}`)}), "duplicate"},
+		{"too large", raw(mcp.Tool{}, one(mcp.Text(strings.Repeat("x", 5000)))), "the limit is 4096"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachEra(t, func(t *testing.T, r mcp.Revision) {
+				logged := new(strings.Builder)
+				srv := newServer(&mcpserver.Options{Logger: textLog(logged), MaxResult: 4096})
+				test.register(srv)
+				w := dial(t, srv, r)
+				err := w.refused("tools/call", `{"name":"a"}`, -32603)
+				id := incident(t, err.Message)
+				if !strings.Contains(logged.String(), test.logged) || !strings.Contains(logged.String(), id) {
+					t.Errorf("got log %s, want %q and the incident %s", logged, test.logged, id)
+				}
+				if strings.Contains(err.Message, test.logged) {
+					t.Errorf("got %q, want nothing private", err.Message)
+				}
+				w.must("tools/list", "")
+			})
+		})
+	}
+}
+
+func TestErrorResultNeedsNoStructuredContent(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.AddTool(mcp.Tool{Name: "a", OutputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("no")}, IsError: true}, nil
+		})
+		same(t, withoutEnvelope(t, dial(t, srv, r).must("tools/call", `{"name":"a"}`)), `{"content":[{"type":"text","text":"no"}],"isError":true}`)
+	})
+}
+
+func TestStructuredContentOfARawToolIsTextToo(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.AddTool(mcp.Tool{Name: "a"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+			return &mcp.CallToolResult{StructuredContent: jsontext.Value(`{"n": 1}`)}, nil
+		})
+		result := dial(t, srv, r).must("tools/call", `{"name":"a"}`)
+		text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
+		same(t, jsontext.Value(text), `{"n":1}`)
+		same(t, jsontext.Value(at(t, result, "/structuredContent")), `{"n":1}`)
+	})
+}
