@@ -134,6 +134,8 @@ func (n *newcomer) startServer(t *testing.T, c command) {
 	t.Helper()
 	n.server = n.start(t, c)
 	n.port = n.server.await(t, listening)[1]
+	// Commands that are typed without --url go to the default port.
+	n.env = append(n.env, "FONDACO_URL=http://127.0.0.1"+n.port+"/mcp")
 	n.server.await(t, n.expects(c))
 }
 

@@ -14,8 +14,8 @@ type Upstream struct {
 	Key string
 	// Target is where the server is found.
 	Target mcpclient.Target
-	// Over tells people how it is reached: stdio, HTTP, in process.
-	Over string
+	// Reached tells people how: "over stdio", "over HTTP", "in this process".
+	Reached string
 	// Header is sent with every HTTP request to it.
 	Header http.Header
 }
@@ -35,9 +35,9 @@ const (
 
 // Status describes an upstream at one moment.
 type Status struct {
-	Key   string
-	Over  string
-	State State
+	Key     string
+	Reached string
+	State   State
 	// Reason says why an upstream failed. It may hold words of the upstream and
 	// is not to be trusted.
 	Reason string

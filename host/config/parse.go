@@ -171,7 +171,7 @@ func (p *parser) command(u *host.Upstream, e *entry, offset int64, at jsontext.P
 	if t.Dir = e.Cwd; e.Cwd != "" && !filepath.IsAbs(e.Cwd) {
 		t.Dir = filepath.Join(p.dir, e.Cwd)
 	}
-	u.Target, u.Over = t, "stdio"
+	u.Target, u.Reached = t, "over stdio"
 }
 
 // endpoint makes an upstream of a URL.
@@ -184,9 +184,9 @@ func (p *parser) endpoint(u *host.Upstream, e *entry, offset int64, at jsontext.
 	}
 	switch e.Type {
 	case "", "http", "streamable-http", "streamableHttp":
-		u.Target, u.Over = mcpclient.URL(e.URL), "HTTP"
+		u.Target, u.Reached = mcpclient.URL(e.URL), "over HTTP"
 	case "sse":
-		u.Target, u.Over = mcpclient.EventStream(e.URL), "HTTP+SSE"
+		u.Target, u.Reached = mcpclient.EventStream(e.URL), "over HTTP+SSE"
 	default:
 		p.fault(offset, at.AppendToken("type"), `found %q beside a url, want "http", "sse" or none`, e.Type)
 	}

@@ -27,6 +27,9 @@ type Options struct {
 	// StartTimeout is how long Start waits for upstreams. Those that take longer
 	// join when they are ready. Default: 10 seconds.
 	StartTimeout time.Duration
+	// OnStatus hears of an upstream whose state has changed. It is called from
+	// several goroutines, and must not call Close.
+	OnStatus func(host.Status)
 	// HTTP holds what concerns the handlers of the server for HTTP.
 	HTTP *mcpserver.HTTPOptions
 	// Logger receives what an operator should know. Default: slog.Default().

@@ -24,7 +24,7 @@ func newServer(name string) *mcpserver.Server {
 }
 
 func upstream(key string, srv *mcpserver.Server) host.Upstream {
-	return host.Upstream{Key: key, Over: "in process", Target: mcpclient.InProcess(srv)}
+	return host.Upstream{Key: key, Reached: "in this process", Target: mcpclient.InProcess(srv)}
 }
 
 // open starts a gateway to the upstreams and connects a client to it.

@@ -32,7 +32,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		gateway:  g,
 		changed:  make(chan struct{}, 1),
 		settled:  make(chan struct{}),
-		status:   host.Status{Key: u.Key, Over: u.Over, State: host.Starting},
+		status:   host.Status{Key: u.Key, Reached: u.Reached, State: host.Starting},
 	}
 }
 
@@ -111,10 +111,10 @@ func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) {
 	}
 	u.mu.Lock()
 	u.catalog = cat
-	u.status.State, u.status.Reason = host.Ready, ""
 	u.status.Revision, u.status.Omitted = client.Revision(), omitted
 	u.mu.Unlock()
 	u.gateway.merge()
+	u.become(host.Ready, "")
 }
 
 // listed returns what the upstream has offered last.
@@ -143,10 +143,17 @@ func (u *upstream) tools() []mcp.Tool {
 	return u.offered
 }
 
-func (u *upstream) failed(err error) {
+func (u *upstream) failed(err error) { u.become(host.Failed, err.Error()) }
+
+// become changes the state, and tells whoever wants to know of it.
+func (u *upstream) become(state host.State, reason string) {
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.status.State, u.status.Reason = host.Failed, err.Error()
+	same := u.status.State == state && u.status.Reason == reason
+	u.status.State, u.status.Reason = state, reason
+	u.mu.Unlock()
+	if tell := u.gateway.options.orZero().OnStatus; tell != nil && !same {
+		tell(u.describe())
+	}
 }
 
 func (u *upstream) describe() host.Status {

@@ -4,39 +4,54 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// maxFollowed bounds the resources whose changes are followed.
-const maxFollowed = 1024
+const (
+	// maxFollowed bounds the resources whose changes are followed.
+	maxFollowed = 1024
+	// followGrace is how long a subscriber waits until the upstream tells of
+	// changes, so that none is missed between.
+	followGrace = 3 * time.Second
+)
 
 // followWatched is middleware that follows each resource upstream from the
 // moment when somebody watches it.
 func (g *Gateway) followWatched(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		switch r.Method {
-		case mcp.MethodListen:
-			var p mcp.ListenParams
-			if r.Decode(&p) == nil {
-				g.follow(p.Notifications.ResourceSubscriptions...)
-			}
-		case mcp.MethodResourcesSubscribe:
-			var p mcp.SubscribeParams
-			if r.Decode(&p) == nil {
-				g.follow(p.URI)
-			}
+		var listen mcp.ListenParams
+		var subscribe mcp.SubscribeParams
+		switch {
+		case r.Method == mcp.MethodListen && r.Decode(&listen) == nil:
+			g.follow(ctx, listen.Notifications.ResourceSubscriptions...)
+		case r.Method == mcp.MethodResourcesSubscribe && r.Decode(&subscribe) == nil:
+			g.follow(ctx, subscribe.URI)
 		}
 		return next(ctx, r)
 	}
 }
 
-// follow begins to follow resources that are not followed yet.
-func (g *Gateway) follow(uris ...string) {
+// follow begins to follow resources that are not followed yet, and waits a
+// little for the upstreams to agree.
+func (g *Gateway) follow(ctx context.Context, uris ...string) {
+	var all []<-chan struct{}
 	for _, uri := range uris {
 		if u := g.upstreamOf(uri); u != nil {
-			g.followed.begin(uri, func() { u.follow(g.ctx, uri) })
+			all = append(all, g.followed.begin(uri, func(placed func()) { u.follow(g.ctx, uri, placed) }))
+		}
+	}
+	grace := time.NewTimer(followGrace)
+	defer grace.Stop()
+	for _, placed := range all {
+		select {
+		case <-placed:
+		case <-grace.C:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -49,57 +64,78 @@ func (g *Gateway) upstreamOf(uri string) *upstream {
 	if o, ok := g.merger.now.resources[uri]; ok {
 		return o.from
 	}
-	for template, o := range g.merger.now.templates {
-		literal, _, _ := strings.Cut(template, "{")
-		if strings.HasPrefix(uri, literal) {
-			return o.from
+	for _, u := range g.upstreams {
+		for _, t := range u.listed().templates {
+			if literal, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, literal) {
+				return u
+			}
 		}
 	}
 	return nil
 }
 
 // follow passes the changes of a resource on until ctx is done, or the upstream
-// does not tell of them.
-func (u *upstream) follow(ctx context.Context, uri string) {
+// does not tell of them. It calls placed once the upstream does.
+func (u *upstream) follow(ctx context.Context, uri string, placed func()) {
 	client, err := u.clientFor(ctx)
 	if err != nil {
 		return
 	}
+	begun, first := time.Now(), true
 	for changed, err := range client.Watch(ctx, uri) {
 		if err != nil {
 			u.gateway.options.logger().Info("resource is not followed", "upstream", u.Key, "uri", uri, "error", err)
 			return
 		}
-		u.gateway.server.Updated(changed)
+		inTime := first && time.Since(begun) < followGrace
+		first = false
+		placed()
+		if !inTime { // else the subscriber has waited, and missed nothing
+			u.gateway.server.Updated(changed)
+		}
 	}
 }
 
 // followed is the set of resources that are followed.
 type followed struct {
-	mu    sync.Mutex // guards the fields below
-	uris  map[string]bool
+	mu    sync.Mutex               // guards the fields below
+	uris  map[string]chan struct{} // closed once it is in place, or has come to nothing
 	ended bool
 	work  sync.WaitGroup
 }
 
+// nothing is the channel of what need not be waited for.
+var nothing = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // begin runs follow, apart, unless the resource is followed already or the set
-// is full.
-func (f *followed) begin(uri string, follow func()) {
+// is full. The channel is closed when there is nothing to wait for any more.
+func (f *followed) begin(uri string, follow func(placed func())) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended || f.uris[uri] || len(f.uris) >= maxFollowed {
-		return
+	if c, ok := f.uris[uri]; ok {
+		return c
+	}
+	if f.ended || len(f.uris) >= maxFollowed {
+		return nothing
 	}
 	if f.uris == nil {
-		f.uris = make(map[string]bool)
+		f.uris = make(map[string]chan struct{})
 	}
-	f.uris[uri] = true
+	c := make(chan struct{})
+	f.uris[uri] = c
 	f.work.Go(func() {
-		follow()
+		placed := sync.OnceFunc(func() { close(c) })
+		defer placed()
+		follow(placed)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.uris, uri)
 	})
+	return c
 }
 
 // end waits for what runs, whose context is done, and lets nothing begin.

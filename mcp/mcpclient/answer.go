@@ -13,8 +13,8 @@ import (
 // answer has one request of the server answered, in whatever form it came: as a
 // request of the session era or as a question of the stateless one.
 func (c *Client) answer(ctx context.Context, f *dialect.Facts, method string, params jsontext.Value) (any, error) {
-	c.answering.Add(1)
-	defer c.answering.Add(-1)
+	c.answers.begin()
+	defer c.answers.end()
 	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, facts: f})
 }
 

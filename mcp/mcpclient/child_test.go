@@ -1,3 +1,160 @@
 package mcpclient_test
 
-func runAsServer() {}
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// behaviour is the variable that makes the test binary a server over stdio.
+const behaviour = "MCPCLIENT_TEST_SERVER"
+
+// runAsServer serves and exits when this process is the child of a test.
+func runAsServer() {
+	handle := func(s *script, m message) string {
+		switch m.param("name") {
+		case `"die"`:
+			fmt.Fprintln(os.Stderr, "I was told to")
+			os.Exit(3)
+		case `"pid"`:
+			return m.result(`{"content":[{"type":"text","text":"` + strconv.Itoa(os.Getpid()) + `"}]}`)
+		case `"env"`:
+			return m.result(`{"content":[{"type":"text","text":"` + os.Getenv("GIVEN") + os.Getenv("SECRET") + `"}]}`)
+		}
+		return m.fail(-32602, "no such tool", "")
+	}
+	switch os.Getenv(behaviour) {
+	case "":
+		return
+	case "session":
+		handle = session(mcp.V20250618, handle)
+	case "stateless":
+		handle = stateless(handle)
+	case "broken":
+		fmt.Fprintln(os.Stderr, "WEATHER_KEY is not set")
+		os.Exit(1)
+	}
+	(&script{conn: stdio.New(os.Stdin, os.Stdout, nil, nil), handle: handle}).run()
+	os.Exit(0)
+}
+
+// child is this test binary as a server.
+func child(t *testing.T, how string) *mcpclient.CommandTarget {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := mcpclient.Command(self)
+	target.Env = map[string]string{
+		behaviour: how,
+		"GIVEN":   "given",
+		"GORACE":  "atexit_sleep_ms=0", // the race detector waits a second at exit
+	}
+	return target
+}
+
+func TestCommandIsStartedAndEnded(t *testing.T) {
+	t.Setenv("SECRET", "secret")
+	for how, want := range map[string]mcp.Revision{"session": mcp.V20250618, "stateless": mcp.V20260728} {
+		t.Run(how, func(t *testing.T) {
+			c := connect(t, child(t, how), nil)
+			if got := c.Revision(); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			if got, err := c.Call[string](t.Context(), "env", nil); err != nil || got != "given" {
+				t.Errorf("environment: got %q, %v, want what was given and no more", got, err)
+			}
+			pid := pidOf(t, c)
+			began := time.Now()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited > time.Second {
+				t.Errorf("a server that exits by itself took %v", waited)
+			}
+			if running(pid) {
+				t.Errorf("process %d is still there", pid)
+			}
+		})
+	}
+}
+
+func pidOf(t *testing.T, c *mcpclient.Client) int {
+	t.Helper()
+	text, err := c.Call[string](t.Context(), "pid", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestDeadCommandIsStartedAgainAtTheNextCall(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string, 8)
+	target := child(t, "session")
+	target.Stderr = func(line string, _ int) { lines <- line }
+	c := connect(t, target, nil)
+	first := pidOf(t, c)
+	_, err := c.CallTool(t.Context(), "die", nil)
+	lost, ok := errors.AsType[*mcpclient.LostError](err)
+	if !ok || !strings.Contains(lost.Error(), "server exited with status 3: I was told to") {
+		t.Errorf("got %v", err)
+	}
+	if got := <-lines; got != "I was told to" {
+		t.Errorf("stderr: got %q", got)
+	}
+	if second := pidOf(t, c); second == first {
+		t.Error("the same process")
+	}
+}
+
+func TestCommandThatDoesNotRunSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		target *mcpclient.CommandTarget
+		want   string
+	}{
+		"exits":   {child(t, "broken"), "exited with status 1: WEATHER_KEY is not set"},
+		"missing": {mcpclient.Command("no-such-program-anywhere"), `connect to command "no-such-program-anywhere": start command: `},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := mcpclient.Connect(t.Context(), test.target, &mcpclient.Options{Logger: quiet()})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAnyStreamCanCarryMessages(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		(&script{conn: stdio.New(theirs, theirs, theirs, nil), handle: stateless(pages{none: page("", "a")}.handle)}).run()
+	}()
+	c := connect(t, mcpclient.Over(stdio.New(ours, ours, ours, nil)), nil)
+	if got, err := names(t, c); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	<-served
+}

@@ -27,7 +27,7 @@ type Client struct {
 	middleware middleware
 	tools      toolCache
 	notes      *exchange.Dispatcher[func()]
-	answering  atomic.Int32 // handlers that answer the server at this moment
+	answers    answers
 	level      atomic.Pointer[mcp.LoggingLevel]
 
 	// Lifetime.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -239,3 +240,13 @@ type rawValue = jsontext.Value
 func raw(text string) jsontext.Value { return jsontext.Value(text) }
 
 func answer(text string) jsontext.Value { return raw(`{"answer":` + text + `}`) }
+
+type ctxT = context.Context
+
+// statusOf returns the HTTP status of an error, or 0.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+		return e.Status
+	}
+	return 0
+}

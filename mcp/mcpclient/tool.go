@@ -105,7 +105,7 @@ func encodeArguments(args any) (jsontext.Value, error) {
 		raw = args
 	default:
 		var err error
-		if raw, err = json.Marshal(args); err != nil {
+		if raw, err = json.Marshal(args, json.Deterministic(true)); err != nil {
 			return nil, fmt.Errorf("arguments: %w", err)
 		}
 	}

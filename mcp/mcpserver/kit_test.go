@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
 )
+
+// anyContext shortens the signatures of handlers.
+type anyContext = context.Context
 
 const hour = time.Hour
 
@@ -60,3 +64,6 @@ func panicText(t *testing.T, f func()) (text string) {
 	f()
 	return ""
 }
+
+// pipe connects two ends in memory.
+func pipe() (ours, theirs mcp.Conn) { return memory.Pair() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -34,16 +35,18 @@ func (s *Server) Handle(method string, h Handler) {
 
 // middleware is the table of handlers, plain and with the middleware folded in.
 type middleware struct {
-	mu    sync.Mutex
-	plain map[string]Handler // guarded by mu
-	chain []Middleware       // guarded by mu
-	own   map[string]bool    // guarded by mu: methods added by the author
+	mu      sync.Mutex
+	plain   map[string]Handler // guarded by mu
+	chain   []Middleware       // guarded by mu
+	own     map[string]bool    // guarded by mu: methods added by the author
+	changes int                // guarded by mu: how many there were
 
 	folded atomic.Pointer[folding]
 }
 
 // folding is one immutable state of the table.
 type folding struct {
+	change int // that it takes in, with all before
 	routes map[string]Handler
 	custom map[string]bool
 	wrap   Middleware
@@ -58,19 +61,27 @@ func (m *middleware) outbound(send Handler) Handler { return m.folded.Load().wra
 
 func (m *middleware) fold(plain map[string]Handler) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.plain = plain
+	m.mu.Unlock()
 	m.refold()
 }
 
 func (m *middleware) use(more []Middleware) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.chain = append(m.chain, more...)
+	m.mu.Unlock()
 	m.refold()
 }
 
 func (m *middleware) custom(method string, h Handler) error {
+	if err := m.add(method, h); err != nil {
+		return err
+	}
+	m.refold()
+	return nil
+}
+
+func (m *middleware) add(method string, h Handler) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -85,24 +96,32 @@ func (m *middleware) custom(method string, h Handler) error {
 		m.own = make(map[string]bool)
 	}
 	m.plain[method], m.own[method] = h, true
-	m.refold()
 	return nil
 }
 
-// refold makes a new folding. The caller holds mu.
+// refold makes a new folding. Middleware is the author's code, so it is called
+// without the lock, and a folding that was overtaken meanwhile is dropped.
 func (m *middleware) refold() {
-	chain := append([]Middleware(nil), m.chain...)
+	m.mu.Lock()
+	plain, chain, own := maps.Clone(m.plain), slices.Clone(m.chain), maps.Clone(m.own)
+	m.changes++
+	change := m.changes
+	m.mu.Unlock()
 	wrap := func(h Handler) Handler {
-		for i := len(chain) - 1; i >= 0; i-- {
-			h = chain[i](h)
+		for _, outer := range slices.Backward(chain) {
+			h = outer(h)
 		}
 		return h
 	}
-	f := &folding{routes: make(map[string]Handler, len(m.plain)), custom: maps.Clone(m.own), wrap: wrap}
-	for method, h := range m.plain {
+	f := &folding{change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap}
+	for method, h := range plain {
 		f.routes[method] = wrap(h)
 	}
-	m.folded.Store(f)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last := m.folded.Load(); last == nil || last.change < change {
+		m.folded.Store(f)
+	}
 }
 
 // routes is the table of the methods that the protocol defines.

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -15,11 +16,16 @@ import (
 // Spec: 2026-07-28 basic/utilities/progress
 func Progress(ctx context.Context, done, total float64, message string) {
 	r := From(ctx)
-	if r == nil || r.call.Meta.Progress.IsZero() || !r.progress.advance(done) {
+	if r == nil || r.call.Meta.Progress.IsZero() {
 		return
 	}
-	_ = r.notify(ctx, mcp.NotificationProgress, &mcp.ProgressParams{
-		ProgressToken: r.call.Meta.Progress, Progress: done, Total: total, Message: cleanText(message, maxErrorText),
+	if !finite(total) {
+		total = 0
+	}
+	r.progress.advance(done, func() {
+		_ = r.notify(ctx, mcp.NotificationProgress, &mcp.ProgressParams{
+			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total, Message: cleanText(message, maxErrorText),
+		})
 	})
 }
 
@@ -30,13 +36,16 @@ type progress struct {
 	done    float64
 }
 
-// advance reports whether done is further than before.
-func (p *progress) advance(done float64) bool {
+// advance calls tell if done is further than before. What is told is told in the
+// same order.
+func (p *progress) advance(done float64, tell func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.started && done <= p.done {
-		return false
+	if !finite(done) || p.started && done <= p.done {
+		return
 	}
 	p.started, p.done = true, done
-	return true
+	tell()
 }
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -59,6 +59,12 @@ func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption
 // RemovePrompt removes a prompt and reports whether there was one.
 func (s *Server) RemovePrompt(name string) bool { return s.features.remove(kindPrompts, name) }
 
+// EnablePrompt switches a prompt on or off and reports whether that changed
+// anything. A prompt that is off is unknown to clients.
+func (s *Server) EnablePrompt(name string, on bool) bool {
+	return s.features.enable(kindPrompts, name, on)
+}
+
 // UserMessage returns a message of the user with the given text.
 func UserMessage(text string) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: mcp.RoleUser, Content: mcp.Text(text)}

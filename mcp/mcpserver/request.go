@@ -111,7 +111,12 @@ func (r *Request) TLS() *tls.ConnectionState {
 
 // Decode decodes the params into out. A failure is an error that the client may
 // read.
-func (r *Request) Decode(out any) error { return r.call.Decode(out) }
+func (r *Request) Decode(out any) error {
+	if r == nil {
+		return ErrNotInCall
+	}
+	return r.call.Decode(out)
+}
 
 // notify sends a notification that belongs to the request. It does nothing once
 // the request has ended, and where the client's revision has no such message.

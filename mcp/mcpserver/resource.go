@@ -73,6 +73,12 @@ func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...Resour
 // RemoveResource removes the resource at a URI and reports whether there was one.
 func (s *Server) RemoveResource(uri string) bool { return s.features.remove(kindResources, uri) }
 
+// EnableResource switches the resource at a URI on or off and reports whether
+// that changed anything. A resource that is off is unknown to clients.
+func (s *Server) EnableResource(uri string, on bool) bool {
+	return s.features.enable(kindResources, uri, on)
+}
+
 func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) error {
 	if u, err := url.Parse(r.def.URI); err != nil || u.Scheme == "" {
 		return errors.New("URI: want one with a scheme, such as notes://today")

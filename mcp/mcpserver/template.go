@@ -46,6 +46,12 @@ func (s *Server) RemoveTemplate(uriTemplate string) bool {
 	return s.features.remove(kindTemplates, uriTemplate)
 }
 
+// EnableTemplate switches a template on or off and reports whether that changed
+// anything. A template that is off serves nothing.
+func (s *Server) EnableTemplate(uriTemplate string, on bool) bool {
+	return s.features.enable(kindTemplates, uriTemplate, on)
+}
+
 func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (err error) {
 	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
 		return err

@@ -18,12 +18,8 @@ type Session struct {
 	Client       mcp.Implementation
 	Capabilities mcp.ClientCapabilities
 
-	ready atomic.Bool
 	level atomic.Pointer[mcp.LoggingLevel]
 }
-
-// Ready reports whether the client has said notifications/initialized.
-func (s *Session) Ready() bool { return s.ready.Load() }
 
 // LogLevel returns the level that the client has set. Before it sets one the
 // server may choose; this one sends from info up.
@@ -99,9 +95,6 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 		return c, err
 	}
 	if m.Kind == jsonrpc.Notification {
-		if in.Session != nil && m.Method == mcp.NotificationInitialized {
-			in.Session.ready.Store(true)
-		}
 		return c, nil
 	}
 	switch {

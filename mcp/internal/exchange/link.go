@@ -147,8 +147,11 @@ func (l *connLink) Err() error {
 // than the caller's context, the connection is of no more use.
 func (l *connLink) write(ctx context.Context, msg []byte) error {
 	err := l.conn.Write(ctx, msg)
-	if err == nil || ctx.Err() != nil {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
 	l.End(fmt.Errorf("connection lost: %w", err))
 	return l.Err()

@@ -466,7 +466,7 @@ func FuzzLines(f *testing.F) {
 		r := &dribble{rest: stream, random: rand.New(rand.NewPCG(seed, 0))}
 		want, ok := model(string(stream), limit)
 		if !ok {
-			t.Skip("how much of an overlong line is skipped depends on how it arrives")
+			return // how much of an overlong line is skipped depends on how it arrives
 		}
 		c := stdio.New(r, io.Discard, nil, &stdio.Options{MaxLine: limit})
 		defer c.Close()

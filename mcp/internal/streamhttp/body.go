@@ -21,7 +21,7 @@ const (
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
 	control := http.NewResponseController(w)
 	if r.ContentLength > limit {
-		stopReading(w, r, control)
+		stopReading(control)
 		return nil, tooLarge(limit)
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
@@ -39,7 +39,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 			_ = control.SetReadDeadline(time.Time{})
 			return buf, nil
 		default:
-			stopReading(w, r, control)
+			stopReading(control)
 			return nil, unreadable(err, limit)
 		}
 		if len(buf) == cap(buf) {
@@ -50,10 +50,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 
 // stopReading keeps net/http from reading the rest of a body, of which it would
 // take another 256 KiB to be able to reuse the connection.
-func stopReading(w http.ResponseWriter, r *http.Request, control *http.ResponseController) {
-	if r.ProtoMajor == 1 {
-		w.Header().Set(headerConnection, "close")
-	}
+func stopReading(control *http.ResponseController) {
 	_ = control.SetReadDeadline(time.Unix(1, 0))
 }
 

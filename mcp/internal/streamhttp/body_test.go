@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -116,13 +117,6 @@ func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
 	}
 }
 
-// slowBody fails like a connection whose read deadline has passed.
-type slowBody struct{ io.Reader }
-
-func (slowBody) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
-
-func (slowBody) Close() error { return nil }
-
 // deadlines records the read deadlines that are set.
 type deadlines struct {
 	*httptest.ResponseRecorder
@@ -145,7 +139,11 @@ func TestBodyHasToKeepComing(t *testing.T) {
 		t.Errorf("got deadlines %v, want one for every 64 KiB and none at the end", w.read)
 	}
 
-	r.Body = slowBody{}
+	r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+	if _, refused := readBody(w, r, 1<<20); refused == nil || refused.status != http.StatusBadRequest {
+		t.Errorf("a body that breaks off: got %+v, want 400", refused)
+	}
+	r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
 	if _, refused := readBody(w, r, 1<<20); refused == nil || refused.status != http.StatusRequestTimeout {
 		t.Errorf("a body that stops: got %+v, want 408", refused)
 	}

@@ -27,7 +27,8 @@ type tool func(ctx context.Context, in *exchange.Inbound) (any, error)
 type testCore struct {
 	dialect *dialect.Server
 	tools   map[string]tool
-	refuses bool // initialize fails
+	refuses bool  // initialize fails
+	full    error // of Opened
 
 	mu            sync.Mutex
 	opened        []*exchange.Session
@@ -53,6 +54,9 @@ func (c *testCore) Dialect() *dialect.Server { return c.dialect }
 func (c *testCore) Limits() jsonrpc.Limits { return jsonrpc.Limits{} }
 
 func (c *testCore) Opened(s *exchange.Session) error {
+	if c.full != nil {
+		return c.full
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened = append(c.opened, s)
@@ -177,12 +181,14 @@ type testServer struct {
 	t       *testing.T
 	core    *testCore
 	handler *Handler
+	url     string // of the endpoint
 }
 
 func serveTest(t *testing.T, core *testCore, o *Options) *testServer {
 	t.Helper()
 	h := NewHandler(core, o)
 	s := &testServer{Server: httptest.NewServer(h), t: t, core: core, handler: h}
+	s.url = s.URL
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -251,7 +257,7 @@ type answer struct {
 // is removed, and one given again is sent twice.
 func (s *testServer) do(method, body string, headers ...string) answer {
 	s.t.Helper()
-	resp, err := s.Client().Do(request(s.t.Context(), s.t, method, s.URL, body, headers...))
+	resp, err := s.Client().Do(request(s.t.Context(), s.t, method, s.url, body, headers...))
 	if err != nil {
 		s.t.Fatalf("%s: %v", method, err)
 	}
@@ -273,7 +279,7 @@ func (s *testServer) post(body string, headers ...string) answer {
 func (s *testServer) start(method, body string, headers ...string) *openAnswer {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
-	resp, err := s.Client().Do(request(ctx, s.t, method, s.URL, body, headers...))
+	resp, err := s.Client().Do(request(ctx, s.t, method, s.url, body, headers...))
 	if err != nil {
 		cancel()
 		s.t.Fatalf("%s: %v", method, err)

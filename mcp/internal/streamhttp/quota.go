@@ -15,7 +15,7 @@ type quota struct {
 
 	mu   sync.Mutex
 	held int
-	by   map[mcp.Principal]int
+	by   map[mcp.Principal]int // authenticated ones
 }
 
 // The refusals of a quota.
@@ -30,7 +30,7 @@ func (q *quota) take(p mcp.Principal) *refusal {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case p.Authenticated() && q.by[p] >= q.each:
+	case q.by[p] >= q.each:
 		return shareHeld
 	case q.held >= q.total:
 		return allHeld

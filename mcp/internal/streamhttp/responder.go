@@ -36,7 +36,7 @@ type responder struct {
 
 	mu     sync.Mutex
 	stream bool // the answer has become an event stream
-	over   bool // w is not to be touched any more
+	over   bool // the answer has ended: w is not to be touched any more
 	held   bool // w cannot flush
 	err    error
 	timer  *time.Timer // opens the stream, then keeps it alive; may be nil
@@ -45,14 +45,14 @@ type responder struct {
 
 var _ exchange.Back = (*responder)(nil)
 
-// newResponder returns a responder that needs one abandon, after finish or in
-// its place.
+// newResponder returns a responder that needs a finish or an abandon before the
+// HTTP handler returns.
 func newResponder(w http.ResponseWriter, o *Options, lost context.CancelCauseFunc) *responder {
 	return &responder{w: w, control: http.NewResponseController(w), o: o, lost: lost}
 }
 
-// wait lets the answer become an event stream when it takes long.
-func (a *responder) wait() {
+// openLater makes the answer an event stream when it takes long.
+func (a *responder) openLater() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.timer = time.AfterFunc(jsonPatience, a.tick)
@@ -124,8 +124,7 @@ func (a *responder) finish(reply dialect.Reply) {
 	}
 }
 
-// abandon sees to it that w is not touched any more, as it has to be before the
-// HTTP handler returns.
+// abandon ends the answer where it is.
 func (a *responder) abandon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,8 +146,8 @@ func (a *responder) json(reply dialect.Reply) {
 	a.write(reply.Body)
 }
 
-// openStream begins an event stream, which a flush sends. Proxies are told to pass every
-// event on at once.
+// openStream begins an event stream, which a flush sends. Proxies are told to
+// pass every event on at once.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 func (a *responder) openStream() {
@@ -181,7 +180,7 @@ func (a *responder) events(msgs ...[]byte) {
 	a.flush()
 }
 
-// write writes p in pieces.
+// write writes p in pieces, each within the write timeout.
 func (a *responder) write(p []byte) {
 	for piece := range slices.Chunk(p, writePiece) {
 		a.setDeadline()

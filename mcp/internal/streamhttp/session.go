@@ -110,7 +110,7 @@ func (s *session) pushLocked(msg []byte) {
 		s.gets = s.gets[:last]
 	}
 	for !s.pending.fits(msg, maxPending) {
-		s.pending.pop(1)
+		s.pending.pop(0) // the oldest
 	}
 	s.pending.push(msg)
 }

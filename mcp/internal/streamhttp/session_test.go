@@ -88,7 +88,7 @@ func TestRefusedInitializeKeepsNothing(t *testing.T) {
 		}
 	}
 	opened, closed, _ := core.counts()
-	if n := len(h.sessions.byID); n != 0 || h.sessions.quota.held != 0 || h.sessions.idle.Len() != 0 || opened != 1000 || closed != 1000 {
+	if n := h.sessions.size(); n != 0 || h.sessions.quota.held != 0 || h.sessions.idle.Len() != 0 || opened != 1000 || closed != 1000 {
 		t.Errorf("got %d sessions kept, %d counted, %d idle, %d opened, %d closed, want 0, 0, 0, 1000, 1000", n, h.sessions.quota.held, h.sessions.idle.Len(), opened, closed)
 	}
 }
@@ -384,6 +384,34 @@ func TestGETNeedsEventStreamAndSession(t *testing.T) {
 	if got := stream.resp.Header.Get(headerContentType); stream.resp.StatusCode != 200 || got != TypeEventStream {
 		t.Errorf("got status %d, type %q, want 200 and an event stream", stream.resp.StatusCode, got)
 	}
+}
+
+func TestLostStreamPassesOnWhatItHeld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newTestCore(plainTools), nil)
+		id := openRecorded(t, h)
+		session := h.sessions.byID[id]
+		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: 0}
+		get := func(ctx context.Context) *http.Request {
+			return request(ctx, t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, id)
+		}
+		go h.ServeHTTP(lost, get(t.Context()))
+		synctest.Wait()
+		for _, msg := range []string{"in the pipe", "held 1", "held 2"} {
+			if err := session.push([]byte(msg)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		time.Sleep(11 * time.Second) // the stuck stream is given up
+		ctx, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, hangUp)
+		if got, want := serveRecorded(h, get(ctx)).Body.String(), event("held 1")+"\n"+event("held 2")+"\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		h.Close()
+	})
 }
 
 // S-046.

@@ -69,8 +69,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange
 		return h.notify(s.context(r.Context()), w, in)
 	default:
 		st := h.stream(in)
-		run := s.Begin(s.context(r.Context()), h.core, in)
-		h.run(s, st, run)
+		h.run(s, st, s.Begin(s.context(r.Context()), h.core, in))
 		h.copy(w, r, st)
 	}
 	return nil
@@ -169,7 +168,7 @@ func (h *Handler) copy(w http.ResponseWriter, r *http.Request, st *stream) {
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
 	if h.o.answer() != AnswerJSON {
-		a.wait()
+		a.openLater()
 	}
 	st.copyTo(ctx, a)
 }

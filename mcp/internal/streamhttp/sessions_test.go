@@ -2,6 +2,7 @@ package streamhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,13 @@ func serveIn(ctx context.Context, t *testing.T, h *Handler, method, id, body str
 	return serveRecorded(h, r).Code
 }
 
+// size returns how many sessions are in the table.
+func (t *sessions) size() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.byID)
+}
+
 func TestIdleSessionEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +38,7 @@ func TestIdleSessionEnds(t *testing.T) {
 		}})
 		h := NewHandler(core, nil)
 		idle, used, calling, listening := openRecorded(t, h), openRecorded(t, h), openRecorded(t, h), openRecorded(t, h)
-		go serveIn(t.Context(), t, h, "POST", calling, callTool(1, "long"))
+		go serveIn(t.Context(), t, h, "POST", calling, callTool(9, "long"))
 		ctx, hangUp := context.WithCancel(t.Context())
 		go serveIn(ctx, t, h, "GET", listening, "")
 
@@ -53,12 +61,12 @@ func TestIdleSessionEnds(t *testing.T) {
 		}
 		hangUp()
 		time.Sleep(31 * time.Minute)
-		if n := len(h.sessions.byID); n != 1 {
+		if n := h.sessions.size(); n != 1 {
 			t.Errorf("with one call running: got %d sessions, want 1", n)
 		}
 		time.Sleep(time.Hour)
-		if opened, closed, _ := core.counts(); closed != opened || len(h.sessions.byID) != 0 {
-			t.Errorf("at the end: got %d of %d sessions ended, %d in the table, want all and none", closed, opened, len(h.sessions.byID))
+		if opened, closed, _ := core.counts(); closed != opened || h.sessions.size() != 0 {
+			t.Errorf("at the end: got %d of %d sessions ended, %d in the table, want all and none", closed, opened, h.sessions.size())
 		}
 		h.Close()
 	})
@@ -126,4 +134,44 @@ func TestCoreIsToldOfTheEndAfterTheLastCall(t *testing.T) {
 		}
 		h.Close()
 	})
+}
+
+func TestCoreThatShutsDownOpensNoSession(t *testing.T) {
+	t.Parallel()
+	core := newTestCore(nil)
+	core.full = errors.New("shutting down")
+	h := NewHandler(core, nil)
+	defer h.Close()
+	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
+	if w.Code != 503 || w.Header().Get(headerRetryAfter) == "" {
+		t.Errorf("got status %d, want 503 and Retry-After", w.Code)
+	}
+	if opened, closed, requests := core.counts(); opened+closed+requests != 0 {
+		t.Errorf("got %d opened, %d closed, %d requests, want none", opened, closed, requests)
+	}
+}
+
+func TestInitializeOfAClientThatIsGoneKeepsNothing(t *testing.T) {
+	t.Parallel()
+	core := newTestCore(nil)
+	h := NewHandler(core, nil)
+	defer h.Close()
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	serveRecorded(h, request(ctx, t, "POST", "http://localhost/", initialize))
+	if opened, closed, requests := core.counts(); opened != 1 || closed != 1 || requests != 1 || h.sessions.size() != 0 {
+		t.Errorf("got %d opened, %d closed, %d requests, %d kept, want 1, 1, 1, 0", opened, closed, requests, h.sessions.size())
+	}
+}
+
+func TestSessionOpenedDuringShutdownIsNotKept(t *testing.T) {
+	t.Parallel()
+	core := newTestCore(nil)
+	h := NewHandler(core, nil)
+	h.sessions.close(errShutdown)
+	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
+	if opened, closed, _ := core.counts(); w.Code != 503 || opened != 1 || closed != 1 || h.sessions.quota.held != 0 {
+		t.Errorf("got status %d, %d opened, %d closed, %d counted, want 503, 1, 1, 0", w.Code, opened, closed, h.sessions.quota.held)
+	}
+	h.Close()
 }

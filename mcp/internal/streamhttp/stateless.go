@@ -34,7 +34,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 	defer a.abandon()
 	if subscribes || h.o.answer() != AnswerJSON {
 		in.Back = a
-		a.wait()
+		a.openLater()
 	}
 	reply := h.core.Request(ctx, in)
 	if r.Context().Err() == nil {

@@ -122,3 +122,17 @@ func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 		t.Errorf("got %d messages of 1 MiB, want 4", n)
 	}
 }
+
+func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
+	t.Parallel()
+	st := newStream()
+	for range 5 {
+		st.offer(make([]byte, writePiece))
+	}
+	st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
+	w, done := copying(t.Context(), st)
+	<-done
+	if got := strings.Count(w.Body.String(), "event: "); got != 6 || !strings.HasSuffix(w.Body.String(), event("reply")+"\n") {
+		t.Errorf("got %d events, want five messages and the reply", got)
+	}
+}

@@ -1,0 +1,22 @@
+// Fondaco brings many MCP servers to MCP clients behind one endpoint. Run it
+// with "help" to see what it does.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/fondaco/fondaco/host/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // so that a second signal ends the process at once
+	m := &cli.Main{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args, Env: os.Environ(), Terminal: cli.IsTerminal(os.Stdout),
+	}
+	os.Exit(m.Main(ctx))
+}

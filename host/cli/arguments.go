@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// arguments are those that a tool takes, as its input schema tells. They are
+// checked as far as a person's slips go (missing, unknown, of the wrong type,
+// not among the values allowed); the server checks the rest.
+type arguments struct {
+	list   []argument // in the order of the schema
+	closed bool       // there are no others
+}
+
+type argument struct {
+	name     string
+	required bool
+
+	Type        jsontext.Value   `json:"type,omitzero"`
+	Description string           `json:"description,omitzero"`
+	Enum        []jsontext.Value `json:"enum,omitzero"`
+	Default     jsontext.Value   `json:"default,omitzero"`
+	Others      jsontext.Value   `json:",embed"`
+}
+
+// readArguments reads the arguments out of an input schema. What it does not
+// understand of an argument it takes to allow anything.
+func readArguments(schema jsontext.Value) (*arguments, error) {
+	var object struct {
+		Properties jsontext.Value `json:"properties,omitzero"`
+		Required   []string       `json:"required,omitzero"`
+		Additional jsontext.Value `json:"additionalProperties,omitzero"`
+		Others     jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(schema, &object); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	a := &arguments{closed: string(object.Additional) == "false"}
+	members, err := membersOf(object.Properties)
+	if err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	for _, m := range members {
+		arg := argument{}
+		_ = json.Unmarshal(m.value, &arg)
+		arg.name, arg.required = m.name, slices.Contains(object.Required, m.name)
+		a.list = append(a.list, arg)
+	}
+	for _, name := range object.Required {
+		if a.find(name) == nil {
+			a.list = append(a.list, argument{name: name, required: true})
+		}
+	}
+	return a, nil
+}
+
+func (a *arguments) find(name string) *argument {
+	i := slices.IndexFunc(a.list, func(arg argument) bool { return arg.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &a.list[i]
+}
+
+// types returns the JSON types that the argument may have; none means any.
+func (a *argument) types() []string {
+	var one string
+	var several []string
+	switch a.Type.Kind() {
+	case jsontext.KindString:
+		_ = json.Unmarshal(a.Type, &one)
+		return []string{one}
+	case jsontext.KindBeginArray:
+		_ = json.Unmarshal(a.Type, &several)
+	}
+	return several
+}
+
+// want says what the argument has to be.
+func (a *argument) want() string {
+	if len(a.Enum) > 0 {
+		texts := make([]string, len(a.Enum))
+		for i, v := range a.Enum {
+			texts[i] = strings.Trim(string(v), `"`)
+		}
+		return "one of " + strings.Join(texts, ", ")
+	}
+	if types := a.types(); len(types) > 0 {
+		return strings.Join(types, " or ")
+	}
+	return "any value"
+}
+
+// parse returns the value that a person wrote as text. Numbers, booleans and
+// null are taken as such where the schema allows them, arrays and objects are
+// written as JSON, and everything else is a string where one is allowed.
+func (a *argument) parse(text string) (jsontext.Value, error) {
+	types := a.types()
+	raw := jsontext.Value(text)
+	if raw.IsValid() && raw.Kind() != jsontext.KindString && a.allows(raw) {
+		return raw, nil
+	}
+	if len(types) == 0 || slices.Contains(types, "string") {
+		quoted, err := jsontext.AppendQuote(nil, text)
+		if err == nil && a.allows(quoted) {
+			return quoted, nil
+		}
+	}
+	return nil, fmt.Errorf("argument %q: found %s, want %s", a.name, text, a.hint())
+}
+
+// hint is want, with the way to write it.
+func (a *argument) hint() string {
+	types := a.types()
+	switch {
+	case slices.Contains(types, "array"):
+		return `an array as JSON, such as '["a","b"]'`
+	case slices.Contains(types, "object"):
+		return `an object as JSON, such as '{"a":1}'`
+	}
+	return a.want()
+}
+
+// allows reports whether a value is of a type, and among the values, that the
+// schema allows.
+func (a *argument) allows(v jsontext.Value) bool {
+	types := a.types()
+	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isOfType(v, t) }) {
+		return false
+	}
+	return len(a.Enum) == 0 || slices.ContainsFunc(a.Enum, func(allowed jsontext.Value) bool { return equal(allowed, v) })
+}
+
+func isOfType(v jsontext.Value, schemaType string) bool {
+	switch v.Kind() {
+	case jsontext.KindString:
+		return schemaType == "string"
+	case jsontext.KindNumber:
+		return schemaType == "number" || schemaType == "integer" && !bytes.ContainsAny(v, ".eE")
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return schemaType == "boolean"
+	case jsontext.KindNull:
+		return schemaType == "null"
+	case jsontext.KindBeginArray:
+		return schemaType == "array"
+	}
+	return schemaType == "object"
+}
+
+func equal(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
+}
+
+// fromPairs makes the arguments of a call from words of the form key=value.
+func (a *arguments) fromPairs(pairs []string) (jsontext.Value, error) {
+	var given []member
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("found %q, want KEY=VALUE", pair)
+		}
+		arg := a.find(name)
+		if arg == nil {
+			arg = &argument{name: name}
+		}
+		value, err := arg.parse(text)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, member{name, value})
+	}
+	return a.encode(given)
+}
+
+// fromJSON checks arguments that were given as one JSON object.
+func (a *arguments) fromJSON(text []byte) (jsontext.Value, error) {
+	given, err := membersOf(text)
+	if err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	for _, m := range given {
+		if arg := a.find(m.name); arg != nil && !arg.allows(m.value) {
+			return nil, fmt.Errorf("argument %q: found %s, want %s", m.name, m.value, arg.want())
+		}
+	}
+	return a.encode(given)
+}
+
+// encode makes one object of what is given, after it has made sure that nothing
+// is missing, unknown or given twice.
+func (a *arguments) encode(given []member) (jsontext.Value, error) {
+	var faults []error
+	for i, m := range given {
+		if a.closed && a.find(m.name) == nil {
+			faults = append(faults, fmt.Errorf("argument %q: unknown, want %s", m.name, a.names()))
+		}
+		if slices.ContainsFunc(given[:i], func(earlier member) bool { return earlier.name == m.name }) {
+			faults = append(faults, fmt.Errorf("argument %q: given twice", m.name))
+		}
+	}
+	for _, arg := range a.list {
+		isThis := func(m member) bool { return m.name == arg.name }
+		if arg.required && !slices.ContainsFunc(given, isThis) {
+			faults = append(faults, errors.New(missing(arg)))
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return join(given), nil
+}
+
+func missing(arg argument) string {
+	text := fmt.Sprintf("argument %q is missing, want %s", arg.name, arg.hint())
+	if arg.Description != "" {
+		text += ": " + brief(arg.Description)
+	}
+	return text
+}
+
+func (a *arguments) names() string {
+	if len(a.list) == 0 {
+		return "none at all"
+	}
+	names := make([]string, len(a.list))
+	for i, arg := range a.list {
+		names[i] = arg.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// needed reports whether any argument is required.
+func (a *arguments) needed() bool {
+	return slices.ContainsFunc(a.list, func(arg argument) bool { return arg.required })
+}

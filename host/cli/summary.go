@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// summary tells the user of a host that has come up: where it is, what is behind
+// it, and what to do with it next.
+type summary struct {
+	to            *Main
+	base          string
+	demonstration bool
+	printed       atomic.Bool
+}
+
+func (s *summary) print(g *gateway.Gateway) {
+	m := s.to
+	m.say("\n  endpoint   %s/mcp     all revisions", s.base)
+	m.say("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
+	s.upstreams(g.Status())
+	m.say("\nAdd it to a client:\n")
+	m.say(`  {"mcpServers": {"fondaco": {"type": "http", "url": "%s/mcp"}}}`, s.base)
+	m.say("  claude mcp add --transport http fondaco %s/mcp", s.base)
+	m.say("\nOr use it from a second terminal:\n")
+	m.say("  %s", s.command("tools"))
+	m.say("  %s", s.command(s.tryOut(g.Tools())))
+	m.say("  %s", s.command("watch"))
+	m.say("\nCtrl-C stops it.")
+	s.printed.Store(true)
+}
+
+// news tells of an upstream that has changed after the summary was printed.
+func (s *summary) news(u host.Status) {
+	if s.printed.Load() {
+		s.to.say("  upstream   %s    %s    %s", u.Key, u.State, cleanLine(account(u)))
+	}
+}
+
+// upstreams writes a line for each upstream, and one for each of its features
+// that is not offered.
+func (s *summary) upstreams(all []host.Status) {
+	w := tabwriter.NewWriter(s.to.Stderr, 0, 0, 4, ' ', 0)
+	for _, u := range all {
+		fmt.Fprintf(w, "  upstream   %s\t%s\t%s\n", u.Key, u.State, cleanLine(account(u)))
+	}
+	_ = w.Flush()
+	for _, u := range all {
+		for _, omitted := range u.Omitted {
+			s.to.say("  left out   %s: %s", u.Key, cleanLine(omitted))
+		}
+	}
+}
+
+// account says what an upstream is, or why it is not there.
+func account(u host.Status) string {
+	switch u.State {
+	case host.Failed:
+		return u.Reason
+	case host.Starting:
+		return u.Reached + ", joins when it is ready"
+	}
+	var counts []string
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{{u.Tools, "tool"}, {u.Resources, "resource"}, {u.Templates, "template"}, {u.Prompts, "prompt"}} {
+		switch {
+		case c.n == 1:
+			counts = append(counts, "1 "+c.noun)
+		case c.n > 1:
+			counts = append(counts, fmt.Sprintf("%d %ss", c.n, c.noun))
+		}
+	}
+	return fmt.Sprintf("%s %s   %s", u.Revision, u.Reached, strings.Join(counts, ", "))
+}
+
+// command is a command to paste, for the address that is really served.
+func (s *summary) command(verb string) string {
+	command := s.to.program() + " " + verb
+	if url := s.base + "/mcp"; url != defaultURL {
+		command += " --url " + url
+	}
+	return command
+}
+
+// tryOut returns a call to try: of a tool that says it changes nothing, and that
+// needs no arguments. Where there is none it shows how a tool is called. Nothing
+// but names gets into it from an upstream.
+func (s *summary) tryOut(tools []mcp.Tool) string {
+	if s.demonstration {
+		return "call " + demoKey + "/time zone=Europe/Rome"
+	}
+	for _, t := range tools {
+		args, err := readArguments(t.InputSchema)
+		if err == nil && t.Annotations.ReadOnly() && !args.needed() {
+			return "call " + host.ShowName(t.Name)
+		}
+	}
+	if len(tools) > 0 {
+		return "tools " + host.ShowName(tools[0].Name)
+	}
+	return "resources"
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+var versionEntry = entry{
+	name: "version", does: "show the version and the protocol revisions that it speaks",
+	example: "version",
+	make:    func() verb { return new(versionVerb) },
+}
+
+type versionVerb struct{ output }
+
+func (v *versionVerb) declare(f *flag.FlagSet) { v.output.declare(f) }
+
+func (v *versionVerb) run(_ context.Context, m *Main, _ []string) error {
+	var revisions []string
+	for _, r := range mcp.Revisions() {
+		revisions = append(revisions, r.String())
+	}
+	if v.json {
+		return m.writeJSON(map[string]any{"version": host.Version, "go": runtime.Version(), "revisions": revisions})
+	}
+	fmt.Fprintf(m.Stdout, "fondaco %s (%s, %s/%s)\nprotocol %s\n",
+		host.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(revisions, " "))
+	return nil
+}

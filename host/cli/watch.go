@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+var watchEntry = entry{
+	name: "watch", operands: "[URI...]", does: "print changes as they happen, until Ctrl-C",
+	about: `It tells when one of the resources is updated, or a list has changed.
+Without a URI it watches all resources that are listed. With --json each event
+is one line.`,
+	example: "watch clock://now",
+	make:    func() verb { return new(watchVerb) },
+}
+
+type watchVerb struct {
+	endpoint
+	all   bool                               // every resource that is listed
+	again atomic.Pointer[context.CancelFunc] // ends the watch under way, so that it begins anew
+}
+
+func (v *watchVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
+
+// event is what watch prints.
+type event struct {
+	Time  time.Time `json:"time"`
+	Event string    `json:"event"` // updated or changed
+	URI   string    `json:"uri,omitzero"`
+	List  string    `json:"list,omitzero"`
+}
+
+func (v *watchVerb) run(ctx context.Context, m *Main, operands []string) error {
+	v.all = len(operands) == 0
+	c, err := v.connect(ctx, m, v.handlers(m))
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := v.watch(ctx, c, m, operands); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// watch keeps a subscription in place until ctx ends or the list of what to
+// watch has changed. The handlers print what comes of it.
+func (v *watchVerb) watch(ctx context.Context, c *mcpclient.Client, m *Main, uris []string) (err error) {
+	ctx, again := context.WithCancel(ctx)
+	defer again()
+	v.again.Store(&again)
+	if v.all {
+		if uris, err = listed(ctx, c); err != nil {
+			return err
+		}
+	}
+	m.say("watching %d resources and the lists; Ctrl-C ends it", len(uris))
+	for _, err := range c.Watch(ctx, uris...) {
+		if err != nil {
+			return err
+		}
+	}
+	<-ctx.Done() // without resources there are still the lists
+	return nil
+}
+
+// handlers print what the server tells. They run one after the other.
+func (v *watchVerb) handlers(m *Main) *mcpclient.Options {
+	changed := func(list string) func(context.Context, *mcpclient.Client) {
+		return func(context.Context, *mcpclient.Client) {
+			v.print(m, event{Event: "changed", List: list})
+			if again := v.again.Load(); again != nil && v.all && list == "resources" {
+				(*again)()
+			}
+		}
+	}
+	return &mcpclient.Options{
+		OnToolsChanged:     changed("tools"),
+		OnPromptsChanged:   changed("prompts"),
+		OnResourcesChanged: changed("resources"),
+		OnResourceUpdated: func(_ context.Context, _ *mcpclient.Client, uri string) {
+			v.print(m, event{Event: "updated", URI: uri})
+		},
+		OnEvent: func(_ context.Context, e mcpclient.Event) {
+			switch e.Kind {
+			case mcpclient.EventLost:
+				m.say("connection lost: %s", cleanLine(fmt.Sprint(e.Err)))
+			case mcpclient.EventReinitialised:
+				m.say("connected again")
+			}
+		},
+	}
+}
+
+func (v *watchVerb) print(m *Main, e event) {
+	e.Time = time.Now()
+	if v.json {
+		_ = m.writeJSONLine(e)
+		return
+	}
+	_ = m.writeLine("%s  %s  %s%s", e.Time.Format(time.TimeOnly), e.Event, e.URI, e.List)
+}
+
+// maxWatched bounds the resources that are watched unasked.
+const maxWatched = 1000
+
+// listed returns the resources to watch when none are asked for.
+func listed(ctx context.Context, c *mcpclient.Client) (uris []string, err error) {
+	if caps := c.Capabilities().Resources; caps == nil || !caps.Subscribe {
+		return nil, nil
+	}
+	for r, err := range c.Resources(ctx) {
+		if err != nil || len(uris) == maxWatched {
+			return uris, err
+		}
+		uris = append(uris, r.URI)
+	}
+	return uris, nil
+}

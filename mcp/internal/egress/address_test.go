@@ -1,0 +1,77 @@
+package egress_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+)
+
+func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"8.8.8.8":                true,
+		"2606:4700::1111":        true,
+		"::ffff:8.8.8.8":         true,
+		"64:ff9b::808:808":       true, // NAT64 of 8.8.8.8
+		"2002:808:808::1":        true, // 6to4 of 8.8.8.8
+		"0.0.0.0":                false,
+		"0.1.2.3":                false,
+		"10.0.0.1":               false,
+		"100.64.0.1":             false,
+		"127.0.0.1":              false,
+		"127.255.255.254":        false,
+		"169.254.169.254":        false,
+		"172.16.0.1":             false,
+		"172.31.255.255":         false,
+		"192.0.0.1":              false,
+		"192.0.2.1":              false,
+		"192.88.99.1":            false,
+		"192.168.1.1":            false,
+		"198.18.0.1":             false,
+		"198.19.255.255":         false,
+		"198.51.100.1":           false,
+		"203.0.113.1":            false,
+		"224.0.0.1":              false,
+		"240.0.0.1":              false,
+		"255.255.255.255":        false,
+		"::":                     false,
+		"::1":                    false,
+		"::127.0.0.1":            false,
+		"::ffff:127.0.0.1":       false,
+		"::ffff:169.254.169.254": false,
+		"64:ff9b::7f00:1":        false,
+		"64:ff9b::a9fe:a9fe":     false,
+		"64:ff9b:1::1":           false,
+		"100::1":                 false,
+		"2001::1":                false,
+		"2001:db8::1":            false,
+		"2002:7f00:1::1":         false,
+		"2002:a9fe:a9fe::1":      false,
+		"3fff::1":                false,
+		"5f00::1":                false,
+		"fc00::1":                false,
+		"fd12::1":                false,
+		"fe80::1":                false,
+		"fe80::1%eth0":           false,
+		"fec0::1":                false,
+		"ff02::1":                false,
+	} {
+		if got := new(egress.Policy).Allows(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestPolicyWidensWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	p := &egress.Policy{Loopback: true, Prefixes: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
+	for text, want := range map[string]bool{
+		"127.0.0.1": true, "::1": true, "10.1.2.3": true, "::ffff:10.1.2.3": true,
+		"10.2.0.1": false, "169.254.169.254": false, "192.168.0.1": false,
+	} {
+		if got := p.Allows(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package streamhttp
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// serveEventStream serves HTTP+SSE at /base/sse of a real server.
+func serveEventStream(t *testing.T, core *testCore, o *Options) *testServer {
+	t.Helper()
+	h := NewEventStream(core, o)
+	mux := http.NewServeMux()
+	mux.Handle("/base/", http.StripPrefix("/base", h))
+	s := &testServer{Server: httptest.NewServer(mux), t: t, core: core}
+	s.url = s.URL + "/base/sse"
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		s.Server.Close()
+	})
+	return s
+}
+
+// connect opens an event stream and returns it with a server whose URL is the
+// address for POST.
+func (s *testServer) connect(headers ...string) (*openAnswer, *testServer) {
+	s.t.Helper()
+	stream := s.start("GET", "", append([]string{headerAccept, TypeEventStream}, headers...)...)
+	endpoint, ok := strings.CutPrefix(stream.event(), "event: endpoint\ndata: ")
+	if !ok {
+		s.t.Fatalf("got status %d, event %q, want the endpoint", stream.resp.StatusCode, endpoint)
+	}
+	at, err := stream.resp.Request.URL.Parse(strings.TrimSpace(endpoint))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stream, &testServer{Server: s.Server, t: s.t, core: s.core, url: at.String()}
+}
+
+func TestEventStreamFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	s := serveEventStream(t, newTestCore(plainTools), nil)
+	stream, there := s.connect()
+	if !regexp.MustCompile(`^http://[^/]+/base/sse\?sessionId=[A-Z2-7]{26}$`).MatchString(there.url) {
+		t.Errorf("got the endpoint %s, want the same path and an id of 130 bits", there.url)
+	}
+	if got := stream.resp.Header.Get(headerContentType); got != TypeEventStream {
+		t.Errorf("got type %q, want an event stream", got)
+	}
+	old := strings.Replace(initialize, "2025-11-25", "2024-11-05", 1)
+	for _, tt := range []struct {
+		send string
+		want []string
+	}{
+		{old, []string{`"protocolVersion":"2024-11-05"`}},
+		{initialized, nil},
+		{callTool(1, "talk"), []string{noteA, noteB, "said"}},
+		{callTool(2, "hello"), []string{"hello"}},
+		{`{`, []string{"-32700"}},
+		{modernCall("hello"), []string{"-32022"}},
+	} {
+		if a := there.post(tt.send, headerAccept, ""); a.status != 202 || a.body != "" {
+			t.Fatalf("%s: got status %d, body %q, want 202 and none", tt.send, a.status, a.body)
+		}
+		for _, want := range tt.want {
+			if got := stream.event(); !strings.HasPrefix(got, "event: message\ndata: ") || !strings.Contains(got, want) {
+				t.Errorf("%s: got %q, want %q", tt.send, got, want)
+			}
+		}
+	}
+	stream.close()
+	eventually(t, "the connection is gone", func() bool { return there.post(ping).status == 404 })
+	if opened, closed, _ := s.core.counts(); opened != 1 || closed != 1 {
+		t.Errorf("the core was told of %d connections and %d ends, want 1 and 1", opened, closed)
+	}
+}
+
+func TestEndOfTheEventStreamCancelsItsCalls(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	s := serveEventStream(t, newTestCore(map[string]tool{"wait": func(ctx context.Context, _ *exchange.Inbound) (any, error) {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	}}), nil)
+	stream, there := s.connect()
+	there.post(initialize)
+	stream.event()
+	there.post(callTool(1, "wait"))
+	eventually(t, "the call runs", func() bool { return s.core.session().Running.Len() == 1 })
+	stream.close()
+	if err := <-ended; err == nil {
+		t.Error("the call was not cancelled")
+	}
+}
+
+// A15.
+func TestEventStreamOfAnotherPrincipalIsNotFound(t *testing.T) {
+	t.Parallel()
+	s := serveEventStream(t, newTestCore(plainTools), &Options{Principal: byToken, PrincipalStreams: 1})
+	stream, there := s.connect(headerAuthorization, "A")
+	foreign := there.post(initialize, headerAuthorization, "B")
+	unknown := s.post(initialize, headerAuthorization, "B")
+	if foreign.status != 404 || unknown.status != 404 || foreign.body != unknown.body {
+		t.Errorf("got status %d, body %s, want 404 and %s", foreign.status, foreign.body, unknown.body)
+	}
+	if a := s.do("GET", "", headerAccept, TypeEventStream, headerAuthorization, "A"); a.status != 429 {
+		t.Errorf("a second stream: got status %d, want 429", a.status)
+	}
+	there.post(initialize, headerAuthorization, "A")
+	if got := stream.event(); !strings.Contains(got, "protocolVersion") {
+		t.Errorf("the owner: got %q, want the reply", got)
+	}
+}
+
+func TestEventStreamRefusals(t *testing.T) {
+	t.Parallel()
+	s := serveEventStream(t, newTestCore(plainTools), nil)
+	for _, tt := range []struct {
+		name   string
+		method string
+		header []string
+		status int
+	}{
+		{"DELETE", "DELETE", nil, 405},
+		{"GET of JSON", "GET", []string{headerAccept, TypeJSON}, 406},
+		{"GET of a page", "GET", []string{headerAccept, "text/html"}, 406},
+		{"POST of text", "POST", []string{headerContentType, "", headerContentType, "text/plain"}, 415},
+		{"POST to nobody", "POST", nil, 404},
+	} {
+		a := s.do(tt.method, ping, tt.header...)
+		if a.status != tt.status {
+			t.Errorf("%s: got status %d, want %d", tt.name, a.status, tt.status)
+		}
+		if tt.status == 405 && a.header.Get(headerAllow) != eventStreamMethods {
+			t.Errorf("%s: got allow %q, want %q", tt.name, a.header.Get(headerAllow), eventStreamMethods)
+		}
+	}
+}
+
+func TestEndpointCannotNameAnotherHost(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{
+		"/sse":                   "/sse?sessionId=ID",
+		"/sse?sessionId=other":   "/sse?sessionId=ID",
+		"//evil.example/sse":     "/evil.example/sse?sessionId=ID",
+		"/a%2Fb/s%0Ase":          "/a%2Fb/s%0Ase?sessionId=ID",
+		"http://evil.example/x/": "/x/?sessionId=ID",
+	} {
+		r := httptest.NewRequest("GET", "http://localhost/", nil)
+		r.RequestURI = uri
+		if got := endpoint(r, "ID"); got != want {
+			t.Errorf("%s: got %q, want %q", uri, got, want)
+		}
+	}
+}
+
+func TestEventStreamIsKeptAliveAndEndsWithTheHandler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core := newTestCore(nil)
+		e := NewEventStream(core, nil)
+		served := make(chan *httptest.ResponseRecorder, 1)
+		go func() {
+			served <- serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", headerAccept, TypeEventStream))
+		}()
+		time.Sleep(46 * time.Second)
+		if err := e.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if got := strings.Count((<-served).Body.String(), ": \n\n"); got != 3 {
+			t.Errorf("got %d comments in 46 s, want 3", got)
+		}
+		if opened, closed, _ := core.counts(); opened != 1 || closed != 1 || len(e.conns) != 0 {
+			t.Errorf("got %d connections opened, %d closed, %d kept, want 1, 1, 0", opened, closed, len(e.conns))
+		}
+		if w := serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", headerAccept, TypeEventStream)); w.Code != 503 {
+			t.Errorf("after the end: got status %d, want 503", w.Code)
+		}
+	})
+}

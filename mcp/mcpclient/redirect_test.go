@@ -1,0 +1,80 @@
+package mcpclient_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+func TestRedirectsLeadNowhereElse(t *testing.T) {
+	t.Parallel()
+	elsewhere := web(t, statelessWeb(nil))
+	secure := httptest.NewTLSServer(elsewhere)
+	defer secure.Close()
+	port := elsewhere.URL[strings.LastIndex(elsewhere.URL, ":"):]
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for name, to := range map[string]string{
+			"other port":   elsewhere.URL + "/mcp",
+			"other host":   "http://localhost" + port + "/mcp",
+			"other scheme": secure.URL + "/mcp",
+			"no scheme":    "//127.0.0.1" + port + "/mcp",
+		} {
+			t.Run(fmt.Sprint(status, " ", name), func(t *testing.T) {
+				s := web(t, func(e *exchange) { http.Redirect(e.w, e.Request, to, status) })
+				_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/mcp"), &mcpclient.Options{
+					Logger: quiet(), Header: http.Header{"X-Key": {"secret"}}, HTTPClient: secure.Client(),
+				})
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("redirect %d from %s to ", status, s.URL)) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+	if got := elsewhere.log(); len(got) != 0 {
+		t.Errorf("the other origin got %v", got)
+	}
+}
+
+func TestRedirectsWithinTheOriginKeepTheMethod(t *testing.T) {
+	t.Parallel()
+	for status, followed := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s := web(t, func(e *exchange) {
+				if e.URL.Path != "/new" {
+					http.Redirect(e.w, e.Request, "/new", status)
+					return
+				}
+				statelessWeb(nil)(e)
+			})
+			c, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/old"), &mcpclient.Options{Logger: quiet()})
+			if !followed {
+				if err == nil || !strings.Contains(err.Error(), "want 307 or 308, which keep the method") {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if c.Revision() != mcp.V20260728 {
+				t.Errorf("got %v", c.Revision())
+			}
+		})
+	}
+}
+
+func TestRedirectsWithoutEndAreGivenUp(t *testing.T) {
+	t.Parallel()
+	s := web(t, func(e *exchange) { http.Redirect(e.w, e.Request, e.URL.Path+"x", 307) })
+	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/"), &mcpclient.Options{Logger: quiet()})
+	if err == nil || !strings.Contains(err.Error(), "want at most 3 in a row") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,201 @@
+package mcpserver_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := everything(nil)
+		w := dial(t, srv, r)
+		watchLists(w)
+		for _, test := range []struct {
+			name   string
+			change func()
+			method string
+		}{
+			{"add", func() { srv.Tool("new", "", nothing) }, "tools"},
+			{"replace", func() { _ = srv.SetTool(mcp.Tool{Name: "new"}, rawNothing) }, "tools"},
+			{"off", func() { srv.EnableTool("new", false) }, "tools"},
+			{"off again", func() { srv.EnableTool("new", false) }, ""},
+			{"on", func() { srv.EnableTool("new", true) }, "tools"},
+			{"remove", func() { srv.RemoveTool("new") }, "tools"},
+			{"remove again", func() { srv.RemoveTool("new") }, ""},
+			{"prompt", func() { srv.Prompt("new", "", plan) }, "prompts"},
+			{"prompt replaced", func() { _ = srv.SetPrompt(mcp.Prompt{Name: "new"}, nil) }, ""},
+			{"prompt removed", func() { srv.RemovePrompt("new") }, "prompts"},
+			{"resource", func() { srv.Resource("x://new", "new", "", fixed("")) }, "resources"},
+			{"resource replaced", func() { _ = srv.SetResource(mcp.Resource{URI: "x://new", Name: "n"}, readRaw(nil, nil)) }, "resources"},
+			{"resource removed", func() { srv.RemoveResource("x://new") }, "resources"},
+			{"template", func() { srv.Template("x://{airport}{?day}", "new", "", timetable) }, "resources"},
+			{"template removed", func() { srv.RemoveTemplate("x://{airport}{?day}") }, "resources"},
+			{"both kinds of resource", func() {
+				srv.Resource("x://new", "new", "", fixed(""))
+				srv.Template("x://{airport}{?day}", "new", "", timetable)
+			}, "resources"},
+		} {
+			test.change()
+			if test.method != "" {
+				m := w.note("notifications/" + test.method + "/list_changed")
+				if got := at(t, m.Params, "/_meta/io.modelcontextprotocol~1subscriptionId"); (got == "1") != isModern(r) {
+					t.Errorf("%s: got %s, want the id of the subscription in its era", test.name, m.raw)
+				}
+			}
+			w.quiet()
+		}
+	})
+}
+
+func TestManyChangesAreTheFirstAndTheLastEvent(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := everything(nil)
+		w := dial(t, srv, r)
+		watchLists(w)
+		synctest.Wait()
+		begin := time.Now()
+		for i := range 40 {
+			srv.Tool(fmt.Sprint("t", i), "", nothing)
+			time.Sleep(time.Millisecond)
+		}
+		w.note("notifications/tools/list_changed")
+		w.note("notifications/tools/list_changed")
+		if took := time.Since(begin); took != 50*time.Millisecond {
+			t.Errorf("got the second after %v, want 50ms", took)
+		}
+		w.quiet()
+		srv.Tool("later", "", nothing)
+		synctest.Wait()
+		begin = time.Now()
+		w.note("notifications/tools/list_changed")
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("got a lone change after %v, want it at once", took)
+		}
+	})
+}
+
+func TestChangeIsOneEvent(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := everything(nil)
+		w := dial(t, srv, r)
+		watchLists(w)
+		srv.Change(func() {
+			srv.Tool("a", "", nothing)
+			time.Sleep(time.Second)
+			srv.Change(func() { srv.Tool("b", "", nothing) })
+			srv.Tool("c", "", nothing)
+			time.Sleep(time.Second)
+			w.quiet()
+		})
+		w.note("notifications/tools/list_changed")
+		w.quiet()
+		if names, _ := w.page(""); strings.Join(names, " ") != "a b c echo" {
+			t.Errorf("got %q, want all", names)
+		}
+	})
+}
+
+func TestChangeThatPanicsIsAnnounced(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := everything(nil)
+		w := dial(t, srv, r)
+		watchLists(w)
+		panicText(t, func() {
+			srv.Change(func() {
+				srv.Tool("a", "", nothing)
+				panic("oops")
+			})
+		})
+		w.note("notifications/tools/list_changed")
+		srv.Tool("b", "", nothing)
+		w.note("notifications/tools/list_changed")
+	})
+}
+
+func TestSlowClientDelaysNobody(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := everything(nil)
+		slow, w := dial(t, srv, r), dial(t, srv, r)
+		watchLists(slow)
+		watchLists(w)
+		for range 200 { // more than its pipe holds
+			srv.EnableTool("echo", false)
+			srv.EnableTool("echo", true)
+			w.note("notifications/tools/list_changed")
+			time.Sleep(60 * time.Millisecond)
+			for len(w.held) > 0 {
+				w.read()
+			}
+			synctest.Wait()
+			drainNotes(w)
+		}
+		w.must("tools/list", "")
+	})
+}
+
+// drainNotes reads what has come already.
+func drainNotes(w *wire) {
+	w.must("tools/list", "")
+	w.held = nil
+}
+
+func TestRegisteringUnderLoadIsSafe(t *testing.T) {
+	t.Parallel()
+	for _, r := range eras {
+		t.Run(r.String(), func(t *testing.T) {
+			t.Parallel()
+			srv := everything(&mcpserver.Options{PageSize: 3})
+			w := dial(t, srv, r)
+			watchLists(w)
+			done := make(chan struct{})
+			var changes sync.WaitGroup
+			for i := range 3 {
+				changes.Go(func() {
+					for k := 0; ; k++ {
+						select {
+						case <-done:
+							return
+						default:
+						}
+						name := fmt.Sprintf("t%d", i)
+						switch k % 5 {
+						case 0:
+							srv.Change(func() { srv.Tool(name, "", nothing) })
+						case 1:
+							_ = srv.SetTool(mcp.Tool{Name: name}, rawNothing)
+						case 2:
+							srv.EnableTool(name, false)
+						case 3:
+							srv.EnableTool(name, true)
+						case 4:
+							srv.RemoveTool(name)
+						}
+						srv.Updated("a://b")
+						time.Sleep(50 * time.Microsecond)
+					}
+				})
+			}
+			for range 50 {
+				for cursor := "x"; cursor != ""; {
+					if cursor == "x" {
+						cursor = ""
+					}
+					_, cursor = w.page(cursor)
+				}
+				if m := w.call("tools/call", `{"name":"t1"}`); m.Error != nil && m.Error.Code != -32602 {
+					t.Errorf("got %s, want a result or that there is none", m.raw)
+				}
+				w.must("tools/call", `{"name":"echo"}`)
+			}
+			close(done)
+			changes.Wait()
+		})
+	}
+}

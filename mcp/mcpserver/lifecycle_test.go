@@ -1,0 +1,291 @@
+package mcpserver_test
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const metaModern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// everything offers one feature of each kind.
+func everything(o *mcpserver.Options) *mcpserver.Server {
+	srv := newServer(o)
+	srv.Tool("echo", "", nothing)
+	srv.Prompt("plan", "", plan, mcpserver.CompleteArg("from", mcpserver.Prefix("Oslo")))
+	srv.Resource("a://b", "b", "", fixed("x"))
+	return srv
+}
+
+func initialize(version string) string {
+	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"0"}}`, version)
+}
+
+func TestInitializeSettlesOnARevision(t *testing.T) {
+	for _, test := range []struct{ offer, want string }{
+		{"2024-11-05", "2024-11-05"},
+		{"2025-03-26", "2025-03-26"},
+		{"2025-06-18", "2025-06-18"},
+		{"2025-11-25", "2025-11-25"},
+		{"2026-07-28", "2025-11-25"},
+		{"2099-01-01", "2025-11-25"},
+		{"1.0", "2025-11-25"},
+	} {
+		t.Run(test.offer, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				result := connect(t, everything(nil)).must("initialize", initialize(test.offer))
+				if got := at(t, result, "/protocolVersion"); got != `"`+test.want+`"` {
+					t.Errorf("got %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestServerTellsWhatItIsAndCan(t *testing.T) {
+	options := func() *mcpserver.Options {
+		return &mcpserver.Options{
+			Title: "Test", Description: "A test", WebsiteURL: "https://example.com", Instructions: "Be kind.",
+			Experimental: map[string]jsontext.Value{"com.example/x": jsontext.Value(`{"on":true}`)},
+			Extensions:   map[string]jsontext.Value{"com.example/ext": jsontext.Value(`{}`)},
+		}
+	}
+	capabilities := func(t *testing.T, extensions string) string {
+		return canonical(t, jsontext.Value(`{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},
+			"completions":{},"logging":{},"experimental":{"com.example/x":{"on":true}}`+extensions+`}`))
+	}
+	t.Run("initialize", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			same(t, connect(t, everything(options())).must("initialize", initialize("2025-11-25")), `{
+				"protocolVersion":"2025-11-25","instructions":"Be kind.",
+				"serverInfo":{"name":"test","version":"1","title":"Test","description":"A test","websiteUrl":"https://example.com"},
+				"capabilities":`+capabilities(t, "")+`}`)
+		})
+	})
+	t.Run("initialize of the oldest", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			result := connect(t, everything(options())).must("initialize", initialize("2024-11-05"))
+			if got := at(t, result, "/serverInfo"); got != `{"name":"test","version":"1"}` {
+				t.Errorf("got %s, want what the revision knows", got)
+			}
+			if got := at(t, result, "/capabilities/completions"); got != "" {
+				t.Errorf("got completions %s, want none", got)
+			}
+		})
+	})
+	t.Run("discover", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			same(t, dial(t, everything(options()), mcp.V20260728).must("server/discover", ""), `{
+				"resultType":"complete","ttlMs":0,"cacheScope":"private","instructions":"Be kind.",
+				"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1","title":"Test","description":"A test","websiteUrl":"https://example.com"}},
+				"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],
+				"capabilities":`+capabilities(t, `,"extensions":{"com.example/ext":{}}`)+`}`)
+		})
+	})
+	t.Run("nothing", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			if got := at(t, connect(t, newServer(nil)).must("initialize", initialize("2025-11-25")), "/capabilities"); got != `{"logging":{}}` {
+				t.Errorf("got %s, want logging alone", got)
+			}
+		})
+	})
+}
+
+func TestCapabilityStaysWhenItsLastFeatureGoes(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("a", "", nothing)
+		srv.RemoveTool("a")
+		w := connect(t, srv)
+		method, params := "initialize", initialize(r.String())
+		if isModern(r) {
+			w.revision, method, params = r, "server/discover", ""
+		}
+		if got := at(t, w.must(method, params), "/capabilities/tools"); got != `{"listChanged":true}` {
+			t.Errorf("got %s, want tools declared", got)
+		}
+	})
+}
+
+func TestSessionBeforeInitialize(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t, everything(nil))
+		if got := w.must("ping", ""); canonical(t, got) != `{}` {
+			t.Errorf("ping: got %s, want {}", got)
+		}
+		for _, method := range []string{"tools/list", "tools/call", "logging/setLevel", "resources/subscribe", "unknown"} {
+			w.refused(method, "", -32600)
+		}
+		w.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		w.refused("tools/list", "", -32600)
+		w.must("initialize", initialize("2025-11-25"))
+		w.must("tools/list", "")
+	})
+}
+
+func TestSecondInitializeIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t, everything(nil))
+		w.must("initialize", initialize("2024-11-05"))
+		w.refused("initialize", initialize("2025-11-25"), -32600)
+		w.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.refused("initialize", initialize("2024-11-05"), -32600)
+		if got := at(t, w.must("tools/list", ""), "/tools/0/name"); got != `"echo"` {
+			t.Errorf("got %s, want the session to go on", got)
+		}
+	})
+}
+
+func TestMalformedInitializeIsRefusedAndMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t, everything(nil))
+		for _, params := range []string{
+			`{}`,
+			`{"protocolVersion":""}`,
+			`{"protocolVersion":20251125,"capabilities":{},"clientInfo":{"name":"c","version":"0"}}`,
+			`{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"c","version":"0"}}`,
+			`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":"c"}`,
+		} {
+			w.refused("initialize", params, -32602)
+		}
+		w.must("initialize", initialize("2025-11-25"))
+	})
+}
+
+// TestEraIsDecidedBeforeTheMethod is about methods that one era has and the other
+// has not, on one connection.
+func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := dial(t, everything(nil), mcp.V20251125)
+		for _, test := range []struct {
+			method, params   string
+			session, request int // error number, or 0
+		}{
+			{"ping", `{}`, 0, -32601},
+			{"logging/setLevel", `{"level":"info"}`, 0, -32601},
+			{"resources/subscribe", `{"uri":"a://b"}`, 0, -32601},
+			{"resources/unsubscribe", `{"uri":"a://b"}`, 0, -32601},
+			{"initialize", initialize("2025-11-25"), -32600, -32601},
+			{"server/discover", `{}`, -32601, 0},
+			{"tools/list", `{}`, 0, 0},
+			{"tasks/list", `{}`, -32601, -32601},
+			{"unknown", `{}`, -32601, -32601},
+		} {
+			for params, code := range map[string]int{test.params: test.session, withMeta(t, test.params, strings.TrimSuffix(strings.TrimPrefix(metaModern, `"_meta":{`), `}`)): test.request} {
+				if code == 0 {
+					w.must(test.method, params)
+				} else {
+					w.refused(test.method, params, code)
+				}
+			}
+		}
+		w.refused("subscriptions/listen", `{"notifications":{}}`, -32601)
+	})
+}
+
+func TestStatelessRequestNeedsItsMetadata(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t, everything(nil))
+		for _, test := range []struct {
+			name, meta string
+			code       int
+		}{
+			{"no capabilities", `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`, -32602},
+			{"no version", `{"io.modelcontextprotocol/clientCapabilities":{}}`, -32602},
+			{"capabilities of another kind", `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":[]}`, -32602},
+			{"version of another kind", `{"io.modelcontextprotocol/protocolVersion":20260728,"io.modelcontextprotocol/clientCapabilities":{}}`, -32602},
+			{"version that is not served", `{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}`, -32022},
+			{"version of the other era", `{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}`, -32022},
+			{"unknown log level", `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud"}`, -32602},
+		} {
+			err := w.refused("tools/list", `{"_meta":`+test.meta+`}`, test.code)
+			if test.code == -32022 && (at(t, err.Data, "/supported/0") != `"2026-07-28"` || at(t, err.Data, "/requested") == "") {
+				t.Errorf("%s: got data %s, want what is supported and what was requested", test.name, err.Data)
+			}
+		}
+		w.must("tools/list", `{`+metaModern+`}`)
+	})
+}
+
+func TestRevisionsCanBePinned(t *testing.T) {
+	t.Parallel()
+	t.Run("one of the session era", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := connect(t, everything(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20250618}}))
+			err := w.refused("tools/list", `{`+metaModern+`}`, -32022)
+			same(t, err.Data, `{"supported":["2025-06-18"],"requested":"2026-07-28"}`)
+			if got := at(t, w.must("initialize", initialize("2025-11-25")), "/protocolVersion"); got != `"2025-06-18"` {
+				t.Errorf("got %s, want the pinned revision", got)
+			}
+		})
+	})
+	t.Run("the stateless one", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			w := connect(t, everything(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}}))
+			err := w.refused("initialize", initialize("2025-11-25"), -32602)
+			same(t, err.Data, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
+			w.refused("tools/list", `{}`, -32600)
+			same(t, jsontext.Value(at(t, w.must("server/discover", `{`+metaModern+`}`), "/supportedVersions")), `["2026-07-28"]`)
+		})
+	})
+}
+
+func TestOneConnectionCarriesBothEras(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := dial(t, everything(nil), mcp.V20250618)
+		session := w.must("tools/list", `{}`)
+		request := w.must("tools/list", `{`+metaModern+`}`)
+		if at(t, session, "/resultType") != "" || at(t, request, "/resultType") != `"complete"` {
+			t.Errorf("got %s and %s, want each in the form of its era", session, request)
+		}
+	})
+}
+
+func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, everything(nil), r)
+		for _, test := range []struct{ method, params string }{
+			{"tools/list", ``}, {"tools/call", `{"name":"echo"}`}, {"resources/read", `{"uri":"a://b"}`}, {"resources/list", ``},
+			{"prompts/list", ``}, {"prompts/get", `{"name":"plan","arguments":{"from":"x"}}`},
+			{"completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"o"}}`},
+		} {
+			result := w.must(test.method, test.params)
+			for _, pointer := range []string{"/resultType", "/_meta/io.modelcontextprotocol~1serverInfo"} {
+				if got := at(t, result, pointer); (got != "") != isModern(r) {
+					t.Errorf("%s: got %s %q", test.method, pointer, got)
+				}
+			}
+			if got := at(t, result, "/ttlMs"); got != "" && !isModern(r) {
+				t.Errorf("%s: got ttlMs %s, want none", test.method, got)
+			}
+		}
+	})
+}
+
+func TestNewPanicsWithoutNameOrVersion(t *testing.T) {
+	t.Parallel()
+	for _, test := range [][2]string{{"", "1"}, {"a", ""}} {
+		if text := panicText(t, func() { mcpserver.New(test[0], test[1], nil) }); !strings.Contains(text, "want a name and a version") {
+			t.Errorf("got %q, want what is missing", text)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// talking has a tool that logs as it is told.
+func talking(talk func(log *slog.Logger)) *mcpserver.Server {
+	srv := newServer(nil)
+	srv.Tool("talk", "", func(ctx context.Context, _ struct{}) (string, error) {
+		talk(mcpserver.Log(ctx))
+		return "", nil
+	})
+	return srv
+}
+
+// every logs one message of every level, least urgent first.
+func every(log *slog.Logger) {
+	for _, l := range []mcp.LoggingLevel{
+		mcp.LevelDebug, mcp.LevelInfo, mcp.LevelNotice, mcp.LevelWarning, mcp.LevelError, mcp.LevelCritical, mcp.LevelAlert, mcp.LevelEmergency,
+	} {
+		log.Log(context.Background(), l.Level(), string(l))
+	}
+}
+
+// levels returns the levels of the messages that came with the last call.
+func (w *wire) levels() string {
+	var levels []string
+	for len(w.held) > 0 {
+		p := w.note("notifications/message").Params
+		if level := at(w.t, p, "/level"); level != at(w.t, p, "/data/msg") {
+			w.t.Errorf("got %s, want the level that was logged", p)
+		}
+		levels = append(levels, decoded[string](w.t, jsontext.Value(at(w.t, p, "/level"))))
+	}
+	return strings.Join(levels, " ")
+}
+
+const allLevels = "debug info notice warning error critical alert emergency"
+
+func TestLevelIsSetForTheSession(t *testing.T) {
+	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
+		w := dial(t, talking(every), r)
+		w.must("tools/call", `{"name":"talk"}`)
+		if got, want := w.levels(), strings.TrimPrefix(allLevels, "debug "); got != want {
+			t.Errorf("before it is set: got %s, want %s", got, want)
+		}
+		for at, level := range strings.Fields(allLevels) {
+			w.must("logging/setLevel", fmt.Sprintf(`{"level":%q}`, level))
+			w.must("tools/call", `{"name":"talk"}`)
+			if got, want := w.levels(), strings.Join(strings.Fields(allLevels)[at:], " "); got != want {
+				t.Errorf("%s: got %s, want %s", level, got, want)
+			}
+		}
+		for _, params := range []string{`{"level":"loud"}`, `{"level":"INFO"}`, `{"level":4}`, `{}`} {
+			w.refused("logging/setLevel", params, -32602)
+		}
+		w.must("tools/call", `{"name":"talk"}`)
+		if got := w.levels(); got != "emergency" {
+			t.Errorf("after bad levels: got %s, want the one before", got)
+		}
+	})
+}
+
+func TestLevelIsSaidWithTheRequest(t *testing.T) {
+	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
+		w := dial(t, talking(every), r)
+		w.must("tools/call", `{"name":"talk"}`)
+		w.quiet()
+		for at, level := range strings.Fields(allLevels) {
+			w.must("tools/call", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/logLevel":%q},"name":"talk"}`, level))
+			if got, want := w.levels(), strings.Join(strings.Fields(allLevels)[at:], " "); got != want {
+				t.Errorf("%s: got %s, want %s", level, got, want)
+			}
+		}
+	})
+}
+
+func TestLogRecordIsData(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		talk func(log *slog.Logger)
+		want string
+	}{
+		{"attributes", func(l *slog.Logger) { l.Warn("late", "minutes", 5, "gate", slog.GroupValue(slog.String("new", "B7"))) },
+			`{"msg":"late","minutes":5,"gate":{"new":"B7"}}`},
+		{"with", func(l *slog.Logger) { l.With("a", 1).WithGroup("g").With("b", 2).Warn("x", "c", 3) },
+			`{"msg":"x","a":1,"g":{"b":2,"c":3}}`},
+		{"same name twice", func(l *slog.Logger) { l.With("a", 1).Warn("x", "a", 2, "msg", "y") }, `{"msg":"y","a":2}`},
+		{"no UTF-8", func(l *slog.Logger) { l.Warn("\xff", "k", "\xfe") }, `{"msg":"\ufffd","k":"\ufffd"}`},
+		{"what cannot be encoded", func(l *slog.Logger) { l.Warn("x", "k", func() {}) }, ``},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			eachEra(t, func(t *testing.T, r mcp.Revision) {
+				w := dial(t, talking(test.talk), r)
+				params := `{"name":"talk"}`
+				if isModern(r) {
+					params = `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`
+				}
+				w.must("tools/call", params)
+				p := w.note("notifications/message").Params
+				if at(t, p, "/level") != `"warning"` || at(t, p, "/logger") != `"test"` {
+					t.Errorf("got %s, want a warning of test", p)
+				}
+				if got := at(t, p, "/data"); test.want != "" && got != canonical(t, jsontext.Value(test.want)) {
+					t.Errorf("got %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestLogOfOneCallDoesNotReachAnother(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := talking(every)
+		w, other := dial(t, srv, r), dial(t, srv, r)
+		w.must("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`)
+		if w.levels() == "" {
+			t.Error("got nothing, want the messages of the call")
+		}
+		other.quiet()
+	})
+}

@@ -1,0 +1,271 @@
+package mcpserver_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// reporting has a tool that reports progress as it is told.
+func reporting(report func(ctx context.Context)) *mcpserver.Server {
+	srv := newServer(nil)
+	srv.Tool("work", "", func(ctx context.Context, _ struct{}) (string, error) {
+		report(ctx)
+		return "", nil
+	})
+	return srv
+}
+
+func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, reporting(func(ctx context.Context) {
+			for _, done := range []float64{0, 1, 1, 0.5, math.NaN(), math.Inf(1), 1.5, -1, 3} {
+				mcpserver.Progress(ctx, done, 3, "working")
+			}
+		}), r)
+		for _, token := range []string{`"a\u00e9"`, `7`, `-1`, `""`, `0`} {
+			id := w.send("tools/call", `{"_meta":{"progressToken":`+token+`},"name":"work"}`)
+			w.reply(id)
+			for _, done := range []string{"0", "1", "1.5", "3"} {
+				p := w.note("notifications/progress").Params
+				if got := at(t, p, "/progressToken") + at(t, p, "/progress") + at(t, p, "/total"); got != canonical(t, []byte(token))+done+"3" {
+					t.Errorf("got %s, want token %s, progress %s of 3", p, token, done)
+				}
+				if got, known := at(t, p, "/message"), r != mcp.V20241105; (got == `"working"`) != known {
+					t.Errorf("got message %q, want one: %v", got, known)
+				}
+			}
+			w.quiet()
+		}
+	})
+}
+
+func TestProgressIsSentOnlyToThoseWhoAsked(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, 0, "") }), r)
+		w.must("tools/call", `{"name":"work"}`)
+		w.quiet()
+		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		if p := w.note("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/message") != "" {
+			t.Errorf("got %s, want no total and no message", p)
+		}
+	})
+}
+
+func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, math.Inf(1), "\xff\x00") }), r)
+		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		if p := w.note("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/progress") != "1" {
+			t.Errorf("got %s, want progress 1 and no total", p)
+		}
+	})
+}
+
+func TestNothingIsSentForACallThatIsOver(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		late := make(chan func(), 2)
+		w := dial(t, reporting(func(ctx context.Context) {
+			log := mcpserver.Log(ctx)
+			late <- func() {
+				mcpserver.Progress(ctx, 1, 1, "late")
+				log.Error("late")
+			}
+		}), r)
+		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		(<-late)()
+		w.quiet()
+	})
+}
+
+func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
+	t.Parallel()
+	w := dial(t, reporting(func(ctx context.Context) {
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() { mcpserver.Progress(ctx, float64(i), 50, strings.Repeat("x", i)) })
+		}
+		all.Wait()
+	}), mcp.V20251125)
+	w.reply(w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
+	last := -1.0
+	for len(w.held) > 0 {
+		p := decoded[struct{ Progress float64 `json:"progress"` }](t, w.note("notifications/progress").Params)
+		if p.Progress <= last {
+			t.Errorf("got %v after %v, want more", p.Progress, last)
+		}
+		last = p.Progress
+	}
+	if last != 49 {
+		t.Errorf("got %v at last, want 49", last)
+	}
+}
+
+func TestCancelledCallGetsNoReply(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		causes := make(chan error, 10)
+		srv := newServer(nil)
+		wait := func(ctx context.Context, _ struct{}) (string, error) {
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			mcpserver.Progress(ctx, 1, 1, "late")
+			return "late", nil
+		}
+		srv.Tool("wait", "", wait)
+		srv.Tool("wait_apart", "", wait, mcpserver.Timeout(hour))
+		srv.Tool("wait_limited", "", wait, mcpserver.Limit(1))
+		w := dial(t, srv, r)
+		for _, name := range []string{"wait", "wait_apart", "wait_limited"} {
+			id := w.send("tools/call", `{"_meta":{"progressToken":1},"name":"`+name+`"}`)
+			synctest.Wait()
+			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"bored"}}`, id))
+			if cause := <-causes; cause == nil || !strings.Contains(cause.Error(), "cancelled") {
+				t.Errorf("%s: got cause %v, want that the client cancelled", name, cause)
+			}
+			w.quiet()
+		}
+		w.must("tools/list", "")
+	})
+}
+
+func TestForeignOrMalformedCancellationChangesNothing(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		release := make(chan struct{})
+		srv := newServer(nil)
+		srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+			select {
+			case <-release:
+				return "done", nil
+			case <-ctx.Done():
+				return "", context.Cause(ctx)
+			}
+		})
+		w, other := dial(t, srv, r), dial(t, srv, r)
+		id := w.send("tools/call", `{"name":"wait"}`)
+		synctest.Wait()
+		other.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
+		for _, requestID := range []string{`"` + id + `"`, `99`, `null`, `[` + id + `]`} {
+			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, requestID))
+		}
+		synctest.Wait()
+		close(release)
+		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"done"` {
+			t.Errorf("got %s, want done", got)
+		}
+	})
+}
+
+func TestDisconnectCancelsWhatRuns(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		ended := make(chan error, 1)
+		srv := newServer(nil)
+		srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return "", nil
+		})
+		w := dial(t, srv, r)
+		w.send("tools/call", `{"name":"wait"}`)
+		synctest.Wait()
+		_ = w.conn.Close()
+		if cause := <-ended; cause == nil || !strings.Contains(cause.Error(), "disconnected") {
+			t.Errorf("got %v, want that the client has disconnected", cause)
+		}
+	})
+}
+
+func TestTimeoutAnswersInTime(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		logged := new(strings.Builder)
+		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
+		srv.Tool("slow", "", func(ctx context.Context, _ struct{}) (string, error) {
+			time.Sleep(time.Minute)
+			return "late", nil
+		}, mcpserver.Timeout(time.Second), mcpserver.Limit(1))
+		w := dial(t, srv, r)
+		begin := time.Now()
+		result := w.must("tools/call", `{"name":"slow"}`)
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("took %v, want 1s", took)
+		}
+		if got := at(t, result, "/content/0/text"); at(t, result, "/isError") != "true" || !strings.Contains(got, `no answer within 1s`) {
+			t.Errorf("got %s, want isError that says how long", result)
+		}
+		second := w.send("tools/call", `{"name":"slow"}`)
+		time.Sleep(58 * time.Second)
+		synctest.Wait()
+		w.quiet() // the late run has its slot still
+		w.reply(second)
+		if took := time.Since(begin); took != time.Minute+time.Second {
+			t.Errorf("the second took until %v, want 1m1s: its turn and its timeout", took)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := strings.Count(logged.String(), "returned after its timeout"); got != 2 {
+			t.Errorf("got log %s, want two late returns", logged)
+		}
+	})
+}
+
+func TestLimitLetsSoManyRunAtOnce(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		running, most := 0, 0
+		var mu sync.Mutex
+		srv := newServer(nil)
+		srv.Tool("a", "", func(context.Context, struct{}) (string, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return "", nil
+		}, mcpserver.Limit(3))
+		w := dial(t, srv, r)
+		begin := time.Now()
+		var ids []string
+		for range 9 {
+			ids = append(ids, w.send("tools/call", `{"name":"a"}`))
+		}
+		for _, id := range ids {
+			w.reply(id)
+		}
+		if took := time.Since(begin); most != 3 || took != 3*time.Second {
+			t.Errorf("got %d at once for %v, want 3 for 3s", most, took)
+		}
+	})
+}
+
+func TestWaitForATurnEndsWithTheCall(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		runs := 0
+		srv.Tool("a", "", func(context.Context, struct{}) (string, error) {
+			runs++
+			time.Sleep(time.Minute)
+			return "", nil
+		}, mcpserver.Limit(1))
+		w := dial(t, srv, r)
+		first := w.send("tools/call", `{"name":"a"}`)
+		synctest.Wait()
+		second := w.send("tools/call", `{"name":"a"}`)
+		synctest.Wait()
+		w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, second))
+		w.quiet()
+		w.reply(first)
+		w.quiet()
+		if runs != 1 {
+			t.Errorf("got %d runs, want 1", runs)
+		}
+	})
+}
