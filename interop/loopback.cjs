@@ -1,9 +1,10 @@
-// Preload for foreign servers that would listen on every interface: keeps them on the loopback one.
+// Preload for foreign servers over HTTP, which would listen on every interface and for ever: it keeps them on the
+// loopback interface, prints LISTEN host:port on standard error, and ends them when their standard input does.
 const net = require('node:net');
 const listen = net.Server.prototype.listen;
-net.Server.prototype.listen = function (first, ...rest) {
-  if (typeof first === 'object' && first !== null && first.port !== undefined) return listen.call(this, { ...first, host: '127.0.0.1' }, ...rest);
-  if (typeof first !== 'number' && typeof first !== 'string') return listen.call(this, first, ...rest);
-  const after = rest.filter(a => typeof a !== 'string');
-  return listen.call(this, Number(first), '127.0.0.1', ...after);
+net.Server.prototype.listen = function (port, ...rest) {
+  const after = rest.filter(argument => typeof argument === 'function');
+  this.once('listening', () => console.error(`LISTEN 127.0.0.1:${this.address().port}`));
+  return listen.call(this, Number(port), '127.0.0.1', ...after);
 };
+process.stdin.on('end', () => process.exit(0)).resume();

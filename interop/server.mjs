@@ -1,9 +1,7 @@
 // The fixture once more, as a server of the TypeScript SDK: the same tools, resources and prompts.
 //
-//   node server.mjs stdio       both eras
-//   node server.mjs http        /mcp: both eras, with sessions; /stateless: both eras, without
-//
-// Over HTTP it prints LISTEN host:port on standard error.
+//   node server.mjs stdio                               both eras
+//   PORT=N node -r ./loopback.cjs server.mjs http       /mcp: both eras, with sessions; /stateless: both, without
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
@@ -131,7 +129,7 @@ function listen(handlers) {
       res.writeHead(500).end(String(e));
     }
   });
-  web.listen(0, '127.0.0.1', () => console.error(`LISTEN 127.0.0.1:${web.address().port}`));
+  web.listen(process.env.PORT);
 }
 
 if (process.argv[2] === 'stdio') serveStdio(() => build());

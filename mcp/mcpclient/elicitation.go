@@ -35,6 +35,8 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 		return nil, err
 	case result == nil:
 		return nil, errors.New("elicitation: the handler returned neither a result nor an error")
+	case result.Action != mcp.ElicitAccept && result.Action != mcp.ElicitDecline && result.Action != mcp.ElicitCancel:
+		return nil, fmt.Errorf("elicitation: the handler returned action %q: want accept, decline or cancel", result.Action)
 	}
 	return complete(result, &p)
 }

@@ -38,9 +38,9 @@ type Options struct {
 
 	// Header is sent with every HTTP request, and never to another origin.
 	Header http.Header
-	// HTTPClient sends the HTTP requests. Its Transport, Jar are used; its
-	// Timeout and CheckRedirect are not: event streams last, and redirects are
-	// followed within the origin only.
+	// HTTPClient sends the HTTP requests. Its Timeout and CheckRedirect are not
+	// used: event streams last, and redirects are followed within the origin
+	// only. Default: one of its own, with the proxies of the environment.
 	HTTPClient *http.Client
 
 	// Elicit asks the user by a form. An accepted form is completed with the

@@ -93,7 +93,7 @@ func (k *connection) place(ctx context.Context, s *subscription, placed func()) 
 func (k *connection) offered(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
 	caps := k.agreed.Load().capabilities
 	if len(filter.ResourceSubscriptions) > 0 && (caps.Resources == nil || !caps.Resources.Subscribe) {
-		return filter, fmt.Errorf("%w: the server does not tell of changes of resources", errUnoffered)
+		return filter, errUnoffered
 	}
 	filter.ToolsListChanged = filter.ToolsListChanged && caps.Tools != nil && caps.Tools.ListChanged
 	filter.PromptsListChanged = filter.PromptsListChanged && caps.Prompts != nil && caps.Prompts.ListChanged
@@ -104,9 +104,6 @@ func (k *connection) offered(filter mcp.SubscriptionFilter) (mcp.SubscriptionFil
 func isEmpty(f mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
 }
-
-// errUnoffered: the server did not declare the capability.
-var errUnoffered = errors.New("not offered")
 
 // subscribe subscribes to resources in a session. A resource that several
 // watch is subscribed to once.
@@ -161,8 +158,12 @@ func (k *connection) inTurn(ctx context.Context, f func() error) error {
 	}
 }
 
-// errEnded: the subscription ended in an orderly way, or with its session.
-var errEnded = errors.New("the subscription has ended")
+var (
+	// errEnded: the subscription ended in an orderly way, or with its session.
+	errEnded = errors.New("the subscription has ended")
+	// errUnoffered: the server did not declare the capability.
+	errUnoffered = errors.New("the server does not tell of changes of resources")
+)
 
 // listen opens a subscription of the stateless era and returns when it has
 // ended. Nothing counts before the server has acknowledged it.

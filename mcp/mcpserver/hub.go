@@ -46,11 +46,18 @@ var listNote = [kinds]string{
 	kindPrompts:   mcp.NotificationPromptsListChanged,
 }
 
-// join adds a session that has been initialized: it hears of every list.
-func (h *hub) join(session *exchange.Session) {
+// join adds a session that hears of every list from now on, if it is not there
+// already, and returns its subscriber. A session that has ended has none.
+func (h *hub) join(session *exchange.Session) *subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sub := h.sessions[session]
+	if sub != nil || !h.server.drain.alive(session) {
+		return sub
+	}
 	facts := session.Agreed().Facts
 	everything := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-	sub := newSubscriber(session.Principal, everything, func(ctx context.Context, e event) error {
+	sub = newSubscriber(session.Principal, everything, func(ctx context.Context, e event) error {
 		msg, err := facts.Notification(e.method, e.params())
 		if err != nil || msg == nil {
 			return err
@@ -58,12 +65,11 @@ func (h *hub) join(session *exchange.Session) {
 		return session.Push(ctx, msg)
 	})
 	sub.spawn = true
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.sessions == nil {
 		h.sessions = make(map[*exchange.Session]*subscriber)
 	}
 	h.sessions[session] = sub
+	return sub
 }
 
 // forget drops a session and waits for what is being pushed to it.
@@ -75,13 +81,6 @@ func (h *hub) forget(session *exchange.Session) {
 	if sub != nil {
 		sub.close()
 	}
-}
-
-// of returns the subscriber of a session, or nil when it has ended.
-func (h *hub) of(session *exchange.Session) *subscriber {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sessions[session]
 }
 
 func (h *hub) add(sub *subscriber) {

@@ -21,13 +21,23 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: this session is initialized already")
 	}
 	r.call.Facts = agreed.Facts
-	s.hub.join(r.in.Session)
 	return &mcp.InitializeResult{
 		ProtocolVersion: agreed.Facts.Revision.String(),
 		Capabilities:    s.capabilities(),
 		ServerInfo:      s.info,
 		Instructions:    s.options.instructions(),
 	}, nil
+}
+
+// initialized begins what the session hears unasked. Before it the client may not
+// have read the answer to initialize yet.
+//
+// Spec: 2025-11-25 basic/lifecycle#initialization
+func (s *Server) initialized(_ context.Context, r *Request) (any, error) {
+	if r.in.Session != nil && r.in.Session.Agreed() != nil {
+		s.hub.join(r.in.Session)
+	}
+	return nil, nil
 }
 
 // discover tells what the server can, without opening anything.

@@ -264,8 +264,12 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, test := range []struct{ method, params string }{
-			{"tools/list", ``}, {"tools/call", `{"name":"echo"}`}, {"resources/read", `{"uri":"a://b"}`}, {"resources/list", ``},
-			{"prompts/list", ``}, {"prompts/get", `{"name":"plan","arguments":{"from":"x"}}`},
+			{"tools/list", ``},
+			{"tools/call", `{"name":"echo"}`},
+			{"resources/read", `{"uri":"a://b"}`},
+			{"resources/list", ``},
+			{"prompts/list", ``},
+			{"prompts/get", `{"name":"plan","arguments":{"from":"x"}}`},
 			{"completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"o"}}`},
 		} {
 			result := w.must(test.method, test.params)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"log/slog"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -60,8 +61,25 @@ func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 	return h.r.notify(ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
-		Data:   jsontext.Value(bytes.TrimSpace(b.Bytes())),
+		Data:   unique(bytes.TrimSpace(b.Bytes())),
 	})
+}
+
+// unique keeps the last of the members that have one name: slog writes them all,
+// and no message may hold them.
+func unique(raw jsontext.Value) jsontext.Value {
+	var members map[string]jsontext.Value
+	if raw.IsValid() || json.Unmarshal(raw, &members, jsontext.AllowDuplicateNames(true)) != nil {
+		return raw
+	}
+	for name, value := range members {
+		members[name] = unique(value)
+	}
+	out, err := json.Marshal(members, json.Deterministic(true))
+	if err != nil {
+		return raw
+	}
+	return out
 }
 
 // WithAttrs returns a handler that adds attrs to every record.

@@ -90,10 +90,14 @@ func TestLogRecordIsData(t *testing.T) {
 		talk func(log *slog.Logger)
 		want string
 	}{
-		{"attributes", func(l *slog.Logger) { l.Warn("late", "minutes", 5, "gate", slog.GroupValue(slog.String("new", "B7"))) },
-			`{"msg":"late","minutes":5,"gate":{"new":"B7"}}`},
-		{"with", func(l *slog.Logger) { l.With("a", 1).WithGroup("g").With("b", 2).Warn("x", "c", 3) },
-			`{"msg":"x","a":1,"g":{"b":2,"c":3}}`},
+		{
+			"attributes", func(l *slog.Logger) { l.Warn("late", "minutes", 5, "gate", slog.GroupValue(slog.String("new", "B7"))) },
+			`{"msg":"late","minutes":5,"gate":{"new":"B7"}}`,
+		},
+		{
+			"with", func(l *slog.Logger) { l.With("a", 1).WithGroup("g").With("b", 2).Warn("x", "c", 3) },
+			`{"msg":"x","a":1,"g":{"b":2,"c":3}}`,
+		},
 		{"same name twice", func(l *slog.Logger) { l.With("a", 1).Warn("x", "a", 2, "msg", "y") }, `{"msg":"y","a":2}`},
 		{"no UTF-8", func(l *slog.Logger) { l.Warn("\xff", "k", "\xfe") }, `{"msg":"\ufffd","k":"\ufffd"}`},
 		{"what cannot be encoded", func(l *slog.Logger) { l.Warn("x", "k", func() {}) }, ``},

@@ -142,7 +142,7 @@ func (s *Server) routes() map[string]Handler {
 		mcp.MethodPromptsGet:             s.getPrompt,
 		mcp.MethodComplete:               s.complete,
 		mcp.MethodSetLevel:               s.setLevel,
-		mcp.NotificationInitialized:      ignore,
+		mcp.NotificationInitialized:      s.initialized,
 		mcp.NotificationRootsListChanged: ignore,
 		mcp.NotificationProgress:         ignore,
 	}

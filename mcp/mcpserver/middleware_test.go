@@ -54,12 +54,15 @@ func TestMiddlewareWrapsEveryMessageInOrder(t *testing.T) {
 		var j journal
 		srv := everything(nil)
 		w := dial(t, srv, r)
-		synctest.Wait()
 		srv.Use(j.trace("a"), j.trace("b"))
 		srv.Use(j.trace("c"))
 		for _, test := range []struct{ method, params string }{
-			{"tools/list", ""}, {"tools/call", `{"name":"echo"}`}, {"tools/call", `{"name":"unknown"}`}, {"prompts/list", ""},
-			{"resources/read", `{"uri":"a://b"}`}, {"completion/complete", `{}`},
+			{"tools/list", ""},
+			{"tools/call", `{"name":"echo"}`},
+			{"tools/call", `{"name":"unknown"}`},
+			{"prompts/list", ""},
+			{"resources/read", `{"uri":"a://b"}`},
+			{"completion/complete", `{}`},
 		} {
 			w.call(test.method, test.params)
 			m := test.method
@@ -89,8 +92,7 @@ func TestMiddlewareSeesInitializeAndRequestsToTheClient(t *testing.T) {
 			return roots.Roots[0].URI, nil
 		})
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
-		synctest.Wait()
-		if got, want := j.take(), ">a:initialize >b:initialize /b /a >a:notifications/initialized >b:notifications/initialized /b /a"; got != want {
+		if got, want := j.take(), ">a:initialize >b:initialize /b /a >a:notifications/initialized >b:notifications/initialized /b /a >a:ping >b:ping /b /a"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		id := w.send("tools/call", `{"name":"ask"}`)

@@ -20,7 +20,9 @@ func (w *wire) page(cursor string) (names []string, next string) {
 		params = fmt.Sprintf(`{"cursor":%q}`, cursor)
 	}
 	result := w.must("tools/list", params)
-	for _, tool := range decoded[[]struct{ Name string `json:"name"` }](w.t, jsontext.Value(at(w.t, result, "/tools"))) {
+	for _, tool := range decoded[[]struct {
+		Name string `json:"name"`
+	}](w.t, jsontext.Value(at(w.t, result, "/tools"))) {
 		names = append(names, tool.Name)
 	}
 	if raw := at(w.t, result, "/nextCursor"); raw != "" {

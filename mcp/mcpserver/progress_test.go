@@ -98,7 +98,9 @@ func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
 	w.reply(w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
 	last := -1.0
 	for len(w.held) > 0 {
-		p := decoded[struct{ Progress float64 `json:"progress"` }](t, w.note("notifications/progress").Params)
+		p := decoded[struct {
+			Progress float64 `json:"progress"`
+		}](t, w.note("notifications/progress").Params)
 		if p.Progress <= last {
 			t.Errorf("got %v after %v, want more", p.Progress, last)
 		}

@@ -216,7 +216,7 @@ func (s *snapshot) hides(uri string, p mcp.Principal) bool {
 }
 
 // finish checks what a handler has read, and adds the caching hints.
-func (f *resource) finish(result mcp.Result) (any, error) {
+func (r *resource) finish(result mcp.Result) (any, error) {
 	if err := checkNotNil(result); err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (f *resource) finish(result mcp.Result) (any, error) {
 		return read, nil
 	}
 	out := *read
-	out.Caching = f.cache.hints()
+	out.Caching = r.cache.hints()
 	return &out, nil
 }
 

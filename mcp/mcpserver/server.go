@@ -72,6 +72,6 @@ func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
 func (c core) Opened(s *exchange.Session) error { return c.drain.open(s) }
 
 func (c core) Closed(s *exchange.Session) {
+	c.drain.closed(s) // first, so that it cannot join the hub again
 	c.hub.forget(s)
-	c.drain.closed(s)
 }

@@ -113,6 +113,13 @@ func (d *drain) closed(s *exchange.Session) {
 	delete(d.live, s)
 }
 
+// alive reports whether the session is open.
+func (d *drain) alive(s *exchange.Session) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.live[s]
+}
+
 func (d *drain) sessions() []*exchange.Session {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -46,7 +46,7 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
-	sub := s.hub.of(r.in.Session)
+	sub := s.hub.join(r.in.Session)
 	if sub == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.Method)
 	}

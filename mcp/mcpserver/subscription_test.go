@@ -107,7 +107,9 @@ func TestUnsubscribeEndsIt(t *testing.T) {
 func TestSubscriptionsAreBounded(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
-		srv.Template("n://{path}", "n", "", func(_ anyContext, in struct{ Path string `json:"path"` }) ([]byte, error) { return nil, nil })
+		srv.Template("n://{path}", "n", "", func(_ anyContext, in struct {
+			Path string `json:"path"`
+		}) ([]byte, error) { return nil, nil })
 		w := dial(t, srv, r)
 		if isModern(r) {
 			uris := strings.Repeat(`"n://x",`, 1024)

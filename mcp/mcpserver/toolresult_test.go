@@ -26,18 +26,30 @@ func TestOutputDecidesTheResult(t *testing.T) {
 		register func(*mcpserver.Server)
 		want     string // without the envelope
 	}{
-		{"string", func(s *mcpserver.Server) { answer(s, "a", "plain <&> é") },
-			`{"content":[{"type":"text","text":"plain <&> é"}]}`},
-		{"named string", func(s *mcpserver.Server) { answer(s, "a", greeting("hi")) },
-			`{"content":[{"type":"text","text":"hi"}]}`},
-		{"content", func(s *mcpserver.Server) { answer(s, "a", image) },
-			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
-		{"content interface", func(s *mcpserver.Server) { answer[mcp.Content](s, "a", image) },
-			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
-		{"contents", func(s *mcpserver.Server) { answer(s, "a", mcp.Contents{mcp.Text("x"), image}) },
-			`{"content":[{"type":"text","text":"x"},{"type":"image","data":"//4=","mimeType":"image/png"}]}`},
-		{"slice of contents", func(s *mcpserver.Server) { answer(s, "a", []mcp.Content{mcp.Text("x")}) },
-			`{"content":[{"type":"text","text":"x"}]}`},
+		{
+			"string", func(s *mcpserver.Server) { answer(s, "a", "plain <&> é") },
+			`{"content":[{"type":"text","text":"plain <&> é"}]}`,
+		},
+		{
+			"named string", func(s *mcpserver.Server) { answer(s, "a", greeting("hi")) },
+			`{"content":[{"type":"text","text":"hi"}]}`,
+		},
+		{
+			"content", func(s *mcpserver.Server) { answer(s, "a", image) },
+			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`,
+		},
+		{
+			"content interface", func(s *mcpserver.Server) { answer[mcp.Content](s, "a", image) },
+			`{"content":[{"type":"image","data":"//4=","mimeType":"image/png"}]}`,
+		},
+		{
+			"contents", func(s *mcpserver.Server) { answer(s, "a", mcp.Contents{mcp.Text("x"), image}) },
+			`{"content":[{"type":"text","text":"x"},{"type":"image","data":"//4=","mimeType":"image/png"}]}`,
+		},
+		{
+			"slice of contents", func(s *mcpserver.Server) { answer(s, "a", []mcp.Content{mcp.Text("x")}) },
+			`{"content":[{"type":"text","text":"x"}]}`,
+		},
 		{"no contents", func(s *mcpserver.Server) { answer(s, "a", mcp.Contents(nil)) }, `{"content":[]}`},
 		{"whole result", func(s *mcpserver.Server) {
 			answer(s, "a", &mcp.CallToolResult{
@@ -45,18 +57,28 @@ func TestOutputDecidesTheResult(t *testing.T) {
 				Content:    mcp.Contents{mcp.Text("short")}, StructuredContent: jsontext.Value(`{"long":true}`), IsError: true,
 			})
 		}, `{"_meta":{"com.example/k":1},"content":[{"type":"text","text":"short"}],"structuredContent":{"long":true},"isError":true}`},
-		{"struct", func(s *mcpserver.Server) { answer(s, "a", status{"B7", 5}) },
-			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
-		{"pointer to a struct", func(s *mcpserver.Server) { answer(s, "a", &status{"B7", 5}) },
-			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
-		{"map", func(s *mcpserver.Server) { answer(s, "a", map[string]int{"b": 2, "a": 1}) },
-			`{"content":[{"type":"text","text":"{\"a\":1,\"b\":2}"}],"structuredContent":{"a":1,"b":2}}`},
+		{
+			"struct", func(s *mcpserver.Server) { answer(s, "a", status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`,
+		},
+		{
+			"pointer to a struct", func(s *mcpserver.Server) { answer(s, "a", &status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`,
+		},
+		{
+			"map", func(s *mcpserver.Server) { answer(s, "a", map[string]int{"b": 2, "a": 1}) },
+			`{"content":[{"type":"text","text":"{\"a\":1,\"b\":2}"}],"structuredContent":{"a":1,"b":2}}`,
+		},
 		{"any string", func(s *mcpserver.Server) { answer[any](s, "a", "x") }, `{"content":[{"type":"text","text":"x"}]}`},
-		{"any struct", func(s *mcpserver.Server) { answer[any](s, "a", status{"B7", 5}) },
-			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`},
+		{
+			"any struct", func(s *mcpserver.Server) { answer[any](s, "a", status{"B7", 5}) },
+			`{"content":[{"type":"text","text":"{\"gate\":\"B7\",\"delay\":5}"}],"structuredContent":{"gate":"B7","delay":5}}`,
+		},
 		{"any nil", func(s *mcpserver.Server) { answer[any](s, "a", nil) }, `{"content":[]}`},
-		{"nothing", func(s *mcpserver.Server) { answer(s, "a", struct{}{}) },
-			`{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}`},
+		{
+			"nothing", func(s *mcpserver.Server) { answer(s, "a", struct{}{}) },
+			`{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {

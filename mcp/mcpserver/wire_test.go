@@ -122,6 +122,7 @@ func (w *wire) begin(r mcp.Revision, capabilities string) {
 	}
 	w.must("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"wire","version":"0"}}`, r, capabilities))
 	w.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	w.must("ping", "") // the notification has been taken
 }
 
 func (w *wire) write(msg string) {

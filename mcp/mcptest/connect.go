@@ -2,29 +2,46 @@ package mcptest
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // Connect returns a client of the server, in memory, that is closed when the
 // test ends. A nil Options is valid.
-func Connect(tb testing.TB, s *mcpserver.Server, o *mcpclient.Options) *mcpclient.Client {
+func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient.Client {
 	tb.Helper()
 	return connect(tb, mcpclient.Over(Dial(tb, s)), o)
 }
 
 // EachRevision runs a test once per revision, as a subtest of its name, with a
 // client that speaks it to the server in memory.
-func EachRevision(t *testing.T, s *mcpserver.Server, test func(t *testing.T, c *mcpclient.Client)) {
+func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *mcpclient.Client)) {
 	t.Helper()
 	for _, v := range mcp.Revisions() {
 		t.Run(v.String(), func(t *testing.T) {
 			test(t, Connect(t, s, &mcpclient.Options{Revisions: []mcp.Revision{v}}))
 		})
 	}
+}
+
+// Dial serves one connection in memory and returns the client's end of it. It is
+// closed when the test ends, which fails when the server reports an error.
+func Dial(tb testing.TB, s mcpclient.Server) mcp.Conn {
+	tb.Helper()
+	ours, theirs := memory.Pair()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(context.Background(), theirs) }()
+	tb.Cleanup(func() {
+		_ = ours.Close()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+	return ours
 }
 
 func connect(tb testing.TB, target mcpclient.Target, o *mcpclient.Options) *mcpclient.Client {

@@ -14,9 +14,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// patience is how long Exercise waits for a notification.
-const patience = 10 * time.Second
-
 // Exercise uses every feature of a server made by NewServer through a target,
 // with a client that speaks the given revision: lists, calls, reads, prompts,
 // completion, progress, cancellation, changes, questions. It is the test that a

@@ -21,15 +21,17 @@ import (
 //	fail     {}                    a tool error
 //	panics   {}                    a handler that panics
 //	steps    {n}                   n progress notifications, then "done"
-//	wait     {}                    returns when it is cancelled
+//	wait     {}                    progress 0 as soon as it runs, then nothing until it is cancelled
 //	log      {text}                one log message, level info
 //	media    {}                    one block of every kind of content
 //	touch    {}                    updates the resource note://counter
 //	grow     {name}                registers the tool of that name
 //	ask      {}                    elicits a name, in the session era
+//	roots    {}                    the URIs of the client's roots, in the session era
 //
 // its resources note://hello and note://counter, its template note://by/{name},
-// and its prompt greet {name}, which completes Ada, Alan and Grace.
+// and its prompt greet {name}, which completes Ada, Alan and Grace. What it says
+// depends on what it is asked alone, but for the incident in the error of panics.
 func NewServer(o *mcpserver.Options) *mcpserver.Server {
 	f := &fixture{Server: mcpserver.New("fixture", "1.0.0", o)}
 	f.tools()
@@ -78,10 +80,7 @@ func (f *fixture) tools() {
 	})
 	f.Tool("panics", "Has a mistake", func(context.Context, nothing) (string, error) { panic("a mistake") })
 	f.Tool("steps", "Reports progress", steps)
-	f.Tool("wait", "Waits until it is cancelled", func(ctx context.Context, _ nothing) (string, error) {
-		<-ctx.Done()
-		return "", context.Cause(ctx)
-	})
+	f.Tool("wait", "Waits until it is cancelled", wait)
 	f.Tool("log", "Logs to the client", func(ctx context.Context, in text) (string, error) {
 		mcpserver.Log(ctx).Info(in.Text)
 		return "logged", nil
@@ -94,6 +93,13 @@ func (f *fixture) tools() {
 	})
 	f.Tool("grow", "Registers a tool", f.grow)
 	f.Tool("ask", "Asks for a name", ask)
+	f.Tool("roots", "Asks for the roots", roots)
+}
+
+func wait(ctx context.Context, _ nothing) (string, error) {
+	mcpserver.Progress(ctx, 0, 0, "waiting")
+	<-ctx.Done()
+	return "", context.Cause(ctx)
 }
 
 // stepTime is long enough for a peer to see each step by itself.
@@ -145,6 +151,18 @@ func ask(ctx context.Context, _ nothing) (string, error) {
 		return "", err
 	}
 	return "Hello, " + in.Name, nil
+}
+
+func roots(ctx context.Context, _ nothing) (string, error) {
+	var answer mcp.ListRootsResult
+	if err := mcpserver.From(ctx).Ask(ctx, mcp.MethodRootsList, nil, &answer); err != nil {
+		return "", err
+	}
+	var uris []string
+	for _, r := range answer.Roots {
+		uris = append(uris, r.URI)
+	}
+	return strings.Join(uris, " "), nil
 }
 
 func (f *fixture) resources() {

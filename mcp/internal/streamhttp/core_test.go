@@ -82,6 +82,12 @@ func (c *testCore) counts() (opened, closed, requests int) {
 	return len(c.opened), c.closed, c.requests
 }
 
+// sawOneEnd reports whether one session was opened and has been closed.
+func (c *testCore) sawOneEnd() bool {
+	opened, closed, _ := c.counts()
+	return opened == 1 && closed == 1
+}
+
 func (c *testCore) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	c.mu.Lock()
 	c.requests++

@@ -1,0 +1,70 @@
+package interop_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// programs are our own programs that the tests start, by name.
+var programs = map[string]string{
+	"fixture": "./fixture",
+}
+
+// binaries is the directory that they are built into.
+var binaries string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	binaries = dir
+	for name, pkg := range programs {
+		if out, err := exec.Command("go", "build", "-o", program(name), pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// program returns the path of one of our programs.
+func program(name string) string { return filepath.Join(binaries, name) }
+
+// oldestNode is the major version that the foreign peers need.
+const oldestNode = 20
+
+// needPeers skips a test where the foreign peers cannot run.
+func needPeers(t *testing.T) {
+	t.Helper()
+	if missing := missingPeers(); missing != "" {
+		t.Skip("foreign peers cannot run: " + missing)
+	}
+}
+
+// missingPeers says what the foreign peers lack to run here, if anything.
+var missingPeers = sync.OnceValue(func() string {
+	version, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		return "Node is not installed"
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if major, _ := strconv.Atoi(number); major < oldestNode {
+		return fmt.Sprintf("Node is %s; want %d or newer", strings.TrimSpace(string(version)), oldestNode)
+	}
+	if _, err := os.Stat("node_modules"); err != nil {
+		return "they are not installed; interop/run installs them where npm is found"
+	}
+	return ""
+})

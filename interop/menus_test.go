@@ -1,0 +1,62 @@
+package interop_test
+
+import (
+	"regexp"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+type args = map[string]any
+
+// Files of package @modelcontextprotocol/server-everything.
+const everythingModule = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
+
+// fixturePlan uses every feature of the fixture, or of server.mjs. The tool that
+// it has registered gets the name given.
+func fixturePlan(grown string) plan {
+	return plan{
+		list("add", "echo", "note://hello", "note://by/{name}", "greet"),
+		call("add", args{"a": 1, "b": 2}, answer{Text: `{"sum":3}`, Structured: args{"sum": 3}}),
+		call("echo", args{"text": "caffè"}, answer{Text: "caffè"}),
+		call("fail", nil, answer{Text: "it did not work", IsError: true}),
+		read("note://hello", "hello"),
+		read("note://by/Ada", "a note by Ada"),
+		get("greet", args{"name": "Bo"}, "Greet Bo"),
+		complete(mcp.PromptRef("greet"), "name", "a", "Ada", "Alan"),
+		complete(mcp.ResourceRef("note://by/{name}"), "name", "g", "Grace"),
+		progress("steps", args{"n": 3}, advance{"done", []float64{1, 2, 3}}),
+		cancel("wait", nil),
+		changed("grow", args{"name": grown}, "tools", grown),
+		call(grown, nil, answer{Text: "I am " + grown}),
+		updated("touch", nil, "note://counter"),
+		logged("log", args{"text": "a word"}, "a word"),
+		asked("ask", "Hello, Ada"),
+	}
+}
+
+// everythingPlan uses the server "everything". The resource that it has added
+// gets the name given.
+func everythingPlan(added string) plan {
+	document := "demo://resource/static/document/features.md"
+	template := "demo://resource/dynamic/text/{resourceId}"
+	uri := "demo://resource/session/" + added
+	weather := args{"temperature": 36, "conditions": "Light rain / drizzle", "humidity": 82}
+	return plan{
+		list("echo", "get-sum", document, template, "completable-prompt"),
+		call("echo", args{"message": "caffè"}, answer{Text: "Echo: caffè"}),
+		call("get-structured-content", args{"location": "Chicago"},
+			answer{Text: `{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}`, Structured: weather}),
+		read(document, regexp.MustCompile(`^# Everything Server`)),
+		read("demo://resource/dynamic/text/7", regexp.MustCompile("^Resource 7: ")),
+		get("args-prompt", args{"city": "Bari", "state": "Puglia"}, "What's weather in Bari, Puglia?"),
+		complete(mcp.PromptRef("completable-prompt"), "department", "S", "Sales", "Support"),
+		complete(mcp.ResourceRef(template), "resourceId", "7", "7"),
+		progress("trigger-long-running-operation", args{"duration": 0.3, "steps": 3},
+			advance{"Long running operation completed. Duration: 0.3 seconds, Steps: 3.", []float64{1, 2, 3}}),
+		cancel("trigger-long-running-operation", args{"duration": 60, "steps": 1}),
+		changed("gzip-file-as-resource", args{"name": added, "data": "data:text/plain,hello"}, "resources", uri),
+		read(uri, regexp.MustCompile("^H4sI")), // gzip begins so
+		updated("toggle-subscriber-updates", nil, uri),
+		logged("toggle-simulated-logging", nil, regexp.MustCompile("-(level )?message|level-message")),
+	}
+}

@@ -1,0 +1,291 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// visit lets our client take the steps of a plan, in one revision.
+func visit(t *testing.T, target mcpclient.Target, v mcp.Revision, p plan, l lacks) {
+	t.Helper()
+	g := &visitor{changes: make(map[string]chan struct{}), logs: make(chan *mcp.LoggingMessageParams, 100)}
+	c, err := mcpclient.Connect(t.Context(), target, g.options(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Client = c
+	if got := c.Revision(); got != v {
+		t.Errorf("spoke %s, want %s", got, v)
+	}
+	var results []any
+	for _, s := range p.without(l) {
+		got, err := g.take(t.Context(), s)
+		if err != nil {
+			got = map[string]any{"error": err.Error()}
+		}
+		results = append(results, plain(t, got))
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	p.check(t, l, results)
+}
+
+// visitor is our client at work.
+type visitor struct {
+	*mcpclient.Client
+	changes map[string]chan struct{} // by kind of list: news
+	logs    chan *mcp.LoggingMessageParams
+}
+
+func (g *visitor) options(v mcp.Revision) *mcpclient.Options {
+	return &mcpclient.Options{
+		Revisions:          []mcp.Revision{v},
+		LogLevel:           mcp.LevelDebug,
+		OnToolsChanged:     g.onChange("tools"),
+		OnResourcesChanged: g.onChange("resources"),
+		OnLog: func(_ context.Context, p *mcp.LoggingMessageParams) {
+			select {
+			case g.logs <- p:
+			default:
+			}
+		},
+		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+func (g *visitor) onChange(kind string) func(context.Context, *mcpclient.Client) {
+	news := make(chan struct{}, 100)
+	g.changes[kind] = news
+	return func(context.Context, *mcpclient.Client) {
+		select {
+		case news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take takes one step.
+func (g *visitor) take(ctx context.Context, s step) (any, error) {
+	features := map[string]func(context.Context, step) (any, error){
+		"list": g.list, "call": g.call, "read": g.read, "get": g.get, "complete": g.complete, "progress": g.progress,
+		"cancel": g.cancel, "changed": g.changed, "updated": g.updated, "logged": g.logged, "asked": g.asked,
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return features[s.Do](ctx, s)
+}
+
+// list returns which of the names are in no list.
+func (g *visitor) list(ctx context.Context, s step) (any, error) {
+	var listed []string
+	for _, kind := range []string{"tools", "resources", "templates", "prompts"} {
+		names, err := g.listed(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		listed = append(listed, names...)
+	}
+	return slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool { return slices.Contains(listed, name) }), nil
+}
+
+func (g *visitor) listed(ctx context.Context, kind string) ([]string, error) {
+	switch kind {
+	case "tools":
+		return each(g.Tools(ctx), func(t mcp.Tool) string { return t.Name })
+	case "resources":
+		return each(g.Resources(ctx), func(r mcp.Resource) string { return r.URI })
+	case "templates":
+		return each(g.Templates(ctx), func(t mcp.ResourceTemplate) string { return t.URITemplate })
+	case "prompts":
+		return each(g.Prompts(ctx), func(p mcp.Prompt) string { return p.Name })
+	}
+	return nil, fmt.Errorf("no list of %s", kind)
+}
+
+func each[T any](items iter.Seq2[T, error], name func(T) string) ([]string, error) {
+	var names []string
+	for item, err := range items {
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name(item))
+	}
+	return names, nil
+}
+
+func (g *visitor) call(ctx context.Context, s step) (any, error) {
+	r, err := g.CallTool(ctx, s.Name, s.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	a := answer{Text: r.Content.Text(), IsError: r.IsError}
+	if r.StructuredContent != nil {
+		a.Structured = r.StructuredContent
+	}
+	return a, nil
+}
+
+// read returns the text of the first part, or its bytes in base64.
+func (g *visitor) read(ctx context.Context, s step) (any, error) {
+	r, err := g.ReadResource(ctx, s.URI)
+	if err != nil {
+		return nil, err
+	}
+	if first := r.Contents[0]; first.Blob == nil {
+		return first.Text, nil
+	}
+	return r.Contents[0].Blob, nil
+}
+
+func (g *visitor) get(ctx context.Context, s step) (any, error) {
+	arguments := make(map[string]string)
+	for name, value := range s.Arguments {
+		arguments[name] = value.(string)
+	}
+	r, err := g.GetPrompt(ctx, s.Name, arguments)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, m := range r.Messages {
+		if text, ok := m.Content.(mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		}
+	}
+	return strings.Join(texts, "|"), nil
+}
+
+func (g *visitor) complete(ctx context.Context, s step) (any, error) {
+	c, err := g.Complete(ctx, &mcp.CompleteParams{Ref: *s.Ref, Argument: *s.Argument})
+	if err != nil {
+		return nil, err
+	}
+	return c.Values, nil
+}
+
+func (g *visitor) progress(ctx context.Context, s step) (any, error) {
+	a := advance{Seen: []float64{}}
+	r, err := g.CallTool(ctx, s.Name, s.Arguments, mcpclient.WithProgress(func(p mcp.ProgressParams) {
+		a.Seen = append(a.Seen, p.Progress)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	a.Text = r.Content.Text()
+	return a, nil
+}
+
+// cancel gives up a call that goes on.
+func (g *visitor) cancel(ctx context.Context, s step) (any, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	enough := errors.New("enough")
+	defer time.AfterFunc(200*time.Millisecond, func() { stop(enough) }).Stop()
+	_, err := g.CallTool(ctx, s.Name, s.Arguments)
+	switch {
+	case err == nil:
+		return "answered", nil
+	case errors.Is(err, enough):
+		return "cancelled", nil
+	}
+	return nil, err
+}
+
+// changed waits until a list is said to have changed, and reports whether it has.
+func (g *visitor) changed(ctx context.Context, s step) (any, error) {
+	news := g.changes[s.Kind]
+	drain(news)
+	if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
+		return nil, err
+	}
+	if _, err := hear(s, news); err != nil {
+		return nil, err
+	}
+	names, err := g.listed(ctx, s.Kind)
+	return slices.Contains(names, s.Names[0]), err
+}
+
+// updated watches a resource: it is told of it once to begin with, and again when
+// it has changed.
+func (g *visitor) updated(ctx context.Context, s step) (any, error) {
+	ctx, stop := context.WithTimeout(ctx, patience(s))
+	defer stop()
+	watched := false
+	for uri, err := range g.Watch(ctx, s.URI) {
+		switch {
+		case err != nil:
+			return nil, err
+		case uri != s.URI:
+			return nil, fmt.Errorf("told of %q", uri)
+		case watched:
+			return "updated", nil
+		}
+		watched = true
+		if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("nothing came")
+}
+
+// logged returns the text of the message that a tool logs.
+func (g *visitor) logged(ctx context.Context, s step) (any, error) {
+	drain(g.logs)
+	if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
+		return nil, err
+	}
+	p, err := hear(s, g.logs)
+	if err != nil {
+		return nil, err
+	}
+	var record struct {
+		Message string `json:"msg"`
+	}
+	if json.Unmarshal(p.Data, &record) == nil {
+		return record.Message, nil
+	}
+	return p.Data, nil
+}
+
+// asked returns the text of a tool that asks for the name of the user.
+func (g *visitor) asked(ctx context.Context, s step) (any, error) {
+	return g.Call[string](ctx, s.Name, s.Arguments)
+}
+
+func drain[T any](c <-chan T) {
+	for len(c) > 0 {
+		<-c
+	}
+}
+
+// hear waits for news, not for long when there can be none.
+func hear[T any](s step, c <-chan T) (T, error) {
+	select {
+	case v := <-c:
+		return v, nil
+	case <-time.After(patience(s)):
+		return *new(T), errors.New("nothing came")
+	}
+}
+
+func patience(s step) time.Duration {
+	if s.Lacking {
+		return 500 * time.Millisecond
+	}
+	return 5 * time.Second
+}

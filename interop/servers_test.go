@@ -1,0 +1,77 @@
+package interop_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A failure here means that programs written with this SDK cannot use a server
+// written with another one.
+func TestOurClientUsesEveryFeatureOfATypeScriptServer(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	addr := startForeign(t, "server.mjs", "http")
+	for _, over := range []struct {
+		name   string
+		target mcpclient.Target
+	}{
+		{"stdio", mcpclient.Command("node", "server.mjs", "stdio")},
+		{"http", mcpclient.URL("http://" + addr + "/mcp")},
+		{"http without sessions", mcpclient.URL("http://" + addr + "/stateless")},
+	} {
+		for _, v := range mcp.Revisions() {
+			name := over.name + " " + v.String()
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				l := typescriptLacks(v)
+				if over.name == "http without sessions" && v != mcp.V20260728 {
+					maps.Copy(l, withoutSessions)
+				}
+				visit(t, over.target, v, fixturePlan(identifier(name)), l)
+			})
+		}
+	}
+}
+
+func typescriptLacks(v mcp.Revision) lacks {
+	l := make(lacks)
+	switch v {
+	case mcp.V20241105, mcp.V20250326:
+		l["asked"] = "the revision has no elicitation"
+	}
+	return l
+}
+
+// withoutSessions is what a server of the session era cannot do without one.
+var withoutSessions = lacks{
+	"changed": "there is no stream to tell it over",
+	"updated": "there is no stream to tell it over",
+	"asked":   "there is no way for an answer to come back",
+}
+
+func TestOurClientUsesEveryFeatureOfEverything(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	for _, over := range []struct {
+		name   string
+		target mcpclient.Target
+	}{
+		{"stdio", mcpclient.Command("node", everythingModule, "stdio")},
+		{"sse", mcpclient.URL("http://" + startForeign(t, everythingModule, "sse") + "/sse")},
+		{"http", mcpclient.URL("http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp")},
+	} {
+		for _, v := range mcp.Revisions() {
+			if v == mcp.V20260728 {
+				continue // the server is of the session era
+			}
+			name := over.name + " " + v.String()
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				visit(t, over.target, v, everythingPlan(identifier(name)), nil)
+			})
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package interop_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/v2"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// visitForeign lets a client of the TypeScript SDK take the steps of a plan, and
+// checks which revision it spoke; the older SDK does not say. Sdk and target are
+// as client.mjs takes them.
+func visitForeign(t *testing.T, sdk, target, revision string, p plan, l lacks) {
+	t.Helper()
+	text, err := json.Marshal(p.without(l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "node", "client.mjs", sdk, target, string(text))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("client %s of %s: %v\n%s", sdk, target, err, stderr.Bytes())
+	}
+	var out struct {
+		Error   string `json:"error"`
+		Version string `json:"version"`
+		Results []any  `json:"results"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		t.Fatalf("client %s of %s printed %s: %v", sdk, target, stdout.Bytes(), err)
+	}
+	if out.Error != "" {
+		t.Fatalf("client %s of %s: %s\n%s", sdk, target, out.Error, stderr.Bytes())
+	}
+	if sdk != "1" && out.Version != revision {
+		t.Errorf("spoke %q, want %q", out.Version, revision)
+	}
+	p.check(t, l, out.Results)
+}

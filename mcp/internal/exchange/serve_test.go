@@ -1,0 +1,137 @@
+package exchange_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/leak"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// wire is the client's end of a connection to a server.
+type wire struct {
+	*testing.T
+	mcp.Conn
+}
+
+// connect serves one connection and opens a session of the revision on it.
+func connect(t *testing.T, s *mcpserver.Server, revision string) wire {
+	t.Helper()
+	ours, theirs := memory.Pair()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(context.Background(), theirs) }()
+	t.Cleanup(func() {
+		_ = ours.Close()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	w := wire{t, ours}
+	w.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, revision)
+	w.read()
+	return w
+}
+
+func (w wire) send(format string, args ...any) {
+	w.Helper()
+	if err := w.Write(w.Context(), fmt.Appendf(nil, format, args...)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w wire) read() string {
+	w.Helper()
+	msg, err := w.Read(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(msg)
+}
+
+func (w wire) expect(want string) {
+	w.Helper()
+	if got := w.read(); got != want {
+		w.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func newServer() *mcpserver.Server {
+	s := mcpserver.New("test", "1", nil)
+	s.Tool("echo", "", func(_ context.Context, in struct {
+		Text string `json:"text"`
+	},
+	) (string, error) {
+		return in.Text, nil
+	})
+	return s
+}
+
+func TestBatchIsAnsweredItemByItem(t *testing.T) {
+	t.Parallel()
+	w := connect(t, newServer(), "2025-03-26")
+	w.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}},` +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"},` +
+		`{"jsonrpc":"2.0","id":2},` +
+		`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}},` +
+		`{"jsonrpc":"2.0","id":4,"method":"ping"}]`)
+	w.expect(`[{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a"}]}},` +
+		`{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"decode: a message has either a method, or a result, or an error"}},` +
+		`{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"initialize: not in a batch"}},` +
+		`{"jsonrpc":"2.0","id":4,"result":{}}]`)
+}
+
+func TestBatchWithoutRequestsHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := connect(t, newServer(), "2025-03-26")
+	w.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	w.expect(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+}
+
+func TestBatchIsRefusedWhereTheRevisionHasNone(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
+		w := connect(t, newServer(), revision)
+		w.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
+		w.expect(`{"jsonrpc":"2.0","error":{"code":-32600,"message":"a batch: want one message; this session has no batches"}}`)
+	}
+}
+
+// A failure here means that a client can make a server start any number of
+// goroutines, or that it cannot cancel what it has started.
+func TestRequestsBeyondTheBoundAreRefusedAndCanStillBeCancelled(t *testing.T) {
+	t.Parallel()
+	const bound = 1024
+	started := make(chan struct{}, bound)
+	s := mcpserver.New("test", "1", nil)
+	s.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+		started <- struct{}{}
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	w := connect(t, s, "2025-11-25")
+	for id := range bound {
+		w.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`, id+1)
+	}
+	for range bound {
+		<-started
+	}
+	w.send(`{"jsonrpc":"2.0","id":5000,"method":"ping"}`)
+	if got := w.read(); !strings.Contains(got, `"id":5000,"error":{"code":-32603`) {
+		t.Errorf("got %s, want an error", got)
+	}
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	for range 1000 {
+		w.send(`{"jsonrpc":"2.0","id":5001,"method":"ping"}`)
+		if got := w.read(); got == `{"jsonrpc":"2.0","id":5001,"result":{}}` {
+			return
+		}
+	}
+	t.Error("no place became free after a cancellation")
+}

@@ -1,0 +1,205 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// sleeper has a tool that takes a second, whatever its context says, and one that
+// waits for the end of its context.
+func sleeper() *mcpserver.Server {
+	srv := everything(nil)
+	srv.Tool("sleep", "", func(context.Context, struct{}) (string, error) {
+		time.Sleep(time.Second)
+		return "rested", nil
+	})
+	srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", context.Cause(ctx)
+	})
+	return srv
+}
+
+// shutdown begins a shutdown and returns where its error will come.
+func shutdown(ctx context.Context, srv *mcpserver.Server) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- srv.Shutdown(ctx) }()
+	synctest.Wait()
+	return done
+}
+
+func TestShutdownLetsRunningCallsFinish(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := sleeper()
+		w := dial(t, srv, r)
+		id := w.send("tools/call", `{"name":"sleep"}`)
+		synctest.Wait()
+		begin := time.Now()
+		done := shutdown(t.Context(), srv)
+		if err := w.refused("tools/list", "", -32603); !strings.Contains(err.Message, "shutting down") {
+			t.Errorf("got %q, want that the server is shutting down", err.Message)
+		}
+		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"rested"` {
+			t.Errorf("got %s, want the running call finished", got)
+		}
+		if err := <-done; err != nil || time.Since(begin) != time.Second {
+			t.Errorf("got %v after %v, want nil after 1s", err, time.Since(begin))
+		}
+		if _, err := w.conn.Read(t.Context()); err != io.EOF {
+			t.Errorf("got %v, want the connection closed", err)
+		}
+	})
+}
+
+// slowWriter takes its time to write.
+type slowWriter struct{ mcp.Conn }
+
+func (s *slowWriter) Write(ctx context.Context, msg []byte) error {
+	time.Sleep(100 * time.Millisecond)
+	return s.Conn.Write(ctx, msg)
+}
+
+func TestShutdownWaitsUntilRepliesAreWritten(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := sleeper()
+		ours, theirs := pipe()
+		w := attach(t, srv, ours, &slowWriter{theirs})
+		w.begin(r, `{}`)
+		id := w.send("tools/call", `{"name":"sleep"}`)
+		listen := ""
+		if isModern(r) {
+			listen = w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+			w.note("notifications/subscriptions/acknowledged")
+		}
+		synctest.Wait()
+		done := shutdown(t.Context(), srv)
+		w.reply(id)
+		if listen != "" {
+			w.reply(listen)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("got %v, want nil", err)
+		}
+	})
+}
+
+func TestShutdownEndsSubscriptionsWithTheirResult(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := sleeper()
+		w := dial(t, srv, mcp.V20260728)
+		id := w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+		w.note("notifications/subscriptions/acknowledged")
+		srv.RemoveTool("echo")
+		done := shutdown(t.Context(), srv)
+		w.note("notifications/tools/list_changed")
+		if got := at(t, w.note("notifications/cancelled").Params, "/requestId"); got != id {
+			t.Errorf("got %s cancelled, want %s", got, id)
+		}
+		end := w.reply(id)
+		if at(t, end.Result, "/resultType") != `"complete"` || at(t, end.Result, "/_meta/io.modelcontextprotocol~1subscriptionId") != id {
+			t.Errorf("got %s, want a complete result with the id of the subscription", end.raw)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("got %v, want nil", err)
+		}
+	})
+}
+
+func TestShutdownThatIsOutOfTimeCancelsWhatRuns(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := sleeper()
+		w := dial(t, srv, r)
+		w.send("tools/call", `{"name":"wait"}`)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("enough"))
+		defer cancel()
+		begin := time.Now()
+		if err := <-shutdown(ctx, srv); err == nil || err.Error() != "enough" || time.Since(begin) != time.Minute {
+			t.Errorf("got %v after %v, want the cause after 1m", err, time.Since(begin))
+		}
+		if err := <-w.served; err != nil {
+			t.Errorf("serve: got %v, want nil: nothing of it runs any more", err)
+		}
+		w.served <- nil
+	})
+}
+
+func TestShutdownWaitsForHandlersThatWereTooLate(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		ended := false
+		srv := newServer(nil)
+		srv.Tool("slow", "", func(context.Context, struct{}) (string, error) {
+			time.Sleep(time.Minute)
+			ended = true
+			return "", nil
+		}, mcpserver.Timeout(time.Second))
+		w := dial(t, srv, r)
+		w.must("tools/call", `{"name":"slow"}`)
+		if err := <-shutdown(t.Context(), srv); err != nil || !ended {
+			t.Errorf("got %v, handler ended: %v, want it waited for", err, ended)
+		}
+	})
+}
+
+func TestServerThatIsShutDownStaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := sleeper()
+		w := dial(t, srv, mcp.V20251125)
+		for range 2 {
+			if err := srv.Shutdown(t.Context()); err != nil {
+				t.Errorf("got %v, want nil", err)
+			}
+		}
+		if _, err := w.conn.Read(t.Context()); err != io.EOF {
+			t.Errorf("got %v, want the connection closed", err)
+		}
+		ours, theirs := pipe()
+		if err := srv.Serve(t.Context(), theirs); !errors.Is(err, mcpserver.ErrShutdown) {
+			t.Errorf("got %v, want %v", err, mcpserver.ErrShutdown)
+		}
+		if _, err := ours.Read(t.Context()); err != io.EOF {
+			t.Errorf("got %v, want the new connection closed", err)
+		}
+		srv.Tool("registering", "does no harm", nothing)
+		srv.Updated("a://b")
+	})
+}
+
+func TestShutdownOfAServerThatNeverServed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, ctx := range []context.Context{t.Context(), ctx} {
+		if err := newServer(nil).Shutdown(ctx); err != nil {
+			t.Errorf("got %v, want nil: there was nothing to wait for", err)
+		}
+	}
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := sleeper()
+		ctx, cancel := context.WithCancel(t.Context())
+		ours, theirs := pipe()
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(ctx, theirs) }()
+		w := &wire{t: t, conn: ours}
+		w.begin(r, `{}`)
+		w.send("tools/call", `{"name":"wait"}`)
+		synctest.Wait()
+		cancel()
+		if err := <-served; err == nil {
+			t.Error("got nil, want that the context has ended")
+		}
+	})
+}
