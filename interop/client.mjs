@@ -87,10 +87,13 @@ const features = {
   },
   changed: async step => {
     await listen({ toolsListChanged: true, resourcesListChanged: true });
-    const before = heard.length;
+    let before = heard.length;
     await callTool(step);
-    await hear(step, before, n => n.method === `notifications/${step.kind}/list_changed`);
-    return (await lists[step.kind]()).includes(step.names[0]);
+    for (;;) {
+      await hear(step, before, n => n.method === `notifications/${step.kind}/list_changed`);
+      before = heard.length;
+      if ((await lists[step.kind]()).includes(step.names[0])) return 'changed';
+    }
   },
   updated: async step => {
     if (stateless()) await listen({ resourceSubscriptions: [step.uri] });

@@ -14,6 +14,7 @@ import (
 // programs are our own programs that the tests start, by name.
 var programs = map[string]string{
 	"fixture": "./fixture",
+	"fondaco": "../cmd/fondaco",
 }
 
 // binaries is the directory that they are built into.

@@ -11,8 +11,8 @@ type args = map[string]any
 // Files of package @modelcontextprotocol/server-everything.
 const everythingModule = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
-// fixturePlan uses every feature of the fixture, or of server.mjs. The tool that
-// it has registered gets the name given.
+// fixturePlan uses every feature of the fixture. The tool that it has registered
+// gets the name given.
 func fixturePlan(grown string) plan {
 	return plan{
 		list("add", "echo", "note://hello", "note://by/{name}", "greet"),
@@ -32,6 +32,12 @@ func fixturePlan(grown string) plan {
 		logged("log", args{"text": "a word"}, "a word"),
 		asked("ask", "Hello, Ada"),
 	}
+}
+
+// typescriptPlan does the same with server.mjs, and sees that the server has
+// heard of the cancellation.
+func typescriptPlan(grown string) plan {
+	return append(fixturePlan(grown), call("idle", nil, answer{Text: "idle"}))
 }
 
 // everythingPlan uses the server "everything". The resource that it has added
@@ -56,7 +62,30 @@ func everythingPlan(added string) plan {
 		cancel("trigger-long-running-operation", args{"duration": 60, "steps": 1}),
 		changed("gzip-file-as-resource", args{"name": added, "data": "data:text/plain,hello"}, "resources", uri),
 		read(uri, regexp.MustCompile("^H4sI")), // gzip begins so
+		logged("toggle-simulated-logging", nil, regexp.MustCompile("[- ]level[- ]message")),
 		updated("toggle-subscriber-updates", nil, uri),
-		logged("toggle-simulated-logging", nil, regexp.MustCompile("-(level )?message|level-message")),
+		call("toggle-subscriber-updates", nil, regexp.MustCompile("Stopped simulated resource updates")),
+		asked("trigger-elicitation-request", regexp.MustCompile("- Name: Ada")),
+	}
+}
+
+// demoPlan uses the demonstration server. The note that it has written gets the
+// title given.
+func demoPlan(title string) plan {
+	note := "notes://" + title
+	return plan{
+		list("time", "convert", "clock://now", "notes://{title}", "summarize"),
+		call("convert", args{"value": 1, "from": "km", "to": "m"},
+			answer{Text: `{"value":1000,"unit":"m"}`, Structured: args{"value": 1000, "unit": "m"}}),
+		call("calculate", args{"expression": "1/0"}, answer{Text: `expression "1/0": division by zero`, IsError: true}),
+		read("notes://welcome", regexp.MustCompile("^# Welcome")),
+		get("review", args{"code": "x++", "language": "C"}, regexp.MustCompile("^Review this C code")),
+		complete(mcp.PromptRef("summarize"), "style", "b", "bullet points"),
+		complete(mcp.ResourceRef("notes://{title}"), "title", "wel", "welcome"),
+		progress("countdown", args{"seconds": 1}, advance{"Counted down 1 seconds.", []float64{0, 1}}),
+		cancel("countdown", args{"seconds": 60}),
+		changed("write_note", args{"title": title, "body": "first"}, "resources", note),
+		updated("write_note", args{"title": title, "body": "second"}, note),
+		read(note, "second"),
 	}
 }

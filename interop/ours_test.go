@@ -206,18 +206,22 @@ func (g *visitor) cancel(ctx context.Context, s step) (any, error) {
 	return nil, err
 }
 
-// changed waits until a list is said to have changed, and reports whether it has.
+// changed waits until a list is said to have changed, and has.
 func (g *visitor) changed(ctx context.Context, s step) (any, error) {
 	news := g.changes[s.Kind]
 	drain(news)
 	if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
 		return nil, err
 	}
-	if _, err := hear(s, news); err != nil {
-		return nil, err
+	for {
+		if _, err := hear(s, news); err != nil {
+			return nil, err
+		}
+		names, err := g.listed(ctx, s.Kind)
+		if err != nil || slices.Contains(names, s.Names[0]) {
+			return "changed", err
+		}
 	}
-	names, err := g.listed(ctx, s.Kind)
-	return slices.Contains(names, s.Names[0]), err
 }
 
 // updated watches a resource: it is told of it once to begin with, and again when

@@ -1,7 +1,9 @@
 package interop_test
 
 import (
+	"cmp"
 	"encoding/json/v2"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -35,7 +37,7 @@ type step struct {
 	Lacking bool `json:"lacking,omitzero"`
 
 	// want is what has to come of it, as it encodes in JSON, or a regular
-	// expression for it.
+	// expression for what is printed of it.
 	want any
 }
 
@@ -60,7 +62,7 @@ func call(tool string, arguments map[string]any, want any) step {
 
 func read(uri string, want any) step { return step{Do: "read", URI: uri, want: want} }
 
-func get(prompt string, arguments map[string]any, want string) step {
+func get(prompt string, arguments map[string]any, want any) step {
 	return step{Do: "get", Name: prompt, Arguments: arguments, want: want}
 }
 
@@ -78,7 +80,7 @@ func cancel(tool string, arguments map[string]any) step {
 
 // changed calls a tool that adds something to a list.
 func changed(tool string, arguments map[string]any, kind, added string) step {
-	return step{Do: "changed", Name: tool, Arguments: arguments, Kind: kind, Names: []string{added}, want: true}
+	return step{Do: "changed", Name: tool, Arguments: arguments, Kind: kind, Names: []string{added}, want: "changed"}
 }
 
 // updated calls a tool that updates a resource.
@@ -92,10 +94,13 @@ func logged(tool string, arguments map[string]any, want any) step {
 }
 
 // asked calls a tool that asks the user for a name.
-func asked(tool string, want string) step { return step{Do: "asked", Name: tool, want: want} }
+func asked(tool string, want any) step { return step{Do: "asked", Name: tool, want: want} }
 
-// lacks says which features one cannot expect of a pairing, and why.
+// lacks says what one cannot expect of a pairing, by feature or by tool, and why.
 type lacks map[string]string
+
+// why says why a step cannot be expected to come off, or is empty.
+func (l lacks) why(s step) string { return cmp.Or(l[s.Do], l[s.Name]) }
 
 // behind returns the plan for the same server behind a gateway, under a key.
 func (p plan) behind(key string) plan {
@@ -124,7 +129,7 @@ func (p plan) behind(key string) plan {
 func (p plan) without(l lacks) plan {
 	p = slices.Clone(p)
 	for i := range p {
-		_, p[i].Lacking = l[p[i].Do]
+		p[i].Lacking = l.why(p[i]) != ""
 	}
 	return p
 }
@@ -138,7 +143,7 @@ func (p plan) check(t *testing.T, l lacks, results []any) {
 	}
 	for i, s := range p {
 		got := results[i]
-		if why, lacking := l[s.Do]; lacking {
+		if why := l.why(s); why != "" {
 			t.Run(s.Do+" is lacking", func(t *testing.T) {
 				t.Logf("%s; got %v", why, got)
 				if matches(t, got, s.want) {
@@ -159,8 +164,7 @@ func (p plan) check(t *testing.T, l lacks, results []any) {
 func matches(t *testing.T, got, want any) bool {
 	t.Helper()
 	if pattern, ok := want.(*regexp.Regexp); ok {
-		text, ok := got.(string)
-		return ok && pattern.MatchString(text)
+		return pattern.MatchString(fmt.Sprint(got))
 	}
 	return reflect.DeepEqual(got, plain(t, want))
 }

@@ -24,7 +24,8 @@ type process struct {
 	addr  string // where it listens
 	stdin io.Closer
 	said  *diary
-	ended chan error // what Wait returned, once
+	ended chan struct{} // closed once it has ended
+	err   error         // why it ended otherwise than well; to be read after ended
 }
 
 // start runs a program that prints LISTEN host:port on standard error once it is
@@ -34,7 +35,7 @@ func start(t *testing.T, env []string, name string, args ...string) *process {
 	p := &process{
 		Cmd:   exec.Command(name, args...),
 		said:  &diary{listens: make(chan string, 1)},
-		ended: make(chan error, 1),
+		ended: make(chan struct{}),
 	}
 	p.Env = append(os.Environ(), env...)
 	p.Stderr = p.said
@@ -46,11 +47,14 @@ func start(t *testing.T, env []string, name string, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	go func() { p.ended <- p.Wait() }() // whoever ends the process takes it
+	go func() {
+		defer close(p.ended)
+		p.err = p.Wait()
+	}()
 	select {
 	case p.addr = <-p.said.listens:
-	case err := <-p.ended:
-		t.Fatalf("%s ended before it was ready: %v\n%s", p, err, p.said)
+	case <-p.ended:
+		t.Fatalf("%s ended before it was ready: %v\n%s", p, p.err, p.said)
 	case <-time.After(startup):
 		p.kill()
 		t.Fatalf("%s was not ready within %v\n%s", p, startup, p.said)
@@ -63,18 +67,18 @@ func start(t *testing.T, env []string, name string, args ...string) *process {
 func (p *process) await(t *testing.T) error {
 	t.Helper()
 	select {
-	case err := <-p.ended:
-		return err
+	case <-p.ended:
 	case <-time.After(ending):
-		err := p.kill()
+		p.kill()
 		t.Errorf("%s did not end within %v\n%s", p, ending, p.said)
-		return err
 	}
+	return p.err
 }
 
-func (p *process) kill() error {
+// kill ends the process if it has not ended yet, and returns when it has.
+func (p *process) kill() {
 	_ = p.Process.Kill()
-	return <-p.ended
+	<-p.ended
 }
 
 // startForeign starts a foreign server over HTTP for the time of the test, and

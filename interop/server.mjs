@@ -1,7 +1,8 @@
 // The fixture once more, as a server of the TypeScript SDK: the same tools, resources and prompts.
 //
 //   node server.mjs stdio                               both eras
-//   PORT=N node -r ./loopback.cjs server.mjs http       /mcp: both eras, with sessions; /stateless: both, without
+//   PORT=N node -r ./loopback.cjs server.mjs http       at /mcp both eras, the session era with sessions
+//   PORT=N node -r ./loopback.cjs server.mjs stateless  at /mcp both eras, without sessions
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
@@ -55,7 +56,7 @@ function addTools(s, announce) {
     return text('waited');
   });
   tool('idle', {}, async () => { // answers once no wait goes on
-    for (let i = 0; i < 300 && waiting.size > 0; i++) await sleep(10);
+    for (let i = 0; i < 200 && waiting.size > 0; i++) await sleep(10);
     return text(waiting.size > 0 ? 'a wait goes on' : 'idle');
   });
   tool('log', { text: z.string() }, async (args, c) => { await c.mcpReq.log('info', { msg: args.text }); return text('logged'); });
@@ -112,15 +113,15 @@ function withoutSessions() {
   return both.fetch;
 }
 
-// listen gives the requests of Node to handlers of web requests.
-function listen(handlers) {
+// listen gives the requests of Node to a handler of web requests.
+function listen(handle) {
   const web = createServer(async (req, res) => {
     const gone = new AbortController();
     res.on('close', () => gone.abort());
     const body = ['GET', 'HEAD'].includes(req.method) ? undefined : Buffer.concat(await req.toArray());
     const headers = new Headers(Object.entries(req.headers).map(([name, value]) => [name, String(value)]));
     try {
-      const answer = await handlers[req.url](new Request(`http://${req.headers.host}${req.url}`, { method: req.method, headers, body, signal: gone.signal }));
+      const answer = await handle(new Request(`http://${req.headers.host}${req.url}`, { method: req.method, headers, body, signal: gone.signal }));
       res.writeHead(answer.status, Object.fromEntries(answer.headers));
       res.flushHeaders();
       if (answer.body) Readable.fromWeb(answer.body).on('error', () => res.destroy()).pipe(res);
@@ -132,5 +133,5 @@ function listen(handlers) {
   web.listen(process.env.PORT);
 }
 
-if (process.argv[2] === 'stdio') serveStdio(() => build());
-else listen({ '/mcp': withSessions(), '/stateless': withoutSessions() });
+const modes = { stdio: () => serveStdio(() => build()), http: () => listen(withSessions()), stateless: () => listen(withoutSessions()) };
+modes[process.argv[2]]();

@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -13,36 +12,27 @@ import (
 func TestOurClientUsesEveryFeatureOfATypeScriptServer(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
-	addr := startForeign(t, "server.mjs", "http")
 	for _, over := range []struct {
 		name   string
 		target mcpclient.Target
+		lacks  lacks // in the session era
 	}{
-		{"stdio", mcpclient.Command("node", "server.mjs", "stdio")},
-		{"http", mcpclient.URL("http://" + addr + "/mcp")},
-		{"http without sessions", mcpclient.URL("http://" + addr + "/stateless")},
+		{"stdio", mcpclient.Command("node", "server.mjs", "stdio"), nil},
+		{"http", mcpclient.URL("http://" + startForeign(t, "server.mjs", "http") + "/mcp"), nil},
+		{"http without sessions", mcpclient.URL("http://" + startForeign(t, "server.mjs", "stateless") + "/mcp"), withoutSessions},
 	} {
 		for _, v := range mcp.Revisions() {
 			name := over.name + " " + v.String()
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				l := typescriptLacks(v)
-				if over.name == "http without sessions" && v != mcp.V20260728 {
-					maps.Copy(l, withoutSessions)
+				var l lacks
+				if v != mcp.V20260728 {
+					l = over.lacks
 				}
-				visit(t, over.target, v, fixturePlan(identifier(name)), l)
+				visit(t, over.target, v, typescriptPlan(identifier(name)), l)
 			})
 		}
 	}
-}
-
-func typescriptLacks(v mcp.Revision) lacks {
-	l := make(lacks)
-	switch v {
-	case mcp.V20241105, mcp.V20250326:
-		l["asked"] = "the revision has no elicitation"
-	}
-	return l
 }
 
 // withoutSessions is what a server of the session era cannot do without one.

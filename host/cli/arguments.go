@@ -82,8 +82,8 @@ func (a *argument) types() []string {
 	return several
 }
 
-// want says what the argument has to be.
-func (a *argument) want() string {
+// kind says what values the argument takes, in a word or two.
+func (a *argument) kind() string {
 	if len(a.Enum) > 0 {
 		texts := make([]string, len(a.Enum))
 		for i, v := range a.Enum {
@@ -112,19 +112,23 @@ func (a *argument) parse(text string) (jsontext.Value, error) {
 			return quoted, nil
 		}
 	}
-	return nil, fmt.Errorf("argument %q: found %s, want %s", a.name, text, a.hint())
+	return nil, fmt.Errorf("argument %q: found %s, want %s", a.name, text, a.want())
 }
 
-// hint is want, with the way to write it.
-func (a *argument) hint() string {
+// want says what to write.
+func (a *argument) want() string {
 	types := a.types()
 	switch {
+	case len(a.Enum) > 0 || len(types) == 0:
+		return a.kind()
 	case slices.Contains(types, "array"):
 		return `an array as JSON, such as '["a","b"]'`
 	case slices.Contains(types, "object"):
 		return `an object as JSON, such as '{"a":1}'`
+	case types[0] == "integer":
+		return "an " + a.kind()
 	}
-	return a.want()
+	return "a " + a.kind()
 }
 
 // allows reports whether a value is of a type, and among the values, that the
@@ -218,7 +222,7 @@ func (a *arguments) encode(given []member) (jsontext.Value, error) {
 }
 
 func missing(arg argument) string {
-	text := fmt.Sprintf("argument %q is missing, want %s", arg.name, arg.hint())
+	text := fmt.Sprintf("argument %q is missing, want %s", arg.name, arg.want())
 	if arg.Description != "" {
 		text += ": " + brief(arg.Description)
 	}

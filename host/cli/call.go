@@ -28,7 +28,7 @@ type callVerb struct {
 
 func (v *callVerb) declare(f *flag.FlagSet) {
 	v.endpoint.declare(f)
-	f.StringVar(&v.args, "args", "", "all arguments as one `JSON` object; - reads it from standard input")
+	f.StringVar(&v.args, "args", "", "all arguments as one `JSON` object; - reads standard input")
 }
 
 func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
@@ -92,7 +92,7 @@ func (v *callVerb) show(m *Main, tool mcp.Tool, result *mcp.CallToolResult) erro
 			return err
 		}
 	case result.IsError:
-		m.say("%s failed: %s", host.ShowName(tool.Name), clean(result.Content.Text()))
+		m.say("%s failed: %s", cleanLine(host.ShowName(tool.Name)), clean(result.Content.Text()))
 	case len(result.Content) == 0 && result.StructuredContent != nil:
 		return m.writeJSON(result.StructuredContent)
 	default:

@@ -30,7 +30,7 @@ type endpoint struct {
 
 func (e *endpoint) declare(f *flag.FlagSet) {
 	e.output.declare(f)
-	f.StringVar(&e.url, "url", "", "the `URL` to ask; default $"+urlVariable+", else "+defaultURL)
+	f.StringVar(&e.url, "url", "", "endpoint to ask, a `URL`; default $"+urlVariable+" or port 7332")
 }
 
 // connect connects to the endpoint until Close. Options may be nil.

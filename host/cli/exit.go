@@ -18,7 +18,8 @@ const (
 )
 
 // exitCodes is the line about them that help ends with.
-const exitCodes = "0 done, 1 failed, 2 usage or configuration, 4 nothing answers, 5 the tool failed, 130 interrupted"
+const exitCodes = `0 done, 1 failed, 2 wrong command or configuration,
+  4 nothing answers, 5 the tool failed, 130 interrupted`
 
 var (
 	errTool        = errors.New("the tool failed") // and its words have been shown

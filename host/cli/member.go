@@ -3,7 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json/jsontext"
-	"fmt"
+	"errors"
+	"io"
 )
 
 // member is one member of a JSON object.
@@ -24,7 +25,7 @@ func membersOf(object []byte) ([]member, error) {
 		return nil, err
 	}
 	if open.Kind() != jsontext.KindBeginObject {
-		return nil, fmt.Errorf("found %v, want an object", open.Kind())
+		return nil, errors.New("want a JSON object")
 	}
 	var members []member
 	for dec.PeekKind() == jsontext.KindString {
@@ -41,6 +42,9 @@ func membersOf(object []byte) ([]member, error) {
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("want one JSON object and nothing after it")
 	}
 	return members, nil
 }

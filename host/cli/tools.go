@@ -67,7 +67,7 @@ func (v *toolsVerb) show(m *Main, t mcp.Tool) error {
 		if a.required {
 			need = "required"
 		}
-		rows = append(rows, []string{"  " + a.name, need, a.want(), brief(a.Description)})
+		rows = append(rows, []string{"  " + a.name, need, a.kind(), brief(a.Description)})
 	}
 	return m.writeTable(rows)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var versionEntry = entry{
-	name: "version", does: "show the version and the protocol revisions that it speaks",
+	name: "version", does: "show the version, and the protocol revisions",
 	example: "version",
 	make:    func() verb { return new(versionVerb) },
 }

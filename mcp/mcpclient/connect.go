@@ -126,6 +126,8 @@ func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connectio
 	return c.connectOver(ctx, conn, false)
 }
 
+var errInterrupted = errors.New("the stream of notifications was interrupted")
+
 func travelsAsEvents(f *dialect.Facts) bool { return f.EventStream }
 
 func (c *Client) httpParams(u *url.URL, k *connection) streamhttp.ClientParams {
@@ -136,6 +138,6 @@ func (c *Client) httpParams(u *url.URL, k *connection) streamhttp.ClientParams {
 		Inbox:        k,
 		MaxMessage:   c.opts.maxMessage(),
 		CloseTimeout: c.opts.closeTimeout(),
-		Gap:          c.missed,
+		Gap:          func() { c.missed(errInterrupted) },
 	}
 }

@@ -199,11 +199,11 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 		status int
 		want   string
 	}{
-		"unauthorized":    {func(e *exchange) { http.Error(e.w, "who?", 401) }, mcpclient.Options{}, 401, "server/discover: HTTP 401 Unauthorized"},
+		"unauthorized":    {func(e *exchange) { http.Error(e.w, "who?", http.StatusUnauthorized) }, mcpclient.Options{}, 401, "server/discover: HTTP 401 Unauthorized"},
 		"forbidden":       {func(e *exchange) { e.json(403, e.fail(-1, "no", "")) }, mcpclient.Options{}, 403, "server/discover: HTTP 403 Forbidden"},
 		"header mismatch": {func(e *exchange) { e.json(400, e.fail(-32020, "headers", "")) }, mcpclient.Options{}, 0, "server/discover: peer answered -32020: headers"},
 		"nothing there":   {func(e *exchange) { http.NotFound(e.w, e.Request) }, mcpclient.Options{}, 404, "initialize: HTTP 404 Not Found; as an event stream: HTTP 404 Not Found"},
-		"broken":          {func(e *exchange) { http.Error(e.w, "", 503) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},
+		"broken":          {func(e *exchange) { http.Error(e.w, "", http.StatusServiceUnavailable) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},
 		"only the newest": {sessionWeb(mcp.V20251125, nil), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}, 0, "may speak only 2026-07-28"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -109,9 +108,9 @@ func (c *Client) logged(params jsontext.Value) error {
 }
 
 // missed tells everybody that changes may have gone unheard.
-func (c *Client) missed() {
+func (c *Client) missed(why error) {
 	c.tools.forget()
-	c.emit(Event{Kind: EventGap, Err: fmt.Errorf("the stream of notifications was interrupted")})
+	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {
 		c.listChanged(method)
 	}

@@ -72,7 +72,7 @@ func TestRedirectsWithinTheOriginKeepTheMethod(t *testing.T) {
 
 func TestRedirectsWithoutEndAreGivenUp(t *testing.T) {
 	t.Parallel()
-	s := web(t, func(e *exchange) { http.Redirect(e.w, e.Request, e.URL.Path+"x", 307) })
+	s := web(t, func(e *exchange) { http.Redirect(e.w, e.Request, e.URL.Path+"x", http.StatusTemporaryRedirect) })
 	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/"), &mcpclient.Options{Logger: quiet()})
 	if err == nil || !strings.Contains(err.Error(), "want at most 3 in a row") {
 		t.Errorf("got %v", err)

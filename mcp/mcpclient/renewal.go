@@ -72,12 +72,13 @@ func (c *Client) currentOrRenewal() (*connection, *renewal, error) {
 	return nil, c.renewal, nil
 }
 
-// mayRenew reports whether a lost connection is made anew. A session that the
-// server has forgotten always is: nothing was lost but the session.
+// mayRenew reports whether a lost connection is made anew. What was agreed on
+// and the server has forgotten always is: nothing else was lost.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (c *Client) mayRenew(lost error) bool {
-	return c.target.renewable() && (!c.opts.NoRestart || errors.Is(lost, streamhttp.ErrSessionLost))
+	forgotten := errors.Is(lost, streamhttp.ErrSessionLost) || errors.Is(lost, errRenegotiate)
+	return c.target.renewable() && (forgotten || !c.opts.NoRestart)
 }
 
 // countFailure returns the pause before the next renewal. The caller holds mu.

@@ -26,28 +26,33 @@ const (
 // or as one subscriptions/listen that stays open.
 type subscription struct {
 	filter mcp.SubscriptionFilter
-	// placed is called each time when it is in place. With gap set there was a
-	// time without it, in which changes may have gone unheard.
-	placed func(gap bool)
+	// placed is called each time when it is in place. After the first time there
+	// was a while without it, in which changes may have gone unheard; lost says
+	// why and is nil at first.
+	placed func(lost error)
 }
 
 // follow keeps a subscription in place until ctx ends or the server refuses it.
 func (c *Client) follow(ctx context.Context, s *subscription) error {
-	failures := 0
-	for since := (time.Time{}); ; {
+	var lost error // why it is no longer in place, once it was
+	for failures := 1; ; failures++ {
+		began, held := time.Now(), false
 		k, err := c.live(ctx)
 		if err == nil {
 			err = k.place(ctx, s, func() {
-				s.placed(!since.IsZero())
-				since = time.Now()
+				s.placed(lost)
+				held = true
 			})
 		}
-		switch failures++; {
+		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isFinal(err):
 			return err
-		case !since.IsZero() && time.Since(since) > settled:
+		case held:
+			lost = err
+		}
+		if held && time.Since(began) > settled {
 			failures = 1
 		}
 		if err := sleep(ctx, pauseAfter(failures)); err != nil {
@@ -82,7 +87,7 @@ func (k *connection) place(ctx context.Context, s *subscription, placed func()) 
 	placed()
 	select {
 	case <-k.link.Done():
-		return errEnded
+		return k.link.Err()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -159,8 +164,8 @@ func (k *connection) inTurn(ctx context.Context, f func() error) error {
 }
 
 var (
-	// errEnded: the subscription ended in an orderly way, or with its session.
-	errEnded = errors.New("the subscription has ended")
+	// errEnded: the server ended the subscription in an orderly way.
+	errEnded = errors.New("the server has ended the subscription")
 	// errUnoffered: the server did not declare the capability.
 	errUnoffered = errors.New("the server does not tell of changes of resources")
 )
@@ -244,9 +249,9 @@ func (c *Client) followLists(ctx context.Context) {
 		return
 	}
 	ready := make(chan struct{})
-	s.placed = func(gap bool) {
-		if gap {
-			c.missed()
+	s.placed = func(lost error) {
+		if lost != nil {
+			c.missed(lost)
 			return
 		}
 		close(ready)

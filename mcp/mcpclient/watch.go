@@ -57,9 +57,9 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 func (c *Client) watching(w *watcher) *subscription {
 	return &subscription{
 		filter: mcp.SubscriptionFilter{ResourceSubscriptions: w.uris},
-		placed: func(gap bool) {
-			if gap {
-				c.emit(Event{Kind: EventGap, Err: errEnded})
+		placed: func(lost error) {
+			if lost != nil {
+				c.emit(Event{Kind: EventGap, Err: lost})
 			}
 			w.markAll()
 		},

@@ -11,7 +11,8 @@ import (
 )
 
 // ErrCannotAsk reports that the client of this request takes no requests in
-// mid-call: its revision is stateless, or the answer is forced to be JSON.
+// mid-call: its revision is stateless, the answer is forced to be JSON, or it is a
+// notification that is being handled.
 var ErrCannotAsk = exchange.ErrCannotAsk
 
 // ErrNotInCall reports that a function was called outside of a request.
@@ -26,7 +27,7 @@ func (r *Request) Ask(ctx context.Context, method string, params, out any) error
 	if r == nil {
 		return ErrNotInCall
 	}
-	if !r.call.MayAsk() {
+	if !r.call.MayAsk() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
 		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}
 	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {

@@ -38,8 +38,10 @@ func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
 			{"template", func() { srv.Template("x://{airport}{?day}", "new", "", timetable) }, "resources"},
 			{"template removed", func() { srv.RemoveTemplate("x://{airport}{?day}") }, "resources"},
 			{"both kinds of resource", func() {
-				srv.Resource("x://new", "new", "", fixed(""))
-				srv.Template("x://{airport}{?day}", "new", "", timetable)
+				srv.Change(func() {
+					srv.Resource("x://new", "new", "", fixed(""))
+					srv.Template("x://{airport}{?day}", "new", "", timetable)
+				})
 			}, "resources"},
 		} {
 			test.change()

@@ -3,9 +3,9 @@ package mcpserver_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,20 +23,33 @@ func rawNothing(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 	return &mcp.CallToolResult{}, nil
 }
 
-// textLog returns a logger that writes to w.
-func textLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(&lockedWriter{w: w}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+// logbook keeps what is logged.
+type logbook struct {
+	mu   sync.Mutex
+	text strings.Builder
 }
 
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
+func (l *logbook) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	return l.text.Write(p)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logbook) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
+}
+
+// textLog returns a logger that writes to l.
+func textLog(l *logbook) *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 var incidentID = regexp.MustCompile(`incident ([A-Z2-7]{10})\b`)

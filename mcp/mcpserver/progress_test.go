@@ -186,7 +186,7 @@ func TestDisconnectCancelsWhatRuns(t *testing.T) {
 
 func TestTimeoutAnswersInTime(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
-		logged := new(strings.Builder)
+		logged := new(logbook)
 		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
 		srv.Tool("slow", "", func(ctx context.Context, _ struct{}) (string, error) {
 			time.Sleep(time.Minute)
@@ -211,7 +211,7 @@ func TestTimeoutAnswersInTime(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := strings.Count(logged.String(), "returned after its timeout"); got != 2 {
+		if got := strings.Count(logged.String(), "after its call had ended"); got != 2 {
 			t.Errorf("got log %s, want two late returns", logged)
 		}
 	})

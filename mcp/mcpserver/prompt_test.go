@@ -105,7 +105,7 @@ func TestFailureOfAPromptIsPrivate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {
-				logged := new(strings.Builder)
+				logged := new(logbook)
 				srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
 				srv.AddPrompt(mcp.Prompt{Name: "a"}, func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
 					return test.result, test.err

@@ -99,7 +99,7 @@ func TestFailureOfAResourceIsPrivate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {
-				logged := new(strings.Builder)
+				logged := new(logbook)
 				srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
 				srv.AddResource(mcp.Resource{URI: "a://b", Name: "b"}, test.read)
 				err := dial(t, srv, r).refused("resources/read", `{"uri":"a://b"}`, -32603)

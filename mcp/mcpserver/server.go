@@ -50,11 +50,16 @@ func New(name, version string, o *Options) *Server {
 
 // Serve serves one connection until the client ends it or ctx is done, and
 // returns after its last handler has. It returns nil when the client ended the
-// connection in an orderly way. The connection is closed on return.
+// connection in an orderly way, and ErrShutdown when Shutdown did. The connection
+// is closed on return.
 func (s *Server) Serve(ctx context.Context, conn mcp.Conn) error {
-	return exchange.ServeConn(ctx, exchange.ServeParams{
+	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: conn, Core: core{s}, Binding: dialect.Stream, Principal: mcp.PrincipalLocal,
 	})
+	if err != nil && s.drain.ended() {
+		return ErrShutdown
+	}
+	return err
 }
 
 // Info returns what the server says of itself.

@@ -21,6 +21,9 @@ var ErrShutdown = errors.New("the server is shut down")
 // Shutdown returns the cause of ctx. A server that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.drain.wait(ctx)
+	for _, session := range s.drain.sessions() {
+		err = cmp.Or(err, session.Written(ctx))
+	}
 	err = cmp.Or(err, s.bindings().streamable.Shutdown(ctx), s.bindings().eventStream.Shutdown(ctx))
 	for _, session := range s.drain.sessions() {
 		session.End()
@@ -36,8 +39,6 @@ type drain struct {
 	closing  bool                       // guarded by mu
 	begin    chan struct{}              // closed when the shutdown begins
 	finished chan struct{}              // closed when it has begun and nothing runs
-
-	late sync.WaitGroup // handlers that run apart
 }
 
 // channels makes the channels. The caller holds mu.
@@ -55,6 +56,13 @@ func (d *drain) begun() <-chan struct{} {
 	return d.begin
 }
 
+// ended reports whether the shutdown has begun.
+func (d *drain) ended() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closing
+}
+
 // enter counts a request in. It fails once the shutdown has begun.
 func (d *drain) enter(method string) (leave func(), err error) {
 	d.mu.Lock()
@@ -64,6 +72,17 @@ func (d *drain) enter(method string) (leave func(), err error) {
 	}
 	d.running++
 	return d.leave, nil
+}
+
+// apart runs a handler on a goroutine that is waited for like a request.
+func (d *drain) apart(run func()) {
+	d.mu.Lock()
+	d.running++
+	d.mu.Unlock()
+	go func() {
+		defer d.leave()
+		run()
+	}()
 }
 
 func (d *drain) leave() {
@@ -86,6 +105,11 @@ func (d *drain) wait(ctx context.Context) error {
 		}
 	}
 	d.mu.Unlock()
+	select {
+	case <-d.finished:
+		return nil
+	default:
+	}
 	select {
 	case <-d.finished:
 		return nil

@@ -126,8 +126,8 @@ func TestShutdownThatIsOutOfTimeCancelsWhatRuns(t *testing.T) {
 		if err := <-shutdown(ctx, srv); err == nil || err.Error() != "enough" || time.Since(begin) != time.Minute {
 			t.Errorf("got %v after %v, want the cause after 1m", err, time.Since(begin))
 		}
-		if err := <-w.served; err != nil {
-			t.Errorf("serve: got %v, want nil: nothing of it runs any more", err)
+		if err := <-w.served; !errors.Is(err, mcpserver.ErrShutdown) {
+			t.Errorf("serve: got %v, want %v: nothing of it runs any more", err, mcpserver.ErrShutdown)
 		}
 		w.served <- nil
 	})

@@ -150,7 +150,7 @@ func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
 
 func TestErrorsCanBeMasked(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
-		logged := new(strings.Builder)
+		logged := new(logbook)
 		srv := newServer(&mcpserver.Options{MaskErrors: true, Logger: textLog(logged)})
 		srv.Tool("fail", "", func(context.Context, flight) (string, error) { return "", errors.New("db: secret-host is down") })
 		w := dial(t, srv, r)
@@ -196,7 +196,7 @@ func TestProtocolErrorOfAToolIsOne(t *testing.T) {
 
 func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
-		logged := new(strings.Builder)
+		logged := new(logbook)
 		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
 		srv.Tool("panic", "", func(context.Context, struct{}) (string, error) { panic("secret-state") })
 		srv.Tool("panic2", "", func(context.Context, struct{}) (string, error) { panic("secret-state") }, mcpserver.Timeout(hour))

@@ -165,8 +165,7 @@ func TestStructuredContentGoesWhereItExists(t *testing.T) {
 func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
 	raw := func(def mcp.Tool, result *mcp.CallToolResult) func(*mcpserver.Server) {
 		return func(s *mcpserver.Server) {
-			def.Name = "a"
-			s.AddTool(def, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return result, nil })
+			s.AddTool(mcp.Tool{Name: "a", OutputSchema: def.OutputSchema}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return result, nil })
 		}
 	}
 	number := mcp.Tool{OutputSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
@@ -193,7 +192,7 @@ func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {
-				logged := new(strings.Builder)
+				logged := new(logbook)
 				srv := newServer(&mcpserver.Options{Logger: textLog(logged), MaxResult: 4096})
 				test.register(srv)
 				w := dial(t, srv, r)

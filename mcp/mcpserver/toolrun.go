@@ -65,32 +65,32 @@ type ran struct {
 	err    error
 }
 
+// runApart calls the handler on a goroutine of its own and waits for it no longer
+// than the timeout. A handler that returns later is logged.
 func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams, release func()) (mcp.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, fmt.Errorf("tool %q: no answer within %v", t.def.Name, t.timeout))
-	done := make(chan ran, 1)
+	done, answered := make(chan ran), make(chan struct{})
 	started := time.Now()
-	s.drain.late.Go(func() {
+	s.drain.apart(func() {
 		defer cancel()
 		defer release()
 		var r ran
-		defer func() { done <- r }()
-		defer contain(&r.err)
-		r.result, r.err = t.call(ctx, p)
+		func() {
+			defer contain(&r.err)
+			r.result, r.err = t.call(ctx, p)
+		}()
+		select {
+		case done <- r:
+		case <-answered:
+			s.options.logger().LogAttrs(ctx, slog.LevelWarn, "tool returned after its call had ended",
+				slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)), slog.Any("error", r.err))
+		}
 	})
 	select {
 	case r := <-done:
 		return r.result, r.err
 	case <-ctx.Done():
+		close(answered)
+		return nil, context.Cause(ctx)
 	}
-	select {
-	case r := <-done: // it returned at the same moment
-		return r.result, r.err
-	default:
-	}
-	s.drain.late.Go(func() {
-		<-done
-		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "tool returned after its timeout",
-			slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)))
-	})
-	return nil, context.Cause(ctx)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -92,7 +91,7 @@ func attach(t *testing.T, srv *mcpserver.Server, ours, theirs mcp.Conn) *wire {
 	go func() { w.served <- srv.Serve(context.Background(), theirs) }()
 	t.Cleanup(func() {
 		_ = ours.Close()
-		if err := <-w.served; err != nil && !errors.Is(err, io.ErrClosedPipe) && !errors.Is(err, mcpserver.ErrShutdown) {
+		if err := <-w.served; err != nil && !errors.Is(err, mcpserver.ErrShutdown) {
 			t.Errorf("serve: %v", err)
 		}
 		w.served <- nil

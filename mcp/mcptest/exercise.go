@@ -66,6 +66,9 @@ func (e *exercise) options(v mcp.Revision) *mcpclient.Options {
 			_ = json.Unmarshal(p.Data, &data)
 			e.logged <- data.Message
 		},
+		Roots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "file:///home/ada"}}, nil
+		},
 		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
 		},
@@ -197,11 +200,12 @@ func (e *exercise) progress(t *testing.T) {
 	}
 }
 
+// cancellation ends a call that runs, which its first progress tells.
 func (e *exercise) cancellation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	time.AfterFunc(50*time.Millisecond, func() { cancel(enough) })
-	if _, err := e.CallTool(ctx, "wait", nil); !errors.Is(err, enough) {
+	running := mcpclient.WithProgress(func(mcp.ProgressParams) { cancel(enough) })
+	if _, err := e.CallTool(ctx, "wait", nil, running); !errors.Is(err, enough) {
 		t.Errorf("got %v, want %v", err, enough)
 	}
 	if _, err := e.CallTool(t.Context(), "add", Addends{1, 2}); err != nil {
@@ -250,15 +254,24 @@ func (e *exercise) updates(t *testing.T) {
 	t.Errorf("told %d times, want 2", told)
 }
 
+// questions has the server ask in mid-call. Where the revision has no such
+// request the call has to fail, and not to go on without an answer.
 func (e *exercise) questions(t *testing.T) {
-	got, err := e.Call[string](t.Context(), "ask", nil)
-	switch {
-	case e.stateless() && err == nil:
-		t.Error("a question in the stateless era was answered; want it to fail until it is asked by rounds")
-	case e.mayElicit() && (err != nil || got != "Hello, Ada"):
-		t.Errorf("got %q, %v", got, err)
-	case !e.mayElicit() && err == nil:
-		t.Errorf("%s has no elicitation: got %q, want an error", e.Revision(), got)
+	for _, question := range []struct {
+		tool   string
+		exists bool
+		want   string
+	}{
+		{"roots", !e.stateless(), "file:///home/ada"},
+		{"ask", e.mayElicit(), "Hello, Ada"},
+	} {
+		got, err := e.Call[string](t.Context(), question.tool, nil)
+		switch {
+		case question.exists && (err != nil || got != question.want):
+			t.Errorf("%s: got %q, %v, want %q", question.tool, got, err, question.want)
+		case !question.exists && err == nil:
+			t.Errorf("%s: got %q, want an error: %s has no such request", question.tool, got, e.Revision())
+		}
 	}
 }
 

@@ -56,9 +56,9 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 	}
 	f := s.sessionFacts(offer.ProtocolVersion)
 	if f == nil {
-		err := mcp.Errorf(mcp.CodeInvalidParams, "initialize: want requests of one of %v, which need no initialize", s.Versions())
-		err.Data = versionData(offer.ProtocolVersion, s.Versions())
-		return nil, err
+		r := badRequest(mcp.CodeInvalidParams, "initialize: want requests of one of %v, which need no initialize", s.Versions())
+		r.Err.Data = versionData(offer.ProtocolVersion, s.Versions())
+		return nil, r
 	}
 	return &Session{Facts: f, Client: offer.ClientInfo, Capabilities: offer.Capabilities}, nil
 }
@@ -91,7 +91,7 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 		c.Client = &in.Session.Client
 		c.Capabilities = &in.Session.Capabilities
 	}
-	if err := s.checkSessionHeaders(c, m); err != nil {
+	if err := s.checkSessionHeaders(in.Headers, m); err != nil {
 		return c, err
 	}
 	if m.Kind == jsonrpc.Notification {
@@ -113,22 +113,28 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 	return c, nil
 }
 
-// checkSessionHeaders holds the headers of an HTTP request of the session era
-// against what is known: an unsupported version is refused, and the standard
-// headers of later revisions are compared when they are there.
+// CheckVersion refuses the version header of a message of the session era that
+// names what is not served. No header at all is right.
 //
 // Spec: 2025-11-25 basic/transports#protocol-version-header
-func (s *Server) checkSessionHeaders(c *Call, m jsonrpc.Message) error {
-	if c.Headers == nil {
+func (s *Server) CheckVersion(h *Headers) error {
+	if h == nil || len(h.Version) == 0 || len(h.Version) == 1 && s.sessionNamed(h.Version[0]) != nil {
 		return nil
 	}
-	if v := c.Headers.Version; len(v) > 0 && (len(v) > 1 || s.sessionNamed(v[0]) == nil) {
-		return &Refusal{
-			Err:    mcp.Errorf(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v", clip(v[0]), s.Versions()),
-			Status: statusBadRequest,
-		}
+	return badRequest(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v, once", clip(h.Version[0]), s.Versions())
+}
+
+// checkSessionHeaders holds the headers of an HTTP request of the session era
+// against what is known; the standard headers of later revisions are compared
+// when they are there.
+func (s *Server) checkSessionHeaders(h *Headers, m jsonrpc.Message) error {
+	if h == nil {
+		return nil
 	}
-	return c.Headers.compare(m, false)
+	if err := s.CheckVersion(h); err != nil {
+		return err
+	}
+	return h.compare(m, false)
 }
 
 // sessionNamed returns the facts of the served session-era revision of that name.

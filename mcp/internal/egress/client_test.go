@@ -79,8 +79,10 @@ func TestGuardedClientUsesNoProxyOfTheEnvironment(t *testing.T) {
 func TestGuardedRedirects(t *testing.T) {
 	t.Parallel()
 	target, hits := counting(t, nil)
-	away, _ := counting(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, 307) })
-	loop, _ := counting(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", 302) })
+	away, _ := counting(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, target, http.StatusTemporaryRedirect)
+	})
+	loop, _ := counting(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
 	c := egress.Guarded(&egress.Policy{Loopback: true})
 	defer c.CloseIdleConnections()
 	if err := get(t, c, away); err != nil || hits.Load() != 1 {

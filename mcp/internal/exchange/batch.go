@@ -69,7 +69,7 @@ func (c *serving) batch(ctx context.Context, data []byte) {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.handlers.Go(func() {
+	c.spawn(func() {
 		c.write(ctx, Batch(items, func(m jsonrpc.Message) []byte {
 			if m.Kind == jsonrpc.Request {
 				return c.run(ctx, m)

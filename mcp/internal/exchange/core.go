@@ -87,8 +87,14 @@ type Session struct {
 	Running peer.Running
 	Pending peer.Pending
 
-	agreed atomic.Pointer[dialect.Session]
+	unwritten unwritten
+	agreed    atomic.Pointer[dialect.Session]
 }
+
+// Written returns nil once every request that came over the connection has its
+// reply written, or the cause of ctx. It has nothing to wait for in sessions of
+// Streamable HTTP, which outlive their connections.
+func (s *Session) Written(ctx context.Context) error { return s.unwritten.wait(ctx) }
 
 // Agreed returns what initialize settled, or nil before it.
 func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }

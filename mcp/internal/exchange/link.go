@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -58,8 +59,12 @@ type Inbox interface {
 	Limits() jsonrpc.Limits
 }
 
-// maxAnswering bounds the server's requests that are answered at once.
-const maxAnswering = 64
+const (
+	// maxAnswering bounds the server's requests that are answered at once.
+	maxAnswering = 64
+	// cancelTimeout is how long a call that was given up may take to say so.
+	cancelTimeout = time.Second
+)
 
 // ErrClosed is the cause of everything that a closed link refuses.
 var ErrClosed = errors.New("the client is closed")
@@ -110,7 +115,7 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 		switch {
 		case err != nil:
 			if ctx.Err() != nil && out.Cancel != nil {
-				_ = l.conn.Write(context.WithoutCancel(ctx), out.Cancel(w.ID))
+				l.tellCancelled(out.Cancel(w.ID))
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
@@ -119,6 +124,14 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 			out.On(m)
 		}
 	}
+}
+
+// tellCancelled writes a cancellation, unless the server does not even read: the
+// caller has given up and is not to wait for it.
+func (l *connLink) tellCancelled(msg []byte) {
+	ctx, stop := context.WithTimeout(l.ctx, cancelTimeout)
+	defer stop()
+	_ = l.conn.Write(ctx, msg)
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {

@@ -101,10 +101,19 @@ func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
 		c.write(ctx, c.run(ctx, m))
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, c.inbound(m))
-		c.handlers.Go(func() { c.write(ctx, reply(run)) })
+		c.spawn(func() { c.write(ctx, reply(run)) })
 	default:
 		c.other(ctx, m)
 	}
+}
+
+// spawn runs f, which writes a reply, on a goroutine of the connection.
+func (c *serving) spawn(f func()) {
+	c.session.unwritten.add()
+	c.handlers.Go(func() {
+		defer c.session.unwritten.done()
+		f()
+	})
 }
 
 // other takes a message that has no reply.

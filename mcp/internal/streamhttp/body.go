@@ -43,7 +43,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 			return nil, unreadable(err, limit)
 		}
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, 1)
+			buf = slices.Grow(buf, len(buf))
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 	}
 }
 
-// open makes one connection.
+// open makes one connection. It ends the link when the session is gone.
 func (s *eventSource) open(ctx context.Context) (*response, error) {
 	resp, err := s.link.send(ctx, http.MethodGet, nil, func(h http.Header) {
 		h.Set(headerAccept, TypeEventStream)
@@ -154,7 +154,9 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = resp.refusal()
+	if err = resp.refusal(); err == ErrSessionLost {
+		s.link.End(err)
+	}
 	switch kind := mediaType(resp.Header); {
 	case err != nil:
 	case !resp.ok():
@@ -190,9 +192,6 @@ func (l *Link) standalone(opened func()) {
 		resp, err := s.open(l.ctx)
 		opened()
 		switch {
-		case errors.Is(err, ErrSessionLost):
-			l.End(ErrSessionLost)
-			return
 		case err != nil && refused(err):
 			return
 		case err != nil:

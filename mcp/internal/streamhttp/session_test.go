@@ -51,6 +51,29 @@ func TestSessionLivesFromInitializeToDelete(t *testing.T) {
 	eventually(t, "the core was told of one session and its end", s.core.sawOneEnd)
 }
 
+// R-124, for every message of a session.
+func TestVersionHeaderThatIsNotServedIs400(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id := s.open(initialize)
+	for _, bad := range [][]string{{"1999-01-01"}, {"2026-07"}, {"2025-11-25", "2025-06-18"}} {
+		headers := []string{HeaderSession, id}
+		for _, v := range bad {
+			headers = append(headers, HeaderVersion, v)
+		}
+		for _, m := range []struct{ method, body string }{
+			{"POST", ping}, {"POST", initialized}, {"POST", `{"jsonrpc":"2.0","id":9,"result":{}}`}, {"GET", ""}, {"DELETE", ""},
+		} {
+			if a := s.do(m.method, m.body, headers...); a.status != 400 {
+				t.Errorf("%s %s with version %q: got status %d, want 400", m.method, m.body, bad, a.status)
+			}
+		}
+	}
+	if a := s.post(ping, HeaderSession, id, HeaderVersion, "2025-06-18"); a.status != 200 {
+		t.Errorf("another version that is served: got status %d, want 200", a.status)
+	}
+}
+
 // S-041.
 func TestServerMakesTheIDsOfSessions(t *testing.T) {
 	t.Parallel()

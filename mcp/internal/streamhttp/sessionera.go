@@ -42,6 +42,9 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 // session returns the session that a request names, for one use that needs a
 // release.
 func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
+	if err := h.core.Dialect().CheckVersion(standardHeaders(r.Header)); err != nil {
+		return nil, refuse(http.StatusBadRequest, "%v", err)
+	}
 	ids := r.Header[HeaderSession]
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
@@ -200,12 +203,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer cancel(nil)
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
-	if a.open() != nil {
-		return nil
-	}
-	st := s.attach()
+	st := s.attach() // and then say so
 	defer s.detach(st)
-	st.copyTo(ctx, a)
+	if a.open() == nil {
+		st.copyTo(ctx, a)
+	}
 	return nil
 }
 

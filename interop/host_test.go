@@ -1,0 +1,178 @@
+package interop_test
+
+import (
+	"encoding/json/v2"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A failure here means that a stranger who starts fondaco without configuration
+// cannot try it with the client at hand.
+func TestForeignClientsUseTheDemonstration(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	h := startHost(t)
+	for _, c := range foreignClients {
+		t.Run(c.String(), func(t *testing.T) {
+			c.visit(t, h, demoPlan(c.slug()).behind("demo"), nil)
+		})
+	}
+	h.interrupt(t)
+}
+
+// gatewayLacks is what does not go through the host.
+var gatewayLacks = lacks{
+	"logged": "the host passes on no log messages of its upstreams",
+	"asked":  "the host declares no capabilities to its upstreams, so they cannot ask",
+}
+
+// A failure here means that a user's servers, written with another SDK, do less
+// behind fondaco than without it.
+func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	mark := t.TempDir() // an argument by which the children can be told
+	h := startHost(t, "--config", configure(t, map[string]upstream{
+		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}},
+		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse"},
+		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp"},
+		"typescript":      {Command: "node", Args: []string{absolute(t, "server.mjs"), "stdio", mark}},
+		"typescript-http": {URL: "http://" + startForeign(t, "server.mjs", "http") + "/mcp"},
+	}))
+	children := running(t, mark)
+	if len(children) != 2 {
+		t.Errorf("found %d children, want 2: %q\n%s", len(children), children, h.said)
+	}
+	for _, c := range slices.Concat(foreignClients, ourClients) {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, key := range []string{"everything", "everything-sse", "everything-http"} {
+				t.Run(key, func(t *testing.T) {
+					c.visit(t, h, everythingPlan(c.slug()+"-"+key).behind(key), gatewayLacks)
+				})
+			}
+			t.Run("typescript", func(t *testing.T) {
+				c.visit(t, h, typescriptPlan(c.slug()).behind("typescript"), gatewayLacks)
+			})
+		})
+	}
+	h.interrupt(t)
+	if left := running(t, mark); len(left) > 0 {
+		t.Errorf("children are left: %q", left)
+	}
+}
+
+// caller is a client and the way that it takes to the host.
+type caller struct {
+	sdk      string // as client.mjs takes it, or "ours"
+	over     string // http or sse
+	revision mcp.Revision
+}
+
+var foreignClients = []caller{
+	{"2", "http", mcp.V20260728},
+	{"2-legacy", "http", mcp.V20251125},
+	{"2-legacy", "sse", mcp.V20251125},
+	{"1", "http", mcp.V20251125},
+	{"1", "sse", mcp.V20251125},
+}
+
+var ourClients = []caller{
+	{"ours", "http", mcp.V20260728},
+	{"ours", "http", mcp.V20251125},
+	{"ours", "sse", mcp.V20241105},
+}
+
+func (c caller) String() string { return c.sdk + " " + c.revision.String() + " over " + c.over }
+
+// slug is a name for what the client adds to a server.
+func (c caller) slug() string { return strings.ReplaceAll(c.String(), " ", "-") }
+
+// visit takes the steps of a plan with the host.
+func (c caller) visit(t *testing.T, h *process, p plan, l lacks) {
+	t.Helper()
+	url := "http://" + h.addr + map[string]string{"http": "/mcp", "sse": "/sse"}[c.over]
+	if c.sdk == "ours" {
+		visit(t, mcpclient.URL(url), c.revision, p, l)
+		return
+	}
+	if c.over == "sse" {
+		url = "sse+" + url
+	}
+	visitForeign(t, c.sdk, url, c.revision.String(), p, l)
+}
+
+// upstream is a server in a configuration.
+type upstream struct {
+	Command string   `json:"command,omitzero"`
+	Args    []string `json:"args,omitzero"`
+	URL     string   `json:"url,omitzero"`
+}
+
+// configure writes a configuration and returns its path.
+func configure(t *testing.T, servers map[string]upstream) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole
+}
+
+// startHost starts "fondaco up", away from the configuration of whoever runs the
+// test. The test interrupts it.
+func startHost(t *testing.T, flags ...string) *process {
+	t.Helper()
+	home := t.TempDir()
+	arguments := append([]string{"up", "--addr", "127.0.0.1:0"}, flags...)
+	h := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, program("fondaco"), arguments...)
+	t.Cleanup(h.kill) // if the test has not come to the interrupt
+	return h
+}
+
+// interrupt asks a process to end as Ctrl-C does, which has to be a success.
+func (p *process) interrupt(t *testing.T) {
+	t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Errorf("interrupt: %v", err)
+	}
+	if err := p.await(t); err != nil {
+		t.Errorf("%s after an interrupt: %v, want exit code 0\n%s", p, err, p.said)
+	}
+}
+
+// running returns the command lines of the processes that have an argument.
+func running(t *testing.T, argument string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if words := strings.Split(string(line), "\x00"); err == nil && slices.Contains(words, argument) {
+			found[file] = strings.Join(words, " ")
+		}
+	}
+	return slices.Collect(maps.Values(found))
+}

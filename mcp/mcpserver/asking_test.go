@@ -1,0 +1,158 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// curious has a tool that asks for the client's roots and tells what became of it.
+func curious() (srv *mcpserver.Server, outcome chan error) {
+	srv, outcome = newServer(nil), make(chan error, 1)
+	srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+		var roots mcp.ListRootsResult
+		err := mcpserver.From(ctx).Ask(ctx, mcp.MethodRootsList, &mcp.EmptyParams{}, &roots)
+		outcome <- err
+		if err != nil {
+			return "", err
+		}
+		return roots.Roots[0].Name, nil
+	})
+	return srv, outcome
+}
+
+func TestAskSendsARequestInMidCall(t *testing.T) {
+	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
+		srv, outcome := curious()
+		w := dialAs(t, srv, r, `{"roots":{}}`)
+		id := w.send("tools/call", `{"name":"ask"}`)
+		question := w.read()
+		if question.Method != "roots/list" || question.ID == nil {
+			t.Fatalf("got %s, want roots/list", question.raw)
+		}
+		w.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home","name":"home"}]}}`)
+		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"home"` {
+			t.Errorf("got %s, want the answer used", got)
+		}
+		if err := <-outcome; err != nil {
+			t.Errorf("got %v, want nil", err)
+		}
+	})
+}
+
+func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, answer string
+		check        func(error) bool
+		want         string
+	}{
+		{"error", `"error":{"code":-32601,"message":"no roots here"}`, func(err error) bool {
+			e, ok := errors.AsType[*mcp.Error](err)
+			return ok && e.Remote && e.Code == mcp.CodeMethodNotFound && e.Message == "no roots here"
+		}, "the client's own error"},
+		{"malformed", `"result":{"roots":"none"}`, func(err error) bool { return err != nil && strings.Contains(err.Error(), "/roots") }, "the member that is wrong"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv, outcome := curious()
+				w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
+				w.send("tools/call", `{"name":"ask"}`)
+				w.write(`{"jsonrpc":"2.0","id":` + string(w.read().ID) + `,` + test.answer + `}`)
+				if err := <-outcome; !test.check(err) {
+					t.Errorf("got %v, want %s", err, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAskWithoutTheCapabilitySendsNothing(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv, outcome := curious()
+		w := dial(t, srv, r)
+		m := w.call("tools/call", `{"name":"ask"}`)
+		err := <-outcome
+		if isModern(r) {
+			if !errors.Is(err, mcpserver.ErrCannotAsk) {
+				t.Errorf("got %v, want %v", err, mcpserver.ErrCannotAsk)
+			}
+			return
+		}
+		if mcp.CodeOf(err) != mcp.CodeMissingCapability || at(t, m.Result, "/isError") != "true" {
+			t.Errorf("got %v and %s, want the missing capability, for the model to read", err, m.raw)
+		}
+		w.quiet()
+	})
+}
+
+func TestCancelledCallCancelsItsQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, outcome := curious()
+		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
+		id := w.send("tools/call", `{"name":"ask"}`)
+		question := w.read()
+		w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+		if got := at(t, w.note("notifications/cancelled").Params, "/requestId"); got != string(question.ID) {
+			t.Errorf("got %s cancelled, want %s", got, question.ID)
+		}
+		if err := <-outcome; err == nil {
+			t.Error("got nil, want that the client cancelled")
+		}
+		w.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[]}}`) // too late
+		w.quiet()
+	})
+}
+
+func TestManyQuestionsFindTheirOwnAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, outcome := curious()
+		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
+		calls := map[string]string{} // the id of each call, by that of its question
+		for range 5 {
+			id := w.send("tools/call", `{"name":"ask"}`)
+			calls[id] = string(w.read().ID)
+		}
+		for id, question := range calls {
+			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file:///x","name":"for %s"}]}}`, question, id))
+			<-outcome
+		}
+		for id := range calls {
+			if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"for `+id+`"` {
+				t.Errorf("got %s, want the answer for %s", got, id)
+			}
+		}
+	})
+}
+
+func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		outcome := make(chan error, 1)
+		srv := everything(nil)
+		srv.Handle("notifications/acme/ask", func(ctx context.Context, r *mcpserver.Request) (any, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			err := r.Ask(ctx, mcp.MethodRootsList, nil, nil)
+			outcome <- err
+			return nil, err
+		})
+		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
+		begin := time.Now()
+		w.write(`{"jsonrpc":"2.0","method":"notifications/acme/ask"}`)
+		w.must("tools/list", "")
+		if err := <-outcome; !errors.Is(err, mcpserver.ErrCannotAsk) || time.Since(begin) != 0 {
+			t.Errorf("got %v after %v, want %v at once", err, time.Since(begin), mcpserver.ErrCannotAsk)
+		}
+	})
+}

@@ -1,0 +1,329 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+type basket struct {
+	Items []string       `json:"items"`
+	Count map[string]int `json:"count"`
+}
+
+func TestHandleKeepsAValue(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	baskets := mcpserver.NewHandles[basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
+	h, err := baskets.New(ctx, basket{Items: []string{"pear"}})
+	if err != nil || !regexp.MustCompile(`^basket_[A-Z2-7]{26}$`).MatchString(h) {
+		t.Fatalf("got %q, %v, want basket_ and 26 random letters", h, err)
+	}
+	b, err := baskets.Update(ctx, h, func(b *basket) error {
+		b.Items = append(b.Items, "fig")
+		return nil
+	})
+	if err != nil || fmt.Sprint(b.Items) != "[pear fig]" {
+		t.Errorf("update: got %v, %v, want pear and fig", b.Items, err)
+	}
+	if b, err = baskets.Get(ctx, h); err != nil || fmt.Sprint(b.Items) != "[pear fig]" {
+		t.Errorf("get: got %v, %v, want pear and fig", b.Items, err)
+	}
+	if err := baskets.Delete(ctx, h); err != nil {
+		t.Errorf("delete: got %v, want nil", err)
+	}
+	_, got := baskets.Get(ctx, h)
+	_, updated := baskets.Update(ctx, h, func(*basket) error { t.Error("change runs"); return nil })
+	for _, err := range []error{got, updated, baskets.Delete(ctx, h)} {
+		if !errors.Is(err, mcpserver.ErrUnknownHandle) || !strings.HasPrefix(err.Error(), `handle "`+h+`": unknown or expired`) {
+			t.Errorf("deleted: got %v, want %v with the handle", err, mcpserver.ErrUnknownHandle)
+		}
+	}
+}
+
+func TestHandlesDiffer(t *testing.T) {
+	t.Parallel()
+	numbers := mcpserver.NewHandles[int](nil)
+	seen := make(map[string]bool)
+	for i := range 1000 {
+		h, err := numbers.New(t.Context(), i)
+		if err != nil || seen[h] {
+			t.Fatalf("got %q, %v, want a new one", h, err)
+		}
+		seen[h] = true
+	}
+}
+
+func TestCopyOfAValueIsItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	baskets := mcpserver.NewHandles[basket](nil)
+	mine := basket{Items: []string{"pear"}, Count: map[string]int{"pear": 1}}
+	h, err := baskets.New(ctx, mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine.Items[0], mine.Count["pear"] = "changed", 99
+	got, _ := baskets.Get(ctx, h)
+	got.Items[0], got.Count["pear"] = "changed", 99
+	_, err = baskets.Update(ctx, h, func(b *basket) error {
+		b.Items[0], b.Count["pear"] = "changed", 99
+		return errors.New("no such fruit")
+	})
+	if err == nil || err.Error() != "no such fruit" {
+		t.Errorf("got %v, want the error of the change as it is", err)
+	}
+	if got, _ = baskets.Get(ctx, h); fmt.Sprint(got) != "{[pear] map[pear:1]}" {
+		t.Errorf("got %v, want what was stored", got)
+	}
+}
+
+func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		baskets := mcpserver.NewHandles[string](nil)
+		local := inCall(t) // the user of this machine
+		outside := t.Context()
+		h, err := baskets.New(local, "private")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, foreign := baskets.Get(outside, h)
+		_, unknown := baskets.Get(outside, strings.Repeat("A", len(h)))
+		if foreign == nil || foreign.Error() != strings.ReplaceAll(unknown.Error(), strings.Repeat("A", len(h)), h) {
+			t.Errorf("got %v for a foreign handle, %v for an unknown one, want the same", foreign, unknown)
+		}
+		if _, err := baskets.Update(outside, h, func(*string) error { t.Error("change runs"); return nil }); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+			t.Errorf("update: got %v, want %v", err, mcpserver.ErrUnknownHandle)
+		}
+		if err := baskets.Delete(outside, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+			t.Errorf("delete: got %v, want %v", err, mcpserver.ErrUnknownHandle)
+		}
+		if v, err := baskets.Get(local, h); err != nil || v != "private" {
+			t.Errorf("got %q, %v, want the owner's value untouched", v, err)
+		}
+	})
+}
+
+func TestHandleExpiresWhenItIsIdle(t *testing.T) {
+	t.Parallel()
+	for _, idle := range []time.Duration{0, time.Minute} {
+		t.Run(idle.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, ttl := t.Context(), idle
+				if ttl == 0 {
+					ttl = 30 * time.Minute
+				}
+				store := mcpserver.NewHandles[int](&mcpserver.HandlesOptions{Idle: idle})
+				read, changed, unused := handle(t, store, 1), handle(t, store, 2), handle(t, store, 3)
+				for range 3 { // use keeps alive
+					time.Sleep(ttl - 1)
+					if _, err := store.Get(ctx, read); err != nil {
+						t.Errorf("got %v, want the one that is read", err)
+					}
+					if _, err := store.Update(ctx, changed, func(n *int) error { *n++; return nil }); err != nil {
+						t.Errorf("got %v, want the one that is changed", err)
+					}
+				}
+				if _, err := store.Get(ctx, unused); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+					t.Errorf("got %v, want the unused one expired", err)
+				}
+				time.Sleep(ttl)
+				for _, h := range []string{read, changed} {
+					if _, err := store.Get(ctx, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+						t.Errorf("got %v, want it expired", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// handle makes a handle of v.
+func handle[T any](t *testing.T, store *mcpserver.Handles[T], v T) string {
+	t.Helper()
+	h, err := store.New(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestHandlesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{Max: 3, MaxPerPrincipal: 1, MaxSize: 10, Idle: time.Minute})
+		first := handle(t, store, "1")
+		handle(t, store, "2")
+		handle(t, store, "3")
+		if _, err := store.New(ctx, "4"); !errors.Is(err, mcpserver.ErrNoRoom) {
+			t.Errorf("got %v, want %v", err, mcpserver.ErrNoRoom)
+		}
+		if err := store.Delete(ctx, first); err != nil {
+			t.Errorf("got %v, want nil", err)
+		}
+		last := handle(t, store, "4")
+		if _, err := store.New(ctx, "5"); !errors.Is(err, mcpserver.ErrNoRoom) {
+			t.Errorf("got %v, want %v", err, mcpserver.ErrNoRoom)
+		}
+		if _, err := store.Update(ctx, last, func(s *string) error { *s = "123456789"; return nil }); err == nil || !strings.Contains(err.Error(), "11 bytes of JSON, the limit is 10") {
+			t.Errorf("got %v, want the size refused", err)
+		}
+		if v, _ := store.Get(ctx, last); v != "4" {
+			t.Errorf("got %q, want what was there", v)
+		}
+		time.Sleep(time.Minute)
+		for range 3 { // all have expired
+			handle(t, store, "x")
+		}
+	})
+}
+
+func TestUpdatesOfOneHandleTakeEffectOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := mcpserver.NewHandles[basket](nil)
+	h := handle(t, store, basket{Count: map[string]int{}})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 25 {
+				if _, err := store.Update(ctx, h, func(b *basket) error { b.Count["n"]++; return nil }); err != nil {
+					t.Errorf("got %v, want nil", err)
+				}
+				_, _ = store.Get(ctx, h)
+			}
+		})
+	}
+	all.Wait()
+	if b, err := store.Get(ctx, h); err != nil || b.Count["n"] != 200 {
+		t.Errorf("got %v, %v, want 200", b.Count, err)
+	}
+}
+
+func TestSlowUpdateDelaysNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		store := mcpserver.NewHandles[int](nil)
+		h, other := handle(t, store, 0), handle(t, store, 0)
+		runs := 0
+		done := make(chan int)
+		go func() {
+			n, err := store.Update(ctx, h, func(n *int) error {
+				runs++
+				if runs == 1 {
+					time.Sleep(time.Minute)
+				}
+				*n += 10
+				return nil
+			})
+			if err != nil {
+				t.Errorf("got %v, want nil", err)
+			}
+			done <- n
+		}()
+		synctest.Wait()
+		begin := time.Now()
+		for _, h := range []string{h, other} {
+			if _, err := store.Update(ctx, h, func(n *int) error { *n++; return nil }); err != nil {
+				t.Errorf("got %v, want nil", err)
+			}
+			if n, err := store.Get(ctx, h); n != 1 || err != nil {
+				t.Errorf("got %v, %v, want 1", n, err)
+			}
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("took %v, want no wait", took)
+		}
+		if n := <-done; n != 11 || runs != 2 {
+			t.Errorf("got %d after %d runs, want 11 after 2: it was overtaken once", n, runs)
+		}
+	})
+}
+
+func TestUpdateMayUseTheStore(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := mcpserver.NewHandles[int](nil)
+	a, b := handle(t, store, 1), handle(t, store, 2)
+	n, err := store.Update(ctx, a, func(n *int) error {
+		other, err := store.Get(ctx, b)
+		*n += other
+		return err
+	})
+	if err != nil || n != 3 {
+		t.Errorf("got %v, %v, want 3", n, err)
+	}
+	_, err = store.Update(ctx, a, func(*int) error { return store.Delete(ctx, a) })
+	if !errors.Is(err, mcpserver.ErrUnknownHandle) {
+		t.Errorf("got %v, want %v: it was deleted meanwhile", err, mcpserver.ErrUnknownHandle)
+	}
+}
+
+func TestPanickingUpdateChangesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store := mcpserver.NewHandles[int](nil)
+	h := handle(t, store, 1)
+	panicText(t, func() { _, _ = store.Update(ctx, h, func(n *int) error { *n = 2; panic("oops") }) })
+	if n, err := store.Update(ctx, h, func(n *int) error { *n++; return nil }); err != nil || n != 2 {
+		t.Errorf("got %v, %v, want 2", n, err)
+	}
+}
+
+func TestHandleIsNotUsedForACallThatIsOver(t *testing.T) {
+	t.Parallel()
+	store := mcpserver.NewHandles[int](nil)
+	h := handle(t, store, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := store.Update(ctx, h, func(*int) error { return nil }); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("got %v, want the cause", err)
+	}
+}
+
+func TestHandlesNeedAJSONForm(t *testing.T) {
+	t.Parallel()
+	if text := panicText(t, func() { mcpserver.NewHandles[struct{ C chan int }](nil) }); !strings.Contains(text, "NewHandles") {
+		t.Errorf("got %q, want who says so", text)
+	}
+	store := mcpserver.NewHandles[any](nil)
+	if _, err := store.New(t.Context(), func() {}); err == nil {
+		t.Error("got nil, want an error")
+	}
+}
+
+func TestHandleInAnErrorIsCleaned(t *testing.T) {
+	t.Parallel()
+	_, err := mcpserver.NewHandles[int](nil).Get(t.Context(), "\x1b[31m"+strings.Repeat("x", 1000))
+	if err == nil || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 250 {
+		t.Errorf("got %v, want it bounded and without control characters", err)
+	}
+}
+
+// inCall returns the context of a call that runs until the test ends.
+func inCall(t *testing.T) context.Context {
+	t.Helper()
+	contexts, release := make(chan context.Context), make(chan struct{})
+	srv := newServer(nil)
+	srv.Tool("hold", "", func(ctx context.Context, _ struct{}) (string, error) {
+		contexts <- ctx
+		<-release
+		return "", nil
+	})
+	w := dial(t, srv, eras[1])
+	w.send("tools/call", `{"name":"hold"}`)
+	t.Cleanup(func() { close(release) })
+	return <-contexts
+}

@@ -1,0 +1,106 @@
+package mcptest_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+var update = flag.Bool("update", false, "record the transcripts anew")
+
+func (sc scenario) file(v mcp.Revision) string {
+	return filepath.Join("testdata", sc.name, v.String()+".txtar")
+}
+
+// A failure here means that the wire has changed. See what is different, and
+// whether the specification wants it so, before the transcripts are recorded
+// anew with -update.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	for _, sc := range scenarios {
+		for _, v := range mcp.Revisions() {
+			t.Run(sc.name+"/"+v.String(), func(t *testing.T) {
+				t.Parallel()
+				if *update {
+					sc.record(t, v)
+				}
+				transcript := read(t, sc.file(v))
+				t.Run("server", func(t *testing.T) { sc.playToServer(t, transcript) })
+				t.Run("client", func(t *testing.T) { sc.playToClient(t, transcript, v) })
+			})
+		}
+	}
+}
+
+func TestEveryTranscriptHasAScenario(t *testing.T) {
+	t.Parallel()
+	got, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, sc := range scenarios {
+		for _, v := range mcp.Revisions() {
+			want = append(want, sc.file(v))
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// record performs the scenario between our client and our server.
+func (sc scenario) record(t *testing.T, v mcp.Revision) {
+	t.Helper()
+	between := mcptest.Record(mcptest.Dial(t, sc.newServer()), mcptest.Client)
+	sc.perform(t, between, v, between.Note, func() {
+		transcript := between.Transcript()
+		transcript.Comment = sc.about
+		if err := os.MkdirAll(filepath.Dir(sc.file(v)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(sc.file(v), []byte(transcript.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func (sc scenario) playToServer(t *testing.T, transcript *mcptest.Transcript) {
+	if err := transcript.Play(t.Context(), mcptest.Client, mcptest.Dial(t, sc.newServer())); err != nil {
+		t.Error(err)
+	}
+}
+
+// playToClient performs the scenario once more, with the transcript in the
+// server's place.
+func (sc scenario) playToClient(t *testing.T, transcript *mcptest.Transcript, v mcp.Revision) {
+	ours, theirs := memory.Pair()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	played := make(chan error, 1)
+	go func() { played <- transcript.Play(ctx, mcptest.Server, theirs) }()
+	defer func() {
+		if err := <-played; err != nil {
+			t.Error(err)
+		}
+	}()
+	defer theirs.Close() // and so ends the play of a scenario that has failed
+	sc.perform(t, ours, v, func(string) {}, func() {})
+}
+
+func read(t *testing.T, name string) *mcptest.Transcript {
+	t.Helper()
+	transcript, err := mcptest.ReadTranscript(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transcript
+}
