@@ -5,6 +5,8 @@ go 1.27
 toolchain go1.27.0
 
 require (
+	github.com/coder/websocket v1.8.15
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	golang.org/x/text v0.14.0 // indirect
 )
+
+require golang.org/x/text v0.14.0 // indirect

@@ -295,3 +295,19 @@ func copyFile(from, to string) error {
 	}
 	return os.WriteFile(to, text, info.Mode())
 }
+
+// The server in README.md is the one that examples/hello builds and tests.
+func TestReadmeShowsAServerThatRuns(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("examples/hello/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(source), "\n") // without the first comment
+	if code == "" || !strings.Contains(string(readme), "```go\n"+code+"```\n") {
+		t.Errorf("README.md: want the code of examples/hello/main.go under \"A server, whole\"")
+	}
+}

@@ -43,8 +43,9 @@ type Status struct {
 	Reason string
 	// Revision is the revision of the protocol that it speaks, once it is ready.
 	Revision mcp.Revision
-	// Tools, Resources, Templates and Prompts count what is offered of it.
+	// Tools, Resources, Templates and Prompts count what it has.
 	Tools, Resources, Templates, Prompts int
-	// Omitted says of single features why they are not offered.
+	// Omitted says what of it clients do not see, and why. It is not to be
+	// trusted either.
 	Omitted []string
 }

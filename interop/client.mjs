@@ -36,7 +36,7 @@ client.setRequestHandler(newest ? 'elicitation/create' : lib.ElicitRequestSchema
 
 // hear waits for a notification that fits and came after the first ones.
 async function hear(step, first, fits) {
-  const until = Date.now() + (step.lacking ? 500 : 5000);
+  const until = Date.now() + (step.lacking ? 250 : 5000);
   for (;;) {
     const found = heard.slice(first).find(fits);
     if (found) return found;
@@ -71,13 +71,19 @@ const features = {
     const listed = (await Promise.all(Object.values(lists).map(list => list()))).flat();
     return step.names.filter(name => !listed.includes(name));
   },
-  call: async step => { const r = await callTool(step); return { text: text(r), structured: r.structuredContent ?? null, isError: r.isError === true }; },
+  call: async step => { const r = await callTool(step); return { text: text(r), isError: r.isError === true }; },
+  structured: async step => (await callTool(step)).structuredContent,
   read: async step => { const [c] = (await client.readResource({ uri: step.uri })).contents; return c.text ?? c.blob; },
   get: async step => (await client.getPrompt({ name: step.name, arguments: step.arguments })).messages.map(m => m.content.text).join('|'),
   complete: async step => (await client.complete({ ref: step.ref, argument: step.argument })).completion.values,
   progress: async step => {
     const seen = [];
+    client.onerror = e => { // the SDK drops what it reads together with the answer, and says so
+      const dropped = /progress notification for an unknown token: (.*)/.exec(e.message);
+      if (dropped) seen.push(JSON.parse(dropped[1]).params.progress);
+    };
     const r = await callTool(step, { onprogress: n => seen.push(n.progress) });
+    await new Promise(setImmediate);
     return { text: text(r), seen };
   },
   cancel: async step => {

@@ -31,6 +31,9 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
+	if missingPeers() != "" {
+		return m.Run() // every test is skipped
+	}
 	for name, pkg := range programs {
 		if out, err := exec.Command("go", "build", "-o", program(name), pkg).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)

@@ -16,9 +16,9 @@ const everythingModule = "node_modules/@modelcontextprotocol/server-everything/d
 func fixturePlan(grown string) plan {
 	return plan{
 		list("add", "echo", "note://hello", "note://by/{name}", "greet"),
-		call("add", args{"a": 1, "b": 2}, answer{Text: `{"sum":3}`, Structured: args{"sum": 3}}),
 		call("echo", args{"text": "caffè"}, answer{Text: "caffè"}),
-		call("fail", nil, answer{Text: "it did not work", IsError: true}),
+		call("fail", nil, answer{"it did not work", true}),
+		structured("add", args{"a": 1, "b": 2}, args{"sum": 3}),
 		read("note://hello", "hello"),
 		read("note://by/Ada", "a note by Ada"),
 		get("greet", args{"name": "Bo"}, "Greet Bo"),
@@ -37,7 +37,7 @@ func fixturePlan(grown string) plan {
 // typescriptPlan does the same with server.mjs, and sees that the server has
 // heard of the cancellation.
 func typescriptPlan(grown string) plan {
-	return append(fixturePlan(grown), call("idle", nil, answer{Text: "idle"}))
+	return append(fixturePlan(grown), call("waits", nil, answer{Text: "0"}))
 }
 
 // everythingPlan uses the server "everything". The resource that it has added
@@ -46,12 +46,11 @@ func everythingPlan(added string) plan {
 	document := "demo://resource/static/document/features.md"
 	template := "demo://resource/dynamic/text/{resourceId}"
 	uri := "demo://resource/session/" + added
-	weather := args{"temperature": 36, "conditions": "Light rain / drizzle", "humidity": 82}
 	return plan{
 		list("echo", "get-sum", document, template, "completable-prompt"),
 		call("echo", args{"message": "caffè"}, answer{Text: "Echo: caffè"}),
-		call("get-structured-content", args{"location": "Chicago"},
-			answer{Text: `{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}`, Structured: weather}),
+		structured("get-structured-content", args{"location": "Chicago"},
+			args{"temperature": 36, "conditions": "Light rain / drizzle", "humidity": 82}),
 		read(document, regexp.MustCompile(`^# Everything Server`)),
 		read("demo://resource/dynamic/text/7", regexp.MustCompile("^Resource 7: ")),
 		get("args-prompt", args{"city": "Bari", "state": "Puglia"}, "What's weather in Bari, Puglia?"),
@@ -75,9 +74,9 @@ func demoPlan(title string) plan {
 	note := "notes://" + title
 	return plan{
 		list("time", "convert", "clock://now", "notes://{title}", "summarize"),
-		call("convert", args{"value": 1, "from": "km", "to": "m"},
-			answer{Text: `{"value":1000,"unit":"m"}`, Structured: args{"value": 1000, "unit": "m"}}),
-		call("calculate", args{"expression": "1/0"}, answer{Text: `expression "1/0": division by zero`, IsError: true}),
+		call("digest", args{"text": "", "algorithm": "sha1"}, answer{Text: "da39a3ee5e6b4b0d3255bfef95601890afd80709"}),
+		call("calculate", args{"expression": "1/0"}, answer{`expression "1/0": division by zero`, true}),
+		structured("convert", args{"value": 1, "from": "km", "to": "m"}, args{"value": 1000, "unit": "m"}),
 		read("notes://welcome", regexp.MustCompile("^# Welcome")),
 		get("review", args{"code": "x++", "language": "C"}, regexp.MustCompile("^Review this C code")),
 		complete(mcp.PromptRef("summarize"), "style", "b", "bullet points"),

@@ -83,8 +83,8 @@ func (g *visitor) onChange(kind string) func(context.Context, *mcpclient.Client)
 // take takes one step.
 func (g *visitor) take(ctx context.Context, s step) (any, error) {
 	features := map[string]func(context.Context, step) (any, error){
-		"list": g.list, "call": g.call, "read": g.read, "get": g.get, "complete": g.complete, "progress": g.progress,
-		"cancel": g.cancel, "changed": g.changed, "updated": g.updated, "logged": g.logged, "asked": g.asked,
+		"list": g.list, "call": g.call, "structured": g.structured, "read": g.read, "get": g.get, "complete": g.complete,
+		"progress": g.progress, "cancel": g.cancel, "changed": g.changed, "updated": g.updated, "logged": g.logged, "asked": g.asked,
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -134,11 +134,19 @@ func (g *visitor) call(ctx context.Context, s step) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := answer{Text: r.Content.Text(), IsError: r.IsError}
-	if r.StructuredContent != nil {
-		a.Structured = r.StructuredContent
+	return answer{r.Content.Text(), r.IsError}, nil
+}
+
+// structured returns the structured content.
+func (g *visitor) structured(ctx context.Context, s step) (any, error) {
+	r, err := g.CallTool(ctx, s.Name, s.Arguments)
+	if err == nil && r.StructuredContent == nil {
+		err = errors.New("there is none")
 	}
-	return a, nil
+	if err != nil {
+		return nil, err
+	}
+	return r.StructuredContent, nil
 }
 
 // read returns the text of the first part, or its bytes in base64.
@@ -289,7 +297,7 @@ func hear[T any](s step, c <-chan T) (T, error) {
 
 func patience(s step) time.Duration {
 	if s.Lacking {
-		return 500 * time.Millisecond
+		return 250 * time.Millisecond
 	}
 	return 5 * time.Second
 }

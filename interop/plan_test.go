@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"cmp"
 	"encoding/json/v2"
 	"fmt"
 	"reflect"
@@ -43,9 +42,8 @@ type step struct {
 
 // answer is what comes of calling a tool.
 type answer struct {
-	Text       string `json:"text"`
-	Structured any    `json:"structured"`
-	IsError    bool   `json:"isError"`
+	Text    string `json:"text"`
+	IsError bool   `json:"isError"`
 }
 
 // advance is what comes of calling a tool with progress.
@@ -58,6 +56,11 @@ func list(names ...string) step { return step{Do: "list", Names: names, want: []
 
 func call(tool string, arguments map[string]any, want any) step {
 	return step{Do: "call", Name: tool, Arguments: arguments, want: want}
+}
+
+// structured calls a tool that has structured content.
+func structured(tool string, arguments map[string]any, want map[string]any) step {
+	return step{Do: "structured", Name: tool, Arguments: arguments, want: want}
 }
 
 func read(uri string, want any) step { return step{Do: "read", URI: uri, want: want} }
@@ -96,11 +99,8 @@ func logged(tool string, arguments map[string]any, want any) step {
 // asked calls a tool that asks the user for a name.
 func asked(tool string, want any) step { return step{Do: "asked", Name: tool, want: want} }
 
-// lacks says what one cannot expect of a pairing, by feature or by tool, and why.
+// lacks says which features one cannot expect of a pairing, and why.
 type lacks map[string]string
-
-// why says why a step cannot be expected to come off, or is empty.
-func (l lacks) why(s step) string { return cmp.Or(l[s.Do], l[s.Name]) }
 
 // behind returns the plan for the same server behind a gateway, under a key.
 func (p plan) behind(key string) plan {
@@ -129,7 +129,7 @@ func (p plan) behind(key string) plan {
 func (p plan) without(l lacks) plan {
 	p = slices.Clone(p)
 	for i := range p {
-		p[i].Lacking = l.why(p[i]) != ""
+		_, p[i].Lacking = l[p[i].Do]
 	}
 	return p
 }
@@ -143,7 +143,7 @@ func (p plan) check(t *testing.T, l lacks, results []any) {
 	}
 	for i, s := range p {
 		got := results[i]
-		if why := l.why(s); why != "" {
+		if why, lacking := l[s.Do]; lacking {
 			t.Run(s.Do+" is lacking", func(t *testing.T) {
 				t.Logf("%s; got %v", why, got)
 				if matches(t, got, s.want) {

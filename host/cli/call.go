@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"flag"
 	"fmt"
 	"io"
@@ -62,25 +63,30 @@ func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
 const maxArguments = 4 << 20
 
 // arguments returns what is to be sent as a JSON object.
-func (v *callVerb) arguments(m *Main, tool mcp.Tool, pairs []string) (any, error) {
+func (v *callVerb) arguments(m *Main, tool mcp.Tool, pairs []string) (jsontext.Value, error) {
 	known, err := readArguments(tool.InputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("tool %q: %w", tool.Name, err)
 	}
-	text := []byte(v.args)
-	if v.args == "-" {
-		if text, err = io.ReadAll(io.LimitReader(m.Stdin, maxArguments)); err != nil {
-			return nil, fmt.Errorf("standard input: %w", err)
-		}
-	}
 	args, err := known.fromPairs(pairs)
 	if v.args != "" {
-		args, err = known.fromJSON(text)
+		args, err = v.fromJSON(m, known)
 	}
 	if err != nil {
 		return nil, usagef("%s: %w", host.ShowName(tool.Name), err)
 	}
 	return args, nil
+}
+
+func (v *callVerb) fromJSON(m *Main, known *arguments) (jsontext.Value, error) {
+	if v.args != "-" {
+		return known.fromJSON([]byte(v.args))
+	}
+	text, err := io.ReadAll(io.LimitReader(m.Stdin, maxArguments))
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return known.fromJSON(text)
 }
 
 // show writes what a tool answered. The words of one that failed go to standard

@@ -44,10 +44,8 @@ func (m *Main) overview(w io.Writer) {
 // help shows one verb, on one screen.
 func (m *Main) help(w io.Writer, e *entry) {
 	fmt.Fprintf(w, "usage: %s %s [FLAGS]\n\n%s.\n%s\n", m.program(), strings.TrimSpace(e.name+" "+e.operands), capitalize(e.does), e.about)
-	flags := flag.NewFlagSet(e.name, flag.ContinueOnError)
-	e.make().declare(flags)
 	heading := "\nflags:\n"
-	flags.VisitAll(func(f *flag.Flag) {
+	flagsOf(e, e.make()).VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
 		fmt.Fprintf(w, "%s  %-20s %s\n", heading, strings.TrimSpace("--"+f.Name+" "+value), usage)
 		heading = ""

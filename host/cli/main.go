@@ -58,8 +58,7 @@ func (m *Main) ParseFlags() error {
 		return usagef("verb %q: unknown; %s help lists them", args[0], m.program())
 	}
 	m.verb = m.entry.make()
-	flags := m.flags()
-	operands, err := parseMixed(flags, args[1:])
+	operands, err := parseMixed(flagsOf(m.entry, m.verb), args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		m.help(m.Stdout, m.entry)
@@ -71,11 +70,11 @@ func (m *Main) ParseFlags() error {
 	return nil
 }
 
-// flags returns the flags of the verb.
-func (m *Main) flags() *flag.FlagSet {
-	flags := flag.NewFlagSet(m.entry.name, flag.ContinueOnError)
+// flagsOf returns the flags of a verb, which set its fields.
+func flagsOf(e *entry, v verb) *flag.FlagSet {
+	flags := flag.NewFlagSet(e.name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	m.verb.declare(flags)
+	v.declare(flags)
 	return flags
 }
 

@@ -17,19 +17,14 @@ func (o *output) declare(f *flag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "write JSON, as the protocol has it")
 }
 
-// writeJSON writes one JSON value.
-func (m *Main) writeJSON(v any) error {
-	text, err := json.Marshal(v, jsontext.WithIndent("  "), json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(m.Stdout, "%s\n", cleanJSON(text))
-	return err
-}
+// writeJSON writes one JSON value, indented.
+func (m *Main) writeJSON(v any) error { return m.encode(v, jsontext.WithIndent("  ")) }
 
 // writeJSONLine writes one JSON value on one line.
-func (m *Main) writeJSONLine(v any) error {
-	text, err := json.Marshal(v, json.Deterministic(true))
+func (m *Main) writeJSONLine(v any) error { return m.encode(v) }
+
+func (m *Main) encode(v any, opts ...json.Options) error {
+	text, err := json.Marshal(v, append(opts, json.Deterministic(true))...)
 	if err != nil {
 		return err
 	}

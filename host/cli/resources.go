@@ -9,7 +9,7 @@ import (
 
 var resourcesEntry = entry{
 	name: "resources", does: "list the resources and the templates of resources",
-	about:   "A template has variables in braces: put values there to read one of its resources.",
+	about:   "A template has variables in braces; with values there it names a resource.",
 	example: "resources",
 	make:    func() verb { return new(resourcesVerb) },
 }

@@ -43,8 +43,12 @@ func (s *summary) news(u host.Status) {
 	}
 }
 
+// maxLeftOut bounds the features of one upstream that are named because clients
+// do not see them.
+const maxLeftOut = 3
+
 // upstreams writes a line for each upstream, and one for each of its features
-// that is not offered.
+// that clients do not see.
 func (s *summary) upstreams(all []host.Status) {
 	w := tabwriter.NewWriter(s.to.Stderr, 0, 0, 4, ' ', 0)
 	for _, u := range all {
@@ -52,8 +56,11 @@ func (s *summary) upstreams(all []host.Status) {
 	}
 	_ = w.Flush()
 	for _, u := range all {
-		for _, omitted := range u.Omitted {
+		for _, omitted := range u.Omitted[:min(len(u.Omitted), maxLeftOut)] {
 			s.to.say("  left out   %s: %s", u.Key, cleanLine(omitted))
+		}
+		if more := len(u.Omitted) - maxLeftOut; more > 0 {
+			s.to.say("  left out   %s: %d more", u.Key, more)
 		}
 	}
 }

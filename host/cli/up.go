@@ -19,8 +19,8 @@ import (
 var upEntry = entry{
 	name: "up", does: "start the host, and serve until Ctrl-C",
 	about: `It runs the servers of FILE, or else of fondaco/mcp.json in $XDG_CONFIG_HOME
-(~/.config), or else a demonstration server. FILE has the form that other
-clients use: {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}.
+(~/.config), or else a demonstration server. FILE has the form of other clients:
+{"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}.
 The line "LISTEN host:port" on standard error tells that it is ready. A second
 Ctrl-C ends it at once.`,
 	example: "up --config mcp.json --addr 127.0.0.1:0",
@@ -34,7 +34,7 @@ type upVerb struct {
 }
 
 func (v *upVerb) declare(f *flag.FlagSet) {
-	f.StringVar(&v.addr, "addr", defaultAddr, "listen on `HOST:PORT`; port 0 picks one; default "+defaultAddr)
+	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
 	f.StringVar(&v.config, "config", "", "run the servers of `FILE`")
 	f.BoolVar(&v.noAuth, "insecure-no-auth", false, "serve other machines, though nobody is asked who they are")
 }

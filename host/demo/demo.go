@@ -6,7 +6,6 @@ package demo
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -50,7 +49,7 @@ func icon(symbol string) mcpserver.Option { return mcpserver.Icons(emoji(symbol)
 func emoji(symbol string) mcp.Icon {
 	drawn, err := mcp.IconFromBytes([]byte(fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><text x="1" y="20" font-size="20">%s</text></svg>`,
-		strings.TrimSpace(symbol))))
+		symbol)))
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -49,8 +50,8 @@ func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*g
 	return g, c
 }
 
-// eachRevision runs a test with upstreams and clients of the oldest, the last
-// session-era, and the newest revision.
+// eachPairing runs a test with upstreams and clients of the oldest revision, the
+// last one with sessions, and the newest.
 func eachPairing(t *testing.T, test func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options)) {
 	t.Helper()
 	revisions := []mcp.Revision{mcp.V20241105, mcp.V20251125, mcp.V20260728}
@@ -159,47 +160,42 @@ func TestProgressAndCancellationReachTheOtherSide(t *testing.T) {
 func TestChangesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
-		srv := mcpserver.New("a", "1", up)
-		srv.Tool("greet", "Greet", greet)
-		srv.Resource("clock://now", "Clock", "text/plain", func(context.Context) ([]byte, error) { return []byte("now"), nil })
-		changed := make(chan struct{}, 10)
-		down.OnToolsChanged = func(context.Context, *mcpclient.Client) { changed <- struct{}{} }
-		_, c := open(t, down, upstream("a", srv))
-
-		srv.Tool("greet_again", "Greet again", greet)
-		awaitChange(t, changed)
-		if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet", "a__greet_again"}) {
-			t.Errorf("got %v, want the new tool too", got)
-		}
-		srv.RemoveTool("greet")
-		awaitChange(t, changed)
-		if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet_again"}) {
-			t.Errorf("got %v, want the one that is left", got)
-		}
-
-		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
-		defer stop()
-		ticks := time.NewTicker(20 * time.Millisecond)
-		defer ticks.Stop()
-		go func() {
-			for range ticks.C {
-				if ctx.Err() != nil {
-					return
-				}
-				srv.Updated("clock://now")
-			}
-		}()
-		updates := 0
-		for uri, err := range c.Watch(ctx, "clock://now") {
-			if err != nil || uri != "clock://now" {
-				t.Fatalf("got %q, %v, want an update", uri, err)
-			}
-			if updates++; updates == 4 {
-				return
-			}
-		}
-		t.Errorf("got %d updates, want more", updates)
+		synctest.Test(t, func(t *testing.T) { announce(t, down, up) })
 	})
+}
+
+func announce(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+	srv := mcpserver.New("a", "1", up)
+	srv.Tool("greet", "Greet", greet)
+	srv.Resource("clock://now", "Clock", "text/plain", func(context.Context) ([]byte, error) { return []byte("now"), nil })
+	changed := make(chan struct{}, 10)
+	down.OnToolsChanged = func(context.Context, *mcpclient.Client) { changed <- struct{}{} }
+	_, c := open(t, down, upstream("a", srv))
+
+	srv.Tool("greet_again", "Greet again", greet)
+	awaitChange(t, changed)
+	if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet", "a__greet_again"}) {
+		t.Errorf("got %v, want the new tool too", got)
+	}
+	srv.RemoveTool("greet")
+	awaitChange(t, changed)
+	if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet_again"}) {
+		t.Errorf("got %v, want the one that is left", got)
+	}
+
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	heard := 0
+	for uri, err := range c.Watch(ctx, "clock://now") {
+		if err != nil || uri != "clock://now" {
+			t.Fatalf("got %q, %v, want an update", uri, err)
+		}
+		if heard++; heard == 4 { // the first one says that the watch is in place
+			return
+		}
+		srv.Updated("clock://now")
+	}
+	t.Errorf("got %d updates, want 3", heard-1)
 }
 
 func awaitChange(t *testing.T, changed <-chan struct{}) {

@@ -51,7 +51,7 @@ func (u *upstream) run(ctx context.Context) {
 		u.failed(err)
 		return
 	}
-	defer client.Close()
+	defer u.close(client)
 	u.mu.Lock()
 	u.client = client
 	u.mu.Unlock()
@@ -63,6 +63,12 @@ func (u *upstream) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+func (u *upstream) close(client *mcpclient.Client) {
+	if err := client.Close(); err != nil {
+		u.gateway.options.logger().Warn("upstream does not end", "upstream", u.Key, "error", err)
 	}
 }
 

@@ -30,5 +30,5 @@ func (c *Client) emit(e Event) {
 	if h == nil {
 		return
 	}
-	c.notes.Put(func() { c.guard("OnEvent", func() { h(c.ctx, e) }) })
+	c.notes.Put(func() { c.guard("OnEvent", func() { h(c.ctx, e) }) }, 0)
 }

@@ -30,7 +30,7 @@ func (c *Client) notified(m jsonrpc.Message) {
 		if _, err := c.middleware.receive(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}
-	})
+	}, len(m.Params))
 }
 
 // hear hands a notification to its handler, if there is one.
@@ -81,7 +81,7 @@ func (c *Client) listChanged(method string) {
 		c.mu.Lock()
 		delete(c.spreads, method)
 		c.mu.Unlock()
-		c.notes.Put(handler)
+		c.notes.Put(handler, 0)
 	})
 }
 

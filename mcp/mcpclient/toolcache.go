@@ -95,7 +95,9 @@ func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
 				continue
 			}
 		}
-		if t.OutputSchema != nil {
+		if len(t.OutputSchema) > schema.MaxBytes {
+			c.opts.logger().Warn("results are not checked", "tool", t.Name, "schema bytes", len(t.OutputSchema), "limit", schema.MaxBytes)
+		} else if t.OutputSchema != nil {
 			facts.output = schema.Lazy(t.OutputSchema, nil)
 		}
 		c.tools.put(t.Name, facts)

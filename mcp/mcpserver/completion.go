@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -88,8 +89,9 @@ func spread(value, typed string) int {
 		if i < 0 {
 			return noMatch
 		}
+		_, width := utf8.DecodeRuneInString(value[at+i:])
 		gaps += i
-		at += i + len(string(r))
+		at += i + width
 	}
 	return gaps
 }

@@ -145,6 +145,7 @@ func (f *Files) Rescan() error {
 // show lists what a scan has found, unless a later scan is listed already, and
 // returns the URIs of the files that were modified since the scan before.
 func (f *Files) show(scan int64, found map[string]listedFile) (modified []string) {
+	completer := f.completion(found)
 	r := &f.server.features
 	r.update(kindResources, func() []feature {
 		if scan < f.shown {
@@ -167,7 +168,7 @@ func (f *Files) show(scan int64, found map[string]listedFile) (modified []string
 			touched = append(touched, r.place(kindResources, now.resource)...)
 		}
 		f.shown, f.listed = scan, found
-		f.completer.Store(f.completion())
+		f.completer.Store(completer)
 		return touched
 	})
 	slices.Sort(modified)
@@ -186,14 +187,18 @@ func (f *Files) withdraw(r *registry, found map[string]listedFile) (touched []fe
 	return touched
 }
 
-// completion returns a completer of the paths that are listed. The caller holds
-// the lock of the registry.
-func (f *Files) completion() *Completer {
+// completion returns a completer of the paths that a scan has found.
+func (f *Files) completion(found map[string]listedFile) *Completer {
 	var paths []string
-	for uri := range f.listed {
-		if p, ok := f.pathOf(uri); ok && p != "." {
-			paths = append(paths, p)
+	for uri := range found {
+		p, ok := f.pathOf(uri)
+		if !ok || p == "." {
+			continue
 		}
+		if strings.HasSuffix(uri, "/") {
+			p += "/"
+		}
+		paths = append(paths, p)
 	}
 	slices.Sort(paths)
 	return new(Prefix(paths...))
@@ -261,5 +266,5 @@ func (f *Files) pathOf(uri string) (string, bool) {
 		segments[i] = name
 	}
 	p := strings.Join(segments, "/")
-	return p, fs.ValidPath(p)
+	return p, p != "." && fs.ValidPath(p)
 }

@@ -185,6 +185,8 @@ func openError(err error) error {
 		return ErrNotFound
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP):
 		return ErrNotFound
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EOPNOTSUPP): // a socket
+		return ErrNotFound
 	}
 	return err
 }

@@ -146,9 +146,14 @@ func (h *Handles[T]) store(ctx context.Context, handle string, value T, version 
 	return stored, aboutHandle(handle, err)
 }
 
-// Delete forgets a handle and its value. It fails with ErrUnknownHandle.
-func (h *Handles[T]) Delete(ctx context.Context, handle string) error {
-	return aboutHandle(handle, h.table.remove(From(ctx).Principal(), handle))
+// Delete forgets a handle and returns its last value. It fails with
+// ErrUnknownHandle, also for all but one of those who delete at once.
+func (h *Handles[T]) Delete(ctx context.Context, handle string) (value T, err error) {
+	data, err := h.table.remove(From(ctx).Principal(), handle)
+	if err == nil {
+		err = json.Unmarshal(data, &value)
+	}
+	return value, aboutHandle(handle, err)
 }
 
 func aboutHandle(handle string, err error) error {
@@ -231,15 +236,16 @@ func (t *handleTable) swap(owner mcp.Principal, name string, version uint64, dat
 	return true, nil
 }
 
-func (t *handleTable) remove(owner mcp.Principal, name string) error {
+// remove forgets a handle and returns its last value.
+func (t *handleTable) remove(owner mcp.Principal, name string) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.find(owner, name)
 	if e == nil {
-		return ErrUnknownHandle
+		return nil, ErrUnknownHandle
 	}
 	t.drop(e)
-	return nil
+	return e.Value.(*handleState).data, nil
 }
 
 // find returns the handle of that name as far as it is the owner's. The caller

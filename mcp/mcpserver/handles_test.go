@@ -37,12 +37,13 @@ func TestHandleKeepsAValue(t *testing.T) {
 	if b, err = baskets.Get(ctx, h); err != nil || fmt.Sprint(b.Items) != "[pear fig]" {
 		t.Errorf("get: got %v, %v, want pear and fig", b.Items, err)
 	}
-	if err := baskets.Delete(ctx, h); err != nil {
-		t.Errorf("delete: got %v, want nil", err)
+	if b, err = baskets.Delete(ctx, h); err != nil || fmt.Sprint(b.Items) != "[pear fig]" {
+		t.Errorf("delete: got %v, %v, want the last value", b.Items, err)
 	}
 	_, got := baskets.Get(ctx, h)
 	_, updated := baskets.Update(ctx, h, func(*basket) error { t.Error("change runs"); return nil })
-	for _, err := range []error{got, updated, baskets.Delete(ctx, h)} {
+	_, deleted := baskets.Delete(ctx, h)
+	for _, err := range []error{got, updated, deleted} {
 		if !errors.Is(err, mcpserver.ErrUnknownHandle) || !strings.HasPrefix(err.Error(), `handle "`+h+`": unknown or expired`) {
 			t.Errorf("deleted: got %v, want %v with the handle", err, mcpserver.ErrUnknownHandle)
 		}
@@ -104,7 +105,7 @@ func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
 		if _, err := baskets.Update(outside, h, func(*string) error { t.Error("change runs"); return nil }); !errors.Is(err, mcpserver.ErrUnknownHandle) {
 			t.Errorf("update: got %v, want %v", err, mcpserver.ErrUnknownHandle)
 		}
-		if err := baskets.Delete(outside, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+		if _, err := baskets.Delete(outside, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
 			t.Errorf("delete: got %v, want %v", err, mcpserver.ErrUnknownHandle)
 		}
 		if v, err := baskets.Get(local, h); err != nil || v != "private" {
@@ -169,7 +170,7 @@ func TestHandlesAreBounded(t *testing.T) {
 		if _, err := store.New(ctx, "4"); !errors.Is(err, mcpserver.ErrNoRoom) {
 			t.Errorf("got %v, want %v", err, mcpserver.ErrNoRoom)
 		}
-		if err := store.Delete(ctx, first); err != nil {
+		if _, err := store.Delete(ctx, first); err != nil {
 			t.Errorf("got %v, want nil", err)
 		}
 		last := handle(t, store, "4")
@@ -265,7 +266,10 @@ func TestUpdateMayUseTheStore(t *testing.T) {
 	if err != nil || n != 3 {
 		t.Errorf("got %v, %v, want 3", n, err)
 	}
-	_, err = store.Update(ctx, a, func(*int) error { return store.Delete(ctx, a) })
+	_, err = store.Update(ctx, a, func(*int) error {
+		_, err := store.Delete(ctx, a)
+		return err
+	})
 	if !errors.Is(err, mcpserver.ErrUnknownHandle) {
 		t.Errorf("got %v, want %v: it was deleted meanwhile", err, mcpserver.ErrUnknownHandle)
 	}

@@ -109,14 +109,16 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()
+	var failed error
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+		failed = fmt.Errorf("serve %s: %w", l.Addr(), err)
+		ended <- http.ErrServerClosed
 	case <-ctx.Done():
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	err := cmp.Or(s.Shutdown(ctx), web.Shutdown(ctx))
+	err := cmp.Or(failed, s.Shutdown(ctx), web.Shutdown(ctx))
 	if err != nil {
 		_ = web.Close()
 	}

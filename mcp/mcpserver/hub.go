@@ -124,12 +124,12 @@ func (h *hub) listChanged(changes []change) {
 	}
 }
 
-// updated announces a resource that has changed, but not to those who watch a
-// parent of it and may not know of the resource itself.
+// updated announces a resource that has changed: to those who watch it, and to
+// those who watch a parent of it and may read the resource itself.
 func (h *hub) updated(uri string) {
 	snap := h.server.features.snapshot()
 	for _, sub := range h.all() {
-		if !snap.hides(uri, sub.principal) {
+		if snap.resourceAt(uri, sub.principal) != nil || sub.watches(uri) {
 			sub.offer(event{method: mcp.NotificationResourceUpdated, uri: uri})
 		}
 	}
@@ -184,6 +184,13 @@ func (s *subscriber) watch(uri string) bool {
 	}
 	s.watched[uri] = true
 	return true
+}
+
+// watches reports whether the resource itself is watched.
+func (s *subscriber) watches(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watched[uri]
 }
 
 func (s *subscriber) unwatch(uri string) {

@@ -285,11 +285,26 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 	})
 }
 
-func TestNewPanicsWithoutNameOrVersion(t *testing.T) {
+func TestNewPanicsWithWhatToWrite(t *testing.T) {
 	t.Parallel()
-	for _, test := range [][2]string{{"", "1"}, {"a", ""}} {
-		if text := panicText(t, func() { mcpserver.New(test[0], test[1], nil) }); !strings.Contains(text, "want a name and a version") {
-			t.Errorf("got %q, want what is missing", text)
+	declare := func(id, settings string) map[string]jsontext.Value {
+		return map[string]jsontext.Value{id: jsontext.Value(settings)}
+	}
+	for _, test := range []struct {
+		name, version string
+		options       *mcpserver.Options
+		want          string
+	}{
+		{"", "1", nil, "want a name and a version"},
+		{"a", "", nil, "want a name and a version"},
+		{"a", "1", &mcpserver.Options{Experimental: declare("x", `true`)}, `experimental capability "x": settings: want a JSON object`},
+		{"a", "1", &mcpserver.Options{Experimental: declare("x", `{"a":}`)}, `experimental capability "x": settings: want a JSON object`},
+		{"a", "1", &mcpserver.Options{Extensions: declare("com.example/x", ``)}, `extension "com.example/x": settings: want a JSON object`},
+		{"a", "1", &mcpserver.Options{Extensions: declare("x", `{}`)}, `extension "x": want an identifier with a prefix`},
+		{"a", "1", &mcpserver.Options{Extensions: declare("-/x", `{}`)}, `extension "-/x": want an identifier with a prefix`},
+	} {
+		if text := panicText(t, func() { mcpserver.New(test.name, test.version, test.options) }); !strings.Contains(text, test.want) {
+			t.Errorf("got %q, want %q in it", text, test.want)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package mcpserver_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json/jsontext"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -361,6 +363,38 @@ func TestParamsOfARequestAreRaw(t *testing.T) {
 		dial(t, srv, r).must("acme/x", `{"n":12345678901234567890.0}`)
 		if got := at(t, params, "/n"); !strings.Contains(string(params), "12345678901234567890.0") {
 			t.Errorf("got %s (%s), want the number as it came", params, got)
+		}
+	})
+}
+
+func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		ada := mcp.Principal{Issuer: "https://id.example.com", Subject: "ada"}
+		srv := newServer(nil)
+		srv.Tool("who", "", func(ctx context.Context, _ struct{}) (string, error) {
+			r := mcpserver.From(ctx)
+			if r.TLS() == nil {
+				t.Error("got no TLS state, want that of the request")
+			}
+			return r.Principal().Subject + " " + r.Header().Get("X-Seat"), nil
+		})
+		srv.Tool("private", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p != ada }))
+		ours, theirs := pipe()
+		served := make(chan error)
+		go func() {
+			served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{
+				Principal: ada, Request: &http.Request{Header: http.Header{"X-Seat": {"4A"}}, TLS: new(tls.ConnectionState)},
+			})
+		}()
+		w := &wire{t: t, conn: ours}
+		w.begin(r, `{}`)
+		if got := at(t, w.must("tools/call", `{"name":"who"}`), "/content/0/text"); got != `"ada 4A"` {
+			t.Errorf("got %s, want who the transport says", got)
+		}
+		w.refused("tools/call", `{"name":"private"}`, -32602)
+		_ = ours.Close()
+		if err := <-served; err != nil {
+			t.Errorf("got %v, want nil", err)
 		}
 	})
 }

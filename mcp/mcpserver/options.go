@@ -3,8 +3,10 @@ package mcpserver
 import (
 	"cmp"
 	"encoding/json/jsontext"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -128,6 +130,26 @@ func (o *Options) implementation(name, version string) mcp.Implementation {
 		info.Title, info.Description, info.WebsiteURL, info.Icons = o.Title, o.Description, o.WebsiteURL, o.Icons
 	}
 	return info
+}
+
+// check makes sure that what the options declare can be sent.
+//
+// Spec: 2026-07-28 basic/versioning#extensions
+func (o *Options) check() error {
+	for name, settings := range o.orZero().Experimental {
+		if settings.Kind() != '{' || !settings.IsValid() {
+			return fmt.Errorf("experimental capability %q: settings: want a JSON object, {} for none", name)
+		}
+	}
+	for id, settings := range o.orZero().Extensions {
+		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
+			return fmt.Errorf("extension %q: want an identifier with a prefix, such as com.example/%s", id, "color")
+		}
+		if settings.Kind() != '{' || !settings.IsValid() {
+			return fmt.Errorf("extension %q: settings: want a JSON object, {} for none", id)
+		}
+	}
+	return nil
 }
 
 func (o *Options) orZero() *Options {

@@ -203,18 +203,6 @@ func (s *snapshot) resourceAt(uri string, p mcp.Principal) *resource {
 	return nil
 }
 
-// hides reports whether there is a resource at a URI of which the principal may
-// not know.
-func (s *snapshot) hides(uri string, p mcp.Principal) bool {
-	if s.resourceAt(uri, p) != nil {
-		return false
-	}
-	return s.catalogs[kindResources].byKey[uri] != nil || slices.ContainsFunc(s.catalogs[kindTemplates].order, func(f feature) bool {
-		_, ok := f.(*resource).template.Match(uri)
-		return ok
-	})
-}
-
 // finish checks what a handler has read, and adds the caching hints.
 func (r *resource) finish(result mcp.Result) (any, error) {
 	if err := checkNotNil(result); err != nil {

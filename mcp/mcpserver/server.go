@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -31,10 +32,13 @@ type Server struct {
 
 // New returns a server of the given name and version, without any features. A
 // nil Options is valid and gives the defaults. New panics when name or version
-// is empty.
+// is empty, or an option makes no sense.
 func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
+	}
+	if err := o.check(); err != nil {
+		panic("mcpserver.New: " + err.Error())
 	}
 	s := &Server{info: o.implementation(name, version), options: o}
 	s.dialect = dialect.NewServer(dialect.ServerParams{
@@ -51,10 +55,25 @@ func New(name, version string, o *Options) *Server {
 // Serve serves one connection until the client ends it or ctx is done, and
 // returns after its last handler has. It returns nil when the client ended the
 // connection in an orderly way, and ErrShutdown when Shutdown did. The connection
-// is closed on return.
+// is closed on return. At its other end is the user of this machine; ServeConn is
+// for everybody else.
 func (s *Server) Serve(ctx context.Context, conn mcp.Conn) error {
+	return s.ServeConn(ctx, conn, ConnOptions{Principal: mcp.PrincipalLocal})
+}
+
+// ConnOptions say what a transport of one's own knows of a connection.
+type ConnOptions struct {
+	// Principal is who is at the other end. The zero Principal is anonymous.
+	Principal mcp.Principal
+	// Request opened the connection, where it was one of HTTP: handlers can read
+	// its headers and the state of its TLS. Otherwise nil.
+	Request *http.Request
+}
+
+// ServeConn is Serve for a transport of one's own that others can reach.
+func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: conn, Core: core{s}, Binding: dialect.Stream, Principal: mcp.PrincipalLocal,
+		Conn: conn, Core: core{s}, Binding: dialect.Stream, Principal: o.Principal, Request: o.Request,
 	})
 	if err != nil && s.drain.ended() {
 		return ErrShutdown

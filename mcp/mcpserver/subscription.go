@@ -11,8 +11,8 @@ import (
 const maxWatched = 1024
 
 // Updated tells every subscriber, of either era, that the resource at uri has
-// changed. Subscribers of a parent hear of it too: of notes://a when it is
-// notes://a/b that changed. It does not wait for them.
+// changed. Subscribers of a parent, such as notes://a of notes://a/b, hear of it
+// too when it is a resource that they may read. It does not wait for them.
 func (s *Server) Updated(uri string) { s.hub.updated(uri) }
 
 // subscribe does resources/subscribe of the session era.

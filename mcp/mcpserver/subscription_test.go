@@ -18,6 +18,8 @@ func notes() *mcpserver.Server {
 	srv.Resource("notes://a", "a", "", fixed(""))
 	srv.Resource("notes://b", "b", "", fixed(""))
 	srv.Resource("notes://dir/", "dir", "", fixed(""))
+	srv.Resource("notes://dir/x", "part", "", fixed(""))
+	srv.Resource("notes://dirt/x", "part of another", "", fixed(""))
 	srv.Template("timetable://{airport}{?day}", "timetable", "", timetable)
 	return srv
 }
@@ -109,7 +111,10 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		srv := newServer(nil)
 		srv.Template("n://{path}", "n", "", func(_ anyContext, in struct {
 			Path string `json:"path"`
-		}) ([]byte, error) { return nil, nil })
+		},
+		) ([]byte, error) {
+			return nil, nil
+		})
 		w := dial(t, srv, r)
 		if isModern(r) {
 			uris := strings.Repeat(`"n://x",`, 1024)

@@ -35,15 +35,15 @@ func (n limit) tool(t *tool) { t.slots = make(chan struct{}, n) }
 // run calls the handler: on this goroutine, or apart when the tool has a
 // timeout, so that its caller can be answered in time.
 func (s *Server) run(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	if t.timeout > 0 {
+		return s.runApart(ctx, t, p)
+	}
 	release, err := t.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if t.timeout <= 0 {
-		defer release()
-		return t.call(ctx, p)
-	}
-	return s.runApart(ctx, t, p, release)
+	defer release()
+	return t.call(ctx, p)
 }
 
 // acquire waits for one of the tool's slots.
@@ -65,10 +65,16 @@ type ran struct {
 	err    error
 }
 
-// runApart calls the handler on a goroutine of its own and waits for it no longer
-// than the timeout. A handler that returns later is logged.
-func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams, release func()) (mcp.Result, error) {
+// runApart calls the handler on a goroutine of its own and waits for its turn and
+// for its result no longer than the timeout. A handler that returns later is
+// logged.
+func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, fmt.Errorf("tool %q: no answer within %v", t.def.Name, t.timeout))
+	release, err := t.acquire(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	done, answered := make(chan ran), make(chan struct{})
 	started := time.Now()
 	s.drain.apart(func() {

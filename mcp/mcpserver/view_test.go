@@ -89,12 +89,14 @@ func TestHiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 		srv := newServer(nil)
 		srv.Resource("notes://all/", "all", "", fixed("x"))
 		srv.Resource("notes://all/secret", "secret", "", fixed("x"), hidden())
+		srv.Resource("notes://all/shown", "shown", "", fixed("x"))
 		w := dial(t, srv, r)
 		watch(w, "notes://all/")
 		srv.Updated("notes://all/secret")
+		srv.Updated("notes://all/unknown")
 		w.quiet()
-		srv.Updated("notes://all/a-part-that-is-not-listed")
-		if got := at(t, w.note("notifications/resources/updated").Params, "/uri"); got != `"notes://all/a-part-that-is-not-listed"` {
+		srv.Updated("notes://all/shown")
+		if got := at(t, w.note("notifications/resources/updated").Params, "/uri"); got != `"notes://all/shown"` {
 			t.Errorf("got %s, want the part", got)
 		}
 	})

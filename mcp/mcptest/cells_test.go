@@ -2,6 +2,7 @@ package mcptest_test
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,15 +22,24 @@ const serveEnv = "MCPTEST_SERVE_STDIO"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(serveEnv) != "" {
-		mcpserver.Main(mcptest.NewServer(nil))
+		mcpserver.Main(newFixture(nil))
 		return
 	}
 	leak.Main(m)
 }
 
+// newFixture returns a new fixture that logs nothing.
+func newFixture(o *mcpserver.Options) *mcpserver.Server {
+	if o == nil {
+		o = new(mcpserver.Options)
+	}
+	o.Logger = slog.New(slog.DiscardHandler)
+	return mcptest.NewServer(o)
+}
+
 // transports are the ways from a client to the fixture, by name.
 var transports = map[string]func(t *testing.T) mcpclient.Target{
-	"memory": func(t *testing.T) mcpclient.Target { return mcpclient.InProcess(mcptest.NewServer(nil)) },
+	"memory": func(t *testing.T) mcpclient.Target { return mcpclient.InProcess(newFixture(nil)) },
 	"stdio": func(t *testing.T) mcpclient.Target {
 		c := mcpclient.Command(os.Args[0])
 		c.Env = map[string]string{serveEnv: "1"}
@@ -43,7 +53,7 @@ var transports = map[string]func(t *testing.T) mcpclient.Target{
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
-		go func() { done <- mcptest.NewServer(nil).ServeSocket(ctx, l) }()
+		go func() { done <- newFixture(nil).ServeSocket(ctx, l) }()
 		t.Cleanup(func() {
 			cancel()
 			if err := <-done; err != nil {
@@ -53,15 +63,15 @@ var transports = map[string]func(t *testing.T) mcpclient.Target{
 		return mcpclient.Socket("unix", path)
 	},
 	"http": func(t *testing.T) mcpclient.Target {
-		s := mcptest.NewServer(nil)
+		s := newFixture(nil)
 		return mcpclient.URL(serveHTTP(t, s, s.HTTPHandler()))
 	},
 	"http as streams": func(t *testing.T) mcpclient.Target {
-		s := mcptest.NewServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerStream}})
+		s := newFixture(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerStream}})
 		return mcpclient.URL(serveHTTP(t, s, s.HTTPHandler()))
 	},
 	"http+sse": func(t *testing.T) mcpclient.Target {
-		s := mcptest.NewServer(nil)
+		s := newFixture(nil)
 		return mcpclient.URL(serveHTTP(t, s, s.EventStreamHandler()))
 	},
 }
@@ -95,7 +105,7 @@ func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 func TestEachRevisionSpeaksEach(t *testing.T) {
 	t.Parallel()
 	var spoken []mcp.Revision
-	mcptest.EachRevision(t, mcptest.NewServer(nil), func(t *testing.T, c *mcpclient.Client) {
+	mcptest.EachRevision(t, newFixture(nil), func(t *testing.T, c *mcpclient.Client) {
 		sum, err := c.Call[mcptest.Sum](t.Context(), "add", mcptest.Addends{A: 40, B: 2})
 		if err != nil || sum.Sum != 42 {
 			t.Errorf("got %+v, %v", sum, err)

@@ -171,7 +171,9 @@ func (c *postConn) follow(body io.Reader) error {
 		if err != nil {
 			return err
 		}
-		c.deliver(ev.Data)
+		if len(ev.Data) > 0 {
+			c.deliver(ev.Data)
+		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
-	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // patience is how long a test waits for what has to come.
@@ -91,7 +90,7 @@ func (sc scenario) newServer() *mcpserver.Server {
 	if sc.server != nil {
 		sc.server(o)
 	}
-	return mcptest.NewServer(o)
+	return newFixture(o)
 }
 
 // perform does the scenario over conn with a client that speaks the revision.

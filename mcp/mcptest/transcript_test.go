@@ -41,10 +41,6 @@ func TestTranscripts(t *testing.T) {
 
 func TestEveryTranscriptHasAScenario(t *testing.T) {
 	t.Parallel()
-	got, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want []string
 	for _, sc := range scenarios {
 		for _, v := range mcp.Revisions() {
@@ -52,7 +48,7 @@ func TestEveryTranscriptHasAScenario(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
+	if got := transcripts(t); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
@@ -96,11 +92,11 @@ func (sc scenario) playToClient(t *testing.T, transcript *mcptest.Transcript, v 
 	sc.perform(t, ours, v, func(string) {}, func() {})
 }
 
-func read(t *testing.T, name string) *mcptest.Transcript {
-	t.Helper()
+func read(tb testing.TB, name string) *mcptest.Transcript {
+	tb.Helper()
 	transcript, err := mcptest.ReadTranscript(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return transcript
 }

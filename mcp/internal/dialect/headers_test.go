@@ -92,6 +92,9 @@ func TestMirroredParametersAreComparedWithTheBody(t *testing.T) {
 		{"different", `{"where":{"region":"eu"}}`, map[string][]string{"Region": {"us"}}, false},
 		{"twice", `{"where":{"region":"eu"}}`, map[string][]string{"Region": {"eu", "eu"}}, false},
 		{"bad encoding", `{"where":{"region":"eu"}}`, map[string][]string{"Region": {"=?base64?ZXU?="}}, false},
+		{"string that looks like a number", `{"where":{"region":"42"}}`, map[string][]string{"Region": {"42.0"}}, false},
+		{"number with a sign", `{"count":42}`, map[string][]string{"Count": {"+42"}}, false},
+		{"number with a zero in front", `{"count":42}`, map[string][]string{"Count": {"042"}}, false},
 		{"number as exponent", `{"count":100}`, map[string][]string{"Count": {"1e2"}}, false},
 	} {
 		call := &dialect.Call{

@@ -34,8 +34,11 @@ type RequestMeta struct {
 	Rest         jsontext.Value          `json:",embed"`
 }
 
-// modern reports whether the metadata marks a request of the stateless era.
-func (m *RequestMeta) modern() bool { return m.Version != nil || m.Capabilities != nil }
+// marksStateless reports whether raw metadata marks a request of the stateless
+// era: by the presence of one of its keys, whatever the value.
+func marksStateless(meta jsontext.Value) bool {
+	return member(meta, keyVersion) != nil || member(meta, keyCapabilities) != nil
+}
 
 // User returns the metadata that does not belong to the protocol.
 func (m *RequestMeta) User() mcp.Meta {

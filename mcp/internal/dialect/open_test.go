@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -63,6 +64,11 @@ func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 		{
 			"version of the wrong type",
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}}`,
+			nil, mcp.CodeInvalidParams, 400,
+		},
+		{
+			"a null version marks the era and is none",
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":null}}}`,
 			nil, mcp.CodeInvalidParams, 400,
 		},
 		{
@@ -190,6 +196,21 @@ func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 	}
 }
 
+func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ meta, want string }{
+		{`"x"`, "_meta: unexpected string"},
+		{`{"progressToken":{}}`, "_meta: "},
+		{`{"traceparent":1}`, "_meta: /traceparent: unexpected number"},
+	} {
+		call, err := newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":`+test.meta+`}}`), dialect.Ingress{})
+		got := string(call.Seal(nil, err).Body)
+		if !strings.Contains(got, test.want) || strings.Contains(got, "dialect") || strings.Contains(got, "RequestMeta") {
+			t.Errorf("%s: got %s, want %q and no type", test.meta, got, test.want)
+		}
+	}
+}
+
 func TestRequestBeforeInitializeIsRefusedButPingIsNot(t *testing.T) {
 	t.Parallel()
 	s := newServer()
@@ -221,6 +242,28 @@ func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
 		_, err := s.Open(list, dialect.Ingress{Binding: dialect.Streamable, Headers: &test.headers, Session: session})
 		if got := mcp.CodeOf(err); got != test.code {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.code)
+		}
+	}
+}
+
+func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
+	t.Parallel()
+	s := newServer()
+	session := agree(t, s, "2025-11-25")
+	for _, tt := range []struct {
+		raw     string
+		session *dialect.Session
+		want    mcp.Code
+	}{
+		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"x"}}`, session, mcp.CodeInvalidRequest},
+		{`{"jsonrpc":"2.0","method":"initialize","params":{}}`, nil, mcp.CodeInvalidRequest},
+		{`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, nil, mcp.CodeInvalidRequest},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, session, ""},
+		{`{"jsonrpc":"2.0","method":"acme/news"}`, session, ""},
+	} {
+		_, err := s.Open(decode(t, tt.raw), dialect.Ingress{Session: tt.session})
+		if got := mcp.CodeOf(err); got != tt.want {
+			t.Errorf("%s: got %v, want %q", tt.raw, err, tt.want)
 		}
 	}
 }

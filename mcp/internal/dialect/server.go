@@ -104,7 +104,7 @@ func (s *Server) Open(m jsonrpc.Message, in Ingress) (*Call, error) {
 	switch {
 	case err != nil:
 		return s.openUnreadable(m, in, err)
-	case meta.modern() || in.Headers.namesStateless():
+	case s.Modern(m, in.Headers):
 		return s.openStateless(m, meta, in)
 	}
 	return s.openSession(m, meta, in)
@@ -123,11 +123,7 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in Ingress, err *mcp.Error) (
 
 // Modern reports whether m would be opened as a message of the stateless era.
 func (s *Server) Modern(m jsonrpc.Message, h *Headers) bool {
-	if h.namesStateless() {
-		return true
-	}
-	meta := member(m.Params, "_meta")
-	return member(meta, keyVersion) != nil || member(meta, keyCapabilities) != nil
+	return h.namesStateless() || marksStateless(member(m.Params, "_meta"))
 }
 
 func (s *Server) factsOf(session *Session) *Facts {
@@ -154,6 +150,16 @@ var anyRevision = func() map[string]bool {
 	}
 	return all
 }()
+
+// checkNotification refuses a request of any revision that came without an id.
+// Taken as a notification it would hold up what comes after it, and nobody could
+// cancel it.
+func checkNotification(m jsonrpc.Message) error {
+	if anyRevision[m.Method] {
+		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: want an id, since it is a request", m.Method)
+	}
+	return nil
+}
 
 // Refusal is an error found before any handler ran, with the HTTP status that
 // goes with it where the binding has one.

@@ -95,7 +95,7 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 		return c, err
 	}
 	if m.Kind == jsonrpc.Notification {
-		return c, nil
+		return c, checkNotification(m)
 	}
 	switch {
 	case m.Method == mcp.MethodInitialize && in.Session != nil:
@@ -121,7 +121,8 @@ func (s *Server) CheckVersion(h *Headers) error {
 	if h == nil || len(h.Version) == 0 || len(h.Version) == 1 && s.sessionNamed(h.Version[0]) != nil {
 		return nil
 	}
-	return badRequest(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v, once", clip(h.Version[0]), s.Versions())
+	served := s.versions(func(f *Facts) bool { return f.Era == SessionEra })
+	return badRequest(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v, once", clip(h.Version[0]), served)
 }
 
 // checkSessionHeaders holds the headers of an HTTP request of the session era

@@ -19,7 +19,7 @@ func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) 
 		c.Capabilities = &noCapabilities
 	}
 	if m.Kind == jsonrpc.Notification {
-		return c, nil
+		return c, checkNotification(m)
 	}
 	switch {
 	case meta.Version == nil:

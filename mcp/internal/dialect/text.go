@@ -30,8 +30,8 @@ func clip(s string) string {
 
 // reason says why a value could not be decoded, without Go's type names.
 func reason(err error) string {
-	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONPointer != "" {
-		return clip(string(e.JSONPointer)) + ": unexpected " + kindName(byte(e.JSONKind))
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind != 0 {
+		return strings.TrimPrefix(clip(string(e.JSONPointer))+": unexpected "+kindName(byte(e.JSONKind)), ": ")
 	}
 	return clip(err.Error())
 }

@@ -69,13 +69,13 @@ func (c *serving) batch(ctx context.Context, data []byte) {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.spawn(func() {
-		c.write(ctx, Batch(items, func(m jsonrpc.Message) []byte {
+	c.spawn(ctx, func() []byte {
+		return Batch(items, func(m jsonrpc.Message) []byte {
 			if m.Kind == jsonrpc.Request {
 				return c.run(ctx, m)
 			}
 			c.other(ctx, m)
 			return nil
-		}))
+		})
 	})
 }

@@ -94,7 +94,7 @@ type Session struct {
 // Written returns nil once every request that came over the connection has its
 // reply written, or the cause of ctx. It has nothing to wait for in sessions of
 // Streamable HTTP, which outlive their connections.
-func (s *Session) Written(ctx context.Context) error { return s.unwritten.wait(ctx) }
+func (s *Session) Written(ctx context.Context) error { return s.unwritten.none(ctx) }
 
 // Agreed returns what initialize settled, or nil before it.
 func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }

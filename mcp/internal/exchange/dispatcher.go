@@ -2,9 +2,12 @@ package exchange
 
 import "sync"
 
-// maxNotes bounds what waits for a client's handlers. When it is full the
-// oldest makes room.
-const maxNotes = 1024
+// What waits for a client's handlers is bounded in number and in bytes. When it
+// is full the oldest make room.
+const (
+	maxNotes     = 1024
+	maxNoteBytes = 16 << 20
+)
 
 // Dispatcher hands notifications that belong to no call to their handler, one
 // after the other, apart from the reader: a slow handler delays other
@@ -13,7 +16,8 @@ type Dispatcher[T any] struct {
 	handle func(T)
 
 	mu      sync.Mutex
-	queue   []T
+	queue   []queued[T]
+	bytes   int
 	dropped int
 	running bool
 	closed  bool
@@ -23,18 +27,25 @@ type Dispatcher[T any] struct {
 // NewDispatcher returns a Dispatcher that hands each notification to handle.
 func NewDispatcher[T any](handle func(T)) *Dispatcher[T] { return &Dispatcher[T]{handle: handle} }
 
-// Put queues one notification. It never waits.
-func (d *Dispatcher[T]) Put(note T) {
+// queued is one notification and the bytes that it keeps alive.
+type queued[T any] struct {
+	note T
+	size int
+}
+
+// Put queues one notification, which keeps that many bytes alive. It never waits.
+func (d *Dispatcher[T]) Put(note T, size int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return
 	}
-	if len(d.queue) >= maxNotes {
-		d.queue = d.queue[1:]
+	for len(d.queue) > 0 && (len(d.queue) >= maxNotes || d.bytes+size > maxNoteBytes) {
+		d.shift()
 		d.dropped++
 	}
-	d.queue = append(d.queue, note)
+	d.queue = append(d.queue, queued[T]{note, size})
+	d.bytes += size
 	if !d.running {
 		d.running = true
 		d.idle.Go(d.run)
@@ -74,6 +85,14 @@ func (d *Dispatcher[T]) next() (note T, ok bool) {
 		d.running = false
 		return note, false
 	}
-	note, d.queue = d.queue[0], d.queue[1:]
-	return note, true
+	return d.shift(), true
+}
+
+// shift takes the oldest. The caller holds mu.
+func (d *Dispatcher[T]) shift() T {
+	oldest := d.queue[0]
+	d.queue[0] = queued[T]{}
+	d.queue = d.queue[1:]
+	d.bytes -= oldest.size
+	return oldest.note
 }

@@ -72,6 +72,9 @@ type serving struct {
 
 func (c *serving) read(ctx context.Context) error {
 	for {
+		if err := c.session.unwritten.room(ctx); err != nil {
+			return err
+		}
 		data, err := c.Conn.Read(ctx)
 		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
 			c.refuse(ctx, mcp.Errorf(mcp.CodeInvalidRequest, "%s", frame.Reason))
@@ -101,18 +104,21 @@ func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
 		c.write(ctx, c.run(ctx, m))
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, c.inbound(m))
-		c.spawn(func() { c.write(ctx, reply(run)) })
+		c.spawn(ctx, func() []byte { return reply(run) })
 	default:
 		c.other(ctx, m)
 	}
 }
 
-// spawn runs f, which writes a reply, on a goroutine of the connection.
-func (c *serving) spawn(f func()) {
+// spawn runs f on a goroutine of the connection and writes the reply that it
+// returns.
+func (c *serving) spawn(ctx context.Context, f func() []byte) {
 	c.session.unwritten.add()
 	c.handlers.Go(func() {
-		defer c.session.unwritten.done()
-		f()
+		reply := f()
+		c.session.unwritten.reply(len(reply))
+		defer c.session.unwritten.done(len(reply))
+		c.write(ctx, reply)
 	})
 }
 

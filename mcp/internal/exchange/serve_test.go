@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
@@ -127,11 +129,36 @@ func TestRequestsBeyondTheBoundAreRefusedAndCanStillBeCancelled(t *testing.T) {
 		t.Errorf("got %s, want an error", got)
 	}
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-	for range 1000 {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		w.send(`{"jsonrpc":"2.0","id":5001,"method":"ping"}`)
 		if got := w.read(); got == `{"jsonrpc":"2.0","id":5001,"result":{}}` {
 			return
 		}
 	}
 	t.Error("no place became free after a cancellation")
+}
+
+// A failure here means that a client that sends and never reads can make a server
+// hold any number of replies.
+func TestAClientThatDoesNotReadIsNotListenedToEither(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := connect(t, newServer(), "2025-11-25")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		taken := 0
+		for ; taken < 10_000; taken++ {
+			if err := w.Write(ctx, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, taken+1)); err != nil {
+				break
+			}
+		}
+		if taken > 3000 {
+			t.Errorf("%d requests were taken while nothing was read, want at most about 2,048 and what the pipe holds", taken)
+		}
+		for range taken {
+			w.read()
+		}
+		w.send(`{"jsonrpc":"2.0","id":"last","method":"ping"}`)
+		w.expect(`{"jsonrpc":"2.0","id":"last","result":{}}`)
+	})
 }

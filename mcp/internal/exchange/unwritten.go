@@ -5,11 +5,21 @@ import (
 	"sync"
 )
 
+// What one connection may have outstanding: requests that run or whose reply is
+// not written yet, and the bytes of such replies. When it is reached nothing
+// more is read from the connection, so a client that does not read is not
+// listened to either.
+const (
+	maxUnwritten      = 2 * maxRunning
+	maxUnwrittenBytes = 64 << 20
+)
+
 // unwritten counts the requests of a connection whose reply is not written yet.
 type unwritten struct {
-	mu    sync.Mutex
-	count int
-	none  chan struct{} // closed when count is zero; nil when nobody waits
+	mu      sync.Mutex
+	count   int
+	bytes   int           // of replies that wait to be written
+	changed chan struct{} // closed at the next decrease; nil when nobody waits
 }
 
 func (u *unwritten) add() {
@@ -18,31 +28,52 @@ func (u *unwritten) add() {
 	u.count++
 }
 
-func (u *unwritten) done() {
+// reply notes that a reply of that size waits to be written.
+func (u *unwritten) reply(size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.count--; u.count == 0 && u.none != nil {
-		close(u.none)
-		u.none = nil
+	u.bytes += size
+}
+
+// done notes that a reply of that size was written, or will never be.
+func (u *unwritten) done(size int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.count--
+	u.bytes -= size
+	if u.changed != nil {
+		close(u.changed)
+		u.changed = nil
 	}
 }
 
-// wait returns nil once the count is zero, or the cause of ctx.
-func (u *unwritten) wait(ctx context.Context) error {
-	u.mu.Lock()
-	if u.count == 0 {
+// none waits until nothing is outstanding.
+func (u *unwritten) none(ctx context.Context) error {
+	return u.wait(ctx, func() bool { return u.count == 0 })
+}
+
+// room waits until more may be outstanding.
+func (u *unwritten) room(ctx context.Context) error {
+	return u.wait(ctx, func() bool { return u.count < maxUnwritten && u.bytes < maxUnwrittenBytes })
+}
+
+// wait returns nil once the state is as wanted, or the cause of ctx.
+func (u *unwritten) wait(ctx context.Context, wanted func() bool) error {
+	for {
+		u.mu.Lock()
+		if wanted() {
+			u.mu.Unlock()
+			return nil
+		}
+		if u.changed == nil {
+			u.changed = make(chan struct{})
+		}
+		changed := u.changed
 		u.mu.Unlock()
-		return nil
-	}
-	if u.none == nil {
-		u.none = make(chan struct{})
-	}
-	none := u.none
-	u.mu.Unlock()
-	select {
-	case <-none:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }

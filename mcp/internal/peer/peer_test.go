@@ -153,6 +153,30 @@ func TestAFullQueueDropsTheOldestNotificationAndNeverTheAnswer(t *testing.T) {
 	}
 }
 
+func TestAQueueIsBoundedInBytesToo(t *testing.T) {
+	t.Parallel()
+	var p peer.Pending
+	w, _ := p.Open()
+	defer w.Close()
+	big := note("big")
+	big.Params = make([]byte, 4<<20)
+	for range 10 {
+		p.Deliver(w.ID, big)
+	}
+	if kept := 10 - w.Dropped(); kept != 4 {
+		t.Errorf("%d notifications of 4 MiB are kept, want 4", kept)
+	}
+	p.Resolve(response(w.ID, `"done"`))
+	for range 4 {
+		if m, err := w.Next(t.Context()); err != nil || m.Method != "big" {
+			t.Fatalf("got %q, %v", m.Method, err)
+		}
+	}
+	if m, err := w.Next(t.Context()); err != nil || m.Kind != jsonrpc.Response {
+		t.Errorf("got %v, %v, want the answer", m.Kind, err)
+	}
+}
+
 func TestCancelledWaitFreesItsSlotWhileThePeerIsSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

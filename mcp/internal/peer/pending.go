@@ -2,15 +2,19 @@ package peer
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// maxQueued bounds the messages that wait for one caller. When it is full the
-// oldest notification makes room, so that a caller that does not listen delays
+// What waits for one caller is bounded in number and in bytes. When it is full the
+// oldest notifications make room, so that a caller that does not listen delays
 // nobody; the answer itself is never dropped.
-const maxQueued = 256
+const (
+	maxQueued      = 256
+	maxQueuedBytes = 16 << 20
+)
 
 // Pending is the table of our own requests that wait for their answer. The zero
 // value is ready for use; all methods are safe for concurrent use. Ids count up
@@ -30,6 +34,7 @@ type Waiter struct {
 	wake  chan struct{} // one token: something was queued
 
 	queue   []jsonrpc.Message // guarded by table.mu
+	bytes   int               // of the params in queue
 	dropped int
 	err     error
 }
@@ -151,6 +156,7 @@ func (w *Waiter) pop() (m jsonrpc.Message, err error, ok bool) {
 	if len(w.queue) > 0 {
 		m = w.queue[0]
 		w.queue = w.queue[1:]
+		w.bytes -= len(m.Params)
 		return m, nil, true
 	}
 	return m, w.err, w.err != nil
@@ -158,24 +164,22 @@ func (w *Waiter) pop() (m jsonrpc.Message, err error, ok bool) {
 
 // push queues m. The caller holds table.mu.
 func (w *Waiter) push(m jsonrpc.Message) {
-	if len(w.queue) >= maxQueued {
+	for len(w.queue) > 0 && (len(w.queue) >= maxQueued || w.bytes+len(m.Params) > maxQueuedBytes) {
 		w.dropOldest()
 	}
 	w.queue = append(w.queue, m)
+	w.bytes += len(m.Params)
 	w.signal()
 }
 
 func (w *Waiter) dropOldest() {
-	for i, m := range w.queue {
-		if m.Kind == jsonrpc.Notification {
-			w.queue = append(w.queue[:i], w.queue[i+1:]...)
-			w.dropped++
-			return
-		}
-	}
-	w.queue = w.queue[1:]
+	at := max(slices.IndexFunc(w.queue, isNotification), 0)
+	w.bytes -= len(w.queue[at].Params)
+	w.queue = slices.Delete(w.queue, at, at+1)
 	w.dropped++
 }
+
+func isNotification(m jsonrpc.Message) bool { return m.Kind == jsonrpc.Notification }
 
 func (w *Waiter) signal() {
 	select {

@@ -16,6 +16,9 @@ type Limits struct {
 	Work       int // steps of one validation, roughly applications of a subschema; 5,000,000
 }
 
+// MaxBytes is the default of Limits.Bytes.
+const MaxBytes = 256 << 10
+
 const defaultSubschemas = 2_000
 
 const (
@@ -33,7 +36,7 @@ const (
 
 func (l *Limits) bytes() int {
 	if l == nil || l.Bytes == 0 {
-		return 256 << 10
+		return MaxBytes
 	}
 	return l.Bytes
 }

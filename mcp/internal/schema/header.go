@@ -17,13 +17,20 @@ type HeaderParam struct {
 
 const headerKeyword = "x-mcp-header"
 
+// maxHeaders bounds the marks of one schema: each costs a header of every call.
+const maxHeaders = 64
+
 // HeaderParams returns the arguments that an input schema marks with
 // x-mcp-header, in the order of their paths. It is an error for such a mark to be
 // anywhere but on a string, integer or boolean that is reached from the root by
-// properties alone, to be no token, or to differ from another in case only.
+// properties alone, to be no token, to differ from another in case only, or to
+// be one of more than 64.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func HeaderParams(text jsontext.Value) ([]HeaderParam, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("schema: %d bytes, want at most %d", len(text), MaxBytes)
+	}
 	doc, err := decode(text, maxNesting)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
@@ -75,6 +82,9 @@ func (h *headers) take(mark, typ any, path []string, plain bool) error {
 		if strings.EqualFold(p.Name, name) {
 			return fmt.Errorf("%s: also on %s", excerpt(name), readable(pointer(p.Path)))
 		}
+	}
+	if len(h.params) == maxHeaders {
+		return fmt.Errorf("more than %d of them", maxHeaders)
 	}
 	h.params = append(h.params, HeaderParam{name, path, kind})
 	return nil

@@ -84,3 +84,19 @@ func TestHeaderMarksThatMayNotBe(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+func TestMarksOfOneSchemaAreBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 65 {
+		fmt.Fprintf(&b, `,"p%d":{"type":"string","x-mcp-header":"H%d"}`, i, i)
+	}
+	text := `{"type":"object","properties":{` + b.String()[1:] + `}}`
+	if _, err := schema.HeaderParams(jsontext.Value(text)); err == nil {
+		t.Error("65 marks: got no error, want one")
+	}
+	text = `{"type":"object","description":"` + strings.Repeat("x", schema.MaxBytes) + `"}`
+	if _, err := schema.HeaderParams(jsontext.Value(text)); err == nil {
+		t.Error("a text over the bound: got no error, want one")
+	}
+}

@@ -107,8 +107,8 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 	}
 	defer w.Close()
 	carrying, stop := context.WithCancel(context.WithoutCancel(ctx))
-	// Once the answer is there the call no longer ends its stream, which is read
-	// to its end, so that the connection can be used again.
+	// Once the answer is there the caller no longer ends its stream, which is read
+	// to its end, so that the connection can be used again; but not for long.
 	defer context.AfterFunc(ctx, stop)()
 	l.begin(func() {
 		defer stop()
@@ -125,6 +125,7 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
+			time.AfterFunc(exhaustTime, stop)
 			return m, nil
 		case out.On != nil:
 			out.On(m)

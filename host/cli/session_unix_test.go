@@ -1,0 +1,225 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is the program as a user starts it.
+type process struct {
+	*exec.Cmd
+	stdout, stderr output
+}
+
+// start runs the command line in a shell, from an empty home.
+func start(t *testing.T, home, command string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command("sh", "-c", "exec "+command)}
+	p.Env = append(os.Environ(), role+"=fondaco", "HOME="+home, "XDG_CONFIG_HOME=", "FONDACO_URL=")
+	p.Dir = home
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() })
+	return p
+}
+
+// signal sends a signal and returns the exit code, -1 after a death by signal.
+func (p *process) signal(t *testing.T, s syscall.Signal) int {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+	return p.end(t)
+}
+
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() { _ = p.Process.Kill() })
+	defer timer.Stop()
+	_ = p.Wait()
+	return p.ProcessState.ExitCode()
+}
+
+// runs reports whether a process runs. One that is dead, and that nobody has
+// waited for yet, does not.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.HasPrefix(state, "Z"))
+}
+
+// program is the path of the program in a shell.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPrintedCommandsWorkAsPrinted(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	host := start(t, home, program(t)+" up --addr 127.0.0.1:0")
+	addr := host.stderr.await(t, `(?m)^LISTEN (127\.0\.0\.1:\d+)$`)[1]
+	_, pasted, found := strings.Cut(host.stderr.String(), "from a second terminal:\n\n")
+	commands := regexp.MustCompile(`(?m)^  (\S.*)$`).FindAllStringSubmatch(pasted, -1)
+	if !found || len(commands) != 3 {
+		t.Fatalf("got %s, want three commands", host.stderr.String())
+	}
+	for i, want := range []string{"demo/time\tTell the current time", `"zone":"Europe/Rome"`} {
+		p := start(t, home, commands[i][1])
+		if code := p.end(t); code != 0 || !strings.Contains(p.stdout.String(), want) {
+			t.Errorf("%s: got %q, %q, %d, want %s", commands[i][1], p.stdout.String(), p.stderr.String(), code, want)
+		}
+	}
+	watch := start(t, home, commands[2][1])
+	watch.stdout.await(t, `updated  clock://now\n`)
+	if code := watch.signal(t, syscall.SIGINT); code != 130 {
+		t.Errorf("watch: got exit code %d, want 130", code)
+	}
+
+	snippet := regexp.MustCompile(`(?m)^  (\{.*\})$`).FindStringSubmatch(host.stderr.String())
+	var file struct {
+		Servers map[string]struct {
+			Type string `json:"type"`
+			URL  string `json:"url"`
+		} `json:"mcpServers"`
+	}
+	if snippet == nil {
+		t.Fatalf("got %s, want a snippet for a client", host.stderr.String())
+	}
+	if err := json.Unmarshal([]byte(snippet[1]), &file); err != nil || file.Servers["fondaco"].URL != "http://"+addr+"/mcp" {
+		t.Errorf("got %s, %v, want the URL that is served", snippet[1], err)
+	}
+	if code := host.signal(t, syscall.SIGINT); code != 0 {
+		t.Errorf("up: got exit code %d, want 0\n%s", code, host.stderr.String())
+	}
+}
+
+func TestOtherProgramsAreNamedAndNotStarted(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	started := filepath.Join(home, "started")
+	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, ".cursor", "mcp.json")
+	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"x": {"command": "touch", "args": [%q]}}}`, started), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := start(t, home, program(t)+" up --addr 127.0.0.1:0")
+	host.stderr.await(t, `(?m)^LISTEN `)
+	if want := "found servers of Cursor; to run them: " + program(t) + " up --config " + path; !strings.Contains(host.stderr.String(), want) {
+		t.Errorf("got %s, want %s", host.stderr.String(), want)
+	}
+	if code := host.signal(t, syscall.SIGTERM); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
+	if _, err := os.Stat(started); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want nothing started", err)
+	}
+}
+
+// configure writes a configuration with a server that works and some that do
+// not, and returns its path.
+func configure(t *testing.T, home string) string {
+	t.Helper()
+	path := filepath.Join(home, "mcp.json")
+	content := fmt.Sprintf(`{"mcpServers": {
+		"dies":    {"command": "sh", "args": ["-c", "echo WEATHER_KEY is not set >&2; exit 3"]},
+		"missing": {"command": "no-such-program"},
+		"nowhere": {"url": "http://127.0.0.1:1/mcp"},
+		"good":    {"command": %q, "env": {%q: "upstream"}, "color": "green"}
+	}}`, program(t), role)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	host := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config "+configure(t, home))
+	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
+	for _, want := range []string{
+		`server "good": member "color" is unknown`,
+		`upstream   dies .*failed .*exited with status 3: WEATHER_KEY is not set`,
+		`upstream   missing .*failed .*"no-such-program"`,
+		`upstream   nowhere .*failed .*connection refused`,
+		`upstream   good .*ready .* over stdio   2 tools`,
+		`call good/pid --url ` + url,
+	} {
+		if !regexp.MustCompile(want).MatchString(host.stderr.String()) {
+			t.Errorf("got %s\nwant %s", host.stderr.String(), want)
+		}
+	}
+	p := start(t, home, program(t)+" call good/pid --url "+url)
+	if code := p.end(t); code != 0 {
+		t.Fatalf("got %q, %d, want the answer of the good one", p.stderr.String(), code)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(p.stdout.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !runs(pid) {
+		t.Fatalf("process %d does not run", pid)
+	}
+	if code := host.signal(t, syscall.SIGTERM); code != 0 {
+		t.Errorf("got exit code %d, want 0\n%s", code, host.stderr.String())
+	}
+	if runs(pid) {
+		t.Errorf("process %d still runs, want it gone with the host", pid)
+	}
+}
+
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	host := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config "+configure(t, home))
+	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
+	pid := start(t, home, program(t)+" call good/pid --url "+url)
+	if code := pid.end(t); code != 0 {
+		t.Fatal(pid.stderr.String())
+	}
+	start(t, home, program(t)+" call good/hold --url "+url)
+	time.Sleep(300 * time.Millisecond) // the call is on its way
+
+	begun := time.Now()
+	if err := host.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // it drains
+	if !runs(host.Process.Pid) {
+		t.Fatal("the host has not waited for its call")
+	}
+	host.signal(t, syscall.SIGINT)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("got an end after %v, want it at once", took)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(pid.stdout.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); runs(child); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d still runs, want it gone with the host", child)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+// refusing is an upstream to which no connection can be made.
+func refusing(key string) host.Upstream {
+	return host.Upstream{Key: key, Target: mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
+		return nil, errors.New("no such thing")
+	})}
+}
+
+// hanging is an upstream that takes everything and answers nothing.
+func hanging(key string) host.Upstream {
+	return host.Upstream{Key: key, Target: mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
+		return &silence{closed: make(chan struct{})}, nil
+	})}
+}
+
+type silence struct {
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (s *silence) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case <-s.closed:
+		return nil, errors.New("closed")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (s *silence) Write(context.Context, []byte) error { return nil }
+
+func (s *silence) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer("good")
+		srv.Tool("greet", "Greet", greet)
+		var mu sync.Mutex
+		var news []string
+		g := gateway.New([]host.Upstream{refusing("broken"), hanging("slow"), upstream("good", srv)}, &gateway.Options{
+			Logger: quiet,
+			OnStatus: func(s host.Status) {
+				mu.Lock()
+				defer mu.Unlock()
+				news = append(news, s.Key+" "+string(s.State))
+			},
+		})
+		defer g.Close()
+		begun := time.Now()
+		g.Start(t.Context())
+		if took := time.Since(begun); took != 10*time.Second {
+			t.Errorf("got a start of %v, want the bound of 10s", took)
+		}
+		for i, want := range []host.Status{
+			{Key: "broken", State: host.Failed, Reason: "connect to server: no such thing"},
+			{Key: "slow", State: host.Starting},
+			{Key: "good", State: host.Ready, Tools: 1, Revision: mcp.V20260728},
+		} {
+			got := g.Status()[i]
+			if got.Key != want.Key || got.State != want.State || got.Reason != want.Reason || got.Tools != want.Tools || got.Revision != want.Revision {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		}
+		c := mcptest.Connect(t, g.Server(), nil)
+		if got, err := c.Call[string](t.Context(), "good__greet", greeting{"Ada"}); got != "Hello Ada" || err != nil {
+			t.Errorf("got %q, %v, want an answer", got, err)
+		}
+		time.Sleep(time.Minute)
+		if got := g.Status()[1]; got.State != host.Failed || !strings.Contains(got.Reason, "no agreement within 30s") {
+			t.Errorf("got %+v, want the slow one given up", got)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(news)
+		if want := []string{"broken failed", "good ready", "slow failed"}; !slices.Equal(news, want) {
+			t.Errorf("got news %q, want %q", news, want)
+		}
+	})
+}
+
+func TestOfTwoClaimsTheFirstCounts(t *testing.T) {
+	t.Parallel()
+	text := func(s string) func(context.Context) ([]byte, error) {
+		return func(context.Context) ([]byte, error) { return []byte(s), nil }
+	}
+	first, second := newServer("first"), newServer("second")
+	first.Resource("notes://a", "A", "text/plain", text("of the first"))
+	second.Resource("notes://a", "A", "text/plain", text("of the second"))
+	second.Resource("notes://b", "B", "text/plain", text("of the second"))
+	g, c := open(t, nil, upstream("one", first), upstream("two", second))
+	for uri, want := range map[string]string{"notes://a": "of the first", "notes://b": "of the second"} {
+		result, err := c.ReadResource(t.Context(), uri)
+		if err != nil || result.Contents[0].Text != want {
+			t.Errorf("%s: got %+v, %v, want %s", uri, result, err, want)
+		}
+	}
+	want := []string{`resource "notes://a": upstream "one" has it already`}
+	if got := g.Status()[1].Omitted; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	first.RemoveResource("notes://a")
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		result, err := c.ReadResource(t.Context(), "notes://a")
+		if err == nil && result.Contents[0].Text == "of the second" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %+v, %v, want the second to take its place", result, err)
+		}
+	}
+}
+
+func TestWhatCannotBeOfferedIsLeftOutWithItsReason(t *testing.T) {
+	t.Parallel()
+	answer := func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("ok")}}, nil
+	}
+	srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+	srv.AddTool(mcp.Tool{Name: "fine"}, answer)
+	srv.AddTool(mcp.Tool{Name: "tasks.only", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}, answer)
+	srv.AddTool(mcp.Tool{Name: strings.Repeat("long", 20)}, answer)
+	g, c := open(t, nil, upstream("a", srv))
+	if got := toolNames(t, c); len(got) != 2 || got[0] != "a__fine" || len(got[1]) != 64 {
+		t.Errorf("got %v, want the one that is fine and the one that is cut", got)
+	}
+	if got, err := c.Call[string](t.Context(), toolNames(t, c)[1], nil); got != "ok" || err != nil {
+		t.Errorf("got %q, %v, want the cut name to work", got, err)
+	}
+	if got := g.Status()[0].Omitted; len(got) != 1 || !strings.HasPrefix(got[0], `tool "tasks.only": `) {
+		t.Errorf("got %q, want the tool that needs tasks", got)
+	}
+}
+
+func TestArgumentsAndResultsPassUnchanged(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		const raw = `{"big":123456789012345678901234567890,"tiny":1.10,"text":"<é>","n":null,"x":[{}]}`
+		var got string
+		srv := mcpserver.New("a", "1", up)
+		srv.AddTool(mcp.Tool{Name: "echo"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			got = string(p.Arguments)
+			return &mcp.CallToolResult{
+				Content:           mcp.Contents{mcp.Text("<é>\x00"), mcp.Image([]byte{0, 255}, "image/png")},
+				StructuredContent: p.Arguments,
+				ResultBase:        mcp.ResultBase{Meta: mcp.Meta{"com.example/a": jsontext.Value(raw)}},
+			}, nil
+		})
+		_, c := open(t, down, upstream("a", srv))
+		result, err := c.CallTool(t.Context(), "a__echo", jsontext.Value(raw))
+		if err != nil || got != raw {
+			t.Fatalf("got arguments %s, %v, want %s", got, err, raw)
+		}
+		if text, ok := result.Content[0].(mcp.TextContent); !ok || text.Text != "<é>\x00" {
+			t.Errorf("got %+v, want the text unchanged", result.Content[0])
+		}
+		if image, ok := result.Content[1].(mcp.ImageContent); !ok || string(image.Data) != "\x00\xff" {
+			t.Errorf("got %+v, want the image unchanged", result.Content[1])
+		}
+		if s := result.StructuredContent; s != nil && string(s) != raw {
+			t.Errorf("got %s, want %s", s, raw)
+		}
+		if m := result.Meta["com.example/a"]; string(m) != raw {
+			t.Errorf("got metadata %s, want %s", m, raw)
+		}
+	})
+}
+
+func TestMetadataOfTheCallerReachesTheUpstream(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		var meta mcp.Meta
+		var parent string
+		srv := mcpserver.New("a", "1", up)
+		srv.Tool("look", "Look", func(ctx context.Context, _ struct{}) (string, error) {
+			meta = mcpserver.From(ctx).Meta()
+			parent, _, _ = mcpserver.From(ctx).Trace()
+			return "", nil
+		})
+		_, c := open(t, down, upstream("a", srv))
+		_, err := c.CallTool(t.Context(), "a__look", nil, mcpclient.WithMeta(mcp.Meta{
+			"com.example/a": jsontext.Value(`"x"`), mcp.MetaTraceparent: jsontext.Value(`"00-1-2-01"`),
+		}))
+		if err != nil || string(meta["com.example/a"]) != `"x"` || parent != "00-1-2-01" {
+			t.Errorf("got %v, %q, %v, want the caller's metadata and trace", meta, parent, err)
+		}
+	})
+}
+
+func TestErrorsOfTheProtocolPass(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("a", "1", up)
+		answers := map[string]*mcp.Error{
+			"params": {Code: mcp.CodeInvalidParams, Message: "no", Data: jsontext.Value(`{"why":1}`)},
+			"own":    {Code: mcp.CodeOther, Number: -31000, Message: "own"},
+		}
+		for name, e := range answers {
+			srv.AddTool(mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return nil, e })
+		}
+		_, c := open(t, down, upstream("a", srv))
+		for name, want := range answers {
+			_, err := c.CallTool(t.Context(), "a__"+name, nil)
+			got, ok := errors.AsType[*mcp.Error](err)
+			if !ok || got.Code != want.Code || got.Message != want.Message || string(got.Data) != string(want.Data) {
+				t.Errorf("%s: got %v, want %+v", name, err, want)
+			}
+		}
+	})
+}
+
+func TestUpstreamIsToldOfNoCapabilities(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		var caps mcp.ClientCapabilities
+		srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})
+		srv.Tool("look", "Look", func(ctx context.Context, _ struct{}) (string, error) {
+			caps = mcpserver.From(ctx).Capabilities()
+			return "", nil
+		})
+		_, c := open(t, &mcpclient.Options{
+			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errors.New("asked") },
+			Roots:  func(context.Context) ([]mcp.Root, error) { return nil, nil },
+		}, upstream("a", srv))
+		if _, err := c.CallTool(t.Context(), "a__look", nil); err != nil {
+			t.Fatal(err)
+		}
+		if caps.Elicitation != nil || caps.Sampling != nil || caps.Roots != nil || caps.Tasks != nil || caps.Extensions != nil {
+			t.Errorf("got %+v, want none: nothing of it is relayed", caps)
+		}
+	}
+}

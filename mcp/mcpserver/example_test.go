@@ -1,0 +1,277 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// clientOf connects a client to a server of this process.
+func clientOf(srv *mcpserver.Server) *mcpclient.Client {
+	c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(srv), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c
+}
+
+// A whole server. Main serves standard input and output, or HTTP when the program
+// is started with -http.
+func Example() {
+	type Greeting struct {
+		Name string `json:"name" doc:"whom to greet" maxlen:"80"`
+	}
+	srv := mcpserver.New("hello", "1.0.0", nil)
+	srv.Tool("greet", "Greets somebody", func(_ context.Context, in Greeting) (string, error) {
+		return "Hello, " + in.Name + "!", nil
+	}, mcpserver.ReadOnly())
+	// mcpserver.Main(srv)
+
+	c := clientOf(srv)
+	defer c.Close()
+	text, err := c.Call[string](context.Background(), "greet", Greeting{"Ada"})
+	fmt.Println(text, err)
+	// Output: Hello, Ada! <nil>
+}
+
+// The tags of the arguments are in the schema of the tool, and hold before the
+// handler runs. Its errors are for the model to read.
+func ExampleServer_Tool() {
+	type Flight struct {
+		Number string `json:"number" doc:"flight number such as AZ612" pattern:"^[A-Z]{2}[0-9]+$"`
+		Date   string `json:"date,omitzero" doc:"day of departure" format:"date"`
+	}
+	type Status struct {
+		Gate  string `json:"gate"`
+		Delay int    `json:"delay" doc:"in minutes"`
+	}
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Tool("status", "Status of a flight", func(_ context.Context, in Flight) (Status, error) {
+		if in.Number != "AZ612" {
+			return Status{}, fmt.Errorf("flight %s: there is none of this number", in.Number)
+		}
+		return Status{Gate: "B7", Delay: 5}, nil
+	}, mcpserver.ReadOnly(), mcpserver.ClosedWorld())
+
+	c := clientOf(srv)
+	defer c.Close()
+	for _, number := range []string{"AZ612", "AZ1", "612"} {
+		result, err := c.CallTool(context.Background(), "status", Flight{Number: number})
+		fmt.Println(result.Content.Text(), err)
+	}
+	// Output:
+	// {"gate":"B7","delay":5} <nil>
+	// flight AZ1: there is none of this number <nil>
+	// invalid arguments for tool "status": arguments/number: want a match of "^[A-Z]{2}[0-9]+$", got "612" <nil>
+}
+
+// A tool without a Go type: the schema is built, the handler gets raw JSON.
+func ExampleServer_AddTool() {
+	input, err := mcpserver.Object(
+		mcpserver.Required("city", mcpserver.String().Doc("name of a city")),
+		mcpserver.Optional("days", mcpserver.Integer().Min(1).Max(14)),
+	).JSON()
+	if err != nil {
+		log.Fatal(err)
+	}
+	srv := mcpserver.New("weather", "1.0.0", nil)
+	srv.AddTool(mcp.Tool{Name: "forecast", InputSchema: input}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("called with %s", p.Arguments)}}, nil
+	})
+
+	c := clientOf(srv)
+	defer c.Close()
+	text, err := c.Call[string](context.Background(), "forecast", map[string]any{"city": "Oslo"})
+	fmt.Println(text, err)
+	// Output: called with {"city":"Oslo"} <nil>
+}
+
+func ExampleServer_Resource() {
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Resource("status://today", "Today at a glance", "text/markdown", func(context.Context) ([]byte, error) {
+		return []byte("All flights are on time."), nil
+	})
+
+	c := clientOf(srv)
+	defer c.Close()
+	r, err := c.ReadResource(context.Background(), "status://today")
+	fmt.Println(r.Contents[0].Text, err)
+	// Output: All flights are on time. <nil>
+}
+
+// The variables of a template are the fields of a struct, and can be completed.
+func ExampleServer_Template() {
+	type Airport struct {
+		Airport string `json:"airport" pattern:"^[A-Z]{3}$"`
+	}
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Template("timetable://{airport}", "Timetable", "text/plain", func(_ context.Context, in Airport) ([]byte, error) {
+		return []byte("AZ612 leaves " + in.Airport + " at 9:40"), nil
+	}, mcpserver.CompleteArg("airport", mcpserver.Prefix("OSL", "TRN", "TRF")))
+
+	c := clientOf(srv)
+	defer c.Close()
+	r, err := c.ReadResource(context.Background(), "timetable://TRN")
+	fmt.Println(r.Contents[0].Text, err)
+	completion, err := c.Complete(context.Background(), &mcp.CompleteParams{
+		Ref: mcp.ResourceRef("timetable://{airport}"), Argument: mcp.CompleteArgument{Name: "airport", Value: "t"},
+	})
+	fmt.Println(completion.Values, err)
+	// Output:
+	// AZ612 leaves TRN at 9:40 <nil>
+	// [TRN TRF] <nil>
+}
+
+func ExampleServer_Prompt() {
+	type Trip struct {
+		From string `json:"from" doc:"where it begins"`
+		Days int    `json:"days,omitzero" min:"1"`
+	}
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Prompt("plan", "Plan a trip", func(_ context.Context, in Trip) ([]mcp.PromptMessage, error) {
+		return []mcp.PromptMessage{mcpserver.UserMessage(fmt.Sprintf("Plan %d days, from %s.", in.Days, in.From))}, nil
+	}, mcpserver.CompleteArg("from", mcpserver.Fuzzy("Oslo", "Turin", "Venice")))
+
+	c := clientOf(srv)
+	defer c.Close()
+	prompt, err := c.GetPrompt(context.Background(), "plan", map[string]string{"from": "Turin", "days": "3"})
+	fmt.Println(prompt.Messages[0].Content.(mcp.TextContent).Text, err)
+	// Output: Plan 3 days, from Turin. <nil>
+}
+
+// Middleware sees every message. This one names the callers of tools.
+func ExampleServer_Use() {
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
+		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+			if r.Method == mcp.MethodToolsCall {
+				fmt.Println("called by", r.Principal())
+			}
+			return next(ctx, r)
+		}
+	})
+	srv.Tool("ping", "", func(context.Context, struct{}) (string, error) { return "pong", nil })
+
+	c := clientOf(srv)
+	defer c.Close()
+	text, err := c.Call[string](context.Background(), "ping", nil)
+	fmt.Println(text, err)
+	// Output:
+	// called by local
+	// pong <nil>
+}
+
+// A feature can be there for some principals only. To others it is unknown.
+func ExampleVisible() {
+	staff := mcpserver.Visible(func(p mcp.Principal) bool { return p.Issuer == "https://id.example.com" })
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Tool("status", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	srv.Tool("cancel", "", func(context.Context, struct{}) (string, error) { return "", nil }, staff)
+
+	c := clientOf(srv)
+	defer c.Close()
+	for tool, err := range c.Tools(context.Background()) {
+		fmt.Println(tool.Name, err)
+	}
+	// Output: status <nil>
+}
+
+func ExampleProgress() {
+	srv := mcpserver.New("slow", "1.0.0", nil)
+	srv.Tool("count", "", func(ctx context.Context, _ struct{}) (string, error) {
+		for i := range 3 {
+			mcpserver.Progress(ctx, float64(i+1), 3, "counting")
+		}
+		return "done", nil
+	})
+
+	c := clientOf(srv)
+	defer c.Close()
+	text, err := c.Call[string](context.Background(), "count", nil, mcpclient.WithProgress(func(p mcp.ProgressParams) {
+		fmt.Println(p.Progress, "of", p.Total, p.Message)
+	}))
+	fmt.Println(text, err)
+	// Output:
+	// 1 of 3 counting
+	// 2 of 3 counting
+	// 3 of 3 counting
+	// done <nil>
+}
+
+// One tool makes a basket and returns its handle, others take the handle as an
+// argument.
+func ExampleHandles() {
+	type Basket struct{ Items []string }
+	baskets := mcpserver.NewHandles[Basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
+	ctx := context.Background() // that of a call
+
+	handle, err := baskets.New(ctx, Basket{})
+	fmt.Println(strings.HasPrefix(handle, "basket_"), err)
+	b, err := baskets.Update(ctx, handle, func(b *Basket) error {
+		b.Items = append(b.Items, "pear")
+		return nil
+	})
+	fmt.Println(b.Items, err)
+	_, err = baskets.Get(ctx, "basket_OFSOMEBODYELSE")
+	fmt.Println(errors.Is(err, mcpserver.ErrUnknownHandle))
+	// Output:
+	// true <nil>
+	// [pear] <nil>
+	// true
+}
+
+func ExampleServer_Files() {
+	dir, err := os.MkdirTemp("", "docs")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "guide.md"), []byte("# Guide"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer root.Close()
+	srv := mcpserver.New("docs", "1.0.0", nil)
+	if _, err := srv.Files("file:///docs/", root, nil); err != nil {
+		log.Fatal(err)
+	}
+
+	c := clientOf(srv)
+	defer c.Close()
+	for r, err := range c.Resources(context.Background()) {
+		fmt.Println(r.URI, r.MIMEType, err)
+	}
+	r, err := c.ReadResource(context.Background(), "file:///docs/guide.md")
+	fmt.Println(r.Contents[0].Text, err)
+	// Output:
+	// file:///docs/ inode/directory <nil>
+	// file:///docs/guide.md text/markdown <nil>
+	// # Guide <nil>
+}
+
+// One handler serves every revision, below any path of any router.
+func ExampleServer_HTTPHandler() {
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", srv.HTTPHandler())
+	// http.ListenAndServe("127.0.0.1:8080", mux)
+}
+
+// Shutdown lets running calls finish.
+func ExampleServer_Shutdown() {
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	fmt.Println(srv.Shutdown(context.Background()))
+	// Output: <nil>
+}

@@ -1,0 +1,289 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// post is one POST of a message in the form of the stateless era.
+type post struct {
+	url, method, name, params string
+	header                    http.Header
+}
+
+// send sends the message and returns the response and its body.
+func (p post) send(t *testing.T) (*http.Response, string) {
+	t.Helper()
+	w := &wire{t: t, revision: mcp.V20260728}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, p.method, w.params(p.params))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("MCP-Protocol-Version", mcp.V20260728.String())
+	r.Header.Set("Mcp-Method", p.method)
+	if p.name != "" {
+		r.Header.Set("Mcp-Name", p.name)
+	}
+	for name, values := range p.header {
+		r.Header[name] = values
+	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
+}
+
+// web serves a server over HTTP until the test ends.
+func web(t *testing.T, srv *mcpserver.Server) string {
+	t.Helper()
+	s := httptest.NewServer(srv.HTTPHandler())
+	t.Cleanup(func() {
+		if err := srv.Shutdown(context.Background()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		s.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return s.URL
+}
+
+// byToken takes the Authorization header for the name of the user.
+func byToken(r *http.Request) mcp.Principal {
+	if user := r.Header.Get("Authorization"); user != "" {
+		return mcp.Principal{Issuer: "test", Subject: user}
+	}
+	return mcp.PrincipalAnonymous
+}
+
+// member has tools that tell who calls, and one that only Ada may know of.
+func member(o *mcpserver.HTTPOptions) *mcpserver.Server {
+	srv := newServer(&mcpserver.Options{HTTP: o})
+	srv.Tool("who", "", func(ctx context.Context, _ struct{}) (string, error) {
+		r := mcpserver.From(ctx)
+		return r.Principal().String() + " " + r.Header().Get("X-Seat") + " " + r.Revision().String(), nil
+	})
+	srv.Tool("secret", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p.Subject == "ada" }))
+	return srv
+}
+
+func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
+	t.Parallel()
+	url := web(t, member(&mcpserver.HTTPOptions{Principal: byToken}))
+	for _, v := range revisions[1:] {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{
+			Revisions: []mcp.Revision{v}, Header: http.Header{"Authorization": {"ada"}, "X-Seat": {"4A"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Call[string](t.Context(), "who", nil)
+		if want := `issuer="test" subject="ada" client="" 4A ` + v.String(); err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+func TestCallersOverHTTPHaveTheirOwnView(t *testing.T) {
+	t.Parallel()
+	url := web(t, member(&mcpserver.HTTPOptions{Principal: byToken}))
+	for _, test := range []struct {
+		user, tools string
+		status      int
+	}{{"ada", "secret who", 200}, {"bob", "who", 200}, {"", "who", 200}, {"ada", "secret who", 200}} {
+		header := http.Header{"Authorization": {test.user}}
+		_, body := post{url: url, method: "tools/list", header: header}.send(t)
+		var names []string
+		for _, tool := range decoded[[]mcp.Tool](t, jsontext.Value(at(t, jsontext.Value(body), "/result/tools"))) {
+			names = append(names, tool.Name)
+		}
+		if got := strings.Join(names, " "); got != test.tools {
+			t.Errorf("%q: got %s, want %s", test.user, got, test.tools)
+		}
+		_, body = post{url: url, method: "tools/call", name: "secret", params: `{"name":"secret"}`, header: header}.send(t)
+		if known := strings.Contains(test.tools, "secret"); strings.Contains(body, "-32602") == known {
+			t.Errorf("%q: got %s, want the tool known: %v", test.user, body, known)
+		}
+	}
+}
+
+func TestHandlesOverHTTPAreTheirOwners(t *testing.T) {
+	t.Parallel()
+	store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{MaxPerPrincipal: 1})
+	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Principal: byToken}})
+	srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return store.New(ctx, "kept") })
+	srv.Tool("get", "", func(ctx context.Context, in struct {
+		Handle string `json:"handle"`
+	},
+	) (string, error) {
+		return store.Get(ctx, in.Handle)
+	})
+	url := web(t, srv)
+	call := func(user, tool, arguments string) string {
+		_, body := post{url: url, method: "tools/call", name: tool, params: `{"name":"` + tool + `","arguments":` + arguments + `}`, header: http.Header{"Authorization": {user}}}.send(t)
+		return decoded[string](t, jsontext.Value(at(t, jsontext.Value(body), "/result/content/0/text")))
+	}
+	handle := call("ada", "new", `{}`)
+	arguments := fmt.Sprintf(`{"handle":%q}`, handle)
+	if got := call("ada", "get", arguments); got != "kept" {
+		t.Errorf("got %s, want what ada keeps", got)
+	}
+	for _, user := range []string{"bob", ""} {
+		if got := call(user, "get", arguments); !strings.Contains(got, "unknown or expired") {
+			t.Errorf("%q: got %s, want the handle unknown", user, got)
+		}
+	}
+	if got := call("ada", "new", `{}`); !strings.Contains(got, "too many are in use") {
+		t.Errorf("got %s, want the second refused", got)
+	}
+	call("bob", "new", `{}`)
+	for range 3 { // nobody knows how many they are
+		if got := call("", "new", `{}`); strings.Contains(got, "too many") {
+			t.Errorf("got %s, want a handle", got)
+		}
+	}
+}
+
+func TestHTTPOptionsReachTheBinding(t *testing.T) {
+	t.Parallel()
+	url := web(t, member(&mcpserver.HTTPOptions{AllowedHosts: []string{"mcp.example.com"}, AllowedOrigins: []string{"https://app.example.com"}}))
+	for _, test := range []struct {
+		name, header, value string
+		status              int
+	}{
+		{"allowed host", "Host", "mcp.example.com", 200},
+		{"another host", "Host", "evil.example.com", 403},
+		{"allowed origin", "Origin", "https://app.example.com", 200},
+		{"another origin", "Origin", "https://evil.example.com", 403},
+		{"method that is another", "Mcp-Method", "tools/call", 400},
+		{"version that is another", "Mcp-Protocol-Version", "2025-11-25", 400},
+	} {
+		response, body := post{url: url, method: "tools/list", header: http.Header{test.header: {test.value}}}.send(t)
+		if response.StatusCode != test.status {
+			t.Errorf("%s: got %d %s, want %d", test.name, response.StatusCode, body, test.status)
+		}
+	}
+	response, _ := post{url: url, method: "unknown"}.send(t)
+	if response.StatusCode != http.StatusNotFound {
+		t.Errorf("unknown method: got %d, want 404", response.StatusCode)
+	}
+}
+
+func TestFormOfAnswersCanBeForced(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		answer mcpserver.Answer
+		form   string
+	}{{mcpserver.AnswerAuto, "application/json"}, {mcpserver.AnswerJSON, "application/json"}, {mcpserver.AnswerStream, "text/event-stream"}} {
+		url := web(t, member(&mcpserver.HTTPOptions{Answer: test.answer}))
+		response, body := post{url: url, method: "tools/list"}.send(t)
+		if got := response.Header.Get("Content-Type"); got != test.form || !strings.Contains(body, `"who"`) {
+			t.Errorf("%v: got %s %s, want %s", test.answer, got, body, test.form)
+		}
+	}
+}
+
+func TestBodyIsBounded(t *testing.T) {
+	t.Parallel()
+	srv := newServer(&mcpserver.Options{MaxBody: 1000})
+	srv.Tool("a", "", nothing)
+	response, body := post{url: web(t, srv), method: "tools/list", params: `{"x":"` + strings.Repeat("x", 1000) + `"}`}.send(t)
+	if response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("got %d %s, want 413", response.StatusCode, body)
+	}
+}
+
+func TestOneHandlerServesEveryRevisionAtOnce(t *testing.T) {
+	t.Parallel()
+	srv := member(nil)
+	url := web(t, srv)
+	var clients []*mcpclient.Client
+	for _, v := range revisions[1:] {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{Revisions: []mcp.Revision{v}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	for i, c := range clients {
+		if got, err := c.Call[string](t.Context(), "who", nil); err != nil || got != "anonymous  "+revisions[i+1].String() {
+			t.Errorf("got %s, %v, want anonymous and %s", got, err, revisions[i+1])
+		}
+	}
+	for _, c := range clients {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+func TestListenAndServeUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
+	srv := sleeper()
+	ctx, cancel := context.WithCancel(t.Context())
+	addr, served := make(chan net.Addr, 1), make(chan error, 1)
+	go func() { served <- srv.ListenAndServe(ctx, "127.0.0.1:0", func(a net.Addr) { addr <- a }) }()
+	base := "http://" + (<-addr).String()
+	modern, err := mcpclient.Connect(t.Context(), mcpclient.URL(base+"/mcp"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := mcpclient.Connect(t.Context(), mcpclient.EventStream(base+"/sse"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error, 2)
+	for _, c := range []*mcpclient.Client{modern, old} {
+		go func() {
+			got, err := c.Call[string](t.Context(), "sleep", nil)
+			if err == nil && got != "rested" {
+				err = fmt.Errorf("got %s", got)
+			}
+			answers <- err
+		}()
+	}
+	time.Sleep(200 * time.Millisecond)
+	cancel()
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Errorf("got %v, want the running call finished", err)
+		}
+	}
+	if err := <-served; err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+	for _, c := range []*mcpclient.Client{modern, old} {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if err := newServer(nil).ListenAndServe(t.Context(), "no address", nil); err == nil || !strings.HasPrefix(err.Error(), "serve no address: ") {
+		t.Errorf("got %v, want what cannot be served", err)
+	}
+}

@@ -1,0 +1,136 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// mainEnv makes the test binary a server program.
+const mainEnv = "MCPSERVER_TEST_MAIN"
+
+// chatty is the server of that program: it prints where it should not.
+func chatty() *mcpserver.Server {
+	srv := newServer(nil)
+	srv.Tool("print", "", func(context.Context, struct{}) (string, error) {
+		fmt.Println("stray output")
+		return "printed", nil
+	})
+	return srv
+}
+
+func TestServeStreamAndSocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "mcp") // a short path, as sockets need
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	srv := member(nil)
+	go func() { served <- srv.ServeSocket(ctx, l) }()
+	ours, theirs := net.Pipe()
+	streamed := make(chan error, 1)
+	go func() { streamed <- srv.ServeStream(t.Context(), theirs) }()
+	for _, target := range []mcpclient.Target{mcpclient.Socket("unix", l.Addr().String()), mcpclient.Stream(ours)} {
+		c, err := mcpclient.Connect(t.Context(), target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Call[string](t.Context(), "who", nil); err != nil || !strings.HasPrefix(got, "local ") {
+			t.Errorf("got %s, %v, want the local user", got, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if err := <-streamed; err != nil {
+		t.Errorf("stream: got %v, want nil", err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("socket: got %v, want nil", err)
+	}
+}
+
+func TestMainServesStandardStreams(t *testing.T) {
+	t.Parallel()
+	for _, v := range revisions {
+		var printed []string
+		target := mcpclient.Command(os.Args[0])
+		target.Env = map[string]string{mainEnv: "1"}
+		target.Stderr = func(line string, _ int) { printed = append(printed, line) }
+		c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Revisions: []mcp.Revision{v}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Call[string](t.Context(), "print", nil); err != nil || got != "printed" {
+			t.Errorf("got %s, %v, want printed", got, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if got := strings.Join(printed, "\n"); got != "stray output" {
+			t.Errorf("got %q on standard error, want what the handler printed", got)
+		}
+	}
+}
+
+func TestMainServesHTTPUntilItIsTerminated(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGTERM here")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-http", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), mainEnv+"=1")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	var said []string
+	for len(said) < 2 && lines.Scan() {
+		said = append(said, lines.Text())
+	}
+	addr, ok := strings.CutPrefix(strings.Join(said, " "), "LISTEN ")
+	addr, endpoint, _ := strings.Cut(addr, " endpoint ")
+	if !ok || endpoint != "http://"+addr+"/mcp" {
+		t.Fatalf("got %q, want where it listens", said)
+	}
+	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(endpoint), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Call[string](t.Context(), "print", nil); err != nil || got != "printed" {
+		t.Errorf("got %s, %v, want printed", got, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("got %v, want an exit with 0", err)
+	}
+}

@@ -1,0 +1,181 @@
+package mcptest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// crowd is the number of clients in TestNobodyGetsWhatBelongsToAnother.
+const crowd = 200
+
+// callsEach is how many calls each client of the crowd has in flight, under the
+// ids from 1 on. Under the race detector a goroutine costs about 100 KB and a
+// millisecond, and a call over Streamable HTTP has four of them at both ends
+// together: there 10,000 calls would take 5 GB and 10 seconds, so there are 2,000.
+func (w wire) callsEach() int {
+	if underRace && w.posts {
+		return 10
+	}
+	return 50
+}
+
+func quietServer() *mcpserver.Server {
+	return mcpserver.New("crowded", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
+}
+
+type secret struct {
+	Nonce string `json:"nonce"`
+}
+
+// A failure here means that answers or notifications reach the wrong client.
+func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
+	eachWire(t, func(t *testing.T, w wire) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("not done within a minute"))
+		defer cancel()
+		s := quietServer()
+		g := &gathering{size: crowd * w.callsEach()}
+		s.Tool("meet", "Waits for everybody", func(ctx context.Context, in secret) (string, error) {
+			mcpserver.Progress(ctx, 1, 2, in.Nonce)
+			mcpserver.Log(ctx).Info(in.Nonce)
+			err := g.join(ctx)
+			mcpserver.Progress(ctx, 2, 2, in.Nonce)
+			return in.Nonce, err
+		})
+		dial := w.serve(t, s)
+		failed := make(chan error, crowd)
+		for range crowd {
+			go func() { failed <- attend(t, ctx, w, dial) }()
+		}
+		for range crowd {
+			if err := <-failed; err != nil {
+				cancel()
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%d clients with %d calls each: %v", crowd, w.callsEach(), time.Since(began).Round(time.Millisecond))
+	})
+}
+
+// gathering holds calls until all are there, then lets them go on one after the
+// other in random order.
+type gathering struct {
+	size int
+
+	mu      sync.Mutex
+	waiting []chan struct{}
+}
+
+func (g *gathering) join(ctx context.Context) error {
+	turn := make(chan struct{})
+	g.mu.Lock()
+	g.waiting = append(g.waiting, turn)
+	if len(g.waiting) == g.size {
+		mathrand.Shuffle(g.size, func(i, j int) { g.waiting[i], g.waiting[j] = g.waiting[j], g.waiting[i] })
+		for _, turn := range g.waiting {
+			close(turn)
+		}
+	}
+	g.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// attend is one client of the crowd. It returns an error when anything comes
+// that is not its own, or anything of its own is missing.
+func attend(t *testing.T, ctx context.Context, w wire, dial func() (mcp.Conn, error)) error {
+	c, err := connectRaw(t, ctx, w, dial)
+	if err != nil {
+		return err
+	}
+	mine := make(account)
+	for id := range w.callsEach() {
+		mine[strconv.Itoa(id+1)] = &entry{nonce: rand.Text()}
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- mine.open(c) }()
+	for !mine.settled() {
+		m, err := c.next()
+		if err == nil {
+			err = mine.enter(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return <-sent
+}
+
+// account says what has come for the calls of one client, by id.
+type account map[string]*entry
+
+type entry struct {
+	nonce    string
+	progress int
+	logged   bool
+	answered bool
+}
+
+// open makes the calls.
+func (a account) open(c *rawClient) error {
+	for id := range len(a) {
+		if err := c.call(id+1, "meet", secret{a[strconv.Itoa(id+1)].nonce}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter takes one message and returns an error unless it belongs to a call.
+func (a account) enter(m message) error {
+	switch m.Method {
+	case mcp.NotificationProgress:
+		e := a[string(m.Params.Token)]
+		if e == nil || e.nonce != m.Params.Message || e.answered {
+			return fmt.Errorf("foreign progress: %+v", m)
+		}
+		e.progress++
+	case mcp.NotificationMessage:
+		for _, e := range a {
+			if e.nonce == m.Params.Data.Message && !e.logged {
+				e.logged = true
+				return nil
+			}
+		}
+		return fmt.Errorf("foreign log: %+v", m)
+	case "":
+		e := a[string(m.ID)]
+		if e == nil || m.Error != nil || m.Result.Content.Text() != e.nonce || e.answered {
+			return fmt.Errorf("foreign answer: %+v, error %+v", m, m.Error)
+		}
+		e.answered = true
+	default:
+		return fmt.Errorf("got %+v", m)
+	}
+	return nil
+}
+
+// settled reports whether all that belongs to the calls has come.
+func (a account) settled() bool {
+	for _, e := range a {
+		if !e.answered || e.progress != 2 || !e.logged {
+			return false
+		}
+	}
+	return true
+}
