@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json/v2"
 	"fmt"
@@ -39,8 +38,8 @@ type flight struct {
 
 type booking struct {
 	Number string `json:"number" doc:"flight number such as AZ612" pattern:"^[A-Z]{2}[0-9]{1,4}$"`
-	Seats  int    `json:"seats,omitzero" doc:"how many" min:"1" max:"9" default:"1"`
-	Class  string `json:"class,omitzero" enum:"economy|business" default:"economy"`
+	Seats  int    `json:"seats" doc:"how many" min:"1" max:"9" default:"1"`
+	Class  string `json:"class" enum:"economy|business" default:"economy"`
 }
 
 type receipt struct {
@@ -52,8 +51,8 @@ type receipt struct {
 func (a *airline) status(_ context.Context, in flight) (status, error) { return a.find(in.Number) }
 
 func (a *airline) book(_ context.Context, in booking) (receipt, error) {
-	s, err := a.take(in.Number, max(in.Seats, 1))
-	return receipt{fmt.Sprintf("%s-%d", in.Number, s.Seats), cmp.Or(in.Class, "economy"), s}, err
+	s, err := a.take(in.Number, in.Seats)
+	return receipt{fmt.Sprintf("%s-%d", in.Number, s.Seats), in.Class, s}, err
 }
 
 func (a *airline) all(context.Context) ([]byte, error) { return json.Marshal(a.list()) }

@@ -37,7 +37,7 @@ type handle struct {
 type addition struct {
 	Basket  string `json:"basket" doc:"handle of the basket, as create_basket returned it"`
 	Article string `json:"article" maxlen:"80"`
-	Count   int    `json:"count,omitzero" min:"1" max:"99" default:"1"`
+	Count   int    `json:"count" min:"1" max:"99" default:"1"`
 }
 
 func create(ctx context.Context, _ struct{}) (handle, error) {
@@ -52,7 +52,7 @@ func add(ctx context.Context, in addition) (basket, error) {
 			i = len(b.Items)
 			b.Items = append(b.Items, item{Article: in.Article})
 		}
-		b.Items[i].Count += max(in.Count, 1)
+		b.Items[i].Count += in.Count
 		return nil
 	})
 }

@@ -16,7 +16,8 @@ import (
 var callEntry = entry{
 	name: "call", operands: "NAME [KEY=VALUE...]", does: "call a tool",
 	about: `Values are typed as the tool wants them; arrays and objects are written as JSON.
-The arguments are checked first: when one is missing or wrong nothing is sent.
+Names and types of the arguments are checked first: when one is missing or
+wrong nothing is sent. The server checks the rest.
 Ctrl-C cancels the call.`,
 	example: "call demo/time zone=Europe/Rome",
 	make:    func() verb { return new(callVerb) },

@@ -52,21 +52,21 @@ func (v *watchVerb) run(ctx context.Context, m *Main, operands []string) error {
 // watch keeps a subscription in place until ctx ends or the list of what to
 // watch has changed. The handlers print what comes of it.
 func (v *watchVerb) watch(ctx context.Context, c *mcpclient.Client, m *Main, uris []string) (err error) {
-	ctx, again := context.WithCancel(ctx)
+	watching, again := context.WithCancel(ctx)
 	defer again()
-	v.again.Store(&again)
+	v.again.Store(&again) // before the list is read, so that no change of it is missed
 	if v.all {
 		if uris, err = listed(ctx, c); err != nil {
 			return err
 		}
 	}
 	m.say("watching %d resources and the lists; Ctrl-C ends it", len(uris))
-	for _, err := range c.Watch(ctx, uris...) {
+	for _, err := range c.Watch(watching, uris...) {
 		if err != nil {
 			return err
 		}
 	}
-	<-ctx.Done() // without resources there are still the lists
+	<-watching.Done() // without resources there are still the lists
 	return nil
 }
 

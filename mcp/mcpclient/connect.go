@@ -26,6 +26,9 @@ import (
 //	         ├─ discover        server/discover: is it the stateless era?
 //	         └─ initialize      otherwise, with the newest revision of sessions
 func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
+	if t == nil {
+		return nil, errors.New("connect: the target is nil; want one such as URL or Command")
+	}
 	c := newClient(t, opts)
 	k, err := c.establish(ctx)
 	if err != nil {

@@ -212,7 +212,10 @@ func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter,
 			end(fmt.Errorf("invalid acknowledgement: %w", err))
 			return
 		}
-		k.compare(filter, p.Notifications)
+		if err := k.compare(filter, p.Notifications); err != nil {
+			end(err)
+			return
+		}
 		placed()
 	case mcp.NotificationCancelled:
 		end(errEnded)
@@ -221,19 +224,20 @@ func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter,
 	}
 }
 
-// compare logs what of a subscription the server does not honour.
-func (k *connection) compare(wanted, honoured mcp.SubscriptionFilter) {
-	log := k.client.opts.logger()
+// compare looks at what of a subscription the server does not honour. Somebody
+// waits for a resource, so that is an error; lists are a courtesy.
+func (k *connection) compare(wanted, honoured mcp.SubscriptionFilter) error {
 	for _, uri := range wanted.ResourceSubscriptions {
 		if !slices.Contains(honoured.ResourceSubscriptions, uri) {
-			log.Warn("the server does not tell of changes of a resource", "uri", uri)
+			return fmt.Errorf("resource %q: %w", uri, errUnoffered)
 		}
 	}
 	if wanted.ToolsListChanged && !honoured.ToolsListChanged ||
 		wanted.PromptsListChanged && !honoured.PromptsListChanged ||
 		wanted.ResourcesListChanged && !honoured.ResourcesListChanged {
-		log.Info("the server does not tell of changes of every list")
+		k.client.opts.logger().Info("the server does not tell of changes of every list")
 	}
+	return nil
 }
 
 // followLists subscribes to the changes of the lists that have a handler and,

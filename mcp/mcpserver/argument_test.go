@@ -63,3 +63,33 @@ func TestArgumentThatFitsTheSchemaAndNotItsTypeIsForTheModelToRead(t *testing.T)
 		}
 	})
 }
+
+func TestArgumentWithADefaultIsOptionalAndValidated(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		type order struct {
+			Seats int      `json:"seats" default:"2" min:"1"`
+			Tags  []string `json:"tags,omitzero"`
+		}
+		srv := newServer(nil)
+		srv.Tool("echo", "", func(_ context.Context, in order) (string, error) { return fmt.Sprint(in), nil })
+		w := dial(t, srv, r)
+		if got := at(t, w.must("tools/list", ""), "/tools/0/inputSchema/required"); got != "" {
+			t.Errorf("got %s required, want nothing", got)
+		}
+		for _, test := range []struct {
+			arguments, text string
+			isError         string
+		}{
+			{`{}`, `"{2 []}"`, ""},
+			{`{"seats":null,"tags":null}`, `"{2 []}"`, ""},
+			{`{"seats":0}`, "", "true"},
+			{`{"seats":"1"}`, "", "true"},
+			{`{"tags":[null]}`, "", "true"},
+		} {
+			result := w.must("tools/call", `{"name":"echo","arguments":`+test.arguments+`}`)
+			if got := at(t, result, "/content/0/text"); at(t, result, "/isError") != test.isError || test.text != "" && got != test.text {
+				t.Errorf("%s: got %s, want %s", test.arguments, result, test.text)
+			}
+		}
+	})
+}

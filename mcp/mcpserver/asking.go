@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -39,6 +40,9 @@ func (r *Request) Ask(ctx context.Context, method string, params, out any) error
 
 func (r *Request) ask(ctx context.Context, method string, params, out any) error {
 	encode, err := r.call.Question(method, params)
+	if mcp.CodeOf(err) == mcp.CodeMethodNotFound {
+		return fmt.Errorf("%w: %w", err, ErrCannotAsk)
+	}
 	if err != nil {
 		return err
 	}

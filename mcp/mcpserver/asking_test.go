@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"strings"
@@ -154,5 +155,29 @@ func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 		if err := <-outcome; !errors.Is(err, mcpserver.ErrCannotAsk) || time.Since(begin) != 0 {
 			t.Errorf("got %v after %v, want %v at once", err, time.Since(begin), mcpserver.ErrCannotAsk)
 		}
+	})
+}
+
+// TestMissingCapabilityIsSaidInTheWordsOfTheRevision is about a capability that a
+// handler finds missing and does not do without.
+func TestMissingCapabilityIsSaidInTheWordsOfTheRevision(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		missing := &mcp.Error{
+			Code: mcp.CodeMissingCapability, Message: "no sampling here", Data: jsontext.Value(`{"requiredCapabilities":{"sampling":{}}}`),
+		}
+		srv := newServer(nil)
+		srv.Tool("need", "", func(context.Context, struct{}) (string, error) { return "", fmt.Errorf("need: %w", missing) })
+		srv.AddResource(mcp.Resource{URI: "a://need", Name: "need"}, readRaw(nil, missing))
+		w := dial(t, srv, r)
+		if isModern(r) {
+			for method, params := range map[string]string{"tools/call": `{"name":"need"}`, "resources/read": `{"uri":"a://need"}`} {
+				same(t, w.refused(method, params, -32021).Data, string(missing.Data))
+			}
+			return
+		}
+		if got := at(t, w.must("tools/call", `{"name":"need"}`), "/isError"); got != "true" {
+			t.Errorf("got isError %s, want true", got)
+		}
+		w.refused("resources/read", `{"uri":"a://need"}`, -32603)
 	})
 }

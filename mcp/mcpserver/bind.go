@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
@@ -50,26 +49,15 @@ func newBinder(t reflect.Type) (*binder, error) {
 
 // read takes the fields from the properties of a schema, in their order.
 func (b *binder) read(properties jsontext.Value, required []string) error {
-	if properties == nil {
-		return nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(properties))
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
+	return eachMember(properties, func(name string, value jsontext.Value) error {
+		f := boundField{Name: name}
+		if err := json.Unmarshal(value, &f); err != nil || !scalar(f.Type) {
+			return fmt.Errorf("field %q: want a string, a number or a boolean, because it travels as a string", name)
 		}
-		f := boundField{Name: name.String()}
-		if err := json.UnmarshalDecode(dec, &f); err != nil || !scalar(f.Type) {
-			return fmt.Errorf("field %q: want a string, a number or a boolean, because it travels as a string", f.Name)
-		}
-		f.Required = slices.Contains(required, f.Name)
+		f.Required = slices.Contains(required, name)
 		b.fields = append(b.fields, f)
-	}
-	return nil
+		return nil
+	})
 }
 
 func scalar(schemaType string) bool {

@@ -31,11 +31,21 @@ func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
 			{"remove again", func() { srv.RemoveTool("new") }, ""},
 			{"prompt", func() { srv.Prompt("new", "", plan) }, "prompts"},
 			{"prompt replaced", func() { _ = srv.SetPrompt(mcp.Prompt{Name: "new"}, nil) }, ""},
+			{"prompt off", func() { srv.EnablePrompt("new", false) }, "prompts"},
+			{"prompt on", func() { srv.EnablePrompt("new", true) }, "prompts"},
+			{"prompt on again", func() { srv.EnablePrompt("new", true) }, ""},
 			{"prompt removed", func() { srv.RemovePrompt("new") }, "prompts"},
 			{"resource", func() { srv.Resource("x://new", "new", "", fixed("")) }, "resources"},
 			{"resource replaced", func() { _ = srv.SetResource(mcp.Resource{URI: "x://new", Name: "n"}, readRaw(nil, nil)) }, "resources"},
+			{"resource off", func() { srv.EnableResource("x://new", false) }, "resources"},
+			{"resource on", func() { srv.EnableResource("x://new", true) }, "resources"},
 			{"resource removed", func() { srv.RemoveResource("x://new") }, "resources"},
 			{"template", func() { srv.Template("x://{airport}{?day}", "new", "", timetable) }, "resources"},
+			{"template replaced", func() {
+				_ = srv.SetTemplate(mcp.ResourceTemplate{URITemplate: "x://{airport}{?day}", Name: "n"}, readRaw(nil, nil))
+			}, "resources"},
+			{"template off", func() { srv.EnableTemplate("x://{airport}{?day}", false) }, "resources"},
+			{"template on", func() { srv.EnableTemplate("x://{airport}{?day}", true) }, "resources"},
 			{"template removed", func() { srv.RemoveTemplate("x://{airport}{?day}") }, "resources"},
 			{"both kinds of resource", func() {
 				srv.Change(func() {

@@ -12,6 +12,34 @@
 // at once, over every transport: Run is stdio, HTTPHandler is Streamable HTTP,
 // EventStreamHandler is HTTP+SSE, and Serve takes any mcp.Conn.
 //
+// # Arguments
+//
+// The fields of a struct are the arguments, under the names of their json tags.
+// A field with omitzero, with a default, or that is a pointer may be missing;
+// every other is required. A null stands for a missing argument. More is said by
+// one struct tag per keyword of JSON Schema:
+//
+//	doc:"day of departure"    description, for models and people
+//	title:"Day"               name for people
+//	enum:"window|aisle"       the only values, separated by |
+//	default:"1"               value of a missing argument
+//	const:"v1"                the only value
+//	example:"AZ612"           an example
+//	min:"1" max:"9"           bounds of a number; xmin, xmax exclude the bound
+//	multiple:"0.5"            the number is a multiple of it
+//	minlen:"2" maxlen:"80"    characters of a string
+//	pattern:"^[A-Z]{2}"       regular expression (RE2) that a string matches
+//	format:"date"             such as date, date-time, email, uri, uuid
+//	minitems:"1" maxitems:"5" items of a list
+//	unique:"true"             no item of a list occurs twice
+//	header:"Region"           mirrored in the HTTP header Mcp-Param-Region
+//
+// Integers, floats, strings, booleans, slices, maps with string keys, structs,
+// time.Time and []byte (Base64) have a schema by themselves; a type with JSON
+// methods of its own says it by a method JSONSchema() jsontext.Value. What makes
+// no sense panics at registration and says what to write. Results are described
+// in the same way.
+//
 // # Order and concurrency
 //
 // Handlers run side by side, over stdio and other streams on a goroutine of

@@ -10,7 +10,12 @@ import (
 // is the same as unknown: for lists, calls, reads and completion alike. The
 // function must depend on the principal alone, because lists are kept per set of
 // visible features; it runs at every request and has to be quick.
-func Visible(to func(mcp.Principal) bool) Option { return visible(to) }
+func Visible(to func(mcp.Principal) bool) Option {
+	if to == nil {
+		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to everybody")
+	}
+	return visible(to)
+}
 
 // Title is the option that sets the name shown to users.
 func Title(title string) Option { return titled(title) }

@@ -83,7 +83,9 @@ const (
 
 // ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is
 // done, then shuts the server down: Streamable HTTP at /mcp and HTTP+SSE at
-// /sse. Ready, if not nil, is called with the address once it listens.
+// /sse. Ready, if not nil, is called with the address once it listens. Nobody is
+// authenticated: beyond the loopback interface, put a handler that does in front,
+// with ServeListener.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

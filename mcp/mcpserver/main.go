@@ -13,13 +13,16 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
 
 // Run serves standard input and output until the client closes them or ctx is
 // done. From then on os.Stdout is standard error, so that nothing that user code
-// prints gets among the messages. Handlers that run at the end are cancelled;
-// Run waits for them for 10 seconds, then returns an error without them.
+// prints gets among the messages. Requests that run when the client closes its
+// side are answered if they are done within a second, and cancelled then; Run
+// waits for their handlers for 10 seconds, then returns an error without them.
 //
 // Spec: 2026-07-28 basic/transports#stdio
 func (s *Server) Run(ctx context.Context) error {
@@ -29,7 +32,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	ended := &watchedConn{Conn: conn, closed: make(chan struct{})}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, ended) }()
+	go func() {
+		served <- exchange.ServeConn(ctx, exchange.ServeParams{
+			Conn: ended, Core: core{s}, Binding: dialect.Stream, Principal: mcp.PrincipalLocal, Grace: lastWords,
+		})
+	}()
 	select {
 	case err = <-served:
 	case <-ended.closed:
@@ -45,6 +52,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
+// lastWords is how long a client that has closed its side is still answered: it
+// may have been a pipe that sent all its requests at once.
+const lastWords = time.Second
+
 // watchedConn tells when it is closed.
 type watchedConn struct {
 	mcp.Conn
@@ -59,18 +70,39 @@ func (c *watchedConn) Close() error {
 
 // Main is the main function of a server program. It serves standard input and
 // output; with -http ADDR it serves HTTP there instead, and says on standard
-// error where. It ends on SIGINT and SIGTERM, at once on the second of them, and
+// error where. An address that others than this machine reach is refused without
+// -insecure-no-auth, because Main authenticates nobody. It ends on SIGINT and SIGTERM, at once on the second of them, and
 // the process with it when something goes wrong.
 func Main(s *Server) {
 	flags := flag.NewFlagSet(s.info.Name, flag.ExitOnError)
 	addr := flags.String("http", "", "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
+	open := flags.Bool("insecure-no-auth", false, "let -http listen beyond this machine, where everybody may call everything")
 	_ = flags.Parse(os.Args[1:])
+	if err := checkExposure(*addr, *open); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer context.AfterFunc(ctx, stop)() // from then on a signal ends the process
 	if err := s.main(ctx, *addr); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(1)
 	}
+}
+
+// checkExposure refuses to listen for strangers unless that was asked for.
+func checkExposure(addr string, open bool) error {
+	if addr == "" || open {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("-http %q: want host:port, such as 127.0.0.1:8080", addr)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("-http %q: everybody who reaches it could call everything; want 127.0.0.1, or -insecure-no-auth as well", addr)
 }
 
 func (s *Server) main(ctx context.Context, addr string) error {

@@ -67,6 +67,9 @@ func (m *middleware) fold(plain map[string]Handler) {
 }
 
 func (m *middleware) use(more []Middleware) {
+	if slices.ContainsFunc(more, func(m Middleware) bool { return m == nil }) {
+		panic("mcpserver: Use: a middleware is nil")
+	}
 	m.mu.Lock()
 	m.chain = append(m.chain, more...)
 	m.mu.Unlock()

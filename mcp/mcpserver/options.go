@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -132,16 +133,35 @@ func (o *Options) implementation(name, version string) mcp.Implementation {
 	return info
 }
 
-// check makes sure that what the options declare can be sent.
+// check says which option makes no sense.
+func (o *Options) check() error {
+	o = o.orZero()
+	for name, n := range map[string]int64{
+		"PageSize": int64(o.PageSize), "MaxElements": int64(o.MaxElements), "MaxDepth": int64(o.MaxDepth),
+		"MaxFrame": int64(o.MaxFrame), "MaxBody": o.MaxBody, "MaxResult": int64(o.MaxResult),
+	} {
+		if n < 0 {
+			return fmt.Errorf("%s: %d: want a positive number, or 0 for the default", name, n)
+		}
+	}
+	for _, r := range o.Revisions {
+		if r.IsZero() {
+			return errors.New("revisions: one of them is none; want such as mcp.V20251125")
+		}
+	}
+	return o.checkDeclared()
+}
+
+// checkDeclared makes sure that what the options declare can be sent.
 //
 // Spec: 2026-07-28 basic/versioning#extensions
-func (o *Options) check() error {
-	for name, settings := range o.orZero().Experimental {
+func (o *Options) checkDeclared() error {
+	for name, settings := range o.Experimental {
 		if settings.Kind() != '{' || !settings.IsValid() {
 			return fmt.Errorf("experimental capability %q: settings: want a JSON object, {} for none", name)
 		}
 	}
-	for id, settings := range o.orZero().Extensions {
+	for id, settings := range o.Extensions {
 		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
 			return fmt.Errorf("extension %q: want an identifier with a prefix, such as com.example/%s", id, "color")
 		}

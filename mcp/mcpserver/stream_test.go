@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,7 +73,7 @@ func TestServeStreamAndSocket(t *testing.T) {
 
 func TestMainServesStandardStreams(t *testing.T) {
 	t.Parallel()
-	for _, v := range revisions {
+	for _, v := range eras {
 		var printed []string
 		target := mcpclient.Command(os.Args[0])
 		target.Env = map[string]string{mainEnv: "1"}
@@ -87,8 +88,8 @@ func TestMainServesStandardStreams(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if got := strings.Join(printed, "\n"); got != "stray output" {
-			t.Errorf("got %q on standard error, want what the handler printed", got)
+		if !slices.Contains(printed, "stray output") {
+			t.Errorf("got %q on standard error, want what the handler printed", printed)
 		}
 	}
 }

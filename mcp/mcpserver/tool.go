@@ -26,13 +26,14 @@ type ToolOption interface{ tool(t *tool) }
 // tool is a registered tool.
 type tool struct {
 	common
-	def     mcp.Tool
-	call    ToolHandler
-	input   *schema.Validator
-	output  *schema.Validator // nil when the tool has no output schema
-	mirrors []dialect.Mirror
-	timeout time.Duration
-	slots   chan struct{} // nil when unlimited
+	def      mcp.Tool
+	call     ToolHandler
+	input    *schema.Validator
+	complete func(jsontext.Value) jsontext.Value // nil when the arguments are taken as they are
+	output   *schema.Validator                   // nil when the tool has no output schema
+	mirrors  []dialect.Mirror
+	timeout  time.Duration
+	slots    chan struct{} // nil when unlimited
 }
 
 func (t *tool) key() string { return t.def.Name }
@@ -181,6 +182,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	}
 	if err := r.call.CheckParams(t.mirrors, p.Arguments); err != nil {
 		return nil, err
+	}
+	if t.complete != nil {
+		p.Arguments = t.complete(p.Arguments)
 	}
 	if err := validateArguments(t.input, p.Arguments); err != nil {
 		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +94,7 @@ func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
 			{`{"number":"AZ1","class":"first"}`, "/class"},
 			{`{"number":"AZ1","names":["a",2]}`, "/names/1"},
 			{`{"number":"AZ1","names":["a","b","c"]}`, "/names"},
-			{`{"number":"AZ1","window":null}`, "/window"},
+			{`{"number":null}`, "/number"},
 			{`{"number":"AZ1","Number":"AZ1"}`, "Number"},
 			{`{"number":"AZ1","extra":1}`, "extra"},
 		} {
@@ -358,4 +359,69 @@ func TestToolThatIsOffIsUnknown(t *testing.T) {
 		}
 		w.refused("tools/call", `{"name":"a"}`, -32602)
 	})
+}
+
+func TestOptionsOfEveryKindOfFeature(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		icon := mcpserver.Icons(mcp.Icon{Src: "https://example.com/i.png", MIMEType: "image/png"})
+		title, meta := mcpserver.Title("T"), mcpserver.Meta("com.example/k", []int{1})
+		srv := newServer(nil)
+		srv.Tool("a", "", nothing, icon, title, meta)
+		srv.Prompt("a", "", emptyPrompt, icon, title, meta)
+		srv.Resource("x://a", "a", "", fixed(""), icon, title, meta)
+		srv.Template("x://{airport}{?day}", "a", "", timetable, icon, title, meta)
+		w := dial(t, srv, r)
+		for method, member := range map[string]string{
+			"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+		} {
+			first := jsontext.Value(at(t, w.must(method, ""), "/"+member+"/0"))
+			for _, test := range []struct {
+				member, want string
+				since        mcp.Revision
+			}{
+				{"icons", `[{"mimeType":"image/png","src":"https://example.com/i.png"}]`, mcp.V20251125},
+				{"title", `"T"`, mcp.V20250618},
+				{"_meta", `{"com.example/k":[1]}`, mcp.V20250618},
+			} {
+				want := test.want
+				if slices.Index(revisions, r) < slices.Index(revisions, test.since) {
+					want = ""
+				}
+				if got := at(t, first, "/"+test.member); got != want {
+					t.Errorf("%s: %s: got %s, want %s", method, test.member, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestHintsAreAnnotations(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("all", "", nothing, mcpserver.ReadOnly(), mcpserver.Additive(), mcpserver.Idempotent(), mcpserver.ClosedWorld())
+		shared := &mcp.ToolAnnotations{Title: "mine"}
+		srv.AddTool(mcp.Tool{Name: "given", Annotations: shared}, rawNothing, mcpserver.ReadOnly())
+		list := dial(t, srv, r).must("tools/list", "")
+		same(t, jsontext.Value(at(t, list, "/tools/0/annotations")), `{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`)
+		same(t, jsontext.Value(at(t, list, "/tools/1/annotations")), `{"title":"mine","readOnlyHint":true}`)
+		if shared.ReadOnlyHint != nil {
+			t.Error("got the author's annotations changed, want a copy")
+		}
+	})
+}
+
+func TestSchemaIsBuiltOfEveryType(t *testing.T) {
+	t.Parallel()
+	got, err := mcpserver.Object(
+		mcpserver.Required("list", mcpserver.Array(mcpserver.Number())),
+		mcpserver.Required("map", mcpserver.Map(mcpserver.Boolean())),
+		mcpserver.Optional("any", mcpserver.Any()),
+	).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, `{"type":"object","additionalProperties":false,"required":["list","map"],"properties":{
+		"list":{"type":"array","items":{"type":"number"}},
+		"map":{"type":"object","additionalProperties":{"type":"boolean"}},
+		"any":{}}}`)
 }

@@ -12,7 +12,13 @@ import (
 // Timeout is the option that answers calls of a tool after d, when the handler
 // has not returned by then. The handler's context ends; a handler that goes on
 // all the same keeps its slot under Limit until it returns, and is logged.
-func Timeout(d time.Duration) ToolOption { return timeout(d) }
+// It panics when d is not positive.
+func Timeout(d time.Duration) ToolOption {
+	if d <= 0 {
+		panic(fmt.Sprintf("mcpserver.Timeout: %v: want more than 0", d))
+	}
+	return timeout(d)
+}
 
 type timeout time.Duration
 

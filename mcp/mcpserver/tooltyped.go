@@ -31,9 +31,14 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 	if err != nil {
 		return nil, err
 	}
+	completion, err := completionOf(in)
+	if err != nil {
+		return nil, err
+	}
 	t := &tool{
-		def:   mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out},
-		input: schema.Lazy(in, nil),
+		def:      mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out},
+		input:    schema.Lazy(in, nil),
+		complete: completion.complete,
 	}
 	if out != nil {
 		t.output = schema.Lazy(out, nil)
@@ -96,7 +101,7 @@ func checkNotNil(r mcp.Result) error {
 }
 
 func contentResult(v any) (mcp.Result, error) {
-	if c, ok := v.(mcp.Content); ok {
+	if c, ok := v.(mcp.Content); ok || v == nil {
 		return &mcp.CallToolResult{Content: mcp.Contents{c}}, nil
 	}
 	contents := reflect.ValueOf(v).Convert(contentsType).Interface().(mcp.Contents)

@@ -126,7 +126,7 @@ func (w *wire) begin(r mcp.Revision, capabilities string) {
 
 func (w *wire) write(msg string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := w.conn.Write(ctx, []byte(msg)); err != nil {
 		w.t.Fatalf("write %s: %v", msg, err)
@@ -146,7 +146,7 @@ func (w *wire) read() message {
 
 func (w *wire) receive() message {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	data, err := w.conn.Read(ctx)
 	if err != nil {

@@ -3,7 +3,6 @@ package mcptest_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
@@ -30,6 +29,11 @@ func (w wire) callsEach() int {
 	return 50
 }
 
+// forAll is long enough for a busy machine.
+const forAll = 2 * time.Minute
+
+var errLate = fmt.Errorf("not done within %v", forAll)
+
 func quietServer() *mcpserver.Server {
 	return mcpserver.New("crowded", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
 }
@@ -38,25 +42,30 @@ type secret struct {
 	Nonce string `json:"nonce"`
 }
 
+// meetingPlace is a server whose tool "meet" says its nonce in every way that
+// there is, and waits for so many calls in between.
+func meetingPlace(calls int) *mcpserver.Server {
+	s, g := quietServer(), &gathering{size: calls}
+	s.Tool("meet", "Waits for everybody", func(ctx context.Context, in secret) (string, error) {
+		mcpserver.Progress(ctx, 1, 2, in.Nonce)
+		mcpserver.Log(ctx).Info(in.Nonce)
+		err := g.join(ctx)
+		mcpserver.Progress(ctx, 2, 2, in.Nonce)
+		return in.Nonce, err
+	})
+	return s
+}
+
 // A failure here means that answers or notifications reach the wrong client.
 func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wire) {
 		began := time.Now()
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("not done within a minute"))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), forAll, errLate)
 		defer cancel()
-		s := quietServer()
-		g := &gathering{size: crowd * w.callsEach()}
-		s.Tool("meet", "Waits for everybody", func(ctx context.Context, in secret) (string, error) {
-			mcpserver.Progress(ctx, 1, 2, in.Nonce)
-			mcpserver.Log(ctx).Info(in.Nonce)
-			err := g.join(ctx)
-			mcpserver.Progress(ctx, 2, 2, in.Nonce)
-			return in.Nonce, err
-		})
-		dial := w.serve(t, s)
+		to := w.serve(t, meetingPlace(crowd*w.callsEach()))
 		failed := make(chan error, crowd)
 		for range crowd {
-			go func() { failed <- attend(t, ctx, w, dial) }()
+			go func() { failed <- attend(t, ctx, w, to) }()
 		}
 		for range crowd {
 			if err := <-failed; err != nil {
@@ -98,8 +107,8 @@ func (g *gathering) join(ctx context.Context) error {
 
 // attend is one client of the crowd. It returns an error when anything comes
 // that is not its own, or anything of its own is missing.
-func attend(t *testing.T, ctx context.Context, w wire, dial func() (mcp.Conn, error)) error {
-	c, err := connectRaw(t, ctx, w, dial)
+func attend(t *testing.T, ctx context.Context, w wire, to way) error {
+	c, err := connectRaw(t, ctx, w, to)
 	if err != nil {
 		return err
 	}

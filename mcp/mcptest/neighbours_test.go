@@ -18,7 +18,7 @@ import (
 type neighbourhood struct {
 	t    *testing.T
 	wire wire
-	dial func() (mcp.Conn, error)
+	to   way
 	*mcpserver.Server
 
 	begun, cancelled chan string // nonces
@@ -40,7 +40,7 @@ func newNeighbourhood(t *testing.T, w wire) *neighbourhood {
 			return "", context.Cause(ctx)
 		}
 	})
-	n.dial = w.serve(t, n.Server)
+	n.to = w.serve(t, n.Server)
 	return n
 }
 
@@ -49,7 +49,7 @@ func (n *neighbourhood) client() neighbour {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(n.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	n.t.Cleanup(cancel)
-	c, err := connectRaw(n.t, ctx, n.wire, n.dial)
+	c, err := connectRaw(n.t, ctx, n.wire, n.to)
 	if err != nil {
 		n.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"testing"
@@ -13,18 +14,26 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// wire is a transport on which raw clients, which choose their ids themselves,
-// reach one server.
+// wire is a transport over which clients reach one server.
 type wire struct {
 	name     string
 	revision mcp.Revision
 	posts    bool // each message is an HTTP request of its own
-	// serve returns the way to make connections to the server.
-	serve func(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error)
+	serve    func(t *testing.T, s *mcpserver.Server) way
+}
+
+// way is how to reach one server that is served.
+type way struct {
+	// dial makes a connection for a client that chooses its ids itself.
+	dial func() (mcp.Conn, error)
+	// target is for our own clients, which reach it by web where it is HTTP.
+	target mcpclient.Target
+	web    *http.Client
 }
 
 var wires = []wire{
@@ -44,13 +53,14 @@ func eachWire(t *testing.T, test func(t *testing.T, w wire)) {
 	}
 }
 
-func serveMemory(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error) {
-	return func() (mcp.Conn, error) { return mcptest.Dial(t, s), nil }
+func serveMemory(t *testing.T, s *mcpserver.Server) way {
+	dial := func() (mcp.Conn, error) { return mcptest.Dial(t, s), nil }
+	return way{dial: dial, target: mcpclient.InProcess(s)}
 }
 
 // serveStreams serves byte streams with the framing of stdio.
-func serveStreams(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error) {
-	return func() (mcp.Conn, error) {
+func serveStreams(t *testing.T, s *mcpserver.Server) way {
+	dial := func() (mcp.Conn, error) {
 		ours, theirs := net.Pipe()
 		served := make(chan error, 1)
 		go func() { served <- s.ServeStream(context.Background(), theirs) }()
@@ -62,21 +72,24 @@ func serveStreams(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error) {
 		})
 		return stdio.New(ours, ours, ours, nil), nil
 	}
+	return way{dial: dial, target: mcpclient.Dial(func(context.Context) (mcp.Conn, error) { return dial() })}
 }
 
-func servePosts(v mcp.Revision) func(*testing.T, *mcpserver.Server) func() (mcp.Conn, error) {
-	return func(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error) {
+func servePosts(v mcp.Revision) func(*testing.T, *mcpserver.Server) way {
+	return func(t *testing.T, s *mcpserver.Server) way {
 		n := serveWeb(t, s)
-		return func() (mcp.Conn, error) { return newPostConn(n, v), nil }
+		dial := func() (mcp.Conn, error) { return newPostConn(n, v), nil }
+		return way{dial: dial, target: mcpclient.URL("http://localhost/mcp"), web: n.client()}
 	}
 }
 
-func serveEventStream(t *testing.T, s *mcpserver.Server) func() (mcp.Conn, error) {
+func serveEventStream(t *testing.T, s *mcpserver.Server) way {
 	n := serveWeb(t, s)
 	at := &url.URL{Scheme: "http", Host: "localhost", Path: "/sse"}
-	return func() (mcp.Conn, error) {
+	dial := func() (mcp.Conn, error) {
 		return streamhttp.DialEventStream(t.Context(), streamhttp.ClientParams{URL: at, HTTP: n.client(), MaxMessage: 1 << 20})
 	}
+	return way{dial: dial, target: mcpclient.EventStream(at.String()), web: n.client()}
 }
 
 // rawClient sends and reads messages. It may be used on any goroutine, one that
@@ -110,8 +123,8 @@ type message struct {
 
 // connectRaw connects and, in the session era, opens the session. The client is
 // closed when the test ends.
-func connectRaw(t *testing.T, ctx context.Context, w wire, dial func() (mcp.Conn, error)) (*rawClient, error) {
-	conn, err := dial()
+func connectRaw(t *testing.T, ctx context.Context, w wire, to way) (*rawClient, error) {
+	conn, err := to.dial()
 	if err != nil {
 		return nil, err
 	}

@@ -267,12 +267,17 @@ type Outcome struct {
 }
 
 // Result reads a response. An error of the server comes as an *mcp.Error with
-// Remote set; a result of unknown type is an invalid response.
+// Remote set, one about a resource that is named in its data as not found in
+// every revision; a result of unknown type is an invalid response.
 //
 // Spec: 2026-07-28 basic#responses
 func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
 	if m.Error != nil {
-		return Outcome{}, c.Error(m.Error)
+		err := c.Error(m.Error)
+		if method == mcp.MethodResourcesRead && err.Code == mcp.CodeInvalidParams && member(m.Error.Data, "uri") != nil {
+			err.Code = mcp.CodeResourceNotFound
+		}
+		return Outcome{}, err
 	}
 	if !c.Facts.Envelope {
 		return Outcome{Result: m.Result}, nil

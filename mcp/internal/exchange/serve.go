@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -20,6 +21,9 @@ type ServeParams struct {
 	Principal mcp.Principal
 	// Request opened the connection, where it is HTTP; otherwise nil.
 	Request *http.Request
+	// Grace is how long requests that run when the client has said its last word
+	// may still be answered, where the other direction lives on.
+	Grace time.Duration
 }
 
 // ServeConn serves one connection until it ends or ctx does. The life of a
@@ -49,6 +53,9 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		return err
 	}
 	err := c.read(ctx)
+	if errors.Is(err, io.EOF) && p.Grace > 0 {
+		c.settle(ctx)
+	}
 	cancel(errDisconnected)
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
@@ -59,6 +66,13 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		return nil
 	}
 	return err
+}
+
+// settle lets the running requests be answered, within the grace.
+func (c *serving) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, c.Grace)
+	defer cancel()
+	_ = c.session.Written(ctx)
 }
 
 var errDisconnected = errors.New("the client has disconnected")

@@ -30,7 +30,7 @@ func Infer[T any](use Use) (jsontext.Value, error) { return For(reflect.TypeFor[
 
 // For returns the JSON Schema 2020-12 of the JSON that encoding/json/v2 reads or
 // writes for t. The properties of a struct are in field order, named by its json
-// tags; those without omitzero, omitempty and pointer are required. The struct
+// tags; those without omitzero, omitempty, pointer and default are required. The struct
 // tags doc, title, pattern, format, min, max, xmin, xmax, multiple, minlen,
 // maxlen, minitems, maxitems, unique, enum, const, default, example and header
 // add keywords. A recursive type becomes a reference, every other is written in
@@ -217,7 +217,7 @@ func (in *inference) property(f field) (Property, error) {
 		return Property{}, fmt.Errorf("the schema of %s has %s already", f.typ, name)
 	}
 	if in.use != Output {
-		return Property{f.name, s, !f.omittable && !null}, nil
+		return Property{f.name, s, !f.omittable && !null && s.keys.Default == nil}, nil
 	}
 	if null && !f.omittable {
 		s = nullable(s)

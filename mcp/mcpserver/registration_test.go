@@ -1,0 +1,34 @@
+package mcpserver_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+func TestOptionThatMakesNoSensePanics(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		make func()
+		want string
+	}{
+		{"visible to nobody's function", func() { mcpserver.Visible(nil) }, "Visible: the function is nil"},
+		{"no time", func() { mcpserver.Timeout(0) }, "Timeout: 0s: want more than 0"},
+		{"less than no time", func() { mcpserver.Timeout(-time.Second) }, "Timeout: -1s"},
+		{"no turns", func() { mcpserver.Limit(0) }, "Limit: 0: want at least 1"},
+		{"nil middleware", func() { newServer(nil).Use(nil) }, "Use: a middleware is nil"},
+		{"negative limit", func() { newServer(&mcpserver.Options{PageSize: -1}) }, "PageSize: -1: want a positive number"},
+		{"negative size", func() { newServer(&mcpserver.Options{MaxBody: -1}) }, "MaxBody: -1: want a positive number"},
+		{"no revision", func() { newServer(&mcpserver.Options{Revisions: []mcp.Revision{{}}}) }, "revisions: one of them is none"},
+		{"metadata without a key", func() { mcpserver.Meta("", 1) }, "mcpserver.Meta: "},
+		{"metadata without JSON", func() { mcpserver.Meta("com.example/k", func() {}) }, "mcpserver.Meta: "},
+	} {
+		if text := panicText(t, test.make); !strings.Contains(text, test.want) {
+			t.Errorf("%s: got %q, want %q in it", test.name, text, test.want)
+		}
+	}
+}
