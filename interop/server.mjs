@@ -147,14 +147,14 @@ function addResources(s) {
 function withSessions() {
   const modern = createMcpHandler(() => build(modern.notify), { legacy: 'reject' });
   const sessions = new Map();
-  return async request => {
-    if (!await isLegacyRequest(request.clone())) return modern.fetch(request);
+  return async (request, o) => {
+    if (!await isLegacyRequest(request, o.parsedBody)) return modern.fetch(request, o);
     const id = request.headers.get('mcp-session-id');
-    if (id !== null) return sessions.get(id)?.handleRequest(request) ?? new Response('no such session', { status: 404 });
+    if (id !== null) return sessions.get(id)?.handleRequest(request, o) ?? new Response('no such session', { status: 404 });
     const session = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: id => { sessions.set(id, session); } });
     session.onclose = () => sessions.delete(session.sessionId);
     await build().connect(session);
-    return session.handleRequest(request);
+    return session.handleRequest(request, o);
   };
 }
 
@@ -163,15 +163,17 @@ function withoutSessions() {
   return both.fetch;
 }
 
-// listen gives the requests of Node to a handler of web requests.
+// listen gives the requests of Node to a handler of web requests. It parses their bodies, because the SDK would clone a
+// request to do so, and Node 20 may forget to pass an abort on to a clone.
 function listen(handle) {
   const web = createServer(async (req, res) => {
     const gone = new AbortController();
     res.on('close', () => gone.abort());
-    const body = ['GET', 'HEAD'].includes(req.method) ? undefined : Buffer.concat(await req.toArray());
+    const body = req.method === 'POST' ? Buffer.concat(await req.toArray()) : undefined;
     const headers = new Headers(Object.entries(req.headers).map(([name, value]) => [name, String(value)]));
     try {
-      const answer = await handle(new Request(`http://${req.headers.host}${req.url}`, { method: req.method, headers, body, signal: gone.signal }));
+      const request = new Request(`http://${req.headers.host}${req.url}`, { method: req.method, headers, body, signal: gone.signal });
+      const answer = await handle(request, { parsedBody: body && JSON.parse(body) });
       res.writeHead(answer.status, Object.fromEntries(answer.headers));
       res.flushHeaders();
       if (answer.body) Readable.fromWeb(answer.body).on('error', () => res.destroy()).pipe(res);

@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -254,7 +255,7 @@ func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := mcpclient.Connect(t.Context(), mcpclient.EventStream(base+"/sse"), nil)
+	old, err := mcpclient.Connect(t.Context(), mcpclient.EventStream(base+"/sse"), &mcpclient.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 // Handler does one request. The result is a result type of the vocabulary or
@@ -92,7 +93,7 @@ func (m *middleware) add(method string, h Handler) error {
 		return fmt.Errorf("handle: the method is empty")
 	case h == nil:
 		return fmt.Errorf("handle %q: the handler is nil", method)
-	case m.plain[method] != nil:
+	case m.plain[method] != nil || dialect.Defines(method):
 		return fmt.Errorf("handle %q: the method is taken; want one of your own, such as %q", method, "acme/"+method)
 	}
 	if m.own == nil {

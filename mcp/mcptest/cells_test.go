@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -93,13 +94,30 @@ func TestEveryLegalCell(t *testing.T) {
 	}
 }
 
+// The one cell that is not legal.
 func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	t.Parallel()
-	_, err := mcpclient.Connect(t.Context(), transports["http+sse"](t), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
-	if err == nil {
-		t.Fatal("got a client, want an error")
+	s := newFixture(nil)
+	url := serveHTTP(t, s, s.EventStreamHandler())
+	_, err := mcpclient.Connect(t.Context(), mcpclient.EventStream(url), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+	if err == nil || !strings.Contains(err.Error(), "HTTP+SSE: want a revision that travels over it") {
+		t.Errorf("our client: got %v, want it to say what travels", err)
 	}
-	t.Log(err)
+	raw := way{dial: func() (mcp.Conn, error) { return dialEventStream(t.Context(), url, http.DefaultClient) }}
+	c, err := connectRaw(t, t.Context(), wire{revision: mcp.V20260728}, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.call(1, "add", mcptest.Addends{A: 1, B: 2}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.reply("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `["2025-11-25","2025-06-18","2025-03-26","2024-11-05"]`; m.Error == nil || m.Error.Code != -32022 || string(m.Error.Data.Supported) != want {
+		t.Errorf("our server: got %+v, want -32022 and %s", m.Error, want)
+	}
 }
 
 func TestEachRevisionSpeaksEach(t *testing.T) {
@@ -121,8 +139,8 @@ func serveHTTP(t *testing.T, s *mcpserver.Server, h http.Handler) string {
 	t.Helper()
 	web := httptest.NewServer(h)
 	t.Cleanup(func() {
-		if err := s.Shutdown(t.Context()); err != nil {
-			t.Logf("shutdown: %v", err)
+		if err := s.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("shutdown: %v", err)
 		}
 		web.Close()
 	})

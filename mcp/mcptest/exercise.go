@@ -162,7 +162,7 @@ func (e *exercise) resources(t *testing.T) {
 	}
 	for _, uri := range []string{"note://nosuch", "note://by/nobody"} {
 		_, err := e.ReadResource(t.Context(), uri)
-		if code := mcp.CodeOf(err); code != mcp.CodeResourceNotFound && code != mcp.CodeInvalidParams {
+		if mcp.CodeOf(err) != mcp.CodeResourceNotFound {
 			t.Errorf("%s: got %v, want not found", uri, err)
 		}
 	}

@@ -157,6 +157,8 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 		f := newFlood(n.Server)
 		close(n.release)
 		deaf, b := n.client(), n.client()
+		deaf.ok(deaf.listen())
+		b.ok(b.listen())
 		deaf.ok(deaf.call(1, "flood", struct{}{}))
 		f.awaitStuck(t)
 
@@ -166,9 +168,7 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 			b.answer(id + 1)
 		}
 		n.Tool("more", "Comes later", func(context.Context, struct{}) (string, error) { return "", nil })
-		if !w.stateless() {
-			b.awaitListChanged()
-		}
+		b.ok(b.await(mcp.NotificationToolsListChanged))
 		late := n.client()
 		n.hold(late, 1, "late")
 		late.answer(1)
@@ -182,17 +182,6 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 		deaf.ok(deaf.conn.Close())
 		await(t, f.done)
 	})
-}
-
-func (c neighbour) awaitListChanged() {
-	c.t.Helper()
-	for {
-		m, err := c.next()
-		c.ok(err)
-		if m.Method == mcp.NotificationToolsListChanged {
-			return
-		}
-	}
 }
 
 // flood is a tool that says more than any queue holds.

@@ -85,11 +85,17 @@ func servePosts(v mcp.Revision) func(*testing.T, *mcpserver.Server) way {
 
 func serveEventStream(t *testing.T, s *mcpserver.Server) way {
 	n := serveWeb(t, s)
-	at := &url.URL{Scheme: "http", Host: "localhost", Path: "/sse"}
-	dial := func() (mcp.Conn, error) {
-		return streamhttp.DialEventStream(t.Context(), streamhttp.ClientParams{URL: at, HTTP: n.client(), MaxMessage: 1 << 20})
+	const at = "http://localhost/sse"
+	dial := func() (mcp.Conn, error) { return dialEventStream(t.Context(), at, n.client()) }
+	return way{dial: dial, target: mcpclient.EventStream(at), web: n.client()}
+}
+
+func dialEventStream(ctx context.Context, at string, web *http.Client) (mcp.Conn, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, err
 	}
-	return way{dial: dial, target: mcpclient.EventStream(at.String()), web: n.client()}
+	return streamhttp.DialEventStream(ctx, streamhttp.ClientParams{URL: u, HTTP: web, MaxMessage: 1 << 20})
 }
 
 // rawClient sends and reads messages. It may be used on any goroutine, one that
@@ -118,6 +124,9 @@ type message struct {
 	Error *struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    struct {
+			Supported jsontext.Value `json:"supported"`
+		} `json:"data"`
 	} `json:"error"`
 }
 
@@ -159,9 +168,36 @@ func (c *rawClient) call(id int, tool string, args any) error {
 	}
 	meta := fmt.Sprintf(`"progressToken":%d`, id)
 	if c.wire.stateless() {
-		meta += fmt.Sprintf(`,"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"`, c.wire.revision)
+		meta += "," + c.statelessMeta()
 	}
 	return c.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"_meta":{%s},"name":%q,"arguments":%s}}`, id, meta, tool, arguments)
+}
+
+// statelessMeta is what a request of the stateless era says of its client.
+func (c *rawClient) statelessMeta() string {
+	return fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info"`, c.wire.revision)
+}
+
+// listen asks to hear of changes of the tools, as a session does anyway.
+func (c *rawClient) listen() error {
+	if !c.wire.stateless() {
+		return nil
+	}
+	err := c.send(`{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{"_meta":{%s},"notifications":{"toolsListChanged":true}}}`, c.statelessMeta())
+	if err != nil {
+		return err
+	}
+	return c.await(mcp.NotificationAcknowledged)
+}
+
+// await reads until a notification of the method has come.
+func (c *rawClient) await(method string) error {
+	for {
+		m, err := c.next()
+		if err != nil || m.Method == method {
+			return err
+		}
+	}
 }
 
 // cancel sends the notification that cancels a request of that id.

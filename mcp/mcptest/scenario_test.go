@@ -223,11 +223,7 @@ func resources(s *stage) {
 	s.ok(err)
 	s.note("One that there is not.")
 	_, err = s.c.ReadResource(s.Context(), "note://nosuch")
-	if s.stateless() {
-		s.refused(err, mcp.CodeInvalidParams)
-	} else {
-		s.refused(err, mcp.CodeResourceNotFound)
-	}
+	s.refused(err, mcp.CodeResourceNotFound)
 
 	s.note("The client watches a resource, changes it, and watches no more.")
 	told := 0

@@ -139,6 +139,11 @@ func (s *Server) knows(c *Call) bool {
 	return c.Facts.ClientRequests[c.Method] || s.custom != nil && !anyRevision[c.Method] && s.custom(c.Method)
 }
 
+// Defines reports whether any revision defines the method for clients to send.
+func Defines(method string) bool {
+	return anyRevision[method] || slices.ContainsFunc(facts, func(f *Facts) bool { return f.ClientNotifications[method] })
+}
+
 // anyRevision holds the methods of every revision: a custom method cannot bring
 // back one that the caller's revision does not have.
 var anyRevision = func() map[string]bool {
