@@ -97,14 +97,14 @@ func TestEveryLegalCell(t *testing.T) {
 // The one cell that is not legal.
 func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	t.Parallel()
-	s := newFixture(nil)
-	url := serveHTTP(t, s, s.EventStreamHandler())
-	_, err := mcpclient.Connect(t.Context(), mcpclient.EventStream(url), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+	to := serveEventStream(t, newFixture(nil))
+	_, err := mcpclient.Connect(t.Context(), to.target, &mcpclient.Options{
+		Revisions: []mcp.Revision{mcp.V20260728}, HTTPClient: to.web,
+	})
 	if err == nil || !strings.Contains(err.Error(), "HTTP+SSE: want a revision that travels over it") {
 		t.Errorf("our client: got %v, want it to say what travels", err)
 	}
-	raw := way{dial: func() (mcp.Conn, error) { return dialEventStream(t.Context(), url, http.DefaultClient) }}
-	c, err := connectRaw(t, t.Context(), wire{revision: mcp.V20260728}, raw)
+	c, err := connectRaw(t.Context(), t, wire{revision: mcp.V20260728}, to)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (n *neighbourhood) client() neighbour {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeoutCause(n.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	n.t.Cleanup(cancel)
-	c, err := connectRaw(n.t, ctx, n.wire, n.to)
+	c, err := connectRaw(ctx, n.t, n.wire, n.to)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 			t.Errorf("it took the others %v", took)
 		}
 
-		if ended := f.ended(); ended {
+		if f.ended() {
 			t.Error("the flood has ended, want it stuck all the time")
 		}
 		deaf.ok(deaf.conn.Close())
@@ -187,18 +187,18 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 // flood is a tool that says more than any queue holds.
 type flood struct {
 	said atomic.Int64
-	done chan error
+	done chan struct{}
 }
 
 func newFlood(s *mcpserver.Server) *flood {
-	f := &flood{done: make(chan error, 1)}
+	f := &flood{done: make(chan struct{}, 1)}
 	page := strings.Repeat("x", 4<<10)
 	s.Tool("flood", "Says a lot", func(ctx context.Context, _ struct{}) (string, error) {
 		for range 5000 {
 			f.said.Add(1)
 			mcpserver.Log(ctx).Info(page)
 		}
-		f.done <- nil
+		f.done <- struct{}{}
 		return "", nil
 	})
 	return f

@@ -66,11 +66,12 @@ func (c *postConn) Write(ctx context.Context, msg []byte) error {
 		return err
 	}
 	if err := r.Write(conn); err != nil {
+		_ = conn.Close()
 		return err
 	}
 	if o.ID == nil {
 		defer conn.Close()
-		return c.accepted(conn, r)
+		return accepted(bufio.NewReader(conn), r)
 	}
 	c.begin(string(o.ID), conn)
 	c.work.Go(func() {
@@ -126,18 +127,6 @@ func (c *postConn) hangUp(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.posts[id].Close()
-}
-
-func (c *postConn) accepted(conn net.Conn, r *http.Request) error {
-	resp, err := http.ReadResponse(bufio.NewReader(conn), r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		return fmt.Errorf("notification: status %d, want 202", resp.StatusCode)
-	}
-	return nil
 }
 
 // answer delivers the messages of one answer.

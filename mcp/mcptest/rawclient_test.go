@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
@@ -85,17 +83,8 @@ func servePosts(v mcp.Revision) func(*testing.T, *mcpserver.Server) way {
 
 func serveEventStream(t *testing.T, s *mcpserver.Server) way {
 	n := serveWeb(t, s)
-	const at = "http://localhost/sse"
-	dial := func() (mcp.Conn, error) { return dialEventStream(t.Context(), at, n.client()) }
-	return way{dial: dial, target: mcpclient.EventStream(at), web: n.client()}
-}
-
-func dialEventStream(ctx context.Context, at string, web *http.Client) (mcp.Conn, error) {
-	u, err := url.Parse(at)
-	if err != nil {
-		return nil, err
-	}
-	return streamhttp.DialEventStream(ctx, streamhttp.ClientParams{URL: u, HTTP: web, MaxMessage: 1 << 20})
+	dial := func() (mcp.Conn, error) { return dialEvents(t.Context(), n) }
+	return way{dial: dial, target: mcpclient.EventStream("http://localhost/sse"), web: n.client()}
 }
 
 // rawClient sends and reads messages. It may be used on any goroutine, one that
@@ -132,7 +121,7 @@ type message struct {
 
 // connectRaw connects and, in the session era, opens the session. The client is
 // closed when the test ends.
-func connectRaw(t *testing.T, ctx context.Context, w wire, to way) (*rawClient, error) {
+func connectRaw(ctx context.Context, t *testing.T, w wire, to way) (*rawClient, error) {
 	conn, err := to.dial()
 	if err != nil {
 		return nil, err
