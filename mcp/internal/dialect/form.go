@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 
@@ -96,7 +97,7 @@ func plainChoice(s mcp.EnumSchema) plainEnum {
 		return out
 	}
 	for _, o := range s.Options {
-		out.EnumNames = append(out.EnumNames, o.Title)
+		out.EnumNames = append(out.EnumNames, cmp.Or(o.Title, o.Value))
 	}
 	return out
 }
