@@ -27,7 +27,8 @@ type rounds struct {
 	gather   *time.Timer                 // closes it
 	caughtUp bool                        // the run has passed the first new answer
 	live     map[string]*parked          // values that this run holds
-	reply    *mcp.InputRequiredResult    // once the run is over and has asked
+	tried    bool                        // to make the reply of a run that has asked
+	reply    *mcp.InputRequiredResult    // which is nil when that failed
 	over     bool                        // the run is over
 	released bool                        // and so is the call
 }

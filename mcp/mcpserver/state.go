@@ -202,21 +202,22 @@ func (m *memory) largest() (key string, size int) {
 	return key, size
 }
 
-// settle decides the outcome of a call: an open question does, whatever the
-// handlers return.
+// settle decides the outcome of a call: an open question does, whatever handlers
+// and middleware return.
 func (r *Request) settle(ctx context.Context, result any, err error) (any, error) {
 	open := r.rounds.asked()
-	if len(open) == 0 {
+	switch {
+	case len(open) == 0, r.rounds.tried && r.rounds.reply == nil:
 		return result, err
+	case r.rounds.reply != nil:
+		return r.rounds.reply, nil
 	}
 	return r.requireInput(context.WithoutCancel(ctx), &mcp.InputRequiredResult{InputRequests: open}, false)
 }
 
-// requireInput makes the reply that ends a run with questions, once.
+// requireInput makes the reply that ends a run with questions. It is called once.
 func (r *Request) requireInput(ctx context.Context, in *mcp.InputRequiredResult, raw bool) (*mcp.InputRequiredResult, error) {
-	if r.rounds.reply != nil {
-		return r.rounds.reply, nil
-	}
+	r.rounds.tried = true
 	next := r.rounds.next()
 	next.Raw, next.Own = raw, in.RequestState
 	if err := r.park(&next); err != nil {
