@@ -68,12 +68,12 @@ func TestWhatBecomesOfAQuestion(t *testing.T) {
 		{"resources/read", `{"uri":"ask://colour"}`, "/contents/0/text"},
 	}
 	for name, test := range map[string]struct {
-		answer string
-		is     error
-		code   mcp.Code
-		asked  int
-		text   string // that the caller reads
-		number int    // of the error for prompts and resources, and for tools where protocol is set
+		answer   string
+		is       error
+		code     mcp.Code
+		asked    int
+		text     string // that the caller reads
+		number   int    // of the error for prompts and resources, and for tools where protocol is set
 		protocol bool
 	}{
 		"accepted":      {answer: accept(`{"colour":"red"}`), asked: 1, text: "red"},

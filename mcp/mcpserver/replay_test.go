@@ -158,19 +158,19 @@ func TestStateBelongsToItsRequest(t *testing.T) {
 		change  func(state string) string
 		taken   bool
 	}{
-		"same":                      {taken: true},
-		"members in another order":  {params: `{"arguments":{"big":9007199254740993,"item":"door"},"name":"paint"}`, taken: true},
-		"another tool":              {params: `{"name":"varnish","arguments":{"item":"door","big":9007199254740993}}`},
-		"other arguments":           {params: `{"name":"paint","arguments":{"item":"gate","big":9007199254740993}}`},
-		"other beyond 2^53":         {params: `{"name":"paint","arguments":{"item":"door","big":9007199254740992}}`},
-		"almost expired":            {wait: 10*time.Minute - 2*time.Second, taken: true},
-		"expired":                   {wait: 10 * time.Minute},
-		"replica with the key":      {replica: with(keyA), taken: true},
-		"replica after rotation":    {replica: with(keyB, keyA), taken: true},
-		"replica without the key":   {replica: with(keyB)},
-		"truncated":                 {change: func(s string) string { return s[:len(s)-1] }},
-		"empty":                     {change: func(string) string { return "" }},
-		"of the client's own":       {change: func(string) string { return `{"round":1}` }},
+		"same":                     {taken: true},
+		"members in another order": {params: `{"arguments":{"big":9007199254740993,"item":"door"},"name":"paint"}`, taken: true},
+		"another tool":             {params: `{"name":"varnish","arguments":{"item":"door","big":9007199254740993}}`},
+		"other arguments":          {params: `{"name":"paint","arguments":{"item":"gate","big":9007199254740993}}`},
+		"other beyond 2^53":        {params: `{"name":"paint","arguments":{"item":"door","big":9007199254740992}}`},
+		"almost expired":           {wait: 10*time.Minute - 2*time.Second, taken: true},
+		"expired":                  {wait: 10 * time.Minute},
+		"replica with the key":     {replica: with(keyA), taken: true},
+		"replica after rotation":   {replica: with(keyB, keyA), taken: true},
+		"replica without the key":  {replica: with(keyB)},
+		"truncated":                {change: func(s string) string { return s[:len(s)-1] }},
+		"empty":                    {change: func(string) string { return "" }},
+		"of the client's own":      {change: func(string) string { return `{"round":1}` }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -312,4 +312,3 @@ func (r *Request) mayPutAll(in *mcp.InputRequiredResult) error {
 	}
 	return nil
 }
-

@@ -219,4 +219,3 @@ func TestCheckReplayFindsWhatIsNotRepeatable(t *testing.T) {
 		})
 	}
 }
-
