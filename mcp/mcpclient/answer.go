@@ -12,10 +12,25 @@ import (
 
 // answer has one request of the server answered, in whatever form it came: as a
 // request of the session era or as a question of the stateless one.
-func (c *Client) answer(ctx context.Context, f *dialect.Facts, method string, params jsontext.Value) (any, error) {
+func (c *Client) answer(ctx context.Context, f *dialect.Facts, key, method string, params jsontext.Value) (any, error) {
 	c.answers.begin()
 	defer c.answers.end()
+	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.asker(), Key: key})
 	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, facts: f})
+}
+
+// asker is what the server says of itself. It may ask before it has said so.
+func (c *Client) asker() mcp.Implementation {
+	c.mu.Lock()
+	k := c.current
+	c.mu.Unlock()
+	if k == nil {
+		return mcp.Implementation{}
+	}
+	if a := k.agreed.Load(); a != nil {
+		return a.server
+	}
+	return mcp.Implementation{}
 }
 
 // route hands a message of the server to its handler. It is what all middleware

@@ -136,10 +136,19 @@ func (k *connection) call(p *patience, r *Request) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	for req, round := first, 0; ; round++ {
+	req := first
+	if r.opts.input != nil {
+		if req, err = first.Again(*r.opts.input); err != nil {
+			return nil, err
+		}
+	}
+	for round := 0; ; round++ {
 		outcome, err := k.exchange(p, r, d, req)
-		if err != nil || outcome.InputRequired == nil {
+		switch {
+		case err != nil || outcome.InputRequired == nil:
 			return outcome.Result, err
+		case r.opts.byHand:
+			return nil, &InputRequiredError{outcome.InputRequired}
 		}
 		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, round); err != nil {
 			return nil, err

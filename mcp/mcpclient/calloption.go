@@ -14,6 +14,8 @@ type callOptions struct {
 	timeout  time.Duration
 	meta     mcp.Meta
 	level    mcp.LoggingLevel
+	byHand   bool
+	input    *mcp.InputResponseParams
 }
 
 // WithProgress asks the server for progress and has f called with it, in order,

@@ -62,7 +62,7 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 		c.opts.logger().Warn("request of the server dropped: this revision has none", "method", m.Method)
 		return nil
 	}
-	result, err := c.answer(ctx, d.Facts, m.Method, m.Params)
+	result, err := c.answer(ctx, d.Facts, "", m.Method, m.Params)
 	if err != nil && mcp.CodeOf(err) == mcp.CodeInternal {
 		c.opts.logger().Error("request of the server failed", "method", m.Method, "error", err)
 	}

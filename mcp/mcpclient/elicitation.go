@@ -25,9 +25,14 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 	if err := c.entitled(f, mcp.MethodElicit, &p); err != nil {
 		return nil, err
 	}
-	handler := c.opts.Elicit
+	handler, check := c.opts.Elicit, checkForm
 	if p.Mode == mcp.ElicitURL {
-		handler = c.opts.Visit
+		handler, check = c.opts.Visit, checkVisit
+	} else if c.opts.AllowSecretFields {
+		check = func(*mcp.ElicitParams) error { return nil }
+	}
+	if err := check(&p); err != nil {
+		return nil, err
 	}
 	result, err := handler(ctx, &p)
 	switch {

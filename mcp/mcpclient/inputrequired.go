@@ -47,7 +47,7 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	}
 	again.InputResponses = make(map[string]jsontext.Value, len(in.InputRequests))
 	for _, key := range slices.Sorted(maps.Keys(in.InputRequests)) {
-		answer, err := c.answerQuestion(p, d, in.InputRequests[key])
+		answer, err := c.answerQuestion(p, d, key, in.InputRequests[key])
 		if err != nil {
 			// The protocol has no form for an answer that failed: the call ends here.
 			return nil, fmt.Errorf("input %.64q: %w", key, err)
@@ -57,13 +57,13 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	return first.Again(again)
 }
 
-func (c *Client) answerQuestion(p *patience, d *dialect.Client, q mcp.InputRequest) (jsontext.Value, error) {
+func (c *Client) answerQuestion(p *patience, d *dialect.Client, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	switch q.Method {
 	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList:
 	default:
 		return nil, fmt.Errorf("invalid response: %.64q is no question to a client", q.Method)
 	}
-	result, err := c.answer(p.ctx, d.Facts, q.Method, q.Params)
+	result, err := c.answer(p.ctx, d.Facts, key, q.Method, q.Params)
 	if err != nil {
 		return nil, err
 	}

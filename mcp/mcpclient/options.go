@@ -46,18 +46,38 @@ type Options struct {
 	// Elicit asks the user by a form. An accepted form is completed with the
 	// defaults of its schema and checked against it.
 	Elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// Visit sends the user to a URL, after consent. Nothing is fetched before.
+	// AllowSecretFields lets forms ask for what looks like a password, a key or the
+	// like. Otherwise such forms are refused: visits are for that.
+	AllowSecretFields bool
+	// Visit sends the user to a URL, after consent. Nothing is fetched before. The
+	// URL is https, or http on this machine; others are refused. VisitHost tells
+	// where it leads.
 	Visit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Sample asks the model.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
-	// Roots tells the roots. RootsChanged says that they have changed.
+	// BeforeSample sees what the server wants to ask the model, and may change it.
+	// AfterSample sees the model's message before the server does, and may change
+	// it. An error refuses; ErrRejected says that the user did.
+	//
+	// Deprecated: part of Sampling (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	BeforeSample func(context.Context, *mcp.CreateMessageParams) error
+	AfterSample  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
+	// Roots tells the roots, which are file URIs. RootsChanged says that they have
+	// changed.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	Roots func(context.Context) ([]mcp.Root, error)
+	// ShareRoots is asked for consent each time before the server gets the roots.
+	// An error refuses.
+	//
+	// Deprecated: part of Roots (SEP-2577), which the first revision released on
+	// or after 2027-07-28 may remove.
+	ShareRoots func(context.Context, []mcp.Root) error
 
 	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged hear that a list
 	// may have changed, up to 250 ms after the news, so that not every client

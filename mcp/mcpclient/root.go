@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -17,6 +18,16 @@ func (c *Client) roots(ctx context.Context) (any, error) {
 	roots, err := c.opts.Roots(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, root := range roots {
+		if !strings.HasPrefix(root.URI, "file://") {
+			return nil, fmt.Errorf("roots: the handler returned %q: want a file URI", root.URI)
+		}
+	}
+	if c.opts.ShareRoots != nil {
+		if err := c.opts.ShareRoots(ctx, roots); err != nil {
+			return nil, err
+		}
 	}
 	return &mcp.ListRootsResult{Roots: roots}, nil
 }

@@ -23,9 +23,17 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, params jsontext.V
 	if err := c.entitled(f, mcp.MethodCreateMessage, &p); err != nil {
 		return nil, err
 	}
+	if c.opts.BeforeSample != nil {
+		if err := c.opts.BeforeSample(ctx, &p); err != nil {
+			return nil, err
+		}
+	}
 	result, err := c.opts.Sample(ctx, &p)
 	if err == nil && result == nil {
 		err = errors.New("sampling: the handler returned neither a result nor an error")
+	}
+	if err == nil && c.opts.AfterSample != nil {
+		err = c.opts.AfterSample(ctx, &p, result)
 	}
 	if err != nil {
 		return nil, err

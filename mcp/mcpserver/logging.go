@@ -47,7 +47,7 @@ func dataOnly(groups []string, a slog.Attr) slog.Attr {
 // Enabled reports whether the client wants messages of the level.
 func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool {
 	least, wanted := h.r.call.LogLevel()
-	return wanted && mcp.LoggingLevelOf(level).Severity() <= least.Severity()
+	return wanted && !h.r.rounds.replaying() && mcp.LoggingLevelOf(level).Severity() <= least.Severity()
 }
 
 // Handle sends one record.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
 // Options of a Server. The zero value, like a nil pointer, gives the defaults.
@@ -57,9 +58,62 @@ type Options struct {
 	// MaxResult bounds one encoded result, in bytes. Default: 16 MiB.
 	MaxResult int
 
+	// Store keeps small pieces of state for all replicas of the server: used
+	// states, and states that are too large for a client to carry. It needs Keys.
+	// Default: a bounded one in the memory of the process.
+	Store mcp.Store
+	// Keys seal what clients carry for the server. The first one seals and all
+	// open, so a new one is added at the end on all replicas, then moved to the
+	// front on all, and the old one removed when AskOptions.Expiry has passed. All
+	// replicas need the same ones. Default: a random one, for one process.
+	Keys []Key
+
+	// Ask holds what concerns handlers that ask. Nil gives the defaults.
+	Ask *AskOptions
 	// HTTP holds what concerns HTTP alone. Nil gives the defaults.
 	HTTP *HTTPOptions
 }
+
+// Key is a secret under which the server seals what clients carry for it: ID, its
+// name for everyone to read, and Secret, at least 32 random bytes. It hides the
+// secret when it is printed or logged.
+type Key = seal.Key
+
+// AskOptions say how long and how often clients are asked. Nil gives the
+// defaults.
+type AskOptions struct {
+	// MaxRounds bounds how often one call may ask, and how often one question is
+	// asked again in the session era. Default: 8.
+	MaxRounds int
+	// Wait is how long a question of the session era waits for its answer.
+	// Default: 10 minutes.
+	Wait time.Duration
+	// Expiry is how long a client of the stateless era has to answer, and how
+	// long a value of Park is kept. Default: 10 minutes.
+	Expiry time.Duration
+	// SingleUse refuses a client that sends the answer to one round twice. It is
+	// kept in Store.
+	SingleUse bool
+	// MaxParked bounds the values of Park that are kept between rounds, and
+	// PrincipalParked the share of one principal. Default: 1024 and 64.
+	MaxParked       int
+	PrincipalParked int
+}
+
+func (o *Options) asking() *AskOptions { return o.orZero().Ask }
+
+func (o *AskOptions) orZero() *AskOptions {
+	if o == nil {
+		return new(AskOptions)
+	}
+	return o
+}
+
+func (o *AskOptions) maxRounds() int        { return cmp.Or(o.orZero().MaxRounds, 8) }
+func (o *AskOptions) wait() time.Duration   { return cmp.Or(o.orZero().Wait, 10*time.Minute) }
+func (o *AskOptions) expiry() time.Duration { return cmp.Or(o.orZero().Expiry, 10*time.Minute) }
+func (o *AskOptions) maxParked() int        { return cmp.Or(o.orZero().MaxParked, 1024) }
+func (o *AskOptions) principalParked() int  { return cmp.Or(o.orZero().PrincipalParked, 64) }
 
 // HTTPOptions of a server's HTTP handlers. Nil gives the defaults.
 type HTTPOptions struct {

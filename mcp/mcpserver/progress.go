@@ -22,6 +22,9 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if !finite(total) {
 		total = 0
 	}
+	if !r.rounds.advance(done) {
+		return
+	}
 	r.progress.advance(done, func() {
 		_ = r.notify(ctx, mcp.NotificationProgress, &mcp.ProgressParams{
 			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total, Message: cleanText(message, maxErrorText),

@@ -28,6 +28,7 @@ type Request struct {
 	in     *exchange.Inbound
 	server *Server
 
+	rounds   rounds
 	progress progress
 	scope    sync.Mutex // serialises what the call sends against its end
 	over     bool       // guarded by scope: the call has ended

@@ -178,7 +178,7 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	if f == nil {
 		return nil, notFound(p.URI)
 	}
-	result, err := f.read(ctx, &p)
+	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return f.read(ctx, &p) })
 	if errors.Is(err, ErrNotFound) {
 		return nil, notFound(p.URI)
 	}

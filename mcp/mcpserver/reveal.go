@@ -27,10 +27,24 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 	if _, ok := errors.AsType[*mcp.Error](err); ok {
 		return err
 	}
+	if forCaller(err) {
+		return mcp.Errorf(mcp.CodeInternal, "%s: %s", call.Method, cleanText(err.Error(), maxErrorText))
+	}
 	if ctx.Err() != nil {
 		return mcp.Errorf(mcp.CodeInternal, "%s: ended before it was done", call.Method)
 	}
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
+}
+
+// forCaller reports whether an error says only what became of a question, which
+// its caller knows or has to know.
+func forCaller(err error) bool {
+	for _, known := range []error{ErrDeclined, ErrDismissed, ErrAskExpired, ErrParkLost} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // private logs a failure and returns the error that stands for it.
@@ -49,7 +63,7 @@ const maxErrorText = 4096 // bytes of an error that a model reads
 func (s *Server) toolError(ctx context.Context, call *dialect.Call, tool string, err error) *mcp.CallToolResult {
 	text := cleanText(err.Error(), maxErrorText)
 	_, known := errors.AsType[*badArguments](err)
-	if s.options.orZero().MaskErrors && !known {
+	if s.options.orZero().MaskErrors && !known && !forCaller(err) {
 		text = s.private(ctx, call, slog.LevelInfo, "tool failed", slog.String("tool", tool), slog.Any("error", err)).Message
 	}
 	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}

@@ -60,7 +60,14 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	r := &Request{Method: call.Method, Params: call.Params, call: call, in: in, server: s}
 	defer r.finish()
 	defer contain(&err)
-	return handler(context.WithValue(ctx, requestKey{}, r), r)
+	ctx, done, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	ctx = context.WithValue(ctx, requestKey{}, r)
+	result, err = handler(ctx, r)
+	return r.settle(ctx, result, err)
 }
 
 // Notification takes one notification. Cancellation is the pipes' business; the

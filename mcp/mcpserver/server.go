@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
 // Server is an MCP server: what it offers, and the way to serve it over any
@@ -26,13 +27,17 @@ type Server struct {
 	hub        hub
 	drain      drain
 
+	keys   *seal.Ring
+	store  mcp.Store
+	parked parkingLot
+
 	httpOnce sync.Once
 	http     *httpBindings // made by httpOnce
 }
 
 // New returns a server of the given name and version, without any features. A
 // nil Options is valid and gives the defaults. New panics when name or version
-// is empty, or an option makes no sense.
+// is empty, an option makes no sense, or there is a Store without Keys.
 func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
@@ -41,6 +46,9 @@ func New(name, version string, o *Options) *Server {
 		panic("mcpserver.New: " + err.Error())
 	}
 	s := &Server{info: o.implementation(name, version), options: o}
+	if err := s.keepState(); err != nil {
+		panic("mcpserver.New: " + err.Error())
+	}
 	s.dialect = dialect.NewServer(dialect.ServerParams{
 		Revisions: o.revisions(),
 		Info:      s.info,

@@ -21,6 +21,7 @@ var ErrShutdown = errors.New("the server is shut down")
 // Shutdown returns the cause of ctx. A server that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.drain.wait(ctx)
+	s.parked.shut()
 	for _, session := range s.drain.sessions() {
 		err = cmp.Or(err, session.Written(ctx))
 	}

@@ -189,7 +189,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if err := validateArguments(t.input, p.Arguments); err != nil {
 		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 	}
-	result, err := s.run(ctx, t, &p)
+	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, &p) })
 	if err == nil {
 		err = t.checkResult(result)
 	}

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -102,7 +103,14 @@ func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (
 	case r := <-done:
 		return r.result, r.err
 	case <-ctx.Done():
-		close(answered)
-		return nil, context.Cause(ctx)
 	}
+	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
+		select {
+		case r := <-done:
+			return r.result, r.err
+		case <-time.After(t.timeout):
+		}
+	}
+	close(answered)
+	return nil, context.Cause(ctx)
 }

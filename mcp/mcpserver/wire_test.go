@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -58,6 +59,7 @@ type wire struct {
 	t        *testing.T
 	conn     mcp.Conn
 	revision mcp.Revision
+	can      string // the capabilities that requests of the stateless era declare
 	last     int
 	held     []message // read while waiting for something else
 	served   chan error
@@ -115,7 +117,7 @@ func dialAs(t *testing.T, srv *mcpserver.Server, r mcp.Revision, capabilities st
 
 func (w *wire) begin(r mcp.Revision, capabilities string) {
 	w.t.Helper()
-	w.revision = r
+	w.revision, w.can = r, capabilities
 	if isModern(r) {
 		return
 	}
@@ -189,7 +191,7 @@ func (w *wire) params(params string) string {
 	if !isModern(w.revision) {
 		return params
 	}
-	return withMeta(w.t, params, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}`, w.revision))
+	return withMeta(w.t, params, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":%s`, w.revision, cmp.Or(w.can, "{}")))
 }
 
 // withMeta adds members to params._meta.

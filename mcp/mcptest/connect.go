@@ -11,10 +11,21 @@ import (
 )
 
 // Connect returns a client of the server, in memory, that is closed when the
-// test ends. A nil Options is valid.
+// test ends. A nil Options is valid. A client without handlers for questions
+// answers them by Answer.
 func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient.Client {
 	tb.Helper()
-	return connect(tb, mcpclient.Over(Dial(tb, s)), o)
+	b, own := new(book), mcpclient.Options{}
+	if o != nil {
+		own = *o
+	}
+	answers := b.handlers(&own)
+	c := connect(tb, mcpclient.Over(Dial(tb, s)), &own)
+	if answers {
+		books.Store(c, b)
+		tb.Cleanup(func() { books.Delete(c) })
+	}
+	return c
 }
 
 // EachRevision runs a test once per revision, as a subtest of its name, with a

@@ -2,7 +2,8 @@
 // ends in memory, in every revision, with the wire in view.
 //
 // Connect gives a test of a server a client of it, and EachRevision runs the
-// test once per revision. NewServer is a server to try a client or a transport
+// test once per revision; Answer has it answer questions, and CheckReplay finds
+// handlers that ask and are not repeatable. NewServer is a server to try a client or a transport
 // against, and Exercise the test that a transport has to pass. A Transcript is a
 // conversation in a file: Record makes one, and Play speaks one side of it
 // to whatever is at the other end of a connection.

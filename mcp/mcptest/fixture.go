@@ -2,7 +2,6 @@ package mcptest
 
 import (
 	"context"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,8 +25,8 @@ import (
 //	media    {}                    one block of every kind of content
 //	touch    {}                    updates the resource note://counter
 //	grow     {name}                registers the tool of that name
-//	ask      {}                    elicits a name, in the session era
-//	roots    {}                    the URIs of the client's roots, in the session era
+//	ask      {}                    elicits a name
+//	roots    {}                    the URIs of the client's roots
 //
 // its resources note://hello and note://counter, its template note://by/{name},
 // and its prompt greet {name}, which completes Ada, Alan and Grace. What it says
@@ -135,31 +134,20 @@ func (f *fixture) grow(_ context.Context, in named) (string, error) {
 }
 
 func ask(ctx context.Context, _ nothing) (string, error) {
-	var answer mcp.ElicitResult
-	err := mcpserver.From(ctx).Ask(ctx, mcp.MethodElicit, &mcp.ElicitParams{
-		Message:         "Your name?",
-		RequestedSchema: []byte(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
-	}, &answer)
-	if err != nil {
-		return "", err
-	}
-	var in named
-	if answer.Action != mcp.ElicitAccept {
+	answer, err := mcpserver.Ask[named](ctx, "name", "Your name?")
+	if errors.Is(err, mcpserver.ErrDeclined) || errors.Is(err, mcpserver.ErrDismissed) {
 		return "no name", nil
 	}
-	if err := json.Unmarshal(answer.Content, &in); err != nil {
-		return "", err
-	}
-	return "Hello, " + in.Name, nil
+	return "Hello, " + answer.Name, err
 }
 
 func roots(ctx context.Context, _ nothing) (string, error) {
-	var answer mcp.ListRootsResult
-	if err := mcpserver.From(ctx).Ask(ctx, mcp.MethodRootsList, nil, &answer); err != nil {
+	var answer []mcp.Root
+	if err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &answer)); err != nil {
 		return "", err
 	}
 	var uris []string
-	for _, r := range answer.Roots {
+	for _, r := range answer {
 		uris = append(uris, r.URI)
 	}
 	return strings.Join(uris, " "), nil

@@ -140,7 +140,7 @@ func (g *guest) call(ctx context.Context) error {
 func (g *guest) answer(ctx context.Context) error {
 	got, err := g.Call[string](ctx, "ask", nil)
 	switch {
-	case g.revision != mcp.V20250618 && g.revision != mcp.V20251125:
+	case g.revision == mcp.V20241105 || g.revision == mcp.V20250326: // without elicitation
 		if err == nil {
 			return fmt.Errorf("got %q, want an error", got)
 		}

@@ -12,20 +12,61 @@ import (
 // revision and without its id. It fails with CodeMissingCapability when the
 // client did not declare that it takes such requests, and never sends one then.
 func (c *Call) Question(method string, params any) (func(jsonrpc.ID) []byte, error) {
-	if need := Missing(method, params, c.Capabilities); need != nil {
-		return nil, missingCapability(method, *need)
-	}
-	if !c.Facts.ServerRequests[method] && anyServerRequest[method] {
-		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: %s has no such request to clients", method, c.Facts.Revision)
-	}
-	raw := []byte("{}")
-	if params != nil {
-		var err error
-		if raw, err = c.Facts.marshal(params); err != nil {
-			return nil, err
-		}
+	raw, err := c.questionParams(method, params)
+	if err != nil {
+		return nil, err
 	}
 	return func(id jsonrpc.ID) []byte { return jsonrpc.AppendRequest(nil, id, method, raw) }, nil
+}
+
+// InputRequest encodes a question that ends the call in the stateless era. It
+// fails like Question.
+//
+// Spec: 2026-07-28 basic/patterns/mrtr
+func (c *Call) InputRequest(method string, params any) (mcp.InputRequest, error) {
+	raw, err := c.questionParams(method, params)
+	return mcp.InputRequest{Method: method, Params: raw}, err
+}
+
+func (c *Call) questionParams(method string, params any) (jsontext.Value, error) {
+	if err := c.MayPut(method, params); err != nil {
+		return nil, err
+	}
+	if params == nil {
+		return jsontext.Value("{}"), nil
+	}
+	return c.Facts.marshal(params)
+}
+
+// MayPut reports whether a question can be put to the caller: its revision has
+// words for it, and it declared the capability. Otherwise the error is one of
+// CodeMissingCapability.
+func (c *Call) MayPut(method string, params any) error {
+	if need := Missing(method, params, c.Capabilities); need != nil {
+		return missingCapability(method, *need)
+	}
+	if c.Facts.sayable(method, params) {
+		return nil
+	}
+	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: %s cannot ask that of a client", method, c.Facts.Revision)
+	if need := Missing(method, params, &noCapabilities); need != nil {
+		err.Data = requiredCapabilities(*need)
+	}
+	return err
+}
+
+// sayable reports whether the revision has words for a question.
+func (f *Facts) sayable(method string, params any) bool {
+	if f.Era == SessionEra && anyServerRequest[method] && !f.ServerRequests[method] {
+		return false
+	}
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		return (f.ElicitURL || p.Mode != mcp.ElicitURL) && (f.RichForms || !choosesSeveral(p.RequestedSchema))
+	case *mcp.CreateMessageParams:
+		return f.SamplingTools || len(p.Tools) == 0 && p.ToolChoice == nil
+	}
+	return true
 }
 
 // CancelQuestion encodes the cancellation of a request to a client.
@@ -77,10 +118,13 @@ func Missing(method string, params any, has *mcp.ClientCapabilities) *mcp.Client
 // Spec: 2026-07-28 basic/versioning#missing-required-client-capability
 func missingCapability(method string, need mcp.ClientCapabilities) *mcp.Error {
 	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: the client did not declare the capability for it", method)
-	err.Data, _ = json.Marshal(struct {
-		Required mcp.ClientCapabilities `json:"requiredCapabilities"`
-	}{need})
+	err.Data = requiredCapabilities(need)
 	return err
+}
+
+func requiredCapabilities(need mcp.ClientCapabilities) jsontext.Value {
+	data, _ := json.Marshal(mcp.MissingCapabilityData{RequiredCapabilities: need})
+	return data
 }
 
 // Answer reads the response to a Question into out, which may be nil.

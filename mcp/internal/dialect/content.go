@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -124,15 +125,22 @@ func (f *Facts) promptMessage(m mcp.PromptMessage) mcp.PromptMessage {
 	return m
 }
 
-// elicit brings a question to the user into the revision: modes and titled
-// choices exist from 2025-11-25 on.
+// elicit brings a question to the user into the revision: modes, titled choices
+// and most defaults exist from 2025-11-25 on, and the id of a visit in that
+// revision alone.
 func (f *Facts) elicit(v *mcp.ElicitParams) any {
 	out := *v
 	if !f.ElicitURL {
 		out.Mode = ""
 	}
-	if f.Era == StatelessEra {
+	if !f.RichForms {
+		out.RequestedSchema = plainForm(v.RequestedSchema)
+	}
+	switch {
+	case f.Era == StatelessEra:
 		out.ElicitationID = ""
+	case out.Mode == mcp.ElicitURL && out.ElicitationID == "":
+		out.ElicitationID = rand.Text()
 	}
 	return &out
 }

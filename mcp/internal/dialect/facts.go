@@ -68,6 +68,7 @@ type Facts struct {
 	Extensions      bool // capabilities.extensions
 	SamplingTools   bool // sampling messages hold several blocks, tools and their results
 	ElicitURL       bool // elicitation knows modes
+	RichForms       bool // forms have titled choices, choices of several, and every default
 
 	// The numbers of the errors that differ between revisions.
 	Numbers map[mcp.Code]int64
@@ -199,6 +200,7 @@ var facts = []*Facts{
 		Context:             true,
 		SamplingTools:       true,
 		ElicitURL:           true,
+		RichForms:           true,
 		Numbers:             urlElicitationNumbers,
 	},
 	{
@@ -225,6 +227,7 @@ var facts = []*Facts{
 		Extensions:          true,
 		SamplingTools:       true,
 		ElicitURL:           true,
+		RichForms:           true,
 		Numbers:             statelessNumbers,
 	},
 }

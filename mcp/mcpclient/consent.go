@@ -1,0 +1,93 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json/v2"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// secretField is what a form must not ask for.
+//
+// Spec: 2026-07-28 client/elicitation#security-considerations
+var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_ ]?key|access[-_ ]?(key|token)|private[-_ ]?key|credential|\b(pin|cvv|cvc|ssn)\b|credit[-_ ]?card|card[-_ ]?number`)
+
+// checkForm refuses a form that asks for what looks like a secret.
+func checkForm(p *mcp.ElicitParams) error {
+	var form mcp.ElicitSchema
+	if json.Unmarshal(p.RequestedSchema, &form) != nil {
+		return nil // schema.Compile tells what is wrong with it
+	}
+	for _, f := range form.Fields {
+		text, _ := json.Marshal(f.Schema)
+		var shown struct {
+			Title string `json:"title"`
+		}
+		_ = json.Unmarshal(text, &shown)
+		if secretField.MatchString(strings.ReplaceAll(f.Name, "_", " ")) || secretField.MatchString(f.Name) || secretField.MatchString(shown.Title) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; want a URL visit for it", mcp.MethodElicit, f.Name)
+		}
+	}
+	return nil
+}
+
+// checkVisit refuses a URL that a user should not be sent to: only https is, and
+// http on this machine.
+//
+// Spec: 2026-07-28 client/elicitation#url-mode-security
+func checkVisit(p *mcp.ElicitParams) error {
+	u, err := url.Parse(p.URL)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: url: want an absolute one without a user", mcp.MethodElicit)
+	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "%s: url: scheme %.16q: want https", mcp.MethodElicit, u.Scheme)
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// VisitHost returns the host that a visit leads to, to be shown to the user
+// together with the whole URL.
+func VisitHost(p *mcp.ElicitParams) string {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// Directories returns a handler for Options.Roots that offers the given
+// directories and files, as far as they exist at the moment of the question. It
+// panics on a path that is not absolute.
+//
+// Deprecated: part of Roots (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func Directories(paths ...string) func(context.Context) ([]mcp.Root, error) {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			panic(fmt.Sprintf("mcpclient.Directories: %q: want an absolute path", path))
+		}
+	}
+	return func(context.Context) ([]mcp.Root, error) {
+		roots := []mcp.Root{}
+		for _, path := range paths {
+			if _, err := os.Stat(path); err == nil {
+				u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Clean(path))}
+				roots = append(roots, mcp.Root{URI: u.String(), Name: filepath.Base(path)})
+			}
+		}
+		return roots, nil
+	}
+}

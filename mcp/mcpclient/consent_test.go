@@ -1,0 +1,212 @@
+package mcpclient_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// inquirer is a server whose tool asks one question.
+func inquirer(q mcpserver.Question, done func() string) *mcpserver.Server {
+	srv := mcpserver.New("inquirer", "1", nil)
+	srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+		err := mcpserver.AskAll(ctx, q)
+		return done(), err
+	})
+	return srv
+}
+
+// askedBy connects in each era and calls the tool that asks.
+func askedBy(t *testing.T, srv *mcpserver.Server, o mcpclient.Options, check func(text string, err error)) {
+	t.Helper()
+	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		o.Revisions, o.Logger = []mcp.Revision{v}, quiet()
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(c.Call[string](t.Context(), "ask", nil))
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func agree(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"password":"x","api_key":"x","town":"x"}`)}, nil
+}
+
+func nothing() string { return "" }
+
+func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		question mcpserver.Question
+		secret   bool
+	}{
+		"password": {mcpserver.Form("q", "?", &struct {
+			Password string `json:"password"`
+		}{}), true},
+		"API key": {mcpserver.Form("q", "?", &struct {
+			Key string `json:"api_key"`
+		}{}), true},
+		"by its title": {mcpserver.Form("q", "?", &struct {
+			Town string `json:"town" title:"Your secret"`
+		}{}), true},
+		"plain": {mcpserver.Form("q", "?", &struct {
+			Town string `json:"town"`
+		}{}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := inquirer(test.question, nothing)
+			askedBy(t, srv, mcpclient.Options{Elicit: agree}, func(_ string, err error) {
+				if refused := err != nil && strings.Contains(err.Error(), "looks like a secret"); refused != test.secret {
+					t.Errorf("got %v", err)
+				}
+			})
+			askedBy(t, srv, mcpclient.Options{Elicit: agree, AllowSecretFields: true}, func(_ string, err error) {
+				if err != nil {
+					t.Errorf("allowed: got %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestVisitsAreHTTPSAlone(t *testing.T) {
+	t.Parallel()
+	for address, allowed := range map[string]bool{
+		"https://id.example.com/": true, "http://127.0.0.1:8080/x": true, "http://localhost/": true, "http://[::1]/": true,
+		"http://id.example.com/": false, "ftp://id.example.com/": false, "http://127.0.0.1.example.com/": false,
+	} {
+		srv := inquirer(mcpserver.Visit("q", "?", address), nothing)
+		host := ""
+		askedBy(t, srv, mcpclient.Options{Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			host = mcpclient.VisitHost(p)
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}}, func(_ string, err error) {
+			if (err == nil) != allowed || (host != "") != allowed {
+				t.Errorf("%s: got %v, host %q", address, err, host)
+			}
+		})
+	}
+}
+
+func TestSamplingHooksEditAndRefuse(t *testing.T) {
+	t.Parallel()
+	var answer mcp.CreateMessageResult
+	srv := inquirer(mcpserver.Sample("q", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
+		{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("hello")}},
+	}}, &answer), func() string { return answer.Content.Text() })
+	o := mcpclient.Options{
+		Sample: func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			if q, ok := mcpclient.QuestionFrom(ctx); !ok || q.Server.Name != "inquirer" {
+				t.Errorf("got %+v, %t, want who asks", q, ok)
+			}
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text(p.SystemPrompt + " a secret")}}, nil
+		},
+		BeforeSample: func(_ context.Context, p *mcp.CreateMessageParams) error { p.SystemPrompt = "edited"; return nil },
+		AfterSample: func(_ context.Context, _ *mcp.CreateMessageParams, r *mcp.CreateMessageResult) error {
+			r.Content = mcp.Contents{mcp.Text(strings.TrimSuffix(r.Content.Text(), " a secret"))}
+			return nil
+		},
+	}
+	askedBy(t, srv, o, func(text string, err error) {
+		if text != "edited" || err != nil {
+			t.Errorf("got %q, %v", text, err)
+		}
+	})
+	o.BeforeSample = func(context.Context, *mcp.CreateMessageParams) error { return mcpclient.ErrRejected }
+	askedBy(t, srv, o, func(_ string, err error) {
+		if err == nil || !strings.Contains(err.Error(), "user declined") && !errors.Is(err, mcpclient.ErrRejected) {
+			t.Errorf("got %v, want the refusal", err)
+		}
+	})
+}
+
+func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	here, gone := filepath.Join(dir, "a b"), filepath.Join(dir, "gone")
+	if err := os.Mkdir(here, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var roots []mcp.Root
+	srv := inquirer(mcpserver.ListRoots("q", &roots), func() string {
+		if len(roots) != 1 {
+			return ""
+		}
+		return roots[0].URI
+	})
+	o := mcpclient.Options{Roots: mcpclient.Directories(here, gone)}
+	askedBy(t, srv, o, func(text string, err error) {
+		if want := "file://" + filepath.ToSlash(dir) + "/a%20b"; text != want || err != nil {
+			t.Errorf("got %q, %v, want %q", text, err, want)
+		}
+	})
+	o.ShareRoots = func(context.Context, []mcp.Root) error { return mcp.Errorf(mcp.CodeInternal, "not for you") }
+	askedBy(t, srv, o, func(_ string, err error) {
+		if err == nil || !strings.Contains(err.Error(), "not for you") {
+			t.Errorf("got %v, want the refusal", err)
+		}
+	})
+}
+
+func TestPickModelTakesHintsBeforePriorities(t *testing.T) {
+	t.Parallel()
+	models := []mcpclient.Model{
+		{Name: "acme-large", Intelligence: 1, Cheapness: 0.1},
+		{Name: "acme-small", Intelligence: 0.2, Cheapness: 1, Speed: 1},
+		{Name: "other-Small", Speed: 0.9, Cheapness: 0.9},
+	}
+	for want, p := range map[string]*mcp.ModelPreferences{
+		"acme-large":  nil,
+		"acme-small":  {CostPriority: new(1.0)},
+		"other-Small": {Hints: []mcp.ModelHint{{Name: "nosuch"}, {Name: "OTHER"}}, IntelligencePriority: new(1.0)},
+	} {
+		if got, ok := mcpclient.PickModel(models, p); !ok || got.Name != want {
+			t.Errorf("got %+v, want %s", got, want)
+		}
+	}
+	small := &mcp.ModelPreferences{Hints: []mcp.ModelHint{{Name: "small"}}, SpeedPriority: new(1.0)}
+	if got, _ := mcpclient.PickModel(models, small); got.Name != "acme-small" {
+		t.Errorf("got %+v, want the faster of those that the hint names", got)
+	}
+	if _, ok := mcpclient.PickModel(nil, small); ok {
+		t.Error("got a model of none")
+	}
+}
+
+func TestRoundsByHand(t *testing.T) {
+	t.Parallel()
+	var form struct {
+		Town string `json:"town"`
+	}
+	srv := inquirer(mcpserver.Form("town", "Where?", &form), func() string { return form.Town })
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{Elicit: agree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Call[string](t.Context(), "ask", nil, mcpclient.ByHand())
+	required, ok := errors.AsType[*mcpclient.InputRequiredError](err)
+	if !ok || required.Result.InputRequests["town"].Method != mcp.MethodElicit {
+		t.Fatalf("got %v, want the question", err)
+	}
+	got, err := c.Call[string](t.Context(), "ask", nil, mcpclient.ByHand(), mcpclient.WithInput(mcp.InputResponseParams{
+		RequestState:   required.Result.RequestState,
+		InputResponses: map[string]jsontext.Value{"town": jsontext.Value(`{"action":"accept","content":{"town":"Oslo"}}`)},
+	}))
+	if got != "Oslo" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

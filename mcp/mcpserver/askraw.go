@@ -1,0 +1,74 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// interactNow runs a handler in the session era: once, and again for each round
+// of questions that it asks by itself.
+func (r *Request) interactNow(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	*in = mcp.InputResponseParams{} // members that the revision does not have
+	for range r.server.options.asking().maxRounds() {
+		result, err := run(ctx)
+		raw, ok := result.(*mcp.InputRequiredResult)
+		if err != nil || !ok || raw == nil {
+			return result, err
+		}
+		if *in, err = r.answerRaw(ctx, raw); err != nil {
+			return nil, err
+		}
+		r.rounds.again()
+	}
+	return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, r.server.options.asking().maxRounds())
+}
+
+// answerRaw asks the questions of one round, all at once.
+func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (mcp.InputResponseParams, error) {
+	next := mcp.InputResponseParams{RequestState: in.RequestState}
+	if err := r.mayPutAll(in); err != nil {
+		return next, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
+	defer cancel()
+	keys := slices.Sorted(maps.Keys(in.InputRequests))
+	answers, errs := make([]jsontext.Value, len(keys)), make([]error, len(keys))
+	var waiting sync.WaitGroup
+	for i, key := range keys {
+		waiting.Go(func() {
+			defer contain(&errs[i])
+			answers[i], errs[i] = r.putRaw(ctx, in.InputRequests[key])
+		})
+	}
+	waiting.Wait()
+	next.InputResponses = make(map[string]jsontext.Value, len(keys))
+	for i, key := range keys {
+		if errs[i] != nil {
+			return next, fmt.Errorf("input %q: %w", key, refusal(errs[i]))
+		}
+		next.InputResponses[key] = answers[i]
+	}
+	return next, nil
+}
+
+// putRaw asks one question. A client that fails to ask its user has dismissed
+// the question; other failures have no form as an answer.
+func (r *Request) putRaw(ctx context.Context, q mcp.InputRequest) (jsontext.Value, error) {
+	params, err := questionOf(q)
+	if err != nil {
+		return nil, err
+	}
+	var raw jsontext.Value
+	err = r.Ask(ctx, q.Method, params, &raw)
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && q.Method == mcp.MethodElicit {
+		return jsontext.Value(`{"action":"cancel"}`), nil
+	}
+	return raw, err
+}

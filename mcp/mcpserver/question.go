@@ -1,0 +1,174 @@
+package mcpserver
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+)
+
+// Question is something to ask the client with AskAll. Form, Visit, Sample and
+// ListRoots make one.
+type Question struct {
+	key    string
+	method string
+	params any
+	// take reads the client's answer. The error says what the user has decided,
+	// or is an *unfitError.
+	take func(jsontext.Value) error
+	err  error // of making the question
+}
+
+// unfitError reports an answer that is none to the question.
+type unfitError struct{ err error }
+
+func (e *unfitError) Error() string { return e.err.Error() }
+func (e *unfitError) Unwrap() error { return e.err }
+
+func misfit(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unfitError{err}
+}
+
+// Form asks the user by a form whose fields are those of T, a flat struct of
+// strings, numbers, booleans and choices with the tags of tools. The answer is
+// stored in out. A form must not ask for secrets: that is what Visit is for.
+//
+// Spec: 2026-07-28 client/elicitation
+func Form[T any](key, message string, out *T) Question {
+	form := formOf(reflect.TypeFor[T]())
+	return Question{
+		key: key, method: mcp.MethodElicit, err: form.err,
+		params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text},
+		take: func(raw jsontext.Value) error {
+			content, err := accepted(raw)
+			if err != nil {
+				return err
+			}
+			if len(content) == 0 {
+				content = jsontext.Value("{}")
+			}
+			if err := validateArguments(form.validator, content); err != nil {
+				return misfit(err)
+			}
+			var answer T
+			if err := decodeArguments(content, &answer); err != nil {
+				return misfit(err)
+			}
+			*out = answer
+			return nil
+		},
+	}
+}
+
+// Visit asks the user to visit a URL, such as a sign-in page, outside of the
+// client's sight. An answer says that the user agreed to, and not that anything
+// was done there: what the visit is for has to come from the page itself. The
+// URL must hold neither secrets nor what identifies the user; it should be
+// https.
+//
+// Spec: 2026-07-28 client/elicitation#url-mode
+func Visit(key, message, address string) Question {
+	q := Question{
+		key: key, method: mcp.MethodElicit,
+		params: &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: message, URL: address},
+		take: func(raw jsontext.Value) error {
+			_, err := accepted(raw)
+			return err
+		},
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.User != nil {
+		q.err = fmt.Errorf("URL %q: want an absolute one without a user, such as https://example.com/sign-in", cleanText(address, 128))
+	}
+	return q
+}
+
+// Sample asks the client's model. The answer is stored in out.
+//
+// Spec: 2026-07-28 client/sampling
+//
+// Deprecated: part of Sampling (SEP-2577), which the first revision released
+// on or after 2027-07-28 may remove.
+func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
+	return Question{key: key, method: mcp.MethodCreateMessage, params: p, take: func(raw jsontext.Value) error {
+		var answer mcp.CreateMessageResult
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return misfit(err)
+		}
+		if answer.Role == "" || len(answer.Content) == 0 {
+			return misfit(errors.New("message of the model: want a role and content"))
+		}
+		*out = answer
+		return nil
+	}}
+}
+
+// ListRoots asks for the client's roots. The answer is stored in out.
+//
+// Spec: 2026-07-28 client/roots
+//
+// Deprecated: part of Roots (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func ListRoots(key string, out *[]mcp.Root) Question {
+	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, take: func(raw jsontext.Value) error {
+		var answer mcp.ListRootsResult
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return misfit(err)
+		}
+		for _, root := range answer.Roots {
+			if !strings.HasPrefix(root.URI, "file://") {
+				return misfit(fmt.Errorf("root %q: want a file URI", cleanText(root.URI, 128)))
+			}
+		}
+		*out = answer.Roots
+		return nil
+	}}
+}
+
+// accepted returns the content of an answer that the user gave.
+func accepted(raw jsontext.Value) (jsontext.Value, error) {
+	var answer mcp.ElicitResult
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return nil, misfit(err)
+	}
+	switch answer.Action {
+	case mcp.ElicitAccept:
+		return answer.Content, nil
+	case mcp.ElicitDecline:
+		return nil, ErrDeclined
+	case mcp.ElicitCancel:
+		return nil, ErrDismissed
+	}
+	return nil, misfit(fmt.Errorf("action %q: want accept, decline or cancel", cleanText(string(answer.Action), 64)))
+}
+
+// form is the form of a Go type.
+type form struct {
+	text      jsontext.Value
+	validator *schema.Validator
+	err       error
+}
+
+// forms holds the form of every type that was asked for.
+var forms sync.Map // of reflect.Type to *form
+
+func formOf(t reflect.Type) *form {
+	if f, ok := forms.Load(t); ok {
+		return f.(*form)
+	}
+	f := new(form)
+	if f.text, f.err = schema.For(t, schema.Question); f.err == nil {
+		f.validator = schema.Lazy(f.text, nil)
+	}
+	kept, _ := forms.LoadOrStore(t, f)
+	return kept.(*form)
+}

@@ -1,0 +1,384 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const canAll = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
+
+type colour struct {
+	Colour string `json:"colour" enum:"red|blue"`
+}
+
+type size struct {
+	Size int `json:"size" min:"1" max:"9"`
+}
+
+// painter asks twice, with a step between.
+type painter struct {
+	*mcpserver.Server
+	mu    sync.Mutex
+	steps int
+}
+
+type order struct {
+	Item   string   `json:"item,omitzero"`
+	Number *float64 `json:"number,omitzero"`
+	Big    *int64   `json:"big,omitzero"`
+}
+
+func newPainter(o *mcpserver.Options) *painter {
+	p := &painter{Server: newServer(o)}
+	p.Tool("paint", "", p.paint)
+	p.Tool("varnish", "", p.paint)
+	return p
+}
+
+func (p *painter) paint(ctx context.Context, in order) (string, error) {
+	c, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+	if err != nil {
+		return "", err
+	}
+	step, err := mcpserver.Once(ctx, "mix", func() (int, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.steps++
+		return p.steps, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	s, err := mcpserver.Ask[size](ctx, "size", "Which size?")
+	return fmt.Sprintf("%s %s %d, step %d", in.Item, c.Colour, s.Size, step), err
+}
+
+func accept(content string) string { return `{"action":"accept","content":` + content + `}` }
+
+// retry returns the params of a call with answers and the state of a result.
+func retry(t *testing.T, params string, result jsontext.Value, answers string) string {
+	t.Helper()
+	state := at(t, result, "/requestState")
+	if state == "" {
+		t.Fatalf("got %s, want a requestState", result)
+	}
+	return strings.TrimSuffix(params, "}") + `,"inputResponses":` + answers + `,"requestState":` + state + `}`
+}
+
+func TestStatelessRoundsOnTheWire(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPainter(nil)
+		w := dialAs(t, p.Server, mcp.V20260728, canAll)
+		const params = `{"name":"paint","arguments":{"item":"door"}}`
+		r := w.must("tools/call", params)
+		same(t, jsontext.Value(at(t, r, "/inputRequests")), `{"colour":{"method":"elicitation/create","params":{"mode":"form","message":"Which colour?",
+			"requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}},"required":["colour"]}}}}`)
+		if got := at(t, r, "/resultType"); got != `"input_required"` {
+			t.Errorf("got result type %s", got)
+		}
+		r = w.must("tools/call", retry(t, params, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		same(t, jsontext.Value(at(t, r, "/inputRequests")), `{"size":{"method":"elicitation/create","params":{"mode":"form","message":"Which size?",
+			"requestedSchema":{"type":"object","properties":{"size":{"type":"integer","minimum":1,"maximum":9}},"required":["size"]}}}}`)
+		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
+		if got := at(t, r, "/content/0/text"); got != `"door red 3, step 1"` || at(t, r, "/resultType") != `"complete"` {
+			t.Errorf("got %s", r)
+		}
+		w.quiet()
+	})
+}
+
+func TestSessionEraQuestionsOnTheWire(t *testing.T) {
+	eachOf(t, []mcp.Revision{mcp.V20250618, mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
+		p := newPainter(nil)
+		w := dialAs(t, p.Server, r, `{"elicitation":{}}`)
+		id := w.send("tools/call", `{"name":"paint","arguments":{"item":"door"}}`)
+		mode := `"mode":"form",`
+		if r == mcp.V20250618 {
+			mode = ""
+		}
+		for _, step := range []struct{ params, answer string }{
+			{`{` + mode + `"message":"Which colour?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}},"required":["colour"]}}`, `{"colour":"red"}`},
+			{`{` + mode + `"message":"Which size?","requestedSchema":{"type":"object","properties":{"size":{"type":"integer","minimum":1,"maximum":9}},"required":["size"]}}`, `{"size":3}`},
+		} {
+			q := w.read()
+			if q.Method != "elicitation/create" {
+				t.Fatalf("got %s", q.raw)
+			}
+			same(t, q.Params, step.params)
+			w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(step.answer) + `}`)
+		}
+		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"door red 3, step 1"` {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestAnswersNeedNoState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := dialAs(t, newPainter(nil).Server, mcp.V20260728, canAll)
+		r := w.must("tools/call", `{"name":"paint","inputResponses":{"size":`+accept(`{"size":2}`)+`,"colour":`+accept(`{"colour":"blue"}`)+`,"other":7}}`)
+		if got := at(t, r, "/content/0/text"); got != `" blue 2, step 1"` {
+			t.Errorf("got %s", r)
+		}
+	})
+}
+
+// firstRound makes the first round of a call and returns its result.
+func firstRound(t *testing.T, srv *mcpserver.Server, params string) jsontext.Value {
+	t.Helper()
+	return dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", params)
+}
+
+var (
+	keyA = mcpserver.Key{ID: "a", Secret: bytes.Repeat([]byte{1}, 32)}
+	keyB = mcpserver.Key{ID: "b", Secret: bytes.Repeat([]byte{2}, 32)}
+)
+
+func TestStateBelongsToItsRequest(t *testing.T) {
+	t.Parallel()
+	const params = `{"name":"paint","arguments":{"item":"door","big":9007199254740993}}`
+	with := func(keys ...mcpserver.Key) *mcpserver.Options { return &mcpserver.Options{Keys: keys} }
+	for name, test := range map[string]struct {
+		params  string // of the retry
+		replica *mcpserver.Options
+		wait    time.Duration
+		change  func(state string) string
+		taken   bool
+	}{
+		"same":                     {taken: true},
+		"members in another order": {params: `{"arguments":{"big":9007199254740993,"item":"door"},"name":"paint"}`, taken: true},
+		"another tool":             {params: `{"name":"varnish","arguments":{"item":"door","big":9007199254740993}}`},
+		"other arguments":          {params: `{"name":"paint","arguments":{"item":"gate","big":9007199254740993}}`},
+		"other beyond 2^53":        {params: `{"name":"paint","arguments":{"item":"door","big":9007199254740992}}`},
+		"almost expired":           {wait: 10*time.Minute - 2*time.Second, taken: true},
+		"expired":                  {wait: 10 * time.Minute},
+		"replica with the key":     {replica: with(keyA), taken: true},
+		"replica after rotation":   {replica: with(keyB, keyA), taken: true},
+		"replica without the key":  {replica: with(keyB)},
+		"truncated":                {change: func(s string) string { return s[:len(s)-1] }},
+		"empty":                    {change: func(string) string { return "" }},
+		"of the client's own":      {change: func(string) string { return `{"round":1}` }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				srv := newPainter(with(keyA)).Server
+				r := firstRound(t, srv, params)
+				if test.params == "" {
+					test.params = params
+				}
+				if test.replica != nil {
+					srv = newPainter(test.replica).Server
+				}
+				time.Sleep(test.wait)
+				again := retry(t, test.params, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+				if test.change != nil {
+					state := decoded[string](t, jsontext.Value(at(t, r, "/requestState")))
+					again = strings.Replace(again, at(t, r, "/requestState"), string(encoded(t, test.change(state))), 1)
+				}
+				m := dialAs(t, srv, mcp.V20260728, canAll).call("tools/call", again)
+				switch {
+				case test.taken && at(t, m.Result, "/inputRequests/size") == "":
+					t.Errorf("got %s, want the next question", m.raw)
+				case !test.taken && (m.Error == nil || m.Error.Code != -32602 || m.Error.Message != "requestState: not valid for this request; make the call again without it"):
+					t.Errorf("got %s, want it refused without a reason", m.raw)
+				}
+			})
+		})
+	}
+}
+
+func TestEveryFlippedCharacterOfAStateIsRefused(t *testing.T) {
+	t.Parallel()
+	srv := newPainter(nil).Server
+	const params = `{"name":"paint"}`
+	w := dialAs(t, srv, mcp.V20260728, canAll)
+	state := decoded[string](t, jsontext.Value(at(t, w.must("tools/call", params), "/requestState")))
+	for i := range state {
+		c := byte('A')
+		if state[i] == c {
+			c = 'B'
+		}
+		forged := state[:i] + string(c) + state[i+1:]
+		w.refused("tools/call", `{"name":"paint","requestState":"`+forged+`"}`, -32602)
+	}
+}
+
+func TestStateBelongsToItsPrincipal(t *testing.T) {
+	t.Parallel()
+	p := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})
+	r := firstRound(t, p.Server, `{"name":"paint"}`) // local
+	status, m := postAs(t, newPainter(&mcpserver.Options{
+		Keys: []mcpserver.Key{keyA}, HTTP: principalFromHeader(),
+	}).Server, "ada", "tools/call", "paint", retry(t, `{"name":"paint"}`, r, `{}`))
+	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "requestState") {
+		t.Errorf("got %d %s, want it refused", status, m.raw)
+	}
+}
+
+func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, single := range []bool{false, true} {
+		p := newPainter(&mcpserver.Options{Ask: &mcpserver.AskOptions{SingleUse: single}})
+		w := dialAs(t, p.Server, mcp.V20260728, canAll)
+		again := retry(t, `{"name":"paint"}`, w.must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+		w.must("tools/call", again)
+		m := w.call("tools/call", again)
+		if refused := m.Error != nil && m.Error.Code == -32602 && strings.Contains(m.Error.Message, "already answered"); refused != single {
+			t.Errorf("single use %t: got %s", single, m.raw)
+		}
+	}
+}
+
+func TestStoreNeedsKeys(t *testing.T) {
+	t.Parallel()
+	got := panicText(t, func() { newServer(&mcpserver.Options{Store: newMapStore()}) })
+	if !strings.Contains(got, "Options.Keys") {
+		t.Errorf("got %s", got)
+	}
+	got = panicText(t, func() { newServer(&mcpserver.Options{Keys: []mcpserver.Key{{ID: "x", Secret: []byte("hunter2")}}}) })
+	if !strings.Contains(got, `key "x"`) || strings.Contains(got, "hunter2") {
+		t.Errorf("got %s", got)
+	}
+	newServer(&mcpserver.Options{Store: newMapStore(), Keys: []mcpserver.Key{keyA}})
+}
+
+func TestLargeStateGoesToTheStoreOrFails(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]*mcpserver.Options{
+		"without": nil,
+		"with":    {Store: newMapStore(), Keys: []mcpserver.Key{keyA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := newServer(o)
+			srv.Tool("hoard", "", func(ctx context.Context, _ struct{}) (string, error) {
+				text, err := mcpserver.Once(ctx, "pile", func() (string, error) { return strings.Repeat("x", 70_000), nil })
+				if err != nil {
+					return "", err
+				}
+				_, err = mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+				return fmt.Sprint(len(text)), err
+			})
+			w := dialAs(t, srv, mcp.V20260728, canAll)
+			r := w.must("tools/call", `{"name":"hoard"}`)
+			if o == nil {
+				if text := at(t, r, "/content/0/text"); !strings.Contains(text, `70002 bytes under key \"pile\"`) || at(t, r, "/isError") != "true" {
+					t.Errorf("got %s, want the key and its size", r)
+				}
+				return
+			}
+			r = w.must("tools/call", retry(t, `{"name":"hoard"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			if got := at(t, r, "/content/0/text"); got != `"70000"` {
+				t.Errorf("got %s", r)
+			}
+		})
+	}
+}
+
+func TestOpenQuestionDecidesTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, seen := newServer(nil), make(chan error, 4)
+		srv.Tool("stubborn", "", func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+			seen <- err
+			seen <- context.Cause(ctx)
+			_, err = mcpserver.Once(ctx, "step", func() (int, error) { t.Error("the step ran"); return 0, nil })
+			seen <- err
+			_, err = mcpserver.Ask[size](ctx, "size", "Which size?")
+			seen <- err
+			return "I do not care", nil
+		})
+		r := firstRound(t, srv, `{"name":"stubborn"}`)
+		for range 4 {
+			if err := <-seen; !errors.Is(err, mcpserver.ErrInputRequired) {
+				t.Errorf("got %v, want %v", err, mcpserver.ErrInputRequired)
+			}
+		}
+		if at(t, r, "/inputRequests/colour") == "" || at(t, r, "/inputRequests/size") != "" {
+			t.Errorf("got %s, want the first question alone", r)
+		}
+	})
+}
+
+func TestConcurrentQuestionsGoOutTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		srv.Tool("both", "", func(ctx context.Context, _ struct{}) (string, error) {
+			var c colour
+			var s size
+			errs := make([]error, 2)
+			var wait sync.WaitGroup
+			wait.Go(func() { c, errs[0] = mcpserver.Ask[colour](ctx, "colour", "Which colour?") })
+			wait.Go(func() { s, errs[1] = mcpserver.Ask[size](ctx, "size", "Which size?") })
+			wait.Wait()
+			return fmt.Sprint(c.Colour, s.Size), errors.Join(errs...)
+		})
+		w := dialAs(t, srv, mcp.V20260728, canAll)
+		r := w.must("tools/call", `{"name":"both"}`)
+		if at(t, r, "/inputRequests/colour") == "" || at(t, r, "/inputRequests/size") == "" {
+			t.Fatalf("got %s, want both questions", r)
+		}
+		r = w.must("tools/call", retry(t, `{"name":"both"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`,"size":`+accept(`{"size":2}`)+`}`))
+		if got := at(t, r, "/content/0/text"); got != `"red2"` {
+			t.Errorf("got %s", r)
+		}
+	})
+}
+
+func TestReplayIsNotHeard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		srv.Tool("talk", "", func(ctx context.Context, _ struct{}) (string, error) {
+			mcpserver.Log(ctx).Info("before")
+			mcpserver.Progress(ctx, 1, 3, "")
+			id, at, n := mcpserver.NewID(ctx, "x"), mcpserver.Began(ctx), mcpserver.Rand(ctx, "r").Int64()
+			first, err := mcpserver.Once(ctx, "first", func() (string, error) { return fmt.Sprint(id, at.UnixNano(), n), nil })
+			if err != nil {
+				return "", err
+			}
+			_, err = mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+			if err != nil {
+				return "", err
+			}
+			mcpserver.Log(ctx).Info("after", "round", mcpserver.From(ctx).Round())
+			mcpserver.Progress(ctx, 2, 3, "")
+			return fmt.Sprint(first == fmt.Sprint(id, at.UnixNano(), n)), nil
+		})
+		w := dialAs(t, srv, mcp.V20260728, canAll)
+		meta := func(token string) string {
+			return `{"_meta":{"io.modelcontextprotocol/logLevel":"info","progressToken":"` + token + `"},"name":"talk"}`
+		}
+		id := w.send("tools/call", meta("a"))
+		w.note("notifications/message")
+		w.note("notifications/progress")
+		r := w.reply(id).Result
+		time.Sleep(time.Minute)
+		id = w.send("tools/call", retry(t, meta("b"), r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		if m := w.note("notifications/message"); at(t, m.Params, "/data/msg") != `"after"` || at(t, m.Params, "/data/round") != "1" {
+			t.Errorf("got %s, want what comes after the replay", m.raw)
+		}
+		if m := w.note("notifications/progress"); at(t, m.Params, "/progress") != "2" || at(t, m.Params, "/progressToken") != `"b"` {
+			t.Errorf("got %s, want the next progress", m.raw)
+		}
+		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"true"` {
+			t.Errorf("got %s, want the same id, time and number in both runs", got)
+		}
+	})
+}

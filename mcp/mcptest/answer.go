@@ -1,0 +1,128 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// Answer has a client made by Connect, EachRevision or CheckReplay answer the
+// question that a handler asks under the key. The value is a struct, which
+// submits a form; an mcp.ElicitAction, which declines or dismisses a form and
+// accepts, declines or dismisses a visit; an *mcp.CreateMessageResult; or an
+// []mcp.Root.
+//
+// Each answer is used once. In the session era questions have no key: there the
+// first unused answer that fits the question is taken. A question without an
+// answer fails the call. Answer panics for a client that has handlers of its own
+// for questions, or is not of this package.
+func Answer(c *mcpclient.Client, key string, value any) {
+	b, ok := books.Load(c)
+	if !ok {
+		panic("mcptest.Answer: want a client that this package has connected, without handlers for questions")
+	}
+	b.(*book).add(prepared{key: key, value: value})
+}
+
+// books holds the answers of each client.
+var books sync.Map // of *mcpclient.Client to *book
+
+// book holds the answers of one client, and what it was asked.
+type book struct {
+	mu      sync.Mutex
+	answers []prepared
+	asked   []question
+}
+
+// prepared is one answer.
+type prepared struct {
+	key   string
+	value any
+}
+
+// question is one question as it was asked.
+type question struct {
+	Method string `json:"method"`
+	Params any    `json:"params"`
+}
+
+func (b *book) add(p prepared) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answers = append(b.answers, p)
+}
+
+// handlers makes the client answer from the book, unless it has handlers for
+// questions.
+func (b *book) handlers(o *mcpclient.Options) bool {
+	if o.Elicit != nil || o.Visit != nil || o.Sample != nil || o.Roots != nil {
+		return false
+	}
+	o.Elicit, o.Visit = b.elicit, b.elicit
+	o.Sample = func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return take[*mcp.CreateMessageResult](ctx, b, p)
+	}
+	o.Roots = func(ctx context.Context) ([]mcp.Root, error) { return take[[]mcp.Root](ctx, b, nil) }
+	return true
+}
+
+func take[T any](ctx context.Context, b *book, params any) (T, error) {
+	v, err := b.take(ctx, params, func(v any) bool {
+		_, ok := v.(T)
+		return ok
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return v.(T), nil
+}
+
+func (b *book) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	v, err := b.take(ctx, p, func(v any) bool { return fitsForm(v, p) })
+	if err != nil {
+		return nil, err
+	}
+	if action, ok := v.(mcp.ElicitAction); ok {
+		return &mcp.ElicitResult{Action: action}, nil
+	}
+	content, err := json.Marshal(v)
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
+}
+
+// fitsForm reports whether a value answers a form or a visit.
+func fitsForm(v any, p *mcp.ElicitParams) bool {
+	if action, ok := v.(mcp.ElicitAction); ok {
+		return p.Mode == mcp.ElicitURL || action != mcp.ElicitAccept
+	}
+	content, err := json.Marshal(v)
+	if err != nil || jsontext.Value(content).Kind() != '{' || p.Mode == mcp.ElicitURL {
+		return false
+	}
+	form, err := schema.Compile(p.RequestedSchema, nil)
+	return err == nil && form.Validate(content) == nil
+}
+
+// take returns the answer to the question of ctx, and notes the question.
+func (b *book) take(ctx context.Context, params any, fits func(any) bool) (any, error) {
+	q, _ := mcpclient.QuestionFrom(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, question{q.Method, params})
+	i := slices.IndexFunc(b.answers, func(p prepared) bool {
+		return (q.Key == "" || q.Key == p.key) && fits(p.value)
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("mcptest: %s, key %q: no answer that fits; want one by Answer", q.Method, q.Key)
+	}
+	v := b.answers[i].value
+	b.answers = slices.Delete(b.answers, i, i+1)
+	return v, nil
+}

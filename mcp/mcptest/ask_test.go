@@ -1,0 +1,221 @@
+package mcptest_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+type seat struct {
+	Row  int    `json:"row" min:"1" max:"40"`
+	Side string `json:"side" enum:"window|aisle"`
+}
+
+type meal struct {
+	Dish  string `json:"dish"`
+	Wines *bool  `json:"wines,omitzero"`
+}
+
+type booking struct {
+	Ref     string `json:"ref"`
+	Seat    string `json:"seat"`
+	Dish    string `json:"dish"`
+	Summary string `json:"summary"`
+}
+
+// airline has a tool that asks twice by form and once the model, with a side
+// effect between.
+type airline struct {
+	*mcpserver.Server
+	reserved atomic.Int32
+}
+
+func newAirline() *airline {
+	a := &airline{Server: mcpserver.New("airline", "1.0.0", nil)}
+	a.Tool("book", "Books a seat", a.book)
+	a.Tool("summarise", "Summarises", func(ctx context.Context, _ struct{}) (string, error) { return summarise(ctx, "a flight") })
+	return a
+}
+
+func (a *airline) book(ctx context.Context, _ struct{}) (booking, error) {
+	s, err := mcpserver.Ask[seat](ctx, "seat", "Which seat would you like?")
+	if mcp.CodeOf(err) == mcp.CodeMissingCapability {
+		return booking{Ref: "at the desk"}, nil
+	}
+	if err != nil {
+		return booking{}, err
+	}
+	ref, err := mcpserver.Once(ctx, "reserve", func() (string, error) {
+		return fmt.Sprintf("R%d", a.reserved.Add(1)), nil
+	})
+	if err != nil {
+		return booking{}, err
+	}
+	m, err := mcpserver.Ask[meal](ctx, "meal", "What would you like to eat?")
+	if err != nil {
+		return booking{}, err
+	}
+	summary, err := summarise(ctx, fmt.Sprintf("seat %d, %s", s.Row, m.Dish))
+	return booking{ref, fmt.Sprint(s.Row, " ", s.Side), m.Dish, summary}, err
+}
+
+func summarise(ctx context.Context, text string) (string, error) {
+	var answer mcp.CreateMessageResult
+	err := mcpserver.AskAll(ctx, mcpserver.Sample("summary", &mcp.CreateMessageParams{
+		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Summarise: " + text)}}},
+		MaxTokens: 100,
+	}, &answer))
+	return answer.Content.Text(), err
+}
+
+func passenger(revision mcp.Revision) *mcpclient.Options {
+	return &mcpclient.Options{
+		Revisions: []mcp.Revision{revision},
+		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			content := `{"row":4,"side":"window"}`
+			if strings.Contains(p.Message, "to eat") {
+				content = `{"dish":"soup"}`
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(content)}, nil
+		},
+		Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("in short")}, Model: "m"}, nil
+		},
+	}
+}
+
+// askTransports are the ways to an airline.
+var askTransports = map[string]func(t *testing.T, a *airline) mcpclient.Target{
+	"memory": func(_ *testing.T, a *airline) mcpclient.Target { return mcpclient.InProcess(a) },
+	"stdio": func(t *testing.T, a *airline) mcpclient.Target {
+		return mcpclient.Over(framed(t, a))
+	},
+	"http": func(t *testing.T, a *airline) mcpclient.Target {
+		return mcpclient.URL(serveHTTP(t, a.Server, a.HTTPHandler()))
+	},
+	"http+sse": func(t *testing.T, a *airline) mcpclient.Target {
+		return mcpclient.URL(serveHTTP(t, a.Server, a.EventStreamHandler()))
+	},
+}
+
+// framed serves an airline over lines on a pipe, as over stdio, and returns the
+// client's end.
+func framed(t *testing.T, a *airline) mcp.Conn {
+	ours, theirs := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- a.Serve(context.Background(), stdio.New(theirs, theirs, theirs, nil)) }()
+	conn := stdio.New(ours, ours, ours, nil)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		<-done
+	})
+	return conn
+}
+
+func TestHandlerThatAsksGivesTheSameResultEverywhere(t *testing.T) {
+	t.Parallel()
+	want := booking{"R1", "4 window", "soup", "in short"}
+	for name, transport := range askTransports {
+		for _, v := range mcp.Revisions() {
+			if name == "http+sse" && v == mcp.V20260728 {
+				continue // not legal
+			}
+			t.Run(name+"/"+v.String(), func(t *testing.T) {
+				t.Parallel()
+				want, reserved := want, int32(1)
+				if v == mcp.V20241105 || v == mcp.V20250326 {
+					want, reserved = booking{Ref: "at the desk"}, 0
+				}
+				a := newAirline()
+				c, err := mcpclient.Connect(t.Context(), transport(t, a), passenger(v))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				got, err := c.Call[booking](t.Context(), "book", nil)
+				if err != nil || got != want {
+					t.Errorf("got %+v, %v, want %+v", got, err, want)
+				}
+				if n := a.reserved.Load(); n != reserved {
+					t.Errorf("reserved %d times, want %d", n, reserved)
+				}
+				if text, err := c.Call[string](t.Context(), "summarise", nil); err != nil || text != "in short" {
+					t.Errorf("summarise: got %q, %v", text, err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnswersFindTheirQuestions(t *testing.T) {
+	t.Parallel()
+	mcptest.EachRevision(t, newAirline(), func(t *testing.T, c *mcpclient.Client) {
+		mcptest.Answer(c, "seat", seat{7, "aisle"})
+		mcptest.Answer(c, "meal", meal{Dish: "fish"})
+		mcptest.Answer(c, "summary", &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("ok")}, Model: "m"})
+		got, err := c.Call[booking](t.Context(), "book", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Ref != "at the desk" && (got.Seat != "7 aisle" || got.Dish != "fish" || got.Summary != "ok") {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// failures is a testing.TB that keeps what would fail.
+type failures struct {
+	testing.TB
+	said []string
+}
+
+func (f *failures) Helper() {}
+func (f *failures) Errorf(format string, args ...any) {
+	f.said = append(f.said, fmt.Sprintf(format, args...))
+}
+
+func TestCheckReplayFindsWhatIsNotRepeatable(t *testing.T) {
+	t.Parallel()
+	use := func(c *mcpclient.Client) (any, error) {
+		mcptest.Answer(c, "name", meal{Dish: "soup"})
+		return c.CallTool(t.Context(), "order", nil)
+	}
+	for name, test := range map[string]struct {
+		count func(ctx context.Context, n *int) (int, error)
+		want  string
+	}{
+		"once": {func(ctx context.Context, n *int) (int, error) {
+			return mcpserver.Once(ctx, "count", func() (int, error) { *n++; return *n, nil })
+		}, ""},
+		"every time": {func(_ context.Context, n *int) (int, error) { *n++; return *n, nil }, `/outcome/content/0/text: got "2", want "1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &failures{TB: t}
+			mcptest.CheckReplay(f, func() mcpclient.Server {
+				srv, orders := mcpserver.New("kitchen", "1", nil), 0
+				srv.Tool("order", "", func(ctx context.Context, _ struct{}) (string, error) {
+					n, err := test.count(ctx, &orders)
+					if err != nil {
+						return "", err
+					}
+					_, err = mcpserver.Ask[meal](ctx, "name", "What?")
+					return fmt.Sprint(n), err
+				})
+				return srv
+			}, use)
+			if got := strings.Join(f.said, "\n"); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

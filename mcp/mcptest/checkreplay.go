@@ -1,0 +1,67 @@
+package mcptest
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"slices"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// CheckReplay uses a handler that asks under both disciplines: once resumed in
+// place, as in the session era, and once replayed from the top for every answer,
+// as in the stateless era. It fails when the outcomes differ, and names the first
+// difference: what the handler did between its questions was not repeatable
+// then, see mcpserver.Once.
+//
+// Each discipline has a server of its own, from newServer, so that what the
+// handler changes can be part of what use returns. Use gives the answers, by
+// Answer, makes the call, and returns the outcome, or the error.
+func CheckReplay(tb testing.TB, newServer func() mcpclient.Server, use func(c *mcpclient.Client) (any, error)) {
+	tb.Helper()
+	resumed := observe(tb, newServer(), mcp.V20251125, use)
+	replayed := observe(tb, newServer(), mcp.V20260728, use)
+	c := comparison{ignored: ignoredInReplay}
+	if err := c.difference(resumed, replayed); err != nil {
+		tb.Errorf("the handler is not repeatable: replayed from the top it differs from resumed in place: %v", err)
+	}
+}
+
+// ignoredInReplay are the members that differ between revisions as they should.
+var ignoredInReplay = [][]string{
+	pointerTokens("/questions/*/params/elicitationId"),
+	pointerTokens("/questions/*/params/_meta"),
+	pointerTokens("/outcome/_meta"),
+	pointerTokens("/outcome/resultType"),
+	pointerTokens("/outcome/ttlMs"),
+	pointerTokens("/outcome/cacheScope"),
+}
+
+func pointerTokens(p jsontext.Pointer) []string { return slices.Collect(p.Tokens()) }
+
+// observation is what a handler has asked, and what came of it.
+type observation struct {
+	Questions []question `json:"questions"`
+	Outcome   any        `json:"outcome"`
+	Error     string     `json:"error,omitzero"`
+}
+
+// observe uses a server in one revision.
+func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpclient.Client) (any, error)) jsontext.Value {
+	tb.Helper()
+	c := Connect(tb, s, &mcpclient.Options{Revisions: []mcp.Revision{v}})
+	outcome, err := use(c)
+	o := observation{Outcome: outcome}
+	if err != nil {
+		o.Outcome, o.Error = nil, string(mcp.CodeOf(err))
+	}
+	b, _ := books.Load(c)
+	o.Questions = b.(*book).asked
+	raw, err := json.Marshal(o, json.Deterministic(true))
+	if err != nil {
+		tb.Fatalf("encode the outcome: %v", err)
+	}
+	return raw
+}
