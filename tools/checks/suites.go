@@ -64,10 +64,16 @@ func raceSteps() []step {
 			{name: "tests WITHOUT the race detector", command: words("go test -json ./..."), outcome: testJSON},
 		}
 	}
-	return []step{{
-		name: "tests under the race detector", env: []string{"CGO_ENABLED=1"},
-		command: words("go test -race -json ./..."), outcome: testJSON,
-	}}
+	return []step{
+		{
+			name: "tests under the race detector", env: []string{"CGO_ENABLED=1"},
+			command: words("go test -race -json ./..."), outcome: testJSON,
+		},
+		{
+			name:    "the crowd at full size", // too large for the race detector
+			command: words("go test -run ^TestNobody -json ./mcp/mcptest"), outcome: testJSON,
+		},
+	}
 }
 
 // findCompiler reports whether there is a C compiler that has its headers.
@@ -115,7 +121,7 @@ func fuzzSteps(fuzzTime time.Duration) []step {
 		target := strings.TrimSpace(e.Output)
 		list = append(list, step{
 			name:    fmt.Sprintf("%s in %s", target, e.Package),
-			command: words(fmt.Sprintf("go test -run ^$ -fuzz ^%s$ -fuzztime %s %s", target, fuzzTime, e.Package)),
+			command: words(fmt.Sprintf("go test -run ^$ -fuzz ^%s$ -fuzztime %s -fuzzminimizetime 1x %s", target, fuzzTime, e.Package)),
 		})
 	}
 	return list
