@@ -34,11 +34,7 @@ func TestForeignClientsUseEveryFeatureOfAServer(t *testing.T) {
 	} {
 		name := cell.sdk + " over " + cell.transport
 		t.Run(name, func(t *testing.T) {
-			var l lacks
-			if cell.revision == "2026-07-28" {
-				l = lacks{"asked": "the fixture asks in the session era only"}
-			}
-			visitForeign(t, cell.sdk, targets[cell.transport], cell.revision, fixturePlan(identifier(name)), l)
+			visitForeign(t, cell.sdk, targets[cell.transport], cell.revision, fixturePlan(identifier(name)), nil)
 		})
 	}
 }
