@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ type foreignConn struct {
 	*exec.Cmd
 	stdin io.WriteCloser
 	lines *bufio.Scanner
+	end   func() error // closes it once
 }
 
 var _ mcp.Conn = (*foreignConn)(nil)
@@ -39,8 +41,13 @@ func dialForeign(t *testing.T, module string, args ...string) *foreignConn {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c := &foreignConn{cmd, stdin, bufio.NewScanner(stdout)}
+	c := &foreignConn{Cmd: cmd, stdin: stdin, lines: bufio.NewScanner(stdout)}
 	c.lines.Buffer(nil, 1<<20)
+	c.end = sync.OnceValue(func() error {
+		_ = stdin.Close()
+		defer time.AfterFunc(ending, func() { _ = cmd.Process.Kill() }).Stop()
+		return cmd.Wait()
+	})
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("%s: %v\n%s", cmd, err, said)
@@ -64,8 +71,4 @@ func (c *foreignConn) Write(_ context.Context, message []byte) error {
 }
 
 // Close ends the server and returns when it has ended.
-func (c *foreignConn) Close() error {
-	_ = c.stdin.Close()
-	defer time.AfterFunc(ending, func() { _ = c.Process.Kill() }).Stop()
-	return c.Wait()
-}
+func (c *foreignConn) Close() error { return c.end() }

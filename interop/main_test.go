@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "interop")
 	if err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir

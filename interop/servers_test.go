@@ -29,7 +29,7 @@ func TestOurClientUsesEveryFeatureOfATypeScriptServer(t *testing.T) {
 				if v != mcp.V20260728 {
 					l = over.lacks
 				}
-				visit(t, over.target, v, typescriptPlan(identifier(name)), l)
+				visit(t, over.target, v, typescriptPlan(slug(name)), l)
 			})
 		}
 	}
@@ -60,7 +60,7 @@ func TestOurClientUsesEveryFeatureOfEverything(t *testing.T) {
 			name := over.name + " " + v.String()
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				visit(t, over.target, v, everythingPlan(identifier(name)), nil)
+				visit(t, over.target, v, everythingPlan(slug(name)), nil)
 			})
 		}
 	}

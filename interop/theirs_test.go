@@ -7,12 +7,14 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // visitForeign lets a client of the TypeScript SDK take the steps of a plan, and
 // checks which revision it spoke; the older SDK does not say. Sdk and target are
 // as client.mjs takes them.
-func visitForeign(t *testing.T, sdk, target, revision string, p plan, l lacks) {
+func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l lacks) {
 	t.Helper()
 	text, err := json.Marshal(p.without(l))
 	if err != nil {
@@ -37,8 +39,8 @@ func visitForeign(t *testing.T, sdk, target, revision string, p plan, l lacks) {
 	if out.Error != "" {
 		t.Fatalf("client %s of %s: %s\n%s", sdk, target, out.Error, stderr.Bytes())
 	}
-	if sdk != "1" && out.Version != revision {
-		t.Errorf("spoke %q, want %q", out.Version, revision)
+	if sdk != "1" && out.Version != v.String() {
+		t.Errorf("spoke %q, want %s", out.Version, v)
 	}
 	p.check(t, l, out.Results)
 }

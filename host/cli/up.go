@@ -56,6 +56,9 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	s := &summary{to: m, base: baseURL(listener.Addr()), demonstration: demonstration}
 	g := gateway.New(upstreams, &gateway.Options{OnStatus: s.news, Logger: m.logger()})
 	m.closing(g.Close)
+	if !demonstration {
+		m.say("starting the servers of the configuration: %d", len(upstreams))
+	}
 	g.Start(ctx)
 	if ctx.Err() != nil {
 		return nil
