@@ -5,7 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -17,11 +16,7 @@ func TestForeignClientsUseEveryFeatureOfAServer(t *testing.T) {
 	fixture := server{serveFixture(t), program("fixture")}
 	for _, c := range foreignClients {
 		t.Run(c.String(), func(t *testing.T) {
-			var l lacks
-			if c.revision == mcp.V20260728 {
-				l = lacks{"asked": "the fixture asks in the session era only"}
-			}
-			c.visit(t, fixture, fixturePlan(slug(c.String())), l)
+			c.visit(t, fixture, fixturePlan(slug(c.String())), nil)
 		})
 	}
 }

@@ -120,8 +120,9 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		switch {
 		case err != nil:
 			stop()
-			if ctx.Err() != nil {
+			if ctx.Err() != nil { // which may have ended the stream first
 				l.tellCancelled(w.ID, out)
+				return m, context.Cause(ctx)
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
