@@ -112,13 +112,15 @@ func (h *hub) all() []*subscriber {
 	return subs
 }
 
-// listChanged announces changes of lists to those who see any of the features
-// that changed.
+// listChanged announces changes of lists, each list once, to those who see any of
+// the features that changed.
 func (h *hub) listChanged(changes []change) {
 	for _, sub := range h.all() {
+		told := make(map[string]bool)
 		for _, c := range changes {
-			if c.feature.visibleTo(sub.principal) {
-				sub.offer(event{method: listNote[c.kind]})
+			if note := listNote[c.kind]; !told[note] && c.feature.visibleTo(sub.principal) {
+				told[note] = true
+				sub.offer(event{method: note})
 			}
 		}
 	}
