@@ -53,6 +53,9 @@ func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 	case mcp.MethodRootsList:
 		return c.roots(ctx)
 	}
+	if h := c.extended(r.Method); h != nil {
+		return h(ctx, r)
+	}
 	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %.64q: not found", r.Method)
 }
 

@@ -129,12 +129,11 @@ func TestHandlersDeclareTheirCapability(t *testing.T) {
 			`{"elicitation":{}}`, ``,
 		},
 		"details and extensions": {
-			&mcpclient.Options{Sample: answersAll().Sample, Capabilities: mcp.ClientCapabilities{
-				Sampling:   &mcp.SamplingCapability{Tools: new(mcp.Capability)},
-				Roots:      new(mcp.RootsCapability),
-				Extensions: map[string]rawValue{"acme/x": raw(`{}`)},
+			&mcpclient.Options{Sample: answersAll().Sample, Extensions: []mcpclient.Extension{{ID: "com.example/x"}, {ID: "com.example/y", Sessions: true}}, Capabilities: mcp.ClientCapabilities{
+				Sampling: &mcp.SamplingCapability{Tools: new(mcp.Capability)},
+				Roots:    new(mcp.RootsCapability),
 			}},
-			`{"sampling":{"tools":{}},"extensions":{"acme/x":{}}}`, `{"sampling":{"tools":{}},"extensions":{"acme/x":{}}}`,
+			`{"sampling":{"tools":{}},"extensions":{"com.example/y":{}}}`, `{"sampling":{"tools":{}},"extensions":{"com.example/x":{},"com.example/y":{}}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,24 +53,27 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //
 //	CallTool, ReadResource, …             typed params, encoded once
 //	 └─ middleware
-//	     └─ roundTrip                     patience: timeout, extended by progress
-//	         └─ live                      the connection, made anew if it was lost
-//	         └─ connection.call
-//	             └─ dialect.Request       envelope, _meta, headers of the revision
-//	             └─ Link.Call             stdio line, HTTP POST, memory
-//	             └─ dialect.Result        error, result, or input required:
-//	                 └─ answerInput       the handlers answer, and once more
-//	         └─ mend                      once, when the server has done nothing yet
-//	     └─ decode                        into the typed result, once
+//	     └─ roundTrip
+//	         └─ exchange                  the extensions, around wire
+//	             └─ wire                  patience: timeout, extended by progress
+//	                 └─ live              the connection, made anew if it was lost
+//	                 └─ connection.call
+//	                     └─ dialect.Request   envelope, _meta, headers of the revision
+//	                     └─ Link.Call         stdio line, HTTP POST, memory
+//	                     └─ dialect.Result    error, result, or input required:
+//	                         └─ answerInput   the handlers answer, and once more
+//	                 └─ mend              once, when the server has done nothing yet
+//	         └─ decode                    into the typed result, once
 func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
-	p := c.patience(ctx, &r.opts)
-	defer p.stop()
 	if r.note {
-		return nil, c.note(p.ctx, r)
+		return nil, c.note(ctx, r)
 	}
-	raw, err := c.attempt(p, r)
-	if err != nil {
+	kind, raw, err := c.exchange(ctx, r)
+	switch {
+	case err != nil:
 		return nil, err
+	case kind != mcp.ResultComplete:
+		return nil, fmt.Errorf("invalid response: resultType %.64q is no answer to %s", kind, r.Method)
 	}
 	if err := json.Unmarshal(raw, r.result); err != nil {
 		return nil, fmt.Errorf("invalid response: %w", err)
@@ -78,26 +81,36 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	return r.result, nil
 }
 
+// wire is the Exchange that all extensions are folded around.
+func (c *Client) wire(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
+	p := c.patience(ctx, &r.opts)
+	defer p.stop()
+	outcome, err := c.attempt(p, r)
+	return outcome.Type, outcome.Result, err
+}
+
 // note sends a notification.
 func (c *Client) note(ctx context.Context, r *Request) error {
-	k, err := c.live(ctx)
+	p := c.patience(ctx, &r.opts)
+	defer p.stop()
+	k, err := c.live(p.ctx)
 	if err != nil {
 		return err
 	}
-	return k.explain(k.notify(ctx, r.Method, r.Params))
+	return k.explain(k.notify(p.ctx, r.Method, r.Params))
 }
 
 // attempt does the request, and once more when the first time came to nothing
 // for a reason that could be mended.
-func (c *Client) attempt(p *patience, r *Request) (jsontext.Value, error) {
+func (c *Client) attempt(p *patience, r *Request) (dialect.Outcome, error) {
 	for second := false; ; second = true {
 		k, err := c.live(p.ctx)
 		if err != nil {
-			return nil, err
+			return dialect.Outcome{}, err
 		}
-		raw, err := k.call(p, r)
+		outcome, err := k.call(p, r)
 		if err == nil || second || !c.mend(p.ctx, k, r, err) {
-			return raw, k.explain(err)
+			return outcome, k.explain(err)
 		}
 	}
 }
@@ -122,36 +135,37 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error)
 
 // call does one request over this connection, with as many rounds as the server
 // needs.
-func (k *connection) call(p *patience, r *Request) (jsontext.Value, error) {
+func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
 	d := k.dialect()
 	params := dialect.RequestParams{
 		Method: r.Method, Params: r.Params, Meta: r.opts.meta,
-		Progress: r.opts.progress != nil,
-		LogLevel: k.client.logLevel(r),
+		Progress:   r.opts.progress != nil,
+		LogLevel:   k.client.logLevel(r),
+		NameMember: k.client.opts.nameMember(r.Method),
 	}
 	if k.mirrors() {
 		params.Mirrors = k.client.tools.mirrors(r)
 	}
 	first, err := d.Request(params)
 	if err != nil {
-		return nil, err
+		return dialect.Outcome{}, err
 	}
 	req := first
 	if r.opts.input != nil {
 		if req, err = first.Again(*r.opts.input); err != nil {
-			return nil, err
+			return dialect.Outcome{}, err
 		}
 	}
 	for round := 0; ; round++ {
 		outcome, err := k.exchange(p, r, d, req)
 		switch {
 		case err != nil || outcome.InputRequired == nil:
-			return outcome.Result, err
+			return outcome, err
 		case r.opts.byHand:
-			return nil, &InputRequiredError{outcome.InputRequired}
+			return outcome, &InputRequiredError{outcome.InputRequired}
 		}
 		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, round); err != nil {
-			return nil, err
+			return outcome, err
 		}
 		p.extend()
 	}
@@ -169,7 +183,7 @@ func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *d
 		return dialect.Outcome{}, err
 	}
 	k.touch()
-	return d.Result(r.Method, m)
+	return d.Result(r.Method, m, k.resultTypes()...)
 }
 
 // meanwhile takes what comes for a call before its answer.

@@ -25,6 +25,7 @@ type Client struct {
 	target     Target
 	candidates []*dialect.Facts // newest first
 	middleware middleware
+	exchange   Exchange // of requests, with the extensions folded in
 	tools      toolCache
 	notes      *exchange.Dispatcher[func()]
 	answers    answers
@@ -59,7 +60,7 @@ func newClient(t Target, opts *Options) *Client {
 	c.remembered = c.opts.Remembered
 	c.notes = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.middleware.init(c.roundTrip, c.route)
+	c.foldExtensions()
 	if l := c.opts.LogLevel; l != "" {
 		c.level.Store(&l)
 	}

@@ -29,6 +29,9 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	if t == nil {
 		return nil, errors.New("connect: the target is nil; want one such as URL or Command")
 	}
+	if err := opts.orZero().checkExtensions(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
 	c := newClient(t, opts)
 	k, err := c.establish(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *Client) hear(method string, params jsontext.Value) error {
 	case mcp.NotificationMessage:
 		return c.logged(params)
 	default:
-		if h := c.opts.OnNotification; h != nil {
+		if h := c.opts.OnNotification; !c.hearExtended(method, params) && h != nil {
 			h(c.ctx, method, params)
 		}
 	}

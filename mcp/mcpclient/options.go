@@ -25,9 +25,11 @@ type Options struct {
 	// program's main module.
 	Info mcp.Implementation
 	// Capabilities are declared as they are, but for elicitation, sampling and
-	// roots: those are declared when their handler is set. Sampling adds details
-	// to it then, such as tools.
+	// roots, which are declared when their handler is set, and for extensions.
+	// Sampling adds details to it then, such as tools.
 	Capabilities mcp.ClientCapabilities
+	// Extensions are what the client adds to the protocol. Default: none.
+	Extensions []Extension
 
 	// Revisions pins the revisions that may be spoken. Empty means all.
 	Revisions []mcp.Revision
@@ -168,6 +170,7 @@ func (o *Options) info() mcp.Implementation {
 func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	caps := o.Capabilities
 	caps.Elicitation, caps.Sampling, caps.Roots = nil, nil, nil
+	o.declareExtensions(&caps, f)
 	if o.Elicit != nil || o.Visit != nil && f.ElicitURL {
 		caps.Elicitation = new(mcp.ElicitationCapability)
 		if o.Elicit != nil && f.ElicitURL {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 // initialize opens a session of the session era.
@@ -23,7 +24,7 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	r.call.Facts = agreed.Facts
 	return &mcp.InitializeResult{
 		ProtocolVersion: agreed.Facts.Revision.String(),
-		Capabilities:    s.capabilities(),
+		Capabilities:    s.capabilities(agreed.Facts),
 		ServerInfo:      s.info,
 		Instructions:    s.options.instructions(),
 	}, nil
@@ -43,21 +44,21 @@ func (s *Server) initialized(_ context.Context, r *Request) (any, error) {
 // discover tells what the server can, without opening anything.
 //
 // Spec: 2026-07-28 server/discover
-func (s *Server) discover(context.Context, *Request) (any, error) {
+func (s *Server) discover(_ context.Context, r *Request) (any, error) {
 	return &mcp.DiscoverResult{
 		Caching:           s.options.orZero().ListCache.hints(),
 		SupportedVersions: s.dialect.Versions(),
-		Capabilities:      s.capabilities(),
+		Capabilities:      s.capabilities(r.call.Facts),
 		Instructions:      s.options.instructions(),
 	}, nil
 }
 
 // capabilities declares what has ever been registered, so that a client that
 // comes before the first tool can be told of it later.
-func (s *Server) capabilities() mcp.ServerCapabilities {
+func (s *Server) capabilities(f *dialect.Facts) mcp.ServerCapabilities {
 	snap := s.features.snapshot()
 	o := s.options.orZero()
-	c := mcp.ServerCapabilities{Logging: new(mcp.Capability), Experimental: o.Experimental, Extensions: o.Extensions}
+	c := mcp.ServerCapabilities{Logging: new(mcp.Capability), Experimental: o.Experimental}
 	if snap.declared[kindTools] {
 		c.Tools = &mcp.ListCapability{ListChanged: true}
 	}
@@ -70,6 +71,7 @@ func (s *Server) capabilities() mcp.ServerCapabilities {
 	if snap.completions {
 		c.Completions = new(mcp.Capability)
 	}
+	s.extensions.declare(&c, f)
 	return c
 }
 

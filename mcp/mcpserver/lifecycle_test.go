@@ -53,7 +53,6 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 		return &mcpserver.Options{
 			Title: "Test", Description: "A test", WebsiteURL: "https://example.com", Instructions: "Be kind.",
 			Experimental: map[string]jsontext.Value{"com.example/x": jsontext.Value(`{"on":true}`)},
-			Extensions:   map[string]jsontext.Value{"com.example/ext": jsontext.Value(`{}`)},
 		}
 	}
 	capabilities := func(t *testing.T, extensions string) string {
@@ -84,7 +83,9 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 	t.Run("discover", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			same(t, dial(t, everything(options()), mcp.V20260728).must("server/discover", ""), `{
+			srv := everything(options())
+			srv.Extend(mcpserver.Extension{ID: "com.example/ext"})
+			same(t, dial(t, srv, mcp.V20260728).must("server/discover", ""), `{
 				"resultType":"complete","ttlMs":0,"cacheScope":"private","instructions":"Be kind.",
 				"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1","title":"Test","description":"A test","websiteUrl":"https://example.com"}},
 				"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],
@@ -299,9 +300,6 @@ func TestNewPanicsWithWhatToWrite(t *testing.T) {
 		{"a", "", nil, "want a name and a version"},
 		{"a", "1", &mcpserver.Options{Experimental: declare("x", `true`)}, `experimental capability "x": settings: want a JSON object`},
 		{"a", "1", &mcpserver.Options{Experimental: declare("x", `{"a":}`)}, `experimental capability "x": settings: want a JSON object`},
-		{"a", "1", &mcpserver.Options{Extensions: declare("com.example/x", ``)}, `extension "com.example/x": settings: want a JSON object`},
-		{"a", "1", &mcpserver.Options{Extensions: declare("x", `{}`)}, `extension "x": want an identifier with a prefix`},
-		{"a", "1", &mcpserver.Options{Extensions: declare("-/x", `{}`)}, `extension "-/x": want an identifier with a prefix`},
 	} {
 		if text := panicText(t, func() { mcpserver.New(test.name, test.version, test.options) }); !strings.Contains(text, test.want) {
 			t.Errorf("got %q, want %q in it", text, test.want)

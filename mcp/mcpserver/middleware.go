@@ -42,6 +42,8 @@ type middleware struct {
 	own     map[string]bool    // guarded by mu: methods added by the author
 	changes int                // guarded by mu: how many there were
 
+	extended map[string]extended // guarded by mu: messages of extensions
+
 	folded atomic.Pointer[folding]
 }
 
@@ -51,11 +53,31 @@ type folding struct {
 	routes map[string]Handler
 	custom map[string]bool
 	wrap   Middleware
+
+	extended map[string]extended
 }
 
-func (m *middleware) route(method string) Handler { return m.folded.Load().routes[method] }
+// route returns the handler of a message, or nil. What the caller's revision has
+// in its core goes before what an extension defines.
+func (m *middleware) route(call *dialect.Call) Handler {
+	f := m.folded.Load()
+	if x, ok := f.extended[call.Method]; ok && x.owner.holds(call.Facts) {
+		return x.handler
+	}
+	return f.routes[call.Method]
+}
 
-func (m *middleware) hasCustom(method string) bool { return m.folded.Load().custom[method] }
+// hasCustom reports whether a method beyond the core of a revision is served
+// there.
+func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {
+	f := m.folded.Load()
+	x, ok := f.extended[method]
+	return f.custom[method] || ok && x.owner.holds(facts)
+}
+
+// nameMember returns the member of params that the name header repeats in
+// requests of an extension.
+func (m *middleware) nameMember(method string) string { return m.folded.Load().extended[method].name }
 
 // outbound wraps send in the middleware.
 func (m *middleware) outbound(send Handler) Handler { return m.folded.Load().wrap(send) }
@@ -93,7 +115,7 @@ func (m *middleware) add(method string, h Handler) error {
 		return fmt.Errorf("handle: the method is empty")
 	case h == nil:
 		return fmt.Errorf("handle %q: the handler is nil", method)
-	case m.plain[method] != nil || dialect.Defines(method):
+	case m.plain[method] != nil || m.extended[method].owner != nil || dialect.Defines(method):
 		return fmt.Errorf("handle %q: the method is taken; want one of your own, such as %q", method, "acme/"+method)
 	}
 	if m.own == nil {
@@ -107,7 +129,7 @@ func (m *middleware) add(method string, h Handler) error {
 // without the lock, and a folding that was overtaken meanwhile is dropped.
 func (m *middleware) refold() {
 	m.mu.Lock()
-	plain, chain, own := maps.Clone(m.plain), slices.Clone(m.chain), maps.Clone(m.own)
+	plain, chain, own, more := maps.Clone(m.plain), slices.Clone(m.chain), maps.Clone(m.own), maps.Clone(m.extended)
 	m.changes++
 	change := m.changes
 	m.mu.Unlock()
@@ -117,9 +139,13 @@ func (m *middleware) refold() {
 		}
 		return h
 	}
-	f := &folding{change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap}
+	f := &folding{change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap, extended: make(map[string]extended, len(more))}
 	for method, h := range plain {
 		f.routes[method] = wrap(h)
+	}
+	for method, x := range more {
+		x.handler = wrap(x.handler)
+		f.extended[method] = x
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -28,10 +27,9 @@ type Options struct {
 
 	// Revisions pins the protocol revisions that are served. Empty means all.
 	Revisions []mcp.Revision
-	// Experimental and Extensions are declared among the capabilities, by
-	// identifier with its settings as a JSON object.
+	// Experimental is declared among the capabilities, by name with its settings
+	// as a JSON object. Extensions of the protocol are added by Server.Extend.
 	Experimental map[string]jsontext.Value
-	Extensions   map[string]jsontext.Value
 
 	// Logger receives the server's own log. Default: slog.Default().
 	Logger *slog.Logger
@@ -207,20 +205,10 @@ func (o *Options) check() error {
 }
 
 // checkDeclared makes sure that what the options declare can be sent.
-//
-// Spec: 2026-07-28 basic/versioning#extensions
 func (o *Options) checkDeclared() error {
 	for name, settings := range o.Experimental {
 		if settings.Kind() != '{' || !settings.IsValid() {
 			return fmt.Errorf("experimental capability %q: settings: want a JSON object, {} for none", name)
-		}
-	}
-	for id, settings := range o.Extensions {
-		if err := mcp.CheckMetaKey(id); err != nil || !strings.Contains(id, "/") {
-			return fmt.Errorf("extension %q: want an identifier with a prefix, such as com.example/%s", id, "color")
-		}
-		if settings.Kind() != '{' || !settings.IsValid() {
-			return fmt.Errorf("extension %q: settings: want a JSON object, {} for none", id)
 		}
 	}
 	return nil

@@ -41,14 +41,18 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 func (s *Server) encode(call *dialect.Call, result any) (e *dialect.Encoded, err error) {
 	defer contain(&err) // user types encode themselves
 	e, err = call.Facts.Encode(result)
-	if err == nil && e.Size() > s.options.maxResult() {
+	switch {
+	case err != nil:
+	case e.Size() > s.options.maxResult():
 		err = fmt.Errorf("the result has %d bytes, the limit is %d", e.Size(), s.options.maxResult())
+	case !s.extensions.mayAnswer(call, e.Type()):
+		err = fmt.Errorf("the result has the type %q, which the client does not know: want one of an extension that it declared", e.Type())
 	}
 	return e, err
 }
 
 func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {
-	handler := s.middleware.route(call.Method)
+	handler := s.middleware.route(call)
 	if handler == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
 	}
@@ -83,7 +87,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 		}
 		return nil
 	}
-	handler := c.middleware.route(call.Method)
+	handler := c.middleware.route(call)
 	if handler == nil {
 		return nil
 	}

@@ -24,6 +24,7 @@ type Server struct {
 
 	features   registry
 	middleware middleware
+	extensions extensions
 	hub        hub
 	drain      drain
 
@@ -50,9 +51,10 @@ func New(name, version string, o *Options) *Server {
 		panic("mcpserver.New: " + err.Error())
 	}
 	s.dialect = dialect.NewServer(dialect.ServerParams{
-		Revisions: o.revisions(),
-		Info:      s.info,
-		Custom:    s.middleware.hasCustom,
+		Revisions:  o.revisions(),
+		Info:       s.info,
+		Custom:     s.middleware.hasCustom,
+		NameMember: s.middleware.nameMember,
 	})
 	s.features.changed = s.hub.listChanged
 	s.hub.server = s

@@ -62,7 +62,13 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
+	open, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	filter, err := s.honour(p.Notifications, r)
+	if err != nil {
+		return nil, err
+	}
+	feeds, err := s.openFeeds(open, r, p.Notifications.Extra, &filter)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +84,10 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	if err := sub.deliver(ctx, event{method: mcp.NotificationAcknowledged, filter: &filter}); err != nil {
 		return nil, err
 	}
-	if err := sub.serve(ctx, s.drain.begun()); err != nil {
+	stop := r.runFeeds(open, feeds, end)
+	err = sub.serve(open, s.drain.begun())
+	stop()
+	if err != nil {
 		return nil, err
 	}
 	if r.in.Binding != dialect.Streamable {
@@ -93,7 +102,7 @@ func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionF
 	if len(f.ResourceSubscriptions) > maxWatched {
 		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.Method, len(f.ResourceSubscriptions), maxWatched)
 	}
-	if !snap.hasResources() && !snap.declared[kindTools] && !snap.declared[kindPrompts] {
+	if !snap.hasResources() && !snap.declared[kindTools] && !snap.declared[kindPrompts] && len(f.Extra) == 0 {
 		return f, undeclared(r.Method)
 	}
 	honoured := mcp.SubscriptionFilter{

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -34,6 +35,8 @@ type tool struct {
 	mirrors  []dialect.Mirror
 	timeout  time.Duration
 	slots    chan struct{} // nil when unlimited
+	wraps    []func(ToolHandler) ToolHandler
+	perform  ToolHandler // a whole call with valid arguments, wraps folded in
 }
 
 func (t *tool) key() string { return t.def.Name }
@@ -91,6 +94,10 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	}
 	if err := t.check(); err != nil {
 		return err
+	}
+	t.perform = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) { return s.perform(ctx, t, p) }
+	for _, wrap := range slices.Backward(t.wraps) {
+		t.perform = wrap(t.perform)
 	}
 	if !s.features.put(kindTools, t, replace) {
 		return errors.New("registered already; want another name, or SetTool to replace it")
@@ -189,7 +196,14 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if err := validateArguments(t.input, p.Arguments); err != nil {
 		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 	}
-	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, &p) })
+	return t.perform(ctx, &p)
+}
+
+// perform runs the handler of a tool, with as many rounds as it asks for, and
+// makes of what it returned what its caller gets.
+func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	r := From(ctx)
+	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
 	if err == nil {
 		err = t.checkResult(result)
 	}
@@ -197,7 +211,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 }
 
 // outcome turns what a tool returned into what its caller gets.
-func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (any, error) {
+func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
 	if err == nil {
 		return withText(result), nil
 	}

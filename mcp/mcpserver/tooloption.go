@@ -36,3 +36,21 @@ func (h hint) tool(t *tool) {
 	h(a)
 	t.def.Annotations = a
 }
+
+// Define is the option that changes the definition of a tool, such as its title,
+// icons or metadata, before it is checked.
+func Define(change func(*mcp.Tool)) ToolOption { return define(change) }
+
+type define func(*mcp.Tool)
+
+func (d define) tool(t *tool) { d(&t.def) }
+
+// Wrap is the option that wraps the calls of one tool. next does a whole call,
+// with everything that the other options of the tool ask for: its result may be
+// sent, and its error is one of the protocol or a private one. Arguments are valid
+// by then. The first option is the outermost.
+func Wrap(wrap func(next ToolHandler) ToolHandler) ToolOption { return wrapper(wrap) }
+
+type wrapper func(ToolHandler) ToolHandler
+
+func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }

@@ -112,6 +112,16 @@ func Missing(method string, params any, has *mcp.ClientCapabilities) *mcp.Client
 	return nil
 }
 
+// MissingExtension is the error for a request that needs an extension which its
+// sender did not declare.
+//
+// Spec: 2026-07-28 basic/versioning#missing-required-client-capability
+func MissingExtension(what, id string) *mcp.Error {
+	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: the client did not declare the extension %s", what, id)
+	err.Data = requiredCapabilities(mcp.ClientCapabilities{Extensions: map[string]jsontext.Value{id: jsontext.Value("{}")}})
+	return err
+}
+
 // missingCapability is the error for a request that needs more than its sender
 // declared. Its data has the shape of the capabilities themselves.
 //

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
@@ -32,7 +33,7 @@ func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (
 	if err != nil {
 		return nil, fmt.Errorf("client info: %w", err)
 	}
-	can, err := json.Marshal(caps)
+	can, err := json.Marshal(f.clientCapabilities(caps))
 	if err != nil {
 		return nil, fmt.Errorf("client capabilities: %w", err)
 	}
@@ -55,6 +56,9 @@ type RequestParams struct {
 	LogLevel mcp.LoggingLevel
 	// Mirrors of the tool that is called.
 	Mirrors []Mirror
+	// NameMember is the member of params that the name header repeats, in
+	// requests of a method that is not the core's; otherwise "".
+	NameMember string
 }
 
 // Request is an encoded request that lacks only its id.
@@ -98,7 +102,7 @@ func (c *Client) Request(p RequestParams) (*Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Method, err)
 	}
-	r.Headers = c.headers(p.Method, raw, p.Mirrors)
+	r.Headers = c.headers(p, raw)
 	return r, nil
 }
 
@@ -225,17 +229,17 @@ func (r *Request) appendMeta(meta []byte, id jsonrpc.ID) []byte {
 // revision: servers that do not know them ignore them, and those that compare
 // them find them right. The version header is the binding's affair in the
 // session era, because it does not belong to the first request.
-func (c *Client) headers(method string, params jsontext.Value, mirrors []Mirror) OutHeaders {
-	h := OutHeaders{Method: EncodeHeader(method)}
-	if c.Facts.VersionHeader && method != mcp.MethodInitialize {
+func (c *Client) headers(p RequestParams, params jsontext.Value) OutHeaders {
+	h := OutHeaders{Method: EncodeHeader(p.Method)}
+	if c.Facts.VersionHeader && p.Method != mcp.MethodInitialize {
 		h.Version = c.Facts.Revision.String()
 	}
-	if name, ok := bodyName(method, params); ok {
+	if name, ok := bodyName(cmp.Or(nameMember(p.Method, nil), p.NameMember), params); ok {
 		h.Name = EncodeHeader(name)
 	}
-	if len(mirrors) > 0 {
+	if len(p.Mirrors) > 0 {
 		arguments := member(params, "arguments")
-		for _, m := range mirrors {
+		for _, m := range p.Mirrors {
 			if v, ok := m.Value(arguments); ok {
 				h.Params = append(h.Params, HeaderParam{Name: m.Name, Value: EncodeHeader(v)})
 			}
@@ -258,9 +262,12 @@ func encodeCancel(id jsonrpc.ID, reason string) []byte {
 	return jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, append(params, '}'))
 }
 
-// Outcome is a response as the client's revision means it: a complete result,
-// or rounds to go.
+// Outcome is a response as the client's revision means it: a result, or rounds
+// to go.
 type Outcome struct {
+	// Type is ResultComplete, also in revisions whose results have no type, or
+	// one of an extension.
+	Type   mcp.ResultType
 	Result jsontext.Value
 	// InputRequired is set when the server needs input before it can answer.
 	InputRequired *mcp.InputRequiredResult
@@ -268,10 +275,11 @@ type Outcome struct {
 
 // Result reads a response. An error of the server comes as an *mcp.Error with
 // Remote set, one about a resource that is named in its data as not found in
-// every revision; a result of unknown type is an invalid response.
+// every revision; a result of a type that is neither the core's nor among those of
+// extensions is an invalid response.
 //
 // Spec: 2026-07-28 basic#responses
-func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
+func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.ResultType) (Outcome, error) {
 	if m.Error != nil {
 		err := c.Error(m.Error)
 		if method == mcp.MethodResourcesRead && err.Code == mcp.CodeInvalidParams && member(m.Error.Data, "uri") != nil {
@@ -280,7 +288,7 @@ func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if !c.Facts.Envelope {
-		return Outcome{Result: m.Result}, nil
+		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
 	}
 	var kind mcp.ResultType
 	if raw := member(m.Result, "resultType"); raw != nil {
@@ -290,7 +298,7 @@ func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
 	}
 	switch kind {
 	case "", mcp.ResultComplete:
-		return Outcome{Result: m.Result}, nil
+		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
 	case mcp.ResultInputRequired:
 		in := new(mcp.InputRequiredResult)
 		if err := json.Unmarshal(m.Result, in); err != nil {
@@ -298,7 +306,10 @@ func (c *Client) Result(method string, m jsonrpc.Message) (Outcome, error) {
 		}
 		return Outcome{InputRequired: in}, nil
 	}
-	return Outcome{}, fmt.Errorf("%s: invalid response: resultType %q: want complete or input_required", method, clip(string(kind)))
+	if slices.Contains(extensions, kind) {
+		return Outcome{Type: kind, Result: m.Result}, nil
+	}
+	return Outcome{}, fmt.Errorf("%s: invalid response: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
 }
 
 // numberResourceNotFound is accepted in every revision, because older servers

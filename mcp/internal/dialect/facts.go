@@ -65,7 +65,6 @@ type Facts struct {
 	ProgressMessage bool
 	Completions     bool // the completions capability exists
 	Context         bool // completion requests carry the other arguments
-	Extensions      bool // capabilities.extensions
 	SamplingTools   bool // sampling messages hold several blocks, tools and their results
 	ElicitURL       bool // elicitation knows modes
 	RichForms       bool // forms have titled choices, choices of several, and every default
@@ -224,7 +223,6 @@ var facts = []*Facts{
 		ProgressMessage:     true,
 		Completions:         true,
 		Context:             true,
-		Extensions:          true,
 		SamplingTools:       true,
 		ElicitURL:           true,
 		RichForms:           true,

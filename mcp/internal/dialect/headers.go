@@ -33,22 +33,22 @@ func (h *Headers) namesStateless() bool {
 // agree holds the required headers of a stateless request against its body.
 //
 // Spec: 2026-07-28 basic/transports#header-validation
-func (h *Headers) agree(version string, m jsonrpc.Message) error {
+func (h *Headers) agree(version string, m jsonrpc.Message, naming func(string) string) error {
 	if len(h.Version) != 1 || h.Version[0] != version {
 		return mismatch("protocol version header %q: want %q as in _meta, once", clip(strings.Join(h.Version, ", ")), clip(version))
 	}
-	return h.compare(m, true)
+	return h.compare(m, naming, true)
 }
 
 // compare holds the method and name headers against the body. Where they are
 // not required, missing ones pass.
-func (h *Headers) compare(m jsonrpc.Message, required bool) error {
+func (h *Headers) compare(m jsonrpc.Message, naming func(string) string, required bool) error {
 	if required || len(h.Method) > 0 {
 		if len(h.Method) != 1 || h.Method[0] != m.Method {
 			return mismatch("method header %q: want %q as in the body, once", clip(strings.Join(h.Method, ", ")), clip(m.Method))
 		}
 	}
-	want, named := bodyName(m.Method, m.Params)
+	want, named := bodyName(nameMember(m.Method, naming), m.Params)
 	if !named || !required && len(h.Name) == 0 {
 		return nil
 	}
@@ -61,24 +61,25 @@ func (h *Headers) compare(m jsonrpc.Message, required bool) error {
 	return nil
 }
 
-// methodTasksUpdate belongs to the tasks extension.
-const methodTasksUpdate = "tasks/update"
-
-// nameMember is the member of params that the name header mirrors, by method.
-var nameMember = map[string]string{
-	mcp.MethodToolsCall:     "name",
-	mcp.MethodPromptsGet:    "name",
-	mcp.MethodResourcesRead: "uri",
-	mcp.MethodTasksGet:      "taskId",
-	methodTasksUpdate:       "taskId",
-	mcp.MethodTasksCancel:   "taskId",
+// nameMember returns the member of params that the name header repeats in requests
+// of a method, or "" for none. naming knows the methods of extensions and may be
+// nil.
+func nameMember(method string, naming func(string) string) string {
+	switch {
+	case method == mcp.MethodToolsCall, method == mcp.MethodPromptsGet:
+		return "name"
+	case method == mcp.MethodResourcesRead:
+		return "uri"
+	case naming != nil:
+		return naming(method)
+	}
+	return ""
 }
 
-// bodyName returns the name that a request of the method is about, and false
-// when there is none in its params.
-func bodyName(method string, params jsontext.Value) (string, bool) {
-	field, ok := nameMember[method]
-	if !ok {
+// bodyName returns the name that a request is about, and false when there is
+// none in its params.
+func bodyName(field string, params jsontext.Value) (string, bool) {
+	if field == "" {
 		return "", false
 	}
 	var name string

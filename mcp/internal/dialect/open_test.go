@@ -14,7 +14,7 @@ func newServer(revisions ...mcp.Revision) *dialect.Server {
 	return dialect.NewServer(dialect.ServerParams{
 		Revisions: revisions,
 		Info:      mcp.Implementation{Name: "test", Version: "1"},
-		Custom:    func(method string) bool { return method == "acme/count" || method == "ping" },
+		Custom:    func(_ *dialect.Facts, method string) bool { return method == "acme/count" },
 	})
 }
 

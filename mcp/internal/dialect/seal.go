@@ -121,6 +121,9 @@ func (f *Facts) wireNumber(e *mcp.Error) int64 {
 	return f.Number(e.Code)
 }
 
+// Type returns what kind of result it is; "" stands for ResultComplete.
+func (e *Encoded) Type() mcp.ResultType { return e.kind }
+
 // Size returns about how many bytes the result has.
 func (e *Encoded) Size() int { return len(e.members) + len(e.meta) }
 

@@ -43,8 +43,12 @@ type ServerParams struct {
 	Revisions []mcp.Revision
 	// Info is what the server says of itself.
 	Info mcp.Implementation
-	// Custom reports whether a method beyond the revisions' own is served.
-	Custom func(method string) bool
+	// Custom reports whether a method is served to callers of a revision that
+	// does not define it.
+	Custom func(f *Facts, method string) bool
+	// NameMember returns the member of params that the name header repeats in
+	// requests of a method that is not the core's, or "". May be nil.
+	NameMember func(method string) string
 }
 
 // Server is the server's side of the dialects: it opens what clients send and
@@ -53,13 +57,14 @@ type Server struct {
 	served   []*Facts // oldest first
 	before   *Facts   // facts of a session that does not exist yet
 	info     mcp.Implementation
-	custom   func(string) bool
+	custom   func(*Facts, string) bool
+	naming   func(string) string
 	identity []byte // member of the metadata of every stateless result
 }
 
 // NewServer returns the dialects of one server.
 func NewServer(p ServerParams) *Server {
-	s := &Server{info: p.Info, custom: p.Custom}
+	s := &Server{info: p.Info, custom: p.Custom, naming: p.NameMember}
 	for _, f := range facts {
 		if len(p.Revisions) == 0 || slices.Contains(p.Revisions, f.Revision) {
 			s.served = append(s.served, f)
@@ -134,9 +139,9 @@ func (s *Server) factsOf(session *Session) *Facts {
 }
 
 // knows reports whether the call's method exists in its revision or was added
-// by the author of the server.
+// to it by the author of the server or an extension.
 func (s *Server) knows(c *Call) bool {
-	return c.Facts.ClientRequests[c.Method] || s.custom != nil && !anyRevision[c.Method] && s.custom(c.Method)
+	return c.Facts.ClientRequests[c.Method] || s.custom != nil && s.custom(c.Facts, c.Method)
 }
 
 // Defines reports whether any revision defines the method for clients to send.
@@ -144,8 +149,16 @@ func Defines(method string) bool {
 	return anyRevision[method] || slices.ContainsFunc(facts, func(f *Facts) bool { return f.ClientNotifications[method] })
 }
 
-// anyRevision holds the methods of every revision: a custom method cannot bring
-// back one that the caller's revision does not have.
+// ExtensionMay reports whether an extension may define a request or notification
+// of clients: no revision in which it holds, which are those of the stateless era
+// and, with sessions, the others, has it in its core.
+func ExtensionMay(method string, sessions bool) bool {
+	return !slices.ContainsFunc(facts, func(f *Facts) bool {
+		return (sessions || f.Era == StatelessEra) && (f.ClientRequests[method] || f.ClientNotifications[method])
+	})
+}
+
+// anyRevision holds the methods of every revision.
 var anyRevision = func() map[string]bool {
 	all := make(map[string]bool)
 	for _, f := range facts {

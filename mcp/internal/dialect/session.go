@@ -135,7 +135,7 @@ func (s *Server) checkSessionHeaders(h *Headers, m jsonrpc.Message) error {
 	if err := s.CheckVersion(h); err != nil {
 		return err
 	}
-	return h.compare(m, false)
+	return h.compare(m, s.naming, false)
 }
 
 // sessionNamed returns the facts of the served session-era revision of that name.

@@ -44,6 +44,7 @@ func (f *Facts) shape(v any) any {
 		return &out
 	case *mcp.DiscoverResult:
 		out := *v
+		out.Capabilities = f.capabilities(v.Capabilities)
 		f.cache(&out.Caching)
 		return &out
 	case *mcp.InitializeResult:
@@ -54,6 +55,7 @@ func (f *Facts) shape(v any) any {
 	case *mcp.InitializeParams:
 		out := *v
 		out.ClientInfo = f.implementation(v.ClientInfo)
+		out.Capabilities = f.clientCapabilities(v.Capabilities)
 		return &out
 	case *mcp.CompleteParams:
 		out := *v
@@ -169,9 +171,13 @@ func (f *Facts) capabilities(c mcp.ServerCapabilities) mcp.ServerCapabilities {
 	if !f.Completions {
 		c.Completions = nil
 	}
-	if !f.Extensions {
-		c.Extensions = nil
+	if !f.TaskSupport {
+		c.Tasks = nil
 	}
+	return c
+}
+
+func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
 	if !f.TaskSupport {
 		c.Tasks = nil
 	}

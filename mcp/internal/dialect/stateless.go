@@ -28,7 +28,7 @@ func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) 
 		return c, badRequest(mcp.CodeInvalidParams, "_meta: %s is missing: want an object, {} for none", keyCapabilities)
 	}
 	if in.Headers != nil {
-		if err := in.Headers.agree(*meta.Version, m); err != nil {
+		if err := in.Headers.agree(*meta.Version, m, s.naming); err != nil {
 			return c, err
 		}
 	}

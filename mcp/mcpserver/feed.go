@@ -1,0 +1,85 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// feed is what one extension tells on one subscription.
+type feed iter.Seq2[string, any]
+
+// openFeeds begins the subscriptions to what extensions tell, and adds what they
+// honour to the filter that is acknowledged.
+func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Value, honoured *mcp.SubscriptionFilter) (feeds []feed, err error) {
+	var members map[string]jsontext.Value
+	if len(wanted) > 0 {
+		if err := json.Unmarshal(wanted, &members); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: notifications: %v", r.Method, err)
+		}
+	}
+	answers := make(map[string]any)
+	for _, e := range s.extensions.sorted() {
+		for member, filter := range e.Filters {
+			raw, ok := members[member]
+			if !ok {
+				continue
+			}
+			if err := r.RequireExtension(e.ID); err != nil {
+				return nil, err
+			}
+			answer, f, err := filter(ctx, r, raw)
+			if err != nil {
+				return nil, err
+			}
+			if answer != nil {
+				answers[member] = answer
+				feeds = append(feeds, feed(f))
+			}
+		}
+	}
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	if honoured.Extra, err = json.Marshal(answers, json.Deterministic(true)); err != nil {
+		return nil, fmt.Errorf("%s: acknowledgement: %w", r.Method, err)
+	}
+	return feeds, nil
+}
+
+// runFeeds sends what the feeds tell. The first that fails ends the subscription.
+// stop ends them and returns when they have.
+func (r *Request) runFeeds(ctx context.Context, feeds []feed, end context.CancelCauseFunc) (stop func()) {
+	var running sync.WaitGroup
+	for _, f := range feeds {
+		running.Go(func() {
+			if err := r.tell(ctx, f); err != nil {
+				end(err)
+			}
+		})
+	}
+	return func() {
+		end(nil)
+		running.Wait()
+	}
+}
+
+// tell sends what one feed yields.
+func (r *Request) tell(ctx context.Context, f feed) (err error) {
+	defer contain(&err)
+	for method, params := range f {
+		msg, err := r.call.Subscribed(method, params)
+		if err == nil {
+			err = r.in.Back.Send(ctx, msg)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
