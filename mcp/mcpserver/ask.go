@@ -68,7 +68,7 @@ func AskAll(ctx context.Context, questions ...Question) error {
 			return q.wrap(q.err)
 		}
 	}
-	if r.call.MayAsk() {
+	if r.call.MayAsk() || r.apart != nil {
 		return r.askNow(ctx, questions)
 	}
 	return r.askLater(questions)

@@ -28,6 +28,9 @@ func (r *Request) Ask(ctx context.Context, method string, params, out any) error
 	if r == nil {
 		return ErrNotInCall
 	}
+	if r.apart != nil {
+		return r.answerApart(ctx, method, params, out)
+	}
 	if !r.call.MayAsk() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
 		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}

@@ -61,16 +61,19 @@ func (r *Request) answered(q *Question) (known bool, err error) {
 	return true, err
 }
 
-// askNow asks in the session era: each question is a request to the client, and
-// all are waited for.
+// askNow asks where answers can be waited for, and waits for all of them. In the
+// session era each question is a request to the client.
 func (r *Request) askNow(ctx context.Context, questions []Question) error {
 	for i := range questions {
 		if err := r.call.MayPut(questions[i].method, questions[i].params); err != nil {
 			return questions[i].wrap(err)
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
-	defer cancel()
+	if r.apart == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
+		defer cancel()
+	}
 	errs := make([]error, len(questions))
 	var waiting sync.WaitGroup
 	for i := range questions[1:] {
@@ -92,7 +95,7 @@ func (r *Request) put(ctx context.Context, q *Question) error {
 	var err error
 	for range r.server.options.asking().maxRounds() {
 		var raw jsontext.Value
-		if err = r.Ask(ctx, q.method, q.params, &raw); err != nil {
+		if raw, err = r.putOne(ctx, q.key, q.method, q.params); err != nil {
 			return q.wrap(refusal(err))
 		}
 		err = q.take(raw)
@@ -102,6 +105,15 @@ func (r *Request) put(ctx context.Context, q *Question) error {
 		}
 	}
 	return q.wrap(mcp.Errorf(mcp.CodeInvalidParams, "input is still required after %d rounds: %v", r.server.options.asking().maxRounds(), err))
+}
+
+// putOne puts one question and returns the answer as it came.
+func (r *Request) putOne(ctx context.Context, key, method string, params any) (raw jsontext.Value, err error) {
+	if r.apart != nil {
+		return r.putApart(ctx, key, method, params)
+	}
+	err = r.Ask(ctx, method, params, &raw)
+	return raw, err
 }
 
 // refusal is what an error of the client means: in the session era a user who

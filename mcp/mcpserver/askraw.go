@@ -36,15 +36,18 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	if err := r.mayPutAll(in); err != nil {
 		return next, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
-	defer cancel()
+	if r.apart == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
+		defer cancel()
+	}
 	keys := slices.Sorted(maps.Keys(in.InputRequests))
 	answers, errs := make([]jsontext.Value, len(keys)), make([]error, len(keys))
 	var waiting sync.WaitGroup
 	for i, key := range keys {
 		waiting.Go(func() {
 			defer contain(&errs[i])
-			answers[i], errs[i] = r.putRaw(ctx, in.InputRequests[key])
+			answers[i], errs[i] = r.putRaw(ctx, key, in.InputRequests[key])
 		})
 	}
 	waiting.Wait()
@@ -60,13 +63,12 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 
 // putRaw asks one question. A client that fails to ask its user has dismissed
 // the question; other failures have no form as an answer.
-func (r *Request) putRaw(ctx context.Context, q mcp.InputRequest) (jsontext.Value, error) {
+func (r *Request) putRaw(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	params, err := questionOf(q)
 	if err != nil {
 		return nil, err
 	}
-	var raw jsontext.Value
-	err = r.Ask(ctx, q.Method, params, &raw)
+	raw, err := r.putOne(ctx, key, q.Method, params)
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && q.Method == mcp.MethodElicit {
 		return jsontext.Value(`{"action":"cancel"}`), nil
 	}

@@ -58,10 +58,11 @@ func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 	if err := h.render(&b).Handle(ctx, rec); err != nil {
 		return err
 	}
-	return h.r.notify(ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
+	return h.r.Notify(ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
 		Data:   unique(bytes.TrimSpace(b.Bytes())),
+		Meta:   h.r.apart.meta(),
 	})
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxStored bounds the entries of a memoryStore. When it is full and nothing has
+// maxStored bounds the entries of a MemoryStore. When it is full and nothing has
 // expired, writes fail: an entry that says that something was used must not make
 // room for others.
 const maxStored = 100_000
 
-// memoryStore is the Store of a single process.
-type memoryStore struct {
+// MemoryStore is the Store of a single process. It holds up to 100,000 entries;
+// when it is full, writes of further ones fail. The zero value is ready for use.
+type MemoryStore struct {
 	mu      sync.Mutex
 	entries map[string]stored // guarded by mu
 }
@@ -27,12 +28,10 @@ type stored struct {
 	expires time.Time // zero for never
 }
 
-var _ mcp.Store = (*memoryStore)(nil)
-
-func newMemoryStore() *memoryStore { return &memoryStore{entries: make(map[string]stored)} }
+var _ mcp.Store = (*MemoryStore)(nil)
 
 // live returns the entry under a key. The caller holds mu.
-func (s *memoryStore) live(key string) (stored, bool) {
+func (s *MemoryStore) live(key string) (stored, bool) {
 	e, ok := s.entries[key]
 	return e, ok && !e.expired(time.Now())
 }
@@ -40,7 +39,7 @@ func (s *memoryStore) live(key string) (stored, bool) {
 func (e stored) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
 
 // set writes an entry. The caller holds mu.
-func (s *memoryStore) set(key string, value []byte, ttl time.Duration) error {
+func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	now := time.Now()
 	if _, there := s.entries[key]; !there && len(s.entries) >= maxStored {
 		for k, e := range s.entries {
@@ -52,6 +51,9 @@ func (s *memoryStore) set(key string, value []byte, ttl time.Duration) error {
 			return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
 		}
 	}
+	if s.entries == nil {
+		s.entries = make(map[string]stored)
+	}
 	e := stored{value: slices.Clone(value)}
 	if ttl > 0 {
 		e.expires = now.Add(ttl)
@@ -61,7 +63,7 @@ func (s *memoryStore) set(key string, value []byte, ttl time.Duration) error {
 }
 
 // Get implements mcp.Store.
-func (s *memoryStore) Get(_ context.Context, key string) ([]byte, bool, error) {
+func (s *MemoryStore) Get(_ context.Context, key string) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.live(key)
@@ -69,14 +71,14 @@ func (s *memoryStore) Get(_ context.Context, key string) ([]byte, bool, error) {
 }
 
 // Put implements mcp.Store.
-func (s *memoryStore) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
+func (s *MemoryStore) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set(key, value, ttl)
 }
 
 // Create implements mcp.Store.
-func (s *memoryStore) Create(_ context.Context, key string, value []byte, ttl time.Duration) (bool, error) {
+func (s *MemoryStore) Create(_ context.Context, key string, value []byte, ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.live(key); ok {
@@ -87,7 +89,7 @@ func (s *memoryStore) Create(_ context.Context, key string, value []byte, ttl ti
 }
 
 // Swap implements mcp.Store.
-func (s *memoryStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) (bool, error) {
+func (s *MemoryStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.live(key); !ok || !bytes.Equal(e.value, old) {
@@ -98,7 +100,7 @@ func (s *memoryStore) Swap(_ context.Context, key string, old, value []byte, ttl
 }
 
 // Delete implements mcp.Store.
-func (s *memoryStore) Delete(_ context.Context, key string) error {
+func (s *MemoryStore) Delete(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.entries, key)

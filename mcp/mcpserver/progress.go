@@ -16,7 +16,7 @@ import (
 // Spec: 2026-07-28 basic/utilities/progress
 func Progress(ctx context.Context, done, total float64, message string) {
 	r := From(ctx)
-	if r == nil || r.call.Meta.Progress.IsZero() {
+	if r == nil || r.call.Meta.Progress.IsZero() && r.apart == nil {
 		return
 	}
 	if !finite(total) {
@@ -26,9 +26,16 @@ func Progress(ctx context.Context, done, total float64, message string) {
 		return
 	}
 	r.progress.advance(done, func() {
-		_ = r.notify(ctx, mcp.NotificationProgress, &mcp.ProgressParams{
-			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total, Message: cleanText(message, maxErrorText),
-		})
+		p := mcp.ProgressParams{
+			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total,
+			Message: cleanText(message, maxErrorText), Meta: r.apart.meta(),
+		}
+		if r.apart != nil && r.apart.Progress != nil {
+			r.apart.Progress(p)
+		}
+		if !p.ProgressToken.IsZero() {
+			_ = r.Notify(ctx, mcp.NotificationProgress, &p)
+		}
 	})
 }
 

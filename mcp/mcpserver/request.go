@@ -27,6 +27,7 @@ type Request struct {
 	call   *dialect.Call
 	in     *exchange.Inbound
 	server *Server
+	apart  *Apart // nil unless the request was answered and its work goes on
 
 	rounds   rounds
 	progress progress
@@ -119,10 +120,11 @@ func (r *Request) Decode(out any) error {
 	return r.call.Decode(out)
 }
 
-// notify sends a notification that belongs to the request. It does nothing once
-// the request has ended, and where the client's revision has no such message.
-func (r *Request) notify(ctx context.Context, method string, params any) error {
-	if r == nil || r.in.Back == nil {
+// Notify sends a notification that belongs to the request. It does nothing once
+// the request has ended, where the client's revision has no such message, and in
+// the stateless era for work that goes on apart.
+func (r *Request) Notify(ctx context.Context, method string, params any) error {
+	if r == nil || r.in.Back == nil && r.apart == nil {
 		return nil
 	}
 	msg, err := r.call.Notification(method, params)
@@ -131,10 +133,15 @@ func (r *Request) notify(ctx context.Context, method string, params any) error {
 	}
 	r.scope.Lock()
 	defer r.scope.Unlock()
-	if r.over {
+	switch {
+	case r.over:
 		return nil
+	case r.apart == nil:
+		return r.in.Back.Send(ctx, msg)
+	case r.call.Session != nil && r.in.Session != nil:
+		return r.in.Session.Push(ctx, msg)
 	}
-	return r.in.Back.Send(ctx, msg)
+	return nil
 }
 
 // finish marks the end of the request: nothing more is sent for it.

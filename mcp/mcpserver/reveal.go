@@ -36,6 +36,19 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
 }
 
+// Reveal returns what the client may learn of an error that ends the request:
+// what the server would answer, with Number as the client's revision has it. A
+// private error is logged under the id that stands for it.
+func (r *Request) Reveal(ctx context.Context, err error) *mcp.Error {
+	e, ok := errors.AsType[*mcp.Error](r.server.reveal(ctx, r.call, err))
+	if !ok {
+		e = mcp.Errorf(mcp.CodeInternal, "internal error")
+	}
+	out := *e
+	out.Number = r.call.Facts.WireNumber(e)
+	return &out
+}
+
 // forCaller reports whether an error says only what became of a question, which
 // its caller knows or has to know.
 func forCaller(err error) bool {

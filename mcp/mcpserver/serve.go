@@ -40,7 +40,7 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 // mistake of the author and none of the caller's business.
 func (s *Server) encode(call *dialect.Call, result any) (e *dialect.Encoded, err error) {
 	defer contain(&err) // user types encode themselves
-	e, err = call.Facts.Encode(result)
+	e, err = call.Encode(result)
 	switch {
 	case err != nil:
 	case e.Size() > s.options.maxResult():

@@ -32,6 +32,10 @@ type Server struct {
 	store  mcp.Store
 	parked parkingLot
 
+	apart   drain           // of work that goes on when its request was answered
+	life    context.Context // of that work
+	endLife context.CancelCauseFunc
+
 	httpOnce sync.Once
 	http     *httpBindings // made by httpOnce
 }
@@ -47,6 +51,7 @@ func New(name, version string, o *Options) *Server {
 		panic("mcpserver.New: " + err.Error())
 	}
 	s := &Server{info: o.implementation(name, version), options: o}
+	s.life, s.endLife = context.WithCancelCause(context.Background())
 	if err := s.keepState(); err != nil {
 		panic("mcpserver.New: " + err.Error())
 	}
@@ -90,6 +95,10 @@ func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) er
 	}
 	return err
 }
+
+// Store returns where the server keeps state: Options.Store, or its own. What
+// others keep there needs a prefix of its own in the keys.
+func (s *Server) Store() mcp.Store { return s.store }
 
 // Info returns what the server says of itself.
 func (s *Server) Info() mcp.Implementation { return s.info }

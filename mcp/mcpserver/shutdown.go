@@ -17,10 +17,16 @@ var ErrShutdown = errors.New("the server is shut down")
 
 // Shutdown ends the server in an orderly way: new requests are refused, running
 // ones finish, subscriptions end with their result, then every connection and
-// session is closed. When ctx ends first what still runs is cancelled, and
-// Shutdown returns the cause of ctx. A server that has been shut down stays so.
+// session is closed. When ctx ends first what still runs is cancelled, work that
+// goes on apart gets one more second to take note of it, and Shutdown returns the
+// cause of ctx. A server that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.drain.wait(ctx)
+	err = cmp.Or(err, s.apart.wait(ctx))
+	s.endLife(ErrShutdown)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
+	defer cancel()
+	_ = s.apart.wait(last)
 	s.parked.shut()
 	for _, session := range s.drain.sessions() {
 		err = cmp.Or(err, session.Written(ctx))

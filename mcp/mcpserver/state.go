@@ -37,7 +37,7 @@ func (s *Server) keepState() (err error) {
 		s.keys = seal.Random()
 	}
 	if s.store = o.Store; s.store == nil {
-		s.store = newMemoryStore()
+		s.store = new(MemoryStore)
 	}
 	s.parked.instance = rand.Text()
 	return err

@@ -201,9 +201,10 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 
 // perform runs the handler of a tool, with as many rounds as it asks for, and
 // makes of what it returned what its caller gets.
-func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
+	defer contain(&err)
 	r := From(ctx)
-	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
+	result, err = r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
 	if err == nil {
 		err = t.checkResult(result)
 	}

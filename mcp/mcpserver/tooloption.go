@@ -54,3 +54,14 @@ func Wrap(wrap func(next ToolHandler) ToolHandler) ToolOption { return wrapper(w
 type wrapper func(ToolHandler) ToolHandler
 
 func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }
+
+// Together is the option that stands for several.
+func Together(opts ...ToolOption) ToolOption { return together(opts) }
+
+type together []ToolOption
+
+func (all together) tool(t *tool) {
+	for _, o := range all {
+		o.tool(t)
+	}
+}

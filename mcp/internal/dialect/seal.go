@@ -98,7 +98,7 @@ func (c *Call) sealError(err error) Reply {
 	if status == 0 {
 		status = statusOK
 	}
-	body := jsonrpc.AppendError(nil, c.ID, &jsonrpc.Error{Code: c.Facts.wireNumber(e), Message: validText(e.Message), Data: e.Data})
+	body := jsonrpc.AppendError(nil, c.ID, &jsonrpc.Error{Code: c.Facts.WireNumber(e), Message: validText(e.Message), Data: e.Data})
 	return Reply{Body: body, Status: status, Err: e}
 }
 
@@ -112,9 +112,9 @@ var statelessStatus = map[mcp.Code]int{
 	mcp.CodeUnsupportedVersion: statusBadRequest,
 }
 
-// wireNumber returns the number of e in this revision. An application's own
+// WireNumber returns the number of e in this revision. An application's own
 // number passes when it lies outside the range of JSON-RPC and the protocol.
-func (f *Facts) wireNumber(e *mcp.Error) int64 {
+func (f *Facts) WireNumber(e *mcp.Error) int64 {
 	if e.Code == mcp.CodeOther && (e.Number < -32768 || e.Number > -32000) {
 		return e.Number
 	}
@@ -144,6 +144,24 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 		return nil, fmt.Errorf("encode result: want an object, found %s", kindName(byte(kind)))
 	}
 	return splitResult(raw)
+}
+
+// Encode is Facts.Encode for the result of this call. The result of tasks/result
+// says which task it is of.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#related-task-metadata
+func (c *Call) Encode(result any) (*Encoded, error) {
+	e, err := c.Facts.Encode(result)
+	task := member(c.Params, "taskId")
+	if err != nil || c.Method != mcp.MethodTasksResult || task == nil {
+		return e, err
+	}
+	related := *e
+	related.meta = fmt.Appendf(nil, `"%s":{"taskId":%s}`, mcp.MetaRelatedTask, task)
+	if len(e.meta) > 0 {
+		related.meta = append(append(related.meta, ','), e.meta...)
+	}
+	return &related, nil
 }
 
 // splitResult takes the envelope out of an encoded result.
