@@ -1,0 +1,73 @@
+// Server is the server that the official conformance suite tries: it has every
+// feature that a scenario asks for, written as any author would write it. One
+// process serves every revision and every transport at once.
+//
+//	server -addr 127.0.0.1:0     Streamable HTTP at /mcp, HTTP+SSE at /sse
+//	server -stdio                standard input and output
+//
+// Over HTTP it says LISTEN host:port on standard error once it is ready. It ends
+// on SIGINT and SIGTERM.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("conformance server: ")
+	addr := flag.String("addr", "", "serve HTTP on this `address`; port 0 picks one")
+	stdio := flag.Bool("stdio", false, "serve standard input and output")
+	flag.Parse()
+	if (*addr == "") == !*stdio || flag.NArg() > 0 {
+		log.Print("want either -addr ADDRESS or -stdio")
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, *addr); err != nil && !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
+}
+
+// serve serves HTTP on the address, or standard input and output when there is
+// none.
+func serve(ctx context.Context, addr string) error {
+	srv := newServer()
+	if addr == "" {
+		return srv.Run(ctx)
+	}
+	return srv.ListenAndServe(ctx, addr, func(at net.Addr) { fmt.Fprintf(os.Stderr, "LISTEN %s\n", at) })
+}
+
+func newServer() *mcpserver.Server {
+	srv := mcpserver.New("conformance", "1.0.0", &mcpserver.Options{
+		Title:        "Conformance server",
+		Instructions: "Every feature of the protocol once, for the conformance suite.",
+		ListCache:    mcpserver.Cache{TTL: time.Minute, Public: true},
+	})
+	addContent(srv)
+	addNews(srv)
+	addSchemas(srv)
+	addQuestions(srv)
+	addInputRequired(srv)
+	addChanges(srv)
+	addResources(srv)
+	addPrompts(srv)
+	return srv
+}
+
+// none are the arguments of a tool that takes none.
+type none struct{}

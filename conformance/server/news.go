@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// addNews adds the tools that tell their caller something before the result.
+func addNews(srv *mcpserver.Server) {
+	srv.Tool("test_tool_with_progress", "Reports progress three times", withProgress, mcpserver.ReadOnly())
+	srv.Tool("test_tool_with_logging", "Logs three messages", withLogging, mcpserver.ReadOnly())
+	srv.Tool("test_logging_tool", "Logs one message to clients that want it", logOnce, mcpserver.ReadOnly())
+}
+
+// stepTime is long enough for a client to see each step by itself.
+const stepTime = 50 * time.Millisecond
+
+func withProgress(ctx context.Context, _ none) (string, error) {
+	for _, done := range []float64{0, 50, 100} {
+		mcpserver.Progress(ctx, done, 100, "")
+		if err := pause(ctx, stepTime); err != nil {
+			return "", err
+		}
+	}
+	return "Progress is complete.", nil
+}
+
+func withLogging(ctx context.Context, _ none) (string, error) {
+	for _, message := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+		mcpserver.Log(ctx).Info(message)
+		if err := pause(ctx, stepTime); err != nil {
+			return "", err
+		}
+	}
+	return "Logging is complete.", nil
+}
+
+func logOnce(ctx context.Context, _ none) (string, error) {
+	mcpserver.Log(ctx).Info("Only who asked for logs reads this")
+	return "Logged.", nil
+}
+
+// pause waits, unless the call is cancelled meanwhile.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
