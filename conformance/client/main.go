@@ -1,0 +1,69 @@
+// Client is the client that the official conformance suite tries. It is started
+// once per scenario, connects to the suite's server, and does what a user of such
+// a server would do.
+//
+//	client URL
+//
+// The suite tells the scenario in MCP_CONFORMANCE_SCENARIO and, for some, data in
+// MCP_CONFORMANCE_CONTEXT. Its MCP_CONFORMANCE_PROTOCOL_VERSION is not read: the
+// client finds out by itself what the server speaks.
+package main
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// patience is less than what the suite has, so that a failure is told.
+const patience = 25 * time.Second
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("conformance client: ")
+	if len(os.Args) < 2 {
+		log.Fatal("want the URL of a server")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	name := os.Getenv("MCP_CONFORMANCE_SCENARIO")
+	if err := play(ctx, name, os.Args[len(os.Args)-1]); err != nil {
+		log.Fatalf("scenario %q: %v", name, err)
+	}
+}
+
+// play connects to the server and plays the scenario of the name.
+func play(ctx context.Context, name, url string) (err error) {
+	run := scenarios[name]
+	if run == nil && strings.HasPrefix(name, "auth/") {
+		run = useProtected
+	}
+	if run == nil {
+		return fmt.Errorf("unknown")
+	}
+	c, err := mcpclient.Connect(ctx, mcpclient.URL(url), &mcpclient.Options{
+		Info:   mcp.Implementation{Name: "conformance", Version: "1.0.0"},
+		Elicit: fillIn,
+		Sample: sample,
+		Roots:  roots,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := c.Close(); err == nil {
+			err = e
+		}
+	}()
+	return run(ctx, c)
+}
+
+// given are the data that the suite hands to the scenario.
+func given() jsontext.Value { return jsontext.Value(os.Getenv("MCP_CONFORMANCE_CONTEXT")) }
