@@ -3,6 +3,7 @@
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
 #	make test                             every check, ends in one line of counts
+#	make conformance [REPEAT=1]           the official conformance suite
 #	make load | make fuzz [FUZZTIME=10s]  what measures time | what searches
 #	make fmt | make api                   mend the format | rewrite the API record
 
@@ -11,8 +12,9 @@ export GOFLAGS     := -trimpath -buildvcs=false
 export GOWORK      := off
 export CGO_ENABLED := 0
 FUZZTIME ?= 10s
+REPEAT ?= 1
 
-.PHONY: run build test peers load fuzz fmt api tools go
+.PHONY: run build test peers load fuzz conformance fmt api tools go
 .DEFAULT_GOAL := build
 
 run: build
@@ -23,6 +25,10 @@ build: go
 
 test peers load fuzz: tools
 	@bin/tools/checks -fuzztime $(FUZZTIME) $@
+
+conformance: go
+	@go build -o bin/conformance/ ./conformance/...
+	@bin/conformance/conformance -repeat $(REPEAT)
 
 fmt: tools
 	@bin/tools/gofumpt -l -w .

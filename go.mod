@@ -4,6 +4,8 @@ go 1.27
 
 toolchain go1.27.0
 
+ignore ./conformance/node_modules
+
 require (
 	github.com/coder/websocket v1.8.15
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3

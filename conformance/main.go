@@ -1,0 +1,75 @@
+// Conformance runs the official conformance suite against the server and the
+// client beside it. It is stricter than the suite: a warning, a scenario in which
+// nothing was checked, and a client that exits with an error fail as well.
+//
+//	conformance [-repeat N]
+//
+// It is started in the root of the project, by make conformance, and finds both
+// programs beside its own, where it also leaves what the suite writes. All runs
+// try one and the same server process. With FAIL_ON_SKIP=1 it fails where the
+// suite cannot run.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+)
+
+// home is the directory of the suite, seen from the root of the project.
+const home = "conformance"
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("conformance: ")
+	repeat := flag.Int("repeat", 1, "how `often` to do it all, for what fails only sometimes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	g := &gate{out: os.Stdout}
+	if missing := missingTools(); missing != "" {
+		g.skip(missing)
+	} else if err := try(ctx, g, *repeat); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(g)
+	if g.failed > 0 || g.skipped > 0 && os.Getenv("FAIL_ON_SKIP") == "1" {
+		os.Exit(1)
+	}
+}
+
+// try makes all runs, as often as told, and says in a table how they ended.
+func try(ctx context.Context, g *gate, times int) (err error) {
+	if g.expected, err = readExpected(filepath.Join(home, expectedFailures)); err != nil {
+		return err
+	}
+	fmt.Fprintln(g.out, "==> install the conformance suite")
+	s, err := install(ctx)
+	if err != nil {
+		return err
+	}
+	srv, err := startServer(s.program("server"), filepath.Join(s.results, "server.log"))
+	if err != nil {
+		return err
+	}
+	defer srv.kill()
+	for range times {
+		for _, r := range runs {
+			fmt.Fprintf(g.out, "==> %s\n", r)
+			outcomes, err := s.play(ctx, r, "http://"+srv.addr+"/mcp")
+			if err != nil {
+				return fmt.Errorf("%s: %w", r, err)
+			}
+			g.take(r, outcomes)
+		}
+	}
+	if err := srv.stop(); err != nil {
+		g.fail("the end of the server", err.Error())
+	}
+	g.close()
+	return nil
+}
