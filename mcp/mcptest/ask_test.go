@@ -219,3 +219,29 @@ func TestCheckReplayFindsWhatIsNotRepeatable(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckReplayTakesQuestionsThatAreAskedTogetherInAnyOrder(t *testing.T) {
+	t.Parallel()
+	newServer := func() mcpclient.Server {
+		srv := mcpserver.New("kitchen", "1", nil)
+		srv.Tool("order", "", func(ctx context.Context, _ struct{}) (string, error) {
+			var dish meal
+			var roots []mcp.Root
+			var answer mcp.CreateMessageResult
+			err := mcpserver.AskAll(
+				ctx, mcpserver.Form("dish", "What?", &dish), mcpserver.ListRoots("roots", &roots),
+				mcpserver.Sample("advice", &mcp.CreateMessageParams{MaxTokens: 1}, &answer),
+			)
+			return dish.Dish, err
+		})
+		return srv
+	}
+	for range 20 { // requests that are sent side by side arrive in any order
+		mcptest.CheckReplay(t, newServer, func(c *mcpclient.Client) (any, error) {
+			mcptest.Answer(c, "dish", meal{Dish: "soup"})
+			mcptest.Answer(c, "roots", []mcp.Root{{URI: "file:///home/ada"}})
+			mcptest.Answer(c, "advice", &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text("ok")}})
+			return c.Call[string](t.Context(), "order", nil)
+		})
+	}
+}

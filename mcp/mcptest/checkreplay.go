@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"slices"
@@ -14,7 +15,8 @@ import (
 // place, as in the session era, and once replayed from the top for every answer,
 // as in the stateless era. It fails when the outcomes differ, and names the first
 // difference: what the handler did between its questions was not repeatable
-// then, see mcpserver.Once.
+// then, see mcpserver.Once. The order of the questions is not compared, for those
+// that AskAll asks together have none.
 //
 // Each discipline has a server of its own, from newServer, so that what the
 // handler changes can be part of what use returns. Use gives the answers, by
@@ -43,9 +45,9 @@ func pointerTokens(p jsontext.Pointer) []string { return slices.Collect(p.Tokens
 
 // observation is what a handler has asked, and what came of it.
 type observation struct {
-	Questions []question `json:"questions"`
-	Outcome   any        `json:"outcome"`
-	Error     string     `json:"error,omitzero"`
+	Questions []jsontext.Value `json:"questions"`
+	Outcome   any              `json:"outcome"`
+	Error     string           `json:"error,omitzero"`
 }
 
 // observe uses a server in one revision.
@@ -58,10 +60,28 @@ func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpc
 		o.Outcome, o.Error = nil, string(mcp.CodeOf(err))
 	}
 	b, _ := books.Load(c)
-	o.Questions = b.(*book).asked
+	if o.Questions, err = b.(*book).questions(); err != nil {
+		tb.Fatalf("encode a question: %v", err)
+	}
 	raw, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
 		tb.Fatalf("encode the outcome: %v", err)
 	}
 	return raw
+}
+
+// questions returns what was asked, sorted by its text.
+func (b *book) questions() ([]jsontext.Value, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	texts := make([]jsontext.Value, len(b.asked))
+	for i, q := range b.asked {
+		text, err := json.Marshal(q, json.Deterministic(true))
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
+	}
+	slices.SortFunc(texts, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
+	return texts, nil
 }
