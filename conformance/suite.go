@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ const runTime = 5 * time.Minute
 
 // missingTools says what this machine lacks to install the suite, if anything.
 func missingTools() string {
+	if runtime.GOOS == "windows" {
+		return "the suite starts clients by the system's shell, which has to be a POSIX one"
+	}
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return tool + " is not installed"
