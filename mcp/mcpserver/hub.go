@@ -2,40 +2,51 @@ package mcpserver
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// hub knows who wants to hear of changes: the sessions of the session era, and
-// the listen requests of the stateless one.
+// hub knows who hears of which changes: the sessions of the session era, and the
+// listen requests of the stateless one.
+//
+//	Tool, SetResource, … → listChanged ─┐
+//	Updated ────────────────────────────┼→ offer → subscriber, one per session or listen
+//	replicas, by the Bus ───────────────┘          └→ replicas, which are one more
 type hub struct {
-	server *Server
+	server   *Server
+	replicas replicas
 
 	mu       sync.Mutex
 	sessions map[*exchange.Session]*subscriber // guarded by mu
-	listens  map[*subscriber]bool              // guarded by mu
+	hearers  map[topic]map[*subscriber]bool    // guarded by mu
+	vigils   map[string]*vigil                 // by URI; guarded by mu
+	closed   bool                              // guarded by mu: no vigil may begin
 }
+
+// topic is what changes are about: the notification that tells of them and, where
+// it tells of one of many, which.
+type topic struct{ method, subject string }
+
+// updates is the topic of one resource.
+func updates(uri string) topic { return topic{mcp.NotificationResourceUpdated, uri} }
 
 // event is one change, as a notification.
 type event struct {
-	method string
-	uri    string                  // of an updated resource
-	filter *mcp.SubscriptionFilter // of an acknowledgement
+	topic  topic
+	params any
 }
 
-func (e event) params() any {
-	switch {
-	case e.filter != nil:
-		return &mcp.AcknowledgedParams{Notifications: *e.filter}
-	case e.uri != "":
-		return &mcp.ResourceUpdatedParams{URI: e.uri}
+// eventOf returns the event of a topic whose params follow from it.
+func eventOf(t topic) event {
+	if t.method == mcp.NotificationResourceUpdated {
+		return event{t, &mcp.ResourceUpdatedParams{URI: t.subject}}
 	}
-	return &mcp.EmptyParams{}
+	return event{t, &mcp.EmptyParams{}}
 }
 
 // listNote is the notification that announces a change of a kind's list.
@@ -44,6 +55,27 @@ var listNote = [kinds]string{
 	kindResources: mcp.NotificationResourcesListChanged,
 	kindTemplates: mcp.NotificationResourcesListChanged,
 	kindPrompts:   mcp.NotificationPromptsListChanged,
+}
+
+// everyList are the topics that a session hears of unasked.
+var everyList = topicsOf(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true})
+
+// topicsOf returns what a filter asks for.
+func topicsOf(f mcp.SubscriptionFilter) []topic {
+	var topics []topic
+	if f.ToolsListChanged {
+		topics = append(topics, topic{method: mcp.NotificationToolsListChanged})
+	}
+	if f.PromptsListChanged {
+		topics = append(topics, topic{method: mcp.NotificationPromptsListChanged})
+	}
+	if f.ResourcesListChanged {
+		topics = append(topics, topic{method: mcp.NotificationResourcesListChanged})
+	}
+	for _, uri := range f.ResourceSubscriptions {
+		topics = append(topics, updates(uri))
+	}
+	return topics
 }
 
 // join adds a session that hears of every list from now on, if it is not there
@@ -56,9 +88,8 @@ func (h *hub) join(session *exchange.Session) *subscriber {
 		return sub
 	}
 	facts := session.Agreed().Facts
-	everything := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-	sub = newSubscriber(session.Principal, everything, func(ctx context.Context, e event) error {
-		msg, err := facts.Notification(e.method, e.params())
+	sub = newSubscriber(session.Principal, func(ctx context.Context, e event) error {
+		msg, err := facts.Notification(e.topic.method, e.params)
 		if err != nil || msg == nil {
 			return err
 		}
@@ -69,6 +100,9 @@ func (h *hub) join(session *exchange.Session) *subscriber {
 		h.sessions = make(map[*exchange.Session]*subscriber)
 	}
 	h.sessions[session] = sub
+	for _, t := range everyList {
+		h.hearLocked(sub, t)
+	}
 	return sub
 }
 
@@ -79,231 +113,170 @@ func (h *hub) forget(session *exchange.Session) {
 	delete(h.sessions, session)
 	h.mu.Unlock()
 	if sub != nil {
-		sub.close()
+		h.remove(sub)
 	}
 }
 
-func (h *hub) add(sub *subscriber) {
+// hear makes a subscriber hear of a topic from now on. It reports false when the
+// subscriber hears of as much as it may, or of nothing any more.
+func (h *hub) hear(sub *subscriber, t topic) bool {
+	watched := h.server.whileWatched(t, sub.principal)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.listens == nil {
-		h.listens = make(map[*subscriber]bool)
+	if !h.hearLocked(sub, t) {
+		return false
 	}
-	h.listens[sub] = true
+	if watched != nil {
+		h.keepVigil(t, watched)
+	}
+	return true
 }
 
+// hearLocked is hear for a topic that nothing depends on. The caller holds mu.
+func (h *hub) hearLocked(sub *subscriber, t topic) bool {
+	if sub.topics[t] {
+		return true
+	}
+	if sub.removed || len(sub.topics) >= maxWatched+len(everyList) || sub.text+len(t.subject) > maxWatchedText {
+		return false
+	}
+	sub.topics[t] = true
+	sub.text += len(t.subject)
+	if h.hearers == nil {
+		h.hearers = make(map[topic]map[*subscriber]bool)
+	}
+	if h.hearers[t] == nil {
+		h.hearers[t] = make(map[*subscriber]bool)
+	}
+	h.hearers[t][sub] = true
+	return true
+}
+
+// unhear ends hear. What the subscriber has still to hear of the topic it will
+// not.
+func (h *hub) unhear(sub *subscriber, t topic) {
+	h.mu.Lock()
+	h.unhearLocked(sub, t)
+	h.mu.Unlock()
+	sub.retract(t)
+}
+
+func (h *hub) unhearLocked(sub *subscriber, t topic) {
+	if !sub.topics[t] {
+		return
+	}
+	delete(sub.topics, t)
+	sub.text -= len(t.subject)
+	delete(h.hearers[t], sub)
+	if len(h.hearers[t]) == 0 {
+		delete(h.hearers, t)
+		h.endVigil(t)
+	}
+}
+
+// remove drops a subscriber and waits for what is being delivered to it.
 func (h *hub) remove(sub *subscriber) {
 	h.mu.Lock()
-	delete(h.listens, sub)
+	sub.removed = true
+	for t := range maps.Clone(sub.topics) {
+		h.unhearLocked(sub, t)
+	}
 	h.mu.Unlock()
 	sub.close()
 }
 
-func (h *hub) all() []*subscriber {
+// hearersOf returns those who hear of a topic now.
+func (h *hub) hearersOf(t topic) []*subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	subs := make([]*subscriber, 0, len(h.sessions)+len(h.listens))
-	for _, sub := range h.sessions {
-		subs = append(subs, sub)
-	}
-	for sub := range h.listens {
-		subs = append(subs, sub)
-	}
-	return subs
+	return slices.Collect(maps.Keys(h.hearers[t]))
 }
 
-// listChanged announces changes of lists, each list once, to those who see any of
-// the features that changed.
+// listChanged announces changes of lists, here and to the other replicas.
 func (h *hub) listChanged(changes []change) {
-	for _, sub := range h.all() {
-		told := make(map[string]bool)
-		for _, c := range changes {
-			if note := listNote[c.kind]; !told[note] && c.feature.visibleTo(sub.principal) {
-				told[note] = true
-				sub.offer(event{method: note})
+	h.tellLists(changes)
+	h.replicas.listChanged(changes)
+}
+
+// tellLists tells of each list once, those who see any of the features that
+// changed.
+func (h *hub) tellLists(changes []change) {
+	for _, t := range everyList {
+		of := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return listNote[c.kind] != t.method })
+		if len(of) == 0 {
+			continue
+		}
+		sees := perPrincipal(func(p mcp.Principal) bool {
+			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(p) })
+		})
+		for _, sub := range h.hearersOf(t) {
+			if sees(sub.principal) {
+				sub.offer(eventOf(t), eventOf(t))
 			}
 		}
 	}
 }
 
-// updated announces a resource that has changed: to those who watch it, and to
-// those who watch a parent of it and may read the resource itself.
+// updated announces a resource that has changed, here and to the other replicas.
 func (h *hub) updated(uri string) {
+	h.tellUpdated(uri)
+	h.replicas.updated(uri)
+}
+
+// tellUpdated tells those who watch a resource, and those who watch a parent of
+// it and may read the resource itself. None of them hears of one that is hidden.
+func (h *hub) tellUpdated(uri string) {
 	snap := h.server.features.snapshot()
-	for _, sub := range h.all() {
-		if snap.resourceAt(uri, sub.principal) != nil || sub.watches(uri) {
-			sub.offer(event{method: mcp.NotificationResourceUpdated, uri: uri})
+	gone := !snap.serves(uri)
+	mayRead := perPrincipal(func(p mcp.Principal) bool { return snap.resourceAt(uri, p) != nil })
+	for watched := range itselfAndParents(uri) {
+		for _, sub := range h.hearersOf(updates(watched)) {
+			if gone && watched == uri || mayRead(sub.principal) {
+				sub.offer(eventOf(updates(uri)), eventOf(updates(watched)))
+			}
 		}
 	}
 }
 
-// coalesce is how long events are gathered after one was sent, so that of many
-// in a row the first and the last are sent.
-const coalesce = 50 * time.Millisecond
-
-// subscriber is one session or listen request. What it has still to hear is a
-// set that cannot grow beyond what it asked for, so a slow one costs nothing
-// and delays nobody.
-type subscriber struct {
-	principal mcp.Principal
-	deliver   func(context.Context, event) error
-	spawn     bool // a goroutine delivers while there is something; otherwise serve does
-
-	mu      sync.Mutex
-	wants   map[string]bool // methods
-	watched map[string]bool // URIs
-	pending []event
-	wake    chan struct{}
-	running bool
-	closed  bool
-	ctx     context.Context
-	cancel  context.CancelFunc
-	idle    sync.WaitGroup
-}
-
-func newSubscriber(p mcp.Principal, f mcp.SubscriptionFilter, deliver func(context.Context, event) error) *subscriber {
-	s := &subscriber{
-		principal: p, deliver: deliver, wake: make(chan struct{}, 1), watched: make(map[string]bool),
-		wants: map[string]bool{
-			mcp.NotificationToolsListChanged:     f.ToolsListChanged,
-			mcp.NotificationPromptsListChanged:   f.PromptsListChanged,
-			mcp.NotificationResourcesListChanged: f.ResourcesListChanged,
-		},
-	}
-	for _, uri := range f.ResourceSubscriptions {
-		s.watched[uri] = true
-	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	return s
-}
-
-// watch adds a resource and reports whether there was room for it.
-func (s *subscriber) watch(uri string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.watched) >= maxWatched && !s.watched[uri] {
-		return false
-	}
-	s.watched[uri] = true
-	return true
-}
-
-// watches reports whether the resource itself is watched.
-func (s *subscriber) watches(uri string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.watched[uri]
-}
-
-func (s *subscriber) unwatch(uri string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.watched, uri)
-}
-
-// offer queues an event if the subscriber wants it and has not got it to hear
-// already.
-func (s *subscriber) offer(e event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || !s.wantsLocked(e) || slices.Contains(s.pending, e) || len(s.pending) > 2*maxWatched {
-		return
-	}
-	s.pending = append(s.pending, e)
-	if !s.spawn {
-		select {
-		case s.wake <- struct{}{}:
-		default:
+// tellAll tells of every topic of a kind, when what has changed is not known.
+func (h *hub) tellAll(of func(topic) bool) {
+	h.mu.Lock()
+	topics := slices.Collect(maps.Keys(h.hearers))
+	h.mu.Unlock()
+	for _, t := range topics {
+		if !of(t) {
+			continue
 		}
-		return
-	}
-	if !s.running {
-		s.running = true
-		s.idle.Go(s.drainPending)
-	}
-}
-
-func (s *subscriber) wantsLocked(e event) bool {
-	if e.uri == "" {
-		return s.wants[e.method]
-	}
-	if s.watched[e.uri] {
-		return true
-	}
-	for uri := range s.watched {
-		if strings.HasPrefix(e.uri, strings.TrimSuffix(uri, "/")+"/") {
-			return true
+		for _, sub := range h.hearersOf(t) {
+			sub.offer(eventOf(t), eventOf(t))
 		}
 	}
-	return false
 }
 
-func (s *subscriber) take() []event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	events := s.pending
-	s.pending = nil
-	if len(events) == 0 {
-		s.running = false
-	}
-	return events
-}
-
-// drainPending delivers what is pending and what comes within the time of
-// coalescing after it, then ends.
-func (s *subscriber) drainPending() {
-	for {
-		events := s.take()
-		if len(events) == 0 {
+// itselfAndParents yields a URI and what it can be a part of, such as notes://a
+// and notes://a/ of notes://a/b.
+func itselfAndParents(uri string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if !yield(uri) {
 			return
 		}
-		s.send(s.ctx, events)
-		s.pause(s.ctx)
-	}
-}
-
-// serve delivers events until ctx ends, which is an error, or until end is
-// closed. What is pending at the end is delivered first.
-func (s *subscriber) serve(ctx context.Context, end <-chan struct{}) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-end:
-			return s.send(ctx, s.take())
-		case <-s.wake:
-			if err := s.send(ctx, s.take()); err != nil {
-				return err
+		for end := strings.LastIndexByte(uri, '/'); end >= 0; end = strings.LastIndexByte(uri[:end], '/') {
+			if end+1 < len(uri) && !yield(uri[:end+1]) || !yield(uri[:end]) {
+				return
 			}
-			s.pause(ctx)
 		}
 	}
 }
 
-func (s *subscriber) send(ctx context.Context, events []event) error {
-	for _, e := range events {
-		if err := s.deliver(ctx, e); err != nil {
-			return err
+// perPrincipal asks f once for each principal.
+func perPrincipal(f func(mcp.Principal) bool) func(mcp.Principal) bool {
+	known := make(map[mcp.Principal]bool)
+	return func(p mcp.Principal) bool {
+		answer, asked := known[p]
+		if !asked {
+			answer = f(p)
+			known[p] = answer
 		}
+		return answer
 	}
-	return nil
-}
-
-func (s *subscriber) pause(ctx context.Context) {
-	t := time.NewTimer(coalesce)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-// close drops what is pending and waits for what is being delivered.
-func (s *subscriber) close() {
-	s.mu.Lock()
-	s.closed = true
-	s.pending = nil
-	s.mu.Unlock()
-	s.cancel()
-	s.idle.Wait()
 }

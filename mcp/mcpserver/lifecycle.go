@@ -36,6 +36,7 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialized(_ context.Context, r *Request) (any, error) {
 	if r.in.Session != nil && r.in.Session.Agreed() != nil {
+		s.hub.replicas.start()
 		s.hub.join(r.in.Session)
 	}
 	return nil, nil

@@ -60,6 +60,10 @@ type Options struct {
 	// states, and states that are too large for a client to carry. It needs Keys.
 	// Default: a bounded one in the memory of the process.
 	Store mcp.Store
+	// Bus carries announcements of changes between the replicas of the server, which
+	// are those of the same name: what one announces the subscribers of all hear of.
+	// One other than a MemoryBus needs Keys. Default: none but this server.
+	Bus mcp.Bus
 	// Keys seal what clients carry for the server. The first one seals and all
 	// open, so a new one is added at the end on all replicas, then moved to the
 	// front on all, and the old one removed when AskOptions.Expiry has passed. All

@@ -34,6 +34,8 @@ type resource struct {
 	template *uritemplate.Template // nil for a resource with one URI
 	read     ResourceHandler
 	cache    Cache
+
+	whileWatched whileWatched
 }
 
 // key is the URI, or the text of the template.
@@ -191,16 +193,35 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 // resourceAt returns the resource or template that serves a URI, as far as the
 // principal may know of it.
 func (s *snapshot) resourceAt(uri string, p mcp.Principal) *resource {
-	if f, ok := lookup[*resource](s, kindResources, uri, p); ok {
-		return f
-	}
-	for _, f := range s.catalogs[kindTemplates].order {
-		t := f.(*resource)
-		if _, ok := t.template.Match(uri); ok && t.visibleTo(p) {
-			return t
+	for r := range s.resourcesAt(uri) {
+		if r.visibleTo(p) {
+			return r
 		}
 	}
 	return nil
+}
+
+// serves reports whether there is a resource at a URI, for whomever.
+func (s *snapshot) serves(uri string) bool {
+	for range s.resourcesAt(uri) {
+		return true
+	}
+	return false
+}
+
+// resourcesAt yields what serves a URI: the resource, then the templates in order.
+func (s *snapshot) resourcesAt(uri string) func(yield func(*resource) bool) {
+	return func(yield func(*resource) bool) {
+		if r, ok := s.catalogs[kindResources].byKey[uri].(*resource); ok && !yield(r) {
+			return
+		}
+		for _, f := range s.catalogs[kindTemplates].order {
+			t := f.(*resource)
+			if _, ok := t.template.Match(uri); ok && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // finish checks what a handler has read, and adds the caching hints.

@@ -42,7 +42,8 @@ type Server struct {
 
 // New returns a server of the given name and version, without any features. A
 // nil Options is valid and gives the defaults. New panics when name or version
-// is empty, an option makes no sense, or there is a Store without Keys.
+// is empty, an option makes no sense, or there is a Store, or a Bus other than a
+// MemoryBus, without Keys.
 func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
@@ -62,7 +63,6 @@ func New(name, version string, o *Options) *Server {
 		NameMember: s.middleware.nameMember,
 	})
 	s.features.changed = s.hub.listChanged
-	s.hub.server = s
 	s.middleware.fold(s.routes())
 	return s
 }

@@ -21,6 +21,8 @@ var ErrShutdown = errors.New("the server is shut down")
 // goes on apart gets one more second to take note of it, and Shutdown returns the
 // cause of ctx. A server that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.hub.endVigils()
+	s.hub.replicas.close()
 	err := s.drain.wait(ctx)
 	err = cmp.Or(err, s.apart.wait(ctx))
 	s.endLife(ErrShutdown)
@@ -35,7 +37,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, session := range s.drain.sessions() {
 		session.End()
 	}
-	return err
+	return cmp.Or(err, s.hub.replicas.flush(ctx))
 }
 
 // drain counts what runs, so that a shutdown can wait for it.
@@ -81,9 +83,14 @@ func (d *drain) enter(method string) (leave func(), err error) {
 	return d.leave, nil
 }
 
-// apart runs a handler on a goroutine that is waited for like a request.
+// apart runs something on a goroutine that is waited for like a request. It does
+// nothing when nobody waits any more.
 func (d *drain) apart(run func()) {
 	d.mu.Lock()
+	if d.closing && d.running == 0 {
+		d.mu.Unlock()
+		return
+	}
 	d.running++
 	d.mu.Unlock()
 	go func() {

@@ -33,6 +33,8 @@ func (s *Server) keepState() (err error) {
 		s.keys, err = seal.NewRing(o.Keys...)
 	case o.Store != nil:
 		err = errors.New("Options.Store without Options.Keys: want the keys that all replicas share")
+	case isShared(o.Bus):
+		err = errors.New("Options.Bus without Options.Keys: want the keys that all replicas share")
 	default:
 		s.keys = seal.Random()
 	}
@@ -40,7 +42,16 @@ func (s *Server) keepState() (err error) {
 		s.store = new(MemoryStore)
 	}
 	s.parked.instance = rand.Text()
+	if s.hub.server = s; o.Bus != nil {
+		s.hub.openReplicas(o.Bus, s.info.Name, s.parked.instance)
+	}
 	return err
+}
+
+// isShared reports whether a Bus can reach servers outside of this process.
+func isShared(b mcp.Bus) bool {
+	_, local := b.(*MemoryBus)
+	return b != nil && !local
 }
 
 // errState refuses a state that this server did not seal for this request. It

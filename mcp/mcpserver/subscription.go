@@ -7,24 +7,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// maxWatched bounds the resources that one session or one listen request watches.
-const maxWatched = 1024
+// What one session or one listen request watches is bounded in number and in the
+// bytes of the URIs.
+const (
+	maxWatched     = 1024
+	maxWatchedText = 256 << 10
+)
 
-// Updated tells every subscriber, of either era, that the resource at uri has
-// changed. Subscribers of a parent, such as notes://a of notes://a/b, hear of it
-// too when it is a resource that they may read. It does not wait for them.
+// Updated tells every subscriber, of either era and on all replicas that share
+// Options.Bus, that the resource at uri has changed. Subscribers of a parent, such
+// as notes://a of notes://a/b, hear of it too when it is a resource that they may
+// read. It does not wait for them. Of many changes of one resource within 50 ms
+// each of them hears of the first and the last.
 func (s *Server) Updated(uri string) { s.hub.updated(uri) }
 
 // subscribe does resources/subscribe of the session era.
 //
 // Spec: 2025-11-25 server/resources#subscriptions
-func (s *Server) subscribe(_ context.Context, r *Request) (any, error) {
+func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 	return nil, s.watch(r, func(sub *subscriber, uri string) error {
 		if s.features.snapshot().resourceAt(uri, r.Principal()) == nil {
 			return notFound(uri)
 		}
-		if !sub.watch(uri) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches %d resources already; want some unsubscribed", maxWatched)
+		s.hub.replicas.follow(ctx)
+		if !s.hub.hear(sub, updates(uri)) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", maxWatched, maxWatchedText)
 		}
 		return nil
 	})
@@ -33,7 +40,7 @@ func (s *Server) subscribe(_ context.Context, r *Request) (any, error) {
 // unsubscribe does resources/unsubscribe. What is not watched is no error.
 func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
 	return nil, s.watch(r, func(sub *subscriber, uri string) error {
-		sub.unwatch(uri)
+		s.hub.unhear(sub, updates(uri))
 		return nil
 	})
 }
@@ -72,16 +79,23 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub := newSubscriber(r.Principal(), filter, func(ctx context.Context, e event) error {
-		msg, err := r.call.Subscribed(e.method, e.params())
+	r.letGo()
+	sub := newSubscriber(r.Principal(), func(ctx context.Context, e event) error {
+		msg, err := r.call.Subscribed(e.topic.method, e.params)
 		if err != nil {
 			return err
 		}
 		return r.in.Back.Send(ctx, msg)
 	})
-	s.hub.add(sub) // before it is acknowledged, so that nothing after that is missed
 	defer s.hub.remove(sub)
-	if err := sub.deliver(ctx, event{method: mcp.NotificationAcknowledged, filter: &filter}); err != nil {
+	s.hub.replicas.follow(ctx)
+	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
+		if !s.hub.hear(sub, t) {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
+		}
+	}
+	ack := event{topic{method: mcp.NotificationAcknowledged}, &mcp.AcknowledgedParams{Notifications: filter}}
+	if err := sub.deliver(ctx, ack); err != nil {
 		return nil, err
 	}
 	stop := r.runFeeds(open, feeds, end)
@@ -95,6 +109,9 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	}
 	return r.call.SubscriptionEnd(), nil
 }
+
+// letGo drops the params of a request that lasts. They can be as large as a message.
+func (r *Request) letGo() { r.Params, r.call.Params, r.in.Message.Params = nil, nil, nil }
 
 // honour returns the part of a filter that the server can serve.
 func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {

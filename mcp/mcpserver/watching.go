@@ -1,0 +1,129 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// WhileWatched is the option that runs a function while somebody watches a
+// resource, or one that a template serves: to poll a sensor, or to follow the
+// resource where it comes from, and call Updated when it has changed.
+//
+// It is called with the URI when the first watcher comes, on a goroutine of its
+// own, and ctx ends when the last one has gone or the server is shut down. For
+// one URI it never runs twice at once: it is called again only after it has
+// returned. Who watches a parent of the resource alone does not count. A panic
+// is logged and ends that run.
+func WhileWatched(run func(ctx context.Context, uri string)) ResourceOption {
+	if run == nil {
+		panic("mcpserver.WhileWatched: the function is nil")
+	}
+	return whileWatched(run)
+}
+
+type whileWatched func(context.Context, string)
+
+func (w whileWatched) resource(r *resource) { r.whileWatched = w }
+
+// whileWatched returns what runs while a topic is heard of, or nil.
+func (s *Server) whileWatched(t topic, p mcp.Principal) whileWatched {
+	if t.method != mcp.NotificationResourceUpdated {
+		return nil
+	}
+	if f := s.features.snapshot().resourceAt(t.subject, p); f != nil {
+		return f.whileWatched
+	}
+	return nil
+}
+
+// vigil runs a function of WhileWatched for one URI, as often as it comes to be
+// watched. Its fields are guarded by the hub's mu.
+type vigil struct {
+	run     whileWatched
+	watched bool
+	end     context.CancelCauseFunc // of the run under way
+}
+
+var errUnwatched = errors.New("nobody watches the resource any more")
+
+// keepVigil has a function run for a topic that is heard of. The caller holds mu.
+func (h *hub) keepVigil(t topic, run whileWatched) {
+	v := h.vigils[t.subject]
+	switch {
+	case h.closed:
+		return
+	case v != nil:
+		v.run, v.watched = run, true
+		return
+	}
+	if h.vigils == nil {
+		h.vigils = make(map[string]*vigil)
+	}
+	v = &vigil{run: run, watched: true}
+	h.vigils[t.subject] = v
+	h.server.drain.apart(func() { h.hold(v, t.subject) })
+}
+
+// endVigil ends what runs for a topic that nobody hears of any more. The caller
+// holds mu.
+func (h *hub) endVigil(t topic) {
+	if v := h.vigils[t.subject]; v != nil && t == updates(t.subject) {
+		v.stop()
+	}
+}
+
+func (v *vigil) stop() {
+	v.watched = false
+	if v.end != nil {
+		v.end(errUnwatched)
+	}
+}
+
+// endVigils ends all of them for good.
+func (h *hub) endVigils() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for _, v := range h.vigils {
+		v.stop()
+	}
+}
+
+// hold runs the function while the URI is watched, and again when it was given up
+// and watched again meanwhile.
+func (h *hub) hold(v *vigil, uri string) {
+	for {
+		ctx, run := h.nextRun(v, uri)
+		if run == nil {
+			return
+		}
+		if p, ok := errors.AsType[*panicked](guarded(func() { run(ctx, uri) })); ok {
+			h.server.options.logger().LogAttrs(ctx, slog.LevelError, "function of WhileWatched panicked",
+				slog.String("uri", uri), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+		}
+		<-ctx.Done()
+	}
+}
+
+// nextRun returns what to run now and its context, or nil at the end.
+func (h *hub) nextRun(v *vigil, uri string) (context.Context, whileWatched) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !v.watched {
+		delete(h.vigils, uri)
+		return nil, nil
+	}
+	ctx, end := context.WithCancelCause(context.Background())
+	v.end = end
+	return ctx, v.run
+}
+
+// guarded runs user code and returns its panic as an error.
+func guarded(run func()) (err error) {
+	defer contain(&err)
+	run()
+	return nil
+}
