@@ -138,7 +138,7 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error)
 func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
 	d := k.dialect()
 	params := dialect.RequestParams{
-		Method: r.Method, Params: r.Params, Meta: r.opts.meta,
+		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(p.ctx),
 		Progress:   r.opts.progress != nil,
 		LogLevel:   k.client.logLevel(r),
 		NameMember: k.client.opts.nameMember(r.Method),
@@ -178,6 +178,7 @@ func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *d
 		Headers: req.Headers,
 		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, p.reason()) },
 		On:      func(m jsonrpc.Message) { k.meanwhile(p, r, m) },
+		Logs:    true,
 	})
 	if err != nil {
 		return dialect.Outcome{}, err
@@ -188,18 +189,26 @@ func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *d
 
 // meanwhile takes what comes for a call before its answer.
 func (k *connection) meanwhile(p *patience, r *Request, m jsonrpc.Message) {
-	if m.Method != mcp.NotificationProgress {
+	switch {
+	case m.Method == mcp.NotificationProgress:
+		k.touch()
+		p.pause()
+		defer p.extend()
+		tell(k.client, r.opts.progress, m)
+	case m.Method == mcp.NotificationMessage && r.opts.log != nil:
+		k.touch()
+		tell(k.client, func(p mcp.LoggingMessageParams) { r.opts.log(&p) }, m)
+	default:
 		k.Notification(m)
-		return
 	}
-	k.touch()
-	p.pause()
-	defer p.extend()
-	var progress mcp.ProgressParams
-	if r.opts.progress == nil || json.Unmarshal(m.Params, &progress) != nil {
-		return
+}
+
+// tell calls the handler of a call, if there is one, with what a notification says.
+func tell[Params any](c *Client, handler func(Params), m jsonrpc.Message) {
+	var params Params
+	if handler != nil && json.Unmarshal(m.Params, &params) == nil {
+		c.guard(m.Method, func() { handler(params) })
 	}
-	k.client.guard("progress", func() { r.opts.progress(progress) })
 }
 
 // explain marks an error that is the end of the connection.

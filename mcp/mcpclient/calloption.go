@@ -11,6 +11,7 @@ type CallOption func(*callOptions)
 
 type callOptions struct {
 	progress func(mcp.ProgressParams)
+	log      func(*mcp.LoggingMessageParams)
 	timeout  time.Duration
 	meta     mcp.Meta
 	level    mcp.LoggingLevel
@@ -35,6 +36,22 @@ func WithTimeout(d time.Duration) CallOption {
 // keys are not sent.
 func WithMeta(m mcp.Meta) CallOption {
 	return func(o *callOptions) { o.meta = m }
+}
+
+// WithLog has f called with the log messages of this call, in place of
+// Options.OnLog, in order, on the goroutine of the call and before the call returns.
+// In the stateless era it asks for them, from info on unless WithLogLevel or
+// SetLogLevel says otherwise.
+//
+// Messages do not name their call. Over Streamable HTTP they come on its own stream.
+// Over other transports, and in sessions on the stream for everything, f gets those
+// that come while no other call of the client is under way; the others go to
+// Options.OnLog.
+//
+// Deprecated: part of Logging (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func WithLog(f func(*mcp.LoggingMessageParams)) CallOption {
+	return func(o *callOptions) { o.log = f }
 }
 
 // WithLogLevel asks for log messages of this call, from the level on. In the

@@ -69,10 +69,15 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	return d.Reply(m.ID, result, err)
 }
 
-// Notification implements exchange.Inbox.
+// Notification implements exchange.Inbox. What comes for a subscription that has
+// ended is for nobody.
+//
+// Spec: 2026-07-28 basic/patterns/subscriptions
 func (k *connection) Notification(m jsonrpc.Message) {
 	k.touch()
-	k.client.notified(m)
+	if _, late := dialect.SubscriptionOf(m); !late {
+		k.client.notified(m)
+	}
 }
 
 // encode encodes a message that the connection sends by itself.

@@ -1,8 +1,13 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
+	"log/slog"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -46,10 +51,80 @@ func (c *Client) logLevel(r *Request) mcp.LoggingLevel {
 	if l := c.level.Load(); l != nil {
 		return *l
 	}
-	if c.opts.OnLog != nil {
+	if c.opts.OnLog != nil || r.opts.log != nil {
 		return mcp.LevelInfo
 	}
 	return ""
+}
+
+// LogTo returns a handler for Options.OnLog that writes the server's messages to a
+// logger, at the level that corresponds, see mcp.LoggingLevel.Level. The message is
+// the data, when it is a string, or its member msg or message; the other members of
+// an object become attributes, and the name of the server's logger the attribute
+// "logger". Texts are cut at 4 KiB.
+//
+// What it writes comes from the server: the logger is to be one that quotes what it
+// is given, as those of slog do.
+//
+// Deprecated: part of Logging (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func LogTo(logger *slog.Logger) func(context.Context, *mcp.LoggingMessageParams) {
+	return func(ctx context.Context, m *mcp.LoggingMessageParams) {
+		if !logger.Enabled(ctx, m.Level.Level()) {
+			return
+		}
+		msg, attrs := logRecord(m.Data)
+		if m.Logger != "" {
+			attrs = append(attrs, slog.String("logger", cut(m.Logger)))
+		}
+		logger.LogAttrs(ctx, m.Level.Level(), msg, attrs...)
+	}
+}
+
+// maxLogText bounds one text of a log message that is written on, in bytes.
+const maxLogText = 4 << 10
+
+func cut(text string) string {
+	if len(text) <= maxLogText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogText], "")
+}
+
+// logRecord returns what the data of a log message says, in the order of its
+// members.
+func logRecord(data jsontext.Value) (msg string, attrs []slog.Attr) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	if dec.PeekKind() != '{' {
+		return logText(data), nil
+	}
+	_, _ = dec.ReadToken()
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			break
+		}
+		key := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		if text := logText(value); msg == "" && value.Kind() == '"' && (key == slog.MessageKey || key == "message") {
+			msg = text
+		} else {
+			attrs = append(attrs, slog.String(cut(key), text))
+		}
+	}
+	return msg, attrs
+}
+
+// logText returns a string as it is, and anything else as JSON.
+func logText(value jsontext.Value) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return cut(text)
 }
 
 // restoreLogLevel tells a new session the level that was chosen. A server that

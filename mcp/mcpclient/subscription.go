@@ -47,7 +47,7 @@ func (c *Client) follow(ctx context.Context, s *subscription) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isFinal(err):
+		case isFinal(err) && !(isPassing(err) && (held || lost != nil)):
 			return err
 		case held:
 			lost = err
@@ -60,6 +60,10 @@ func (c *Client) follow(ctx context.Context, s *subscription) error {
 		}
 	}
 }
+
+// isPassing reports an answer of a server that is in trouble, such as one that is
+// being shut down. One that has taken the subscription before may take it again.
+func isPassing(err error) bool { return answered(err) && mcp.CodeOf(err) == mcp.CodeInternal }
 
 // isFinal reports whether it is of no use to try a subscription again.
 func isFinal(err error) bool {
@@ -191,7 +195,12 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	m, err := k.link.Call(ctx, exchange.Outbound{
 		Encode:  req.Encode,
 		Headers: req.Headers,
-		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, "") },
+		Cancel: func(id jsonrpc.ID) []byte {
+			if context.Cause(ctx) == errEnded { // the server has said so itself
+				return nil
+			}
+			return d.Cancel(id, "")
+		},
 		On:      func(m jsonrpc.Message) { k.overheard(m, filter, placed, cancel) },
 	})
 	if err != nil {
@@ -220,7 +229,8 @@ func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter,
 	case mcp.NotificationCancelled:
 		end(errEnded)
 	default:
-		k.Notification(m)
+		k.touch()
+		k.client.notified(m)
 	}
 }
 

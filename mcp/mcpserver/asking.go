@@ -37,7 +37,7 @@ func (r *Request) Ask(ctx context.Context, method string, params, out any) error
 	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {
 		return out, r.ask(ctx, method, params, out)
 	})
-	_, err := ask(ctx, &Request{Method: method, Outbound: true, call: r.call, in: r.in, server: r.server})
+	_, err := ask(ctx, &Request{Method: method, Outbound: true, ctx: r.ctx, call: r.call, in: r.in, server: r.server})
 	return err
 }
 

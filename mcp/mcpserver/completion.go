@@ -28,6 +28,20 @@ type Completing struct {
 // of a template. Registration panics when there is none of that name.
 func CompleteArg(name string, c Completer) CompletionOption { return completeArg{name, c} }
 
+// RawCompleter answers a request for completion itself: it proposes at most 100
+// values, and says how many there are in all, as far as it knows.
+type RawCompleter func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error)
+
+// CompleteWith is the option that completes every argument of a prompt, or variable
+// of a template, that has no CompleteArg. Of more than 100 values the first 100
+// are sent.
+func CompleteWith(c RawCompleter) CompletionOption { return completeWith(c) }
+
+type completeWith RawCompleter
+
+func (w completeWith) resource(r *resource) { r.completeAny = RawCompleter(w) }
+func (w completeWith) prompt(p *prompt)     { p.completeAny = RawCompleter(w) }
+
 // CompletionOption is an option of prompts and templates.
 type CompletionOption interface {
 	ResourceOption
@@ -137,43 +151,59 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	c, err := snap.completer(&p, r.Principal())
+	f, err := snap.completed(&p, r.Principal())
 	if err != nil {
 		return nil, err
 	}
-	if c == nil {
-		return &mcp.CompleteResult{}, nil
-	}
-	typing := Completing{Argument: p.Argument.Name, Value: p.Argument.Value}
-	if p.Context != nil {
-		typing.Others = p.Context.Arguments
-	}
-	values, err := c(ctx, typing)
+	found, err := f.complete(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
-	shown := values[:min(len(values), maxCompletions)]
-	return &mcp.CompleteResult{Completion: mcp.Completion{
-		Values: shown, Total: new(int64(len(values))), HasMore: len(values) > len(shown),
-	}}, nil
+	if len(found.Values) > maxCompletions {
+		found.Values, found.HasMore = found.Values[:maxCompletions], true
+	}
+	return &mcp.CompleteResult{Completion: found}, nil
 }
 
-// completer finds the completer of an argument: nil when the argument exists and
-// has none, an error when what it belongs to is unknown.
-func (s *snapshot) completer(p *mcp.CompleteParams, who mcp.Principal) (Completer, error) {
+// complete has an argument completed by whoever does it, or proposes nothing.
+func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp.Completion, err error) {
+	byName := c.completers[p.Argument.Name]
+	switch {
+	case byName != nil:
+		typing := Completing{Argument: p.Argument.Name, Value: p.Argument.Value}
+		if p.Context != nil {
+			typing.Others = p.Context.Arguments
+		}
+		found.Values, err = byName(ctx, typing)
+		found.Total = new(int64(len(found.Values)))
+	case c.completeAny != nil:
+		var raw *mcp.Completion
+		if raw, err = c.completeAny(ctx, p); raw != nil {
+			found = *raw
+		}
+	}
+	return found, err
+}
+
+// completed finds what the argument belongs to: a prompt, a template, or a
+// resource, which may be one that a template serves.
+func (s *snapshot) completed(p *mcp.CompleteParams, who mcp.Principal) (*common, error) {
+	if p.Argument.Name == "" {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: argument: want the name of one")
+	}
 	switch p.Ref.Type {
 	case mcp.RefPrompt:
 		f, ok := lookup[*prompt](s, kindPrompts, p.Ref.Name, who)
 		if !ok {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: prompt %q: unknown", cleanText(p.Ref.Name, 128))
 		}
-		return f.completers[p.Argument.Name], nil
+		return &f.common, nil
 	case mcp.RefResource:
 		if f, ok := lookup[*resource](s, kindTemplates, p.Ref.URI, who); ok {
-			return f.completers[p.Argument.Name], nil
+			return &f.common, nil
 		}
 		if f := s.resourceAt(p.Ref.URI, who); f != nil {
-			return f.completers[p.Argument.Name], nil
+			return &f.common, nil
 		}
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: resource %q: unknown", cleanText(p.Ref.URI, 128))
 	}

@@ -49,6 +49,7 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done context.C
 	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, apart: &a}
 	d.rounds.inherit(&r.rounds)
 	apart, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
+	d.ctx = apart
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
 	return apart, func(cause error) {
 		if !d.end() {
@@ -59,16 +60,6 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done context.C
 		d.rounds.release()
 		leave()
 	}, nil
-}
-
-// end marks the end of what the request does and reports whether it was the first
-// to do so.
-func (r *Request) end() bool {
-	r.scope.Lock()
-	defer r.scope.Unlock()
-	was := r.over
-	r.over = true
-	return !was
 }
 
 // inherit takes over what an earlier part of the call remembers and holds.

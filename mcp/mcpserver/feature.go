@@ -47,15 +47,16 @@ type Option interface {
 
 // common is what every kind of feature has.
 type common struct {
-	visible    func(mcp.Principal) bool
-	completers map[string]Completer
+	visible     func(mcp.Principal) bool
+	completers  map[string]Completer
+	completeAny RawCompleter // for arguments without a completer; may be nil
 }
 
 func (c *common) visibleTo(p mcp.Principal) bool { return c.visible == nil || c.visible(p) }
 
 func (c *common) restricted() bool { return c.visible != nil }
 
-func (c *common) completes() bool { return len(c.completers) > 0 }
+func (c *common) completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
 
 type visible func(mcp.Principal) bool
 

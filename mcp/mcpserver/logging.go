@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"fmt"
 	"log/slog"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -46,8 +47,30 @@ func dataOnly(groups []string, a slog.Attr) slog.Attr {
 
 // Enabled reports whether the client wants messages of the level.
 func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool {
-	least, wanted := h.r.call.LogLevel()
-	return wanted && !h.r.rounds.replaying() && mcp.LoggingLevelOf(level).Severity() <= least.Severity()
+	return h.r.wantsLog(mcp.LoggingLevelOf(level))
+}
+
+func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
+	least, wanted := r.call.LogLevel()
+	return wanted && !r.rounds.replaying() && level.Severity() <= least.Severity()
+}
+
+// RelayLog passes a log message on to the client of the call that ctx belongs to,
+// level, logger and data as they are, if the client asked for that level. It is
+// for messages that came from another server. Outside of a call it does nothing.
+// A message without data, or of a level that does not exist, is an error.
+//
+// Deprecated: part of Logging (SEP-2577), which the first revision released on or
+// after 2027-07-28 may remove.
+func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
+	if !m.Level.Valid() || !m.Data.IsValid() {
+		return fmt.Errorf("log message: level %.32q, %d bytes of data: want a level of RFC 5424 and a JSON value", m.Level, len(m.Data))
+	}
+	r := From(ctx)
+	if r == nil || !r.wantsLog(m.Level) {
+		return nil
+	}
+	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data})
 }
 
 // Handle sends one record.
@@ -58,7 +81,7 @@ func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 	if err := h.render(&b).Handle(ctx, rec); err != nil {
 		return err
 	}
-	return h.r.Notify(ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
+	return h.r.Notify(h.r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
 		Data:   unique(bytes.TrimSpace(b.Bytes())),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -12,6 +13,10 @@ import (
 // unit, with a message for people. A total of 0 is unknown. It does nothing when
 // the caller did not ask for progress, outside of a call, and when done is not
 // more than it was before. It is safe for concurrent use.
+//
+// It may be called as often as is convenient: 10 are sent at once, then one every
+// 50 ms, and what waits gives way to what comes later. The last one is sent in any
+// case, before the reply.
 //
 // Spec: 2026-07-28 basic/utilities/progress
 func Progress(ctx context.Context, done, total float64, message string) {
@@ -34,28 +39,73 @@ func Progress(ctx context.Context, done, total float64, message string) {
 			r.apart.Progress(p)
 		}
 		if !p.ProgressToken.IsZero() {
-			_ = r.Notify(ctx, mcp.NotificationProgress, &p)
+			_ = r.Notify(r.ctx, mcp.NotificationProgress, &p)
 		}
 	})
 }
 
-// progress remembers how far a call has come.
+const (
+	progressBurst = 10
+	progressEvery = 50 * time.Millisecond
+)
+
+// progress remembers how far a call has come, and holds back what comes too often.
 type progress struct {
 	mu      sync.Mutex
 	started bool
 	done    float64
+	held    func()      // tells the latest that was held back, or nil
+	timer   *time.Timer // tells held, or nil
+	full    time.Time   // when a whole burst may be sent again
 }
 
-// advance calls tell if done is further than before. What is told is told in the
-// same order.
+// advance calls tell, now or later, if done is further than before. What is told
+// is told in the same order.
 func (p *progress) advance(done float64, tell func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !finite(done) || p.started && done <= p.done {
 		return
 	}
-	p.started, p.done = true, done
-	tell()
+	p.started, p.done, p.held = true, done, tell
+	wait := time.Until(p.full.Add(-(progressBurst - 1) * progressEvery))
+	switch {
+	case wait <= 0:
+		p.tell()
+	case p.timer == nil:
+		p.timer = time.AfterFunc(wait, p.release)
+	}
+}
+
+// release tells what was held back. Whoever ends the call waits for it, by mu.
+func (p *progress) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	p.tell()
+}
+
+// flush tells what is held back, at the end of the call.
+func (p *progress) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.tell()
+}
+
+// tell tells what is held. The caller holds mu.
+func (p *progress) tell() {
+	if p.held == nil {
+		return
+	}
+	if now := time.Now(); p.full.Before(now) {
+		p.full = now
+	}
+	p.full = p.full.Add(progressEvery)
+	p.held()
+	p.held = nil
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

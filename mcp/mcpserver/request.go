@@ -24,6 +24,7 @@ type Request struct {
 	// receiving it.
 	Outbound bool
 
+	ctx    context.Context // ends when nobody waits for the message any more
 	call   *dialect.Call
 	in     *exchange.Inbound
 	server *Server
@@ -41,6 +42,14 @@ type requestKey struct{}
 func From(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
+}
+
+// context returns the context of the request's handlers.
+func (r *Request) context(ctx context.Context) context.Context {
+	if t := r.call.Meta.Trace(); t != (mcp.Trace{}) {
+		ctx = mcp.ContextWithTrace(ctx, t)
+	}
+	return context.WithValue(ctx, requestKey{}, r)
 }
 
 // Principal returns who sends the request. Outside of a request it is anonymous.
@@ -84,8 +93,9 @@ func (r *Request) Meta() mcp.Meta {
 	return r.call.Meta.User()
 }
 
-// Trace returns the W3C trace context of the request, with empty strings where
-// the client sent none.
+// Trace returns the W3C trace context of the request as it came, with empty strings
+// where the client sent none. What of it follows the formats is in the context of
+// the handler, see mcp.TraceFrom.
 func (r *Request) Trace() (traceParent, traceState, baggage string) {
 	if r == nil {
 		return "", "", ""
@@ -120,11 +130,14 @@ func (r *Request) Decode(out any) error {
 	return r.call.Decode(out)
 }
 
-// Notify sends a notification that belongs to the request. It does nothing once
-// the request has ended, where the client's revision has no such message, and in
-// the stateless era for work that goes on apart.
+// Notify sends a notification that belongs to the request, as a rule within the
+// request's own context. It does nothing once that or the request has ended, where
+// the client's revision has no such message, and in the stateless era for work that
+// goes on apart. What a subscription carries are changes and nothing else.
+//
+// Spec: 2026-07-28 basic/patterns/subscriptions
 func (r *Request) Notify(ctx context.Context, method string, params any) error {
-	if r == nil || r.in.Back == nil && r.apart == nil {
+	if r == nil || r.in.Back == nil && r.apart == nil || r.Method == mcp.MethodListen {
 		return nil
 	}
 	msg, err := r.call.Notification(method, params)
@@ -134,7 +147,7 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	r.scope.Lock()
 	defer r.scope.Unlock()
 	switch {
-	case r.over:
+	case r.over || ctx.Err() != nil:
 		return nil
 	case r.apart == nil:
 		return r.in.Back.Send(ctx, msg)
@@ -144,9 +157,13 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// finish marks the end of the request: nothing more is sent for it.
-func (r *Request) finish() {
+// end marks the end of what the request does, before which its last progress is
+// sent, and reports whether it was the first to do so.
+func (r *Request) end() bool {
+	r.progress.flush()
 	r.scope.Lock()
+	defer r.scope.Unlock()
+	was := r.over
 	r.over = true
-	r.scope.Unlock()
+	return !was
 }

@@ -61,16 +61,15 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, err
 	}
 	defer leave()
-	r := &Request{Method: call.Method, Params: call.Params, call: call, in: in, server: s}
-	defer r.finish()
+	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: s}
+	defer r.end()
 	defer contain(&err)
 	ctx, done, err := r.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	ctx = context.WithValue(ctx, requestKey{}, r)
-	result, err = handler(ctx, r)
+	result, err = handler(r.context(ctx), r)
 	return r.settle(ctx, result, err)
 }
 
@@ -91,9 +90,9 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	if handler == nil {
 		return nil
 	}
-	r := &Request{Method: call.Method, Params: call.Params, call: call, in: in, server: c.Server}
+	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: c.Server}
 	defer contain(&err)
-	_, err = handler(context.WithValue(ctx, requestKey{}, r), r)
+	_, err = handler(r.context(ctx), r)
 	return err
 }
 

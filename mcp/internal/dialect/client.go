@@ -50,6 +50,8 @@ type RequestParams struct {
 	Params any
 	// Meta is metadata of the user's besides that in Params.
 	Meta mcp.Meta
+	// Trace is sent unless the metadata has one.
+	Trace mcp.Trace
 	// Progress asks for progress under the request's own id.
 	Progress bool
 	// LogLevel asks for log messages of this call; the session era ignores it.
@@ -99,6 +101,9 @@ func (c *Client) Request(p RequestParams) (*Request, error) {
 	if r.members, r.user, err = splitMeta(raw); err == nil {
 		err = r.addMeta(p.Meta)
 	}
+	if err == nil {
+		err = r.addTrace(p.Trace)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Method, err)
 	}
@@ -116,6 +121,34 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 	}
 	var err error
 	r.user, err = userMembers(meta)
+	return err
+}
+
+// addTrace adds a trace context, unless the metadata has one: the parts of two do
+// not mix. Baggage is for itself.
+func (r *Request) addTrace(t mcp.Trace) error {
+	if t == (mcp.Trace{}) {
+		return nil
+	}
+	user := jsontext.Value("{" + string(r.user) + "}")
+	add := make(mcp.Meta)
+	if t.Parent != "" && member(user, mcp.MetaTraceparent) == nil && member(user, mcp.MetaTracestate) == nil {
+		_ = add.Set(mcp.MetaTraceparent, t.Parent) // a string always encodes
+		if t.State != "" {
+			_ = add.Set(mcp.MetaTracestate, t.State)
+		}
+	}
+	if t.Baggage != "" && member(user, mcp.MetaBaggage) == nil {
+		_ = add.Set(mcp.MetaBaggage, t.Baggage)
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	members, err := userMembers(add)
+	if len(r.user) > 0 {
+		members = append(append(members, ','), r.user...)
+	}
+	r.user = members
 	return err
 }
 

@@ -40,6 +40,11 @@ func marksStateless(meta jsontext.Value) bool {
 	return member(meta, keyVersion) != nil || member(meta, keyCapabilities) != nil
 }
 
+// Trace returns the trace context as it came.
+func (m *RequestMeta) Trace() mcp.Trace {
+	return mcp.Trace{Parent: m.TraceParent, State: m.TraceState, Baggage: m.Baggage}
+}
+
 // User returns the metadata that does not belong to the protocol.
 func (m *RequestMeta) User() mcp.Meta {
 	var user mcp.Meta

@@ -14,6 +14,12 @@ func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	if m.Method == mcp.NotificationProgress {
 		return idOf(member(m.Params, keyProgress))
 	}
+	return SubscriptionOf(m)
+}
+
+// SubscriptionOf returns the id of the subscription that a notification is
+// delivered for, and false for one that is delivered for none.
+func SubscriptionOf(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	return idOf(member(member(m.Params, "_meta"), keySubscription))
 }
 

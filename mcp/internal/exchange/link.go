@@ -38,13 +38,17 @@ type Outbound struct {
 	// Encode returns the message under the id that the link gives it; a
 	// notification has the zero id.
 	Encode func(id jsonrpc.ID) []byte
-	// Cancel returns the notification that cancels the request of that id, or
-	// is nil when the request may not be cancelled.
+	// Cancel returns the notification that cancels the request of that id, or nil
+	// when there is nothing to say. It is nil when the request may not be cancelled.
 	Cancel func(id jsonrpc.ID) []byte
 	// Headers of the request over Streamable HTTP.
 	Headers dialect.OutHeaders
 	// On receives what belongs to the request before its response. May be nil.
 	On func(jsonrpc.Message)
+	// Logs tells that the server may log on behalf of the request. Log messages do
+	// not say to which request they belong: they come to On when they came on the
+	// response stream of the request, or can be those of no other.
+	Logs bool
 }
 
 // Inbox takes what a server sends that belongs to no call of ours.
@@ -107,6 +111,9 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 		return jsonrpc.Message{}, &NotSentError{err}
 	}
 	defer w.Close()
+	if out.Logs {
+		w.TakeLogs()
+	}
 	if err := l.write(ctx, out.Encode(w.ID)); err != nil {
 		return jsonrpc.Message{}, err
 	}
@@ -129,6 +136,9 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 // tellCancelled writes a cancellation, unless the server does not even read: the
 // caller has given up and is not to wait for it.
 func (l *connLink) tellCancelled(msg []byte) {
+	if msg == nil {
+		return
+	}
 	ctx, stop := context.WithTimeout(l.ctx, cancelTimeout)
 	defer stop()
 	_ = l.conn.Write(ctx, msg)
@@ -242,6 +252,9 @@ func (l *connLink) take(m jsonrpc.Message) {
 			return
 		}
 		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
+			return
+		}
+		if m.Method == mcp.NotificationMessage && l.pending.DeliverLog(jsonrpc.ID{}, m) {
 			return
 		}
 		l.inbox.Notification(m)

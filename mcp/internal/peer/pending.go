@@ -33,6 +33,7 @@ type Waiter struct {
 	table *Pending
 	wake  chan struct{} // one token: something was queued
 
+	logs    bool              // guarded by table.mu: see DeliverLog
 	queue   []jsonrpc.Message // guarded by table.mu
 	bytes   int               // of the params in queue
 	dropped int
@@ -82,6 +83,45 @@ func (p *Pending) Deliver(id jsonrpc.ID, m jsonrpc.Message) bool {
 	}
 	w.push(m)
 	return true
+}
+
+// DeliverLog queues a log message, which does not say to which request it belongs:
+// for the request of that id, on whose own stream it came, or under the zero id
+// for the only request that it can be of. It reports false when that takes no logs,
+// or there is none or more than one.
+func (p *Pending) DeliverLog(of jsonrpc.ID, m jsonrpc.Message) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.waiting[of.Key()]
+	if of.IsZero() {
+		w = p.onlyLogged()
+	}
+	if w == nil || !w.logs {
+		return false
+	}
+	w.push(m)
+	return true
+}
+
+// onlyLogged returns the request that takes logs if there is one and no other. The
+// caller holds mu.
+func (p *Pending) onlyLogged() (only *Waiter) {
+	for _, w := range p.waiting {
+		if w.logs && only != nil {
+			return nil
+		}
+		if w.logs {
+			only = w
+		}
+	}
+	return only
+}
+
+// TakeLogs lets log messages be those of the request.
+func (w *Waiter) TakeLogs() {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	w.logs = true
 }
 
 // Refuse ends the request of that id with err: its answer has come and is of no

@@ -106,6 +106,9 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		return jsonrpc.Message{}, &exchange.NotSentError{Err: err}
 	}
 	defer w.Close()
+	if out.Logs {
+		w.TakeLogs()
+	}
 	carrying, stop := context.WithCancel(context.WithoutCancel(ctx))
 	// Once the answer is there the caller no longer ends its stream, which is read
 	// to its end, so that the connection can be used again; but not for long.
@@ -149,10 +152,14 @@ func (l *Link) tellCancelled(id jsonrpc.ID, out exchange.Outbound) {
 	if f := l.agreed(); f == nil || f.DisconnectCancels || out.Cancel == nil {
 		return
 	}
+	msg := out.Cancel(id)
+	if msg == nil {
+		return
+	}
 	l.begin(func() {
 		ctx, stop := context.WithTimeout(l.ctx, l.CloseTimeout)
 		defer stop()
-		_ = l.submit(ctx, out.Cancel(id), nil)
+		_ = l.submit(ctx, msg, nil)
 	})
 }
 

@@ -86,7 +86,7 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 			m.ID = id // a server that could not read the id can have meant no other
 		}
 		answered = answered || isAnswer(m, id)
-		l.take(m)
+		l.take(m, id)
 	}
 	if !answered {
 		return fmt.Errorf("invalid response: HTTP %d without an answer to request %s", resp.StatusCode, id)
@@ -110,8 +110,9 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// take hands one message on to the call that it belongs to, or to the inbox.
-func (l *Link) take(m jsonrpc.Message) {
+// take hands one message on to the call that it belongs to, or to the inbox. The id
+// is that of the request on whose response stream it came, or zero.
+func (l *Link) take(m jsonrpc.Message, of jsonrpc.ID) {
 	switch m.Kind {
 	case jsonrpc.Response:
 		l.pending.Resolve(m)
@@ -125,6 +126,9 @@ func (l *Link) take(m jsonrpc.Message) {
 			return
 		}
 		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
+			return
+		}
+		if m.Method == mcp.NotificationMessage && l.pending.DeliverLog(of, m) {
 			return
 		}
 		l.Inbox.Notification(m)

@@ -30,6 +30,7 @@ const maxFruitless = 5
 // takes.
 type eventSource struct {
 	link  *Link
+	of    jsonrpc.ID    // of the request that it answers, or zero
 	last  string        // id of the last event that had one
 	retry time.Duration // as the server wished
 }
@@ -40,7 +41,7 @@ type eventSource struct {
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) error {
-	s := &eventSource{link: l}
+	s := &eventSource{link: l, of: id}
 	answered := func(m jsonrpc.Message) bool { return isAnswer(m, id) }
 	for fruitless := 0; ; fruitless++ {
 		events, err := s.read(resp.Body, answered)
@@ -99,7 +100,7 @@ func (s *eventSource) take(data []byte, last func(jsonrpc.Message) bool) (done b
 	}
 	for _, item := range items {
 		done = done || last(item.Message)
-		s.link.take(item.Message)
+		s.link.take(item.Message, s.of)
 	}
 	return done, nil
 }

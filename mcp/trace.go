@@ -1,0 +1,103 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+)
+
+// Trace is a trace context of the W3C, as it travels in the metadata of requests.
+// An empty part is not there.
+//
+// Spec: 2026-07-28 basic#meta; W3C Trace Context; W3C Baggage
+type Trace struct {
+	// Parent is the traceparent, such as
+	// 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.
+	Parent string
+	// State is the tracestate, a list of key=value of the tracing systems.
+	State string
+	// Baggage is a list of key=value of the application.
+	Baggage string
+}
+
+type traceKey struct{}
+
+// ContextWithTrace returns a context for whose requests a client sends t, as far
+// as it follows the formats: what does not is left out, and the state goes with
+// the parent. The contexts of a server's handlers have the trace of their request,
+// so a call that a handler makes is part of it.
+func ContextWithTrace(ctx context.Context, t Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t.valid())
+}
+
+// TraceFrom returns the trace of a context, which is zero when there is none.
+func TraceFrom(ctx context.Context) Trace {
+	t, _ := ctx.Value(traceKey{}).(Trace)
+	return t
+}
+
+// The longest texts that are taken.
+const (
+	maxTraceParent = 256
+	maxTraceState  = 8 << 10
+	maxBaggage     = 8 << 10
+)
+
+// valid returns the parts that follow their formats.
+func (t Trace) valid() (valid Trace) {
+	if isTraceParent(t.Parent) {
+		valid.Parent = t.Parent
+		if isKeyValueList(t.State, maxTraceState, ",=") {
+			valid.State = t.State
+		}
+	}
+	if isKeyValueList(t.Baggage, maxBaggage, `",\`) {
+		valid.Baggage = t.Baggage
+	}
+	return valid
+}
+
+// isTraceParent reports whether s is a version, a trace id, a parent id and flags.
+// Later versions may have more behind.
+//
+// Spec: W3C Trace Context 3.2
+func isTraceParent(s string) bool {
+	fields := strings.SplitN(s, "-", 5)
+	if len(fields) < 4 || len(s) > maxTraceParent {
+		return false
+	}
+	version, id, parent, flags := fields[0], fields[1], fields[2], fields[3]
+	return isHex(version, 2) && version != "ff" && (version != "00" || len(fields) == 4) &&
+		isHex(id, 32) && strings.Trim(id, "0") != "" &&
+		isHex(parent, 16) && strings.Trim(parent, "0") != "" && isHex(flags, 2)
+}
+
+// isKeyValueList reports whether s is a list of key=value with commas between, in
+// printable ASCII. A value may not hold the characters of without, nor a key.
+//
+// Spec: W3C Trace Context 3.3; W3C Baggage 3.3
+func isKeyValueList(s string, most int, without string) bool {
+	if len(s) > most {
+		return false
+	}
+	for member := range strings.SplitSeq(s, ",") {
+		member = strings.Trim(member, " \t")
+		key, value, found := strings.Cut(member, "=")
+		key = strings.TrimRight(key, " \t")
+		if !found && member != "" || found && !isTraceKey(key) || strings.ContainsAny(value, without) || !isPrintable(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func isTraceKey(s string) bool {
+	return s != "" && !strings.ContainsAny(s, ` "(),:;<=>?[\]{}`) && isPrintable(s)
+}
+
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+func isHex(s string, length int) bool {
+	return len(s) == length && strings.Trim(s, "0123456789abcdef") == ""
+}
