@@ -201,7 +201,7 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 			}
 			return d.Cancel(id, "")
 		},
-		On:      func(m jsonrpc.Message) { k.overheard(m, filter, placed, cancel) },
+		On: func(m jsonrpc.Message) { k.overheard(m, filter, placed, cancel) },
 	})
 	if err != nil {
 		return err

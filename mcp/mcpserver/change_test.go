@@ -8,11 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
+	claim.Shows(t, "R-206", "R-234", "R-238")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := everything(nil)
 		w := dial(t, srv, r)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -23,6 +24,7 @@ func planner(c mcpserver.Completer) *mcpserver.Server {
 }
 
 func TestCompletionOfPromptsAndTemplates(t *testing.T) {
+	claim.Shows(t, "R-247")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, planner(mcpserver.Prefix("Oslo", "Turin", "Osaka")), r)
 		for _, test := range []struct{ params, want string }{
@@ -42,6 +44,7 @@ func TestCompletionOfPromptsAndTemplates(t *testing.T) {
 			`{"ref":{"type":"ref/resource","uri":"other://x"},"argument":{"name":"from","value":""}}`,
 			`{"ref":{"type":"ref/tool","name":"plan"},"argument":{"name":"from","value":""}}`,
 			`{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":7}}`,
+			`{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"value":""}}`,
 			`{}`,
 		} {
 			w.refused("completion/complete", params, -32602)
@@ -50,6 +53,7 @@ func TestCompletionOfPromptsAndTemplates(t *testing.T) {
 }
 
 func TestCompletionSendsHundredAndCountsAll(t *testing.T) {
+	claim.Shows(t, "R-245")
 	for _, test := range []struct {
 		count, shown int
 		more         string
@@ -90,6 +94,7 @@ func TestCompleterSeesWhatIsTypedAndChosen(t *testing.T) {
 }
 
 func TestFailureOfACompleterIsPrivate(t *testing.T) {
+	claim.Shows(t, "R-247")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"}}`
 		fail := func(context.Context, mcpserver.Completing) ([]string, error) { return nil, errors.New("disk on fire") }
@@ -100,6 +105,7 @@ func TestFailureOfACompleterIsPrivate(t *testing.T) {
 }
 
 func TestServerWithoutCompleterHasNoCompletion(t *testing.T) {
+	claim.Shows(t, "R-244", "R-247")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "", plan)
@@ -150,4 +156,37 @@ func TestMatcherKeepsItsOwnList(t *testing.T) {
 	if got, _ := m(t.Context(), mcpserver.Completing{Value: "o"}); !slices.Equal(got, []string{"Oslo"}) {
 		t.Errorf("got %q, want Oslo", got)
 	}
+}
+
+func TestRawCompletionSaysWhatItKnows(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		answer := func(_ context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
+			switch p.Argument.Value {
+			case "many":
+				return &mcp.Completion{Values: make([]string, 150)}, nil
+			case "nothing":
+				return nil, nil
+			}
+			return &mcp.Completion{Values: []string{string(p.Ref.Type) + p.Argument.Name + p.Context.Arguments["to"]}, Total: new(int64(7)), HasMore: true}, nil
+		}
+		srv := newServer(nil)
+		srv.Prompt("plan", "", plan, mcpserver.CompleteWith(answer), mcpserver.CompleteArg("from", mcpserver.Prefix("Oslo")))
+		srv.Template("timetable://{airport}{?day}", "Timetable", "", timetable, mcpserver.CompleteWith(answer))
+		w := dial(t, srv, r)
+		for _, test := range []struct{ ref, argument, value, want string }{
+			{`{"type":"ref/prompt","name":"plan"}`, "to", "x", `{"values":["ref/prompttoOSL"],"total":7,"hasMore":true}`},
+			{`{"type":"ref/prompt","name":"plan"}`, "from", "o", `{"values":["Oslo"],"total":1}`},
+			{`{"type":"ref/resource","uri":"timetable://{airport}{?day}"}`, "day", "x", `{"values":["ref/resourcedayOSL"],"total":7,"hasMore":true}`},
+			{`{"type":"ref/prompt","name":"plan"}`, "to", "nothing", `{"values":[]}`},
+		} {
+			params := fmt.Sprintf(`{"ref":%s,"argument":{"name":%q,"value":%q},"context":{"arguments":{"to":"OSL"}}}`, test.ref, test.argument, test.value)
+			if got := at(t, w.must("completion/complete", params), "/completion"); got != canonical(t, jsontext.Value(test.want)) {
+				t.Errorf("%s: got %s, want %s", params, got, test.want)
+			}
+		}
+		many := w.must("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"to","value":"many"}}`)
+		if values := decoded[[]string](t, jsontext.Value(at(t, many, "/completion/values"))); len(values) != 100 || at(t, many, "/completion/hasMore") != "true" {
+			t.Errorf("got %d values, hasMore %s; want 100 and that there are more", len(values), at(t, many, "/completion/hasMore"))
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -47,6 +48,7 @@ func (w *wire) levels() string {
 const allLevels = "debug info notice warning error critical alert emergency"
 
 func TestLevelIsSetForTheSession(t *testing.T) {
+	claim.Shows(t, "R-250", "R-251", "R-252")
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
 		w.must("tools/call", `{"name":"talk"}`)
@@ -71,6 +73,7 @@ func TestLevelIsSetForTheSession(t *testing.T) {
 }
 
 func TestLevelIsSaidWithTheRequest(t *testing.T) {
+	claim.Shows(t, "R-250", "R-253")
 	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
 		w.must("tools/call", `{"name":"talk"}`)
@@ -123,6 +126,7 @@ func TestLogRecordIsData(t *testing.T) {
 }
 
 func TestLogOfOneCallDoesNotReachAnother(t *testing.T) {
+	claim.Shows(t, "R-253")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := talking(every)
 		w, other := dial(t, srv, r), dial(t, srv, r)
@@ -131,5 +135,54 @@ func TestLogOfOneCallDoesNotReachAnother(t *testing.T) {
 			t.Error("got nothing, want the messages of the call")
 		}
 		other.quiet()
+	})
+}
+
+func TestUnknownLevelOfARequestIsRefused(t *testing.T) {
+	claim.Shows(t, "R-254")
+	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
+		w := dial(t, talking(every), r)
+		w.refused("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"loud"},"name":"talk"}`, -32602)
+		w.quiet()
+	})
+}
+
+func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("relay", "", func(ctx context.Context, in struct {
+			Level  string         `json:"level"`
+			Logger string         `json:"logger"`
+			Data   jsontext.Value `json:"data"`
+		},
+		) (string, error) {
+			return "", mcpserver.RelayLog(ctx, &mcp.LoggingMessageParams{
+				Level: mcp.LoggingLevel(in.Level), Logger: in.Logger, Data: in.Data, Meta: mcp.Meta{"com.example/x": jsontext.Value("1")},
+			})
+		})
+		w := dial(t, srv, r)
+		call := func(arguments string) jsontext.Value {
+			params := `{"name":"relay","arguments":` + arguments + `}`
+			if isModern(r) {
+				params = withMeta(t, params, `"io.modelcontextprotocol/logLevel":"info"`)
+			}
+			return w.must("tools/call", params)
+		}
+		for _, message := range []string{
+			`{"level":"alert","logger":"upstream.db","data":{"b":1,"a":[1.50,null]}}`,
+			`{"level":"info","logger":"x","data":"plain"}`,
+		} {
+			call(message)
+			same(t, w.note("notifications/message").Params, message)
+		}
+		call(`{"level":"debug","logger":"x","data":"too low"}`)
+		w.quiet()
+		if result := call(`{"level":"loud","logger":"x","data":"plain"}`); at(t, result, "/isError") != "true" {
+			t.Errorf("got %s, want a level that does not exist refused", result)
+		}
+		w.quiet()
+		if err := mcpserver.RelayLog(t.Context(), &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value("1")}); err != nil {
+			t.Errorf("outside of a call: got %v, want nothing", err)
+		}
 	})
 }

@@ -2,8 +2,10 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -26,6 +29,7 @@ func reporting(report func(ctx context.Context)) *mcpserver.Server {
 }
 
 func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
+	claim.Shows(t, "R-272", "R-273")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) {
 			for _, done := range []float64{0, 1, 1, 0.5, math.NaN(), math.Inf(1), 1.5, -1, 3} {
@@ -46,6 +50,53 @@ func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
 			}
 			w.quiet()
 		}
+	})
+}
+
+func TestProgressIsLimitedAndItsLastIsNeverLost(t *testing.T) {
+	claim.Shows(t, "R-273", "R-275")
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		const steps = 10_000 // one every millisecond
+		w := dial(t, reporting(func(ctx context.Context) {
+			short, cancel := context.WithCancel(ctx)
+			for i := range steps {
+				mcpserver.Progress(short, float64(i+1), steps, "")
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}), r)
+		w.reply(w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
+		var heard []float64
+		for len(w.held) > 0 {
+			heard = append(heard, decoded[float64](t, jsontext.Value(at(t, w.note("notifications/progress").Params, "/progress"))))
+		}
+		if !slices.IsSorted(heard) || len(slices.Compact(slices.Clone(heard))) != len(heard) {
+			t.Errorf("got %v, want it to rise", heard)
+		}
+		if len(heard) < 200 || len(heard) > 220 || heard[9] != 10 || heard[len(heard)-1] != steps {
+			t.Errorf("got %d, from %v up to %v; want the first 10, then 20 a second, and the last", len(heard), heard[:11], heard[len(heard)-1])
+		}
+		w.quiet()
+	})
+}
+
+func TestProgressThatWaitsIsSentInTime(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, reporting(func(ctx context.Context) {
+			for i := range 100 {
+				mcpserver.Progress(ctx, float64(i), 100, "")
+			}
+			time.Sleep(time.Hour)
+		}), r)
+		begin := time.Now()
+		w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		for range 10 {
+			w.note("notifications/progress")
+		}
+		if got := at(t, w.note("notifications/progress").Params, "/progress"); got != "99" || time.Since(begin) != 50*time.Millisecond {
+			t.Errorf("got %s after %v, want 99 after 50ms", got, time.Since(begin))
+		}
+		w.quiet()
 	})
 }
 
@@ -72,6 +123,7 @@ func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
 }
 
 func TestNothingIsSentForACallThatIsOver(t *testing.T) {
+	claim.Shows(t, "R-273")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		late := make(chan func(), 2)
 		w := dial(t, reporting(func(ctx context.Context) {
@@ -113,6 +165,7 @@ func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
 }
 
 func TestCancelledCallGetsNoReply(t *testing.T) {
+	claim.Shows(t, "R-079", "R-281")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		causes := make(chan error, 10)
 		srv := newServer(nil)
@@ -140,6 +193,7 @@ func TestCancelledCallGetsNoReply(t *testing.T) {
 }
 
 func TestForeignOrMalformedCancellationChangesNothing(t *testing.T) {
+	claim.Shows(t, "R-282")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		release := make(chan struct{})
 		srv := newServer(nil)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -92,6 +93,7 @@ func TestShutdownWaitsUntilRepliesAreWritten(t *testing.T) {
 }
 
 func TestShutdownEndsSubscriptionsWithTheirResult(t *testing.T) {
+	claim.Shows(t, "R-285", "R-310")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := sleeper()

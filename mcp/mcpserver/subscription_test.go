@@ -1,13 +1,16 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -34,7 +37,23 @@ func (w *wire) updates(count int) string {
 	return strings.Join(uris, " ")
 }
 
+// updatesUntilSilence yields the URIs that notifications are about until none has
+// come for a second. It needs fake time.
+func (w *wire) updatesUntilSilence() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+			data, err := w.conn.Read(ctx)
+			cancel()
+			if err != nil || !yield(decoded[string](w.t, jsontext.Value(at(w.t, decoded[message](w.t, data).Params, "/uri")))) {
+				return
+			}
+		}
+	}
+}
+
 func TestUpdatedReachesSubscribers(t *testing.T) {
+	claim.Shows(t, "R-235", "R-305")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := notes()
 		w, other := dial(t, srv, r), dial(t, srv, r)
@@ -132,6 +151,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 }
 
 func TestListenIsAcknowledgedFirst(t *testing.T) {
+	claim.Shows(t, "R-306", "R-307")
 	t.Parallel()
 	for _, id := range []string{`7`, `"seven"`, `"7"`} {
 		t.Run(id, func(t *testing.T) {
@@ -163,6 +183,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 }
 
 func TestListenHearsOfNothingElse(t *testing.T) {
+	claim.Shows(t, "R-305")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := everything(nil)
@@ -180,6 +201,7 @@ func TestListenHearsOfNothingElse(t *testing.T) {
 }
 
 func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
+	claim.Shows(t, "R-307", "R-309")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := notes()
@@ -205,6 +227,7 @@ func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
 }
 
 func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
+	claim.Shows(t, "R-312")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dial(t, newServer(nil), mcp.V20260728).refused("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`, -32601)
@@ -237,5 +260,221 @@ func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
 		if m := w.read(); string(m.ID) != id {
 			t.Errorf("got %s, want the answer to initialize first", m.raw)
 		}
+	})
+}
+
+func TestNewsOfOneResourceDoesNotWaitForAnother(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := notes()
+		w := dial(t, srv, r)
+		watch(w, "notes://a")
+		if !isModern(r) {
+			watch(w, "notes://b")
+		} else {
+			w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["notes://a","notes://b"]}}`)
+			w.note("notifications/subscriptions/acknowledged")
+			w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+			synctest.Wait()
+		}
+		begin := time.Now()
+		srv.Updated("notes://a")
+		w.updates(1)
+		time.Sleep(10 * time.Millisecond)
+		srv.Updated("notes://a")
+		srv.Updated("notes://b")
+		if got := w.updates(1); got != "notes://b" || time.Since(begin) != 10*time.Millisecond {
+			t.Errorf("got %s after %v, want notes://b after 10ms", got, time.Since(begin))
+		}
+		if got := w.updates(1); got != "notes://a" || time.Since(begin) != 50*time.Millisecond {
+			t.Errorf("got %s after %v, want notes://a after 50ms", got, time.Since(begin))
+		}
+		w.quiet()
+	})
+}
+
+func TestThousandResourcesChangeAtOnce(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := notes()
+		w := dial(t, srv, r)
+		var uris []string
+		for i := range 1000 {
+			uris = append(uris, fmt.Sprintf("timetable://A%d", i))
+		}
+		if isModern(r) {
+			w.send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+string(encoded(t, uris))+`}}`)
+			w.note("notifications/subscriptions/acknowledged")
+		}
+		for _, uri := range uris {
+			if !isModern(r) {
+				watch(w, uri)
+			}
+		}
+		for range 3 {
+			for _, uri := range uris {
+				srv.Updated(uri)
+			}
+		}
+		heard := make(map[string]int)
+		for uri := range w.updatesUntilSilence() {
+			heard[uri]++
+		}
+		for _, uri := range uris {
+			if heard[uri] < 1 || heard[uri] > 2 {
+				t.Errorf("heard of %s %d times, want once or twice", uri, heard[uri])
+			}
+		}
+	})
+}
+
+func TestPartsWithoutEndFallBackToTheWhole(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Template("n://dir/{part}", "part", "", anything)
+		srv.Resource("n://dir", "dir", "", fixed(""))
+		w := dial(t, srv, r)
+		watch(w, "n://dir")
+		for i := range 5000 { // before any of them is sent
+			srv.Updated(fmt.Sprintf("n://dir/%d", i))
+		}
+		whole, parts := 0, 0
+		for uri := range w.updatesUntilSilence() {
+			if uri == "n://dir" {
+				whole++
+			} else {
+				parts++
+			}
+		}
+		if whole == 0 || parts < 1000 || parts > 4999 {
+			t.Errorf("got %d parts and the whole %d times, want the whole in place of what is too much", parts, whole)
+		}
+	})
+}
+
+// anything reads any part.
+func anything(anyContext, struct {
+	Part string `json:"part"`
+},
+) ([]byte, error) {
+	return nil, nil
+}
+
+func TestResourceThatWasHiddenIsNotAnnounced(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := notes()
+		w := dial(t, srv, r)
+		watch(w, "notes://a")
+		if err := srv.SetResource(mcp.Resource{URI: "notes://a", Name: "a"}, readRaw(nil, nil), hidden()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.must("resources/list", "")
+		w.held = nil // that the list has changed
+		srv.Updated("notes://a")
+		w.quiet()
+		srv.RemoveResource("notes://a")
+		srv.Updated("notes://a")
+		if got := w.updates(1); got != "notes://a" {
+			t.Errorf("got %s, want that the resource which is gone has changed", got)
+		}
+	})
+}
+
+func TestNothingIsHeardOfWhatIsNoLongerWatched(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := notes()
+		w := dial(t, srv, mcp.V20251125)
+		watch(w, "notes://a")
+		srv.Updated("notes://a")
+		w.updates(1)
+		srv.Updated("notes://a") // waits for 50 ms
+		w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
+		w.quiet()
+	})
+}
+
+func TestManySubscriptionsOnOneConnection(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-309", "R-307")
+	synctest.Test(t, func(t *testing.T) {
+		const count = 500
+		srv := notes()
+		srv.Tool("echo", "", nothing)
+		w := dial(t, srv, mcp.V20260728)
+		for range count {
+			w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+		}
+		for range count {
+			w.note("notifications/subscriptions/acknowledged")
+		}
+		srv.RemoveTool("echo")
+		heard := make(map[string]bool)
+		for range count {
+			heard[at(t, w.note("notifications/tools/list_changed").Params, "/_meta/io.modelcontextprotocol~1subscriptionId")] = true
+		}
+		if len(heard) != count {
+			t.Errorf("%d subscriptions heard of it, want %d", len(heard), count)
+		}
+		w.must("tools/list", "")
+		for id := range count {
+			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id+1))
+		}
+		synctest.Wait()
+		srv.Tool("echo", "", nothing)
+		w.quiet()
+	})
+}
+
+func TestHostileListenersAreRefused(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Template("n://dir/{part}", "part", "", anything)
+		w := dial(t, srv, r)
+		long := "n://dir/" + strings.Repeat("x", 60<<10)
+		if isModern(r) {
+			w.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["`+strings.Join([]string{long + "1", long + "2", long + "3", long + "4", long + "5"}, `","`)+`"]}}`, -32602)
+			for _, filter := range []string{`{"resourceSubscriptions":"n://dir/a"}`, `{"resourceSubscriptions":[1]}`, `{"toolsListChanged":"yes"}`, `[]`, `7`} {
+				w.refused("subscriptions/listen", `{"notifications":`+filter+`}`, -32602)
+			}
+			id := w.send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["n://dir/a","n://dir/a","other://a",""]}}`)
+			if got := at(t, w.note("notifications/subscriptions/acknowledged").Params, "/notifications"); got != `{"resourceSubscriptions":["n://dir/a","n://dir/a"]}` {
+				t.Errorf("got %s, want what there is", got)
+			}
+			w.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":` + w.params(`{"notifications":{"toolsListChanged":true}}`) + `}`)
+			if m := w.read(); m.Error == nil || m.Error.Code != -32600 {
+				t.Errorf("got %s, want a second request of the id refused", m.raw)
+			}
+			srv.Updated("n://dir/a")
+			w.updates(1)
+			w.quiet()
+			return
+		}
+		for i := range 4 {
+			watch(w, fmt.Sprint(long, i))
+		}
+		w.refused("resources/subscribe", `{"uri":"`+long+`4"}`, -32602)
+		w.must("resources/unsubscribe", `{"uri":"`+long+`0"}`)
+		watch(w, long+"4")
+	})
+}
+
+func TestSubscriptionCarriesChangesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-134", "R-253", "R-306")
+	synctest.Test(t, func(t *testing.T) {
+		srv := notes()
+		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
+			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+				mcpserver.Log(ctx).Error("a request")
+				mcpserver.Progress(ctx, 1, 2, "")
+				return next(ctx, r)
+			}
+		})
+		w := dial(t, srv, mcp.V20260728)
+		w.send("subscriptions/listen", `{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug"},"notifications":{"resourceSubscriptions":["notes://a"]}}`)
+		w.note("notifications/subscriptions/acknowledged")
+		w.quiet()
+		srv.Updated("notes://a")
+		w.updates(1)
 	})
 }
