@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -167,6 +168,7 @@ func TestWatchesOfOneResourceShareASubscriptionOfTheSession(t *testing.T) {
 }
 
 func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
+	claim.Shows(t, "R-311")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var events []mcpclient.EventKind
 		c := connect(t, target, &mcpclient.Options{OnEvent: func(_ context.Context, e mcpclient.Event) { events = append(events, e.Kind) }})
@@ -331,6 +333,7 @@ func TestHandlersRunOneAfterTheOtherAndMayCall(t *testing.T) {
 }
 
 func TestLogMessagesComeAtTheLevelThatWasChosen(t *testing.T) {
+	claim.Shows(t, "R-251")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var lines []string
 		c := connect(t, target, &mcpclient.Options{OnLog: func(_ context.Context, m *mcp.LoggingMessageParams) {
@@ -373,5 +376,106 @@ func TestLogMessagesComeAtTheLevelThatWasChosen(t *testing.T) {
 		if got := servers.nth(1).messages(mcp.MethodSetLevel); !modern && (len(got) != 1 || got[0].param("level") != `"debug"`) {
 			t.Errorf("new session: setLevel %v", got)
 		}
+	})
+}
+
+func TestSubscriptionThatTheServerTearsDownIsNotCancelledAgain(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-279", "R-311")
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, stateless(server.handle))
+		var gaps int
+		c := connect(t, target, &mcpclient.Options{OnEvent: func(_ context.Context, e mcpclient.Event) {
+			if e.Kind == mcpclient.EventGap {
+				gaps++
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1")
+		synctest.Wait()
+		s, first := servers.nth(0), server.listens[0]
+		server.forget()
+		s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(first.ID) + `}}`)
+		s.send(first.result(`{"resultType":"complete"}`))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := len(s.messages(mcp.NotificationCancelled)); got != 0 || gaps != 1 || len(s.messages(mcp.MethodListen)) != 2 {
+			t.Errorf("got %d cancellations, %d gaps and %d listens; want none, one and two", got, gaps, len(s.messages(mcp.MethodListen)))
+		}
+		cancel()
+		<-w.done
+		synctest.Wait()
+		if got := s.messages(mcp.NotificationCancelled); len(got) != 1 || got[0].param("requestId") == string(first.ID) {
+			t.Errorf("got %v, want the second one cancelled", got)
+		}
+	})
+}
+
+func TestServerThatIsBeingRestartedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, attempts := new(watchable), 0
+		servers, target := serve(t, stateless(func(s *script, m message) string {
+			if m.Method != mcp.MethodListen {
+				return server.handle(s, m)
+			}
+			if attempts++; attempts > 1 && attempts < 5 {
+				return m.fail(-32603, "the server is shutting down", "")
+			}
+			return server.handle(s, m)
+		}))
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1")
+		synctest.Wait()
+		w.take()
+		first := server.listens[0]
+		server.forget()
+		servers.nth(0).send(first.result(`{"resultType":"complete"}`))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) || attempts != 5 {
+			t.Errorf("got %v after %d attempts, want a://1 after 5", got, attempts)
+		}
+		cancel()
+		<-w.done
+		if w.err != nil {
+			t.Errorf("got %v, want no error", w.err)
+		}
+	})
+}
+
+func TestWhatComesLateForASubscriptionIsForNobody(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-076")
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, stateless(server.handle))
+		var heard []string
+		c := connect(t, target, &mcpclient.Options{OnResourceUpdated: func(_ context.Context, _ *mcpclient.Client, uri string) { heard = append(heard, uri) }})
+		first, cancel := context.WithCancel(t.Context())
+		one, two := watch(first, c, "a://1"), watch(t.Context(), c, "a://2")
+		synctest.Wait()
+		old := server.listens[0].subscriptionID()
+		uri := server.listens[0].param("notifications", "resourceSubscriptions")
+		if strings.Contains(uri, "a://2") {
+			old = server.listens[1].subscriptionID()
+		}
+		cancel()
+		<-one.done
+		for _, id := range []string{old, `"_meta":{"io.modelcontextprotocol/subscriptionId":"unknown"}`} {
+			servers.nth(0).send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{` + id + `,"uri":"a://1"}}`)
+		}
+		synctest.Wait()
+		server.tell(servers.nth(0), mcp.NotificationResourceUpdated, `"uri":"a://2"`)
+		synctest.Wait()
+		if !slices.Equal(heard, []string{"a://2"}) {
+			t.Errorf("got %v, want a://2 alone", heard)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		<-two.done
 	})
 }
