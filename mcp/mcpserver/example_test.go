@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -274,4 +276,101 @@ func ExampleServer_Shutdown() {
 	srv := mcpserver.New("airline", "1.0.0", nil)
 	fmt.Println(srv.Shutdown(context.Background()))
 	// Output: <nil>
+}
+
+// Whoever watches a resource hears of its changes, in every revision of the
+// protocol.
+func ExampleServer_Updated() {
+	var gate atomic.Value
+	gate.Store("A1")
+	srv := mcpserver.New("airline", "1.0.0", nil)
+	srv.Resource("flights://AZ612", "AZ612", "text/plain", func(context.Context) ([]byte, error) {
+		return []byte(gate.Load().(string)), nil
+	})
+
+	ctx := context.Background()
+	c := clientOf(srv)
+	defer c.Close()
+	for uri, err := range c.Watch(ctx, "flights://AZ612") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		flight, err := c.ReadResource(ctx, uri)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(uri, flight.Contents[0].Text)
+		if gate.Load() == "B7" {
+			break
+		}
+		gate.Store("B7")
+		srv.Updated("flights://AZ612")
+	}
+	// Output:
+	// flights://AZ612 A1
+	// flights://AZ612 B7
+}
+
+// A sensor that is read only while somebody watches it.
+func ExampleWhileWatched() {
+	srv := mcpserver.New("house", "1.0.0", nil)
+	stopped := make(chan struct{})
+	srv.Resource("sensor://roof", "Roof", "text/plain", func(context.Context) ([]byte, error) { return []byte("21 °C"), nil },
+		mcpserver.WhileWatched(func(ctx context.Context, uri string) {
+			fmt.Println("reading", uri)
+			defer close(stopped)
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Millisecond):
+					srv.Updated(uri)
+				}
+			}
+		}))
+
+	c := clientOf(srv)
+	defer c.Close()
+	changes := 0
+	for uri, err := range c.Watch(context.Background(), "sensor://roof") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if changes++; changes == 3 {
+			fmt.Println("seen enough of", uri)
+			break
+		}
+	}
+	<-stopped
+	// Output:
+	// reading sensor://roof
+	// seen enough of sensor://roof
+}
+
+// Two servers of one name on a Bus: what one announces the clients of both hear.
+func ExampleMemoryBus() {
+	bus := new(mcpserver.MemoryBus)
+	replica := func() *mcpserver.Server {
+		srv := mcpserver.New("airline", "1.0.0", &mcpserver.Options{Bus: bus})
+		srv.Resource("flights://AZ612", "AZ612", "text/plain", func(context.Context) ([]byte, error) { return []byte("A1"), nil })
+		return srv
+	}
+	one, two := replica(), replica()
+	defer one.Shutdown(context.Background())
+	defer two.Shutdown(context.Background())
+
+	c := clientOf(two)
+	defer c.Close()
+	times := 0
+	for uri, err := range c.Watch(context.Background(), "flights://AZ612") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if times++; times == 2 {
+			fmt.Println(uri, "has changed")
+			break
+		}
+		one.Updated(uri)
+	}
+	// Output: flights://AZ612 has changed
 }
