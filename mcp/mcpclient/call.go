@@ -178,7 +178,7 @@ func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *d
 		Headers: req.Headers,
 		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, p.reason()) },
 		On:      func(m jsonrpc.Message) { k.meanwhile(p, r, m) },
-		Logs:    true,
+		Logs:    r.Method != mcp.MethodListen,
 	})
 	if err != nil {
 		return dialect.Outcome{}, err
@@ -199,7 +199,7 @@ func (k *connection) meanwhile(p *patience, r *Request, m jsonrpc.Message) {
 		k.touch()
 		tell(k.client, func(p mcp.LoggingMessageParams) { r.opts.log(&p) }, m)
 	default:
-		k.Notification(m)
+		k.hear(m)
 	}
 }
 

@@ -74,10 +74,15 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 func (k *connection) Notification(m jsonrpc.Message) {
-	k.touch()
 	if _, late := dialect.SubscriptionOf(m); !late {
-		k.client.notified(m)
+		k.hear(m)
 	}
+}
+
+// hear takes one notification that is for somebody.
+func (k *connection) hear(m jsonrpc.Message) {
+	k.touch()
+	k.client.notified(m)
 }
 
 // encode encodes a message that the connection sends by itself.

@@ -229,8 +229,7 @@ func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter,
 	case mcp.NotificationCancelled:
 		end(errEnded)
 	default:
-		k.touch()
-		k.client.notified(m)
+		k.hear(m)
 	}
 }
 

@@ -70,7 +70,7 @@ func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
 	if r == nil || !r.wantsLog(m.Level) {
 		return nil
 	}
-	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data})
+	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.apart.meta()})
 }
 
 // Handle sends one record.
