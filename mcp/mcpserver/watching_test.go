@@ -95,6 +95,7 @@ func TestFunctionOfWhileWatchedNeverRunsTwiceAtOnce(t *testing.T) {
 		}
 		watch(w, "notes://a")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if most != 1 || runs != 2 || running != 1 {
 			t.Errorf("got %d runs, %d at most at once, %d now; want 2, 1 and 1", runs, most, running)
 		}

@@ -33,7 +33,7 @@ func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (
 	if err != nil {
 		return nil, fmt.Errorf("client info: %w", err)
 	}
-	can, err := json.Marshal(f.clientCapabilities(caps))
+	can, err := json.Marshal(f.clientCapabilities(caps), json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("client capabilities: %w", err)
 	}
