@@ -16,7 +16,7 @@ func (c *Client) answer(ctx context.Context, f *dialect.Facts, key, method strin
 	c.answers.begin()
 	defer c.answers.end()
 	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.asker(), Key: key})
-	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, facts: f})
+	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, client: c, facts: f})
 }
 
 // asker is what the server says of itself. It may ask before it has said so.

@@ -20,7 +20,7 @@ func (c *Client) Request(ctx context.Context, method string, params, out any, op
 	if out == nil {
 		out = new(jsontext.Value)
 	}
-	r := &Request{Method: method, Params: params, result: out, opts: callOptionsOf(opts)}
+	r := &Request{Method: method, Params: params, client: c, result: out, opts: callOptionsOf(opts)}
 	answer, err := c.middleware.send(ctx, r)
 	if err == nil && answer != out {
 		err = recode(answer, out)
@@ -42,7 +42,7 @@ func recode(answer, out any) error {
 
 // Notify sends a notification.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, note: true}); err != nil {
+	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, client: c, note: true}); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 // Extension is an addition to the protocol that lies outside of its core: what it
@@ -71,6 +72,18 @@ func (c *Client) HasExtension(id string) (settings jsontext.Value, ok bool) {
 }
 
 func (e *Extension) holds(f *dialect.Facts) bool { return e.Sessions || f.Era == dialect.StatelessEra }
+
+// Go runs f on a goroutine that Close waits for, with a context that ends when the
+// client is closed. It reports false, and does nothing, once it is.
+func (c *Client) Go(f func(ctx context.Context)) bool {
+	return c.begin(func() { c.guard("extension", func() { f(c.ctx) }) })
+}
+
+// RemoteError returns an error of the server that came by a way of an extension's
+// own, as a call would return it.
+func (c *Client) RemoteError(number int64, message string, data jsontext.Value) *mcp.Error {
+	return c.agreement().dialect.Error(&jsonrpc.Error{Code: number, Message: message, Data: data})
+}
 
 // checkExtensions says which extension makes no sense.
 func (o *Options) checkExtensions() error {

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"fmt"
 	"maps"
@@ -47,7 +48,7 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	}
 	again.InputResponses = make(map[string]jsontext.Value, len(in.InputRequests))
 	for _, key := range slices.Sorted(maps.Keys(in.InputRequests)) {
-		answer, err := c.answerQuestion(p, d, key, in.InputRequests[key])
+		answer, err := c.answerQuestion(p.ctx, d, key, in.InputRequests[key])
 		if err != nil {
 			// The protocol has no form for an answer that failed: the call ends here.
 			return nil, fmt.Errorf("input %.64q: %w", key, err)
@@ -57,13 +58,24 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	return first.Again(again)
 }
 
-func (c *Client) answerQuestion(p *patience, d *dialect.Client, key string, q mcp.InputRequest) (jsontext.Value, error) {
+// Answer has a question answered by the handlers of this client, as if a call had
+// asked it, and returns the answer in the form in which it is sent. It is for
+// extensions whose questions come by ways of their own.
+func (c *Client) Answer(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
+	answer, err := c.answerQuestion(ctx, c.agreement().dialect, key, q)
+	if err != nil {
+		return nil, fmt.Errorf("input %.64q: %w", key, err)
+	}
+	return answer, nil
+}
+
+func (c *Client) answerQuestion(ctx context.Context, d *dialect.Client, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	switch q.Method {
 	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList:
 	default:
 		return nil, fmt.Errorf("invalid response: %.64q is no question to a client", q.Method)
 	}
-	result, err := c.answer(p.ctx, d.Facts, key, q.Method, q.Params)
+	result, err := c.answer(ctx, d.Facts, key, q.Method, q.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,23 @@ type Request struct {
 	// Inbound tells that the server sent the message.
 	Inbound bool
 
+	client *Client
 	result any // what an answer is decoded into
 	opts   callOptions
 	note   bool           // a notification
 	facts  *dialect.Facts // of an inbound request
+}
+
+// Client returns the client that sends or gets the message.
+func (r *Request) Client() *Client { return r.client }
+
+// Revision returns the revision in which an inbound request came, and otherwise
+// the one that is spoken now.
+func (r *Request) Revision() mcp.Revision {
+	if r.facts != nil {
+		return r.facts.Revision
+	}
+	return r.client.Revision()
 }
 
 // Handler does one request or notification. The result of an outbound request
@@ -94,7 +107,7 @@ func contain(err *error) {
 
 // ask sends a request through the middleware and returns its result.
 func ask[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
-	r := &Request{Method: method, Params: params, result: new(Result), opts: callOptionsOf(opts)}
+	r := &Request{Method: method, Params: params, client: c, result: new(Result), opts: callOptionsOf(opts)}
 	answer, err := c.middleware.send(ctx, r)
 	if err != nil {
 		return nil, err

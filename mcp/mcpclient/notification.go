@@ -26,7 +26,7 @@ func (c *Client) notified(m jsonrpc.Message) {
 		}
 	}
 	c.notes.Put(func() {
-		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, note: true}
+		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, note: true}
 		if _, err := c.middleware.receive(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}

@@ -170,7 +170,6 @@ func (o *Options) info() mcp.Implementation {
 func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	caps := o.Capabilities
 	caps.Elicitation, caps.Sampling, caps.Roots = nil, nil, nil
-	o.declareExtensions(&caps, f)
 	if o.Elicit != nil || o.Visit != nil && f.ElicitURL {
 		caps.Elicitation = new(mcp.ElicitationCapability)
 		if o.Elicit != nil && f.ElicitURL {
@@ -186,6 +185,7 @@ func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	if o.Roots != nil {
 		caps.Roots = &mcp.RootsCapability{ListChanged: f.Era == dialect.SessionEra}
 	}
+	o.declareExtensions(&caps, f)
 	return caps
 }
 

@@ -34,7 +34,7 @@ type Apart struct {
 //
 // done has to be called when the work is over: Shutdown waits for it. Detach fails
 // outside of a request, and when the request has ended or the server shuts down.
-func Detach(ctx context.Context, a Apart) (apart context.Context, done context.CancelCauseFunc, err error) {
+func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), err error) {
 	r := From(ctx)
 	switch {
 	case r == nil:
@@ -51,12 +51,12 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done context.C
 	apart, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
 	d.ctx = apart
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
-	return apart, func(cause error) {
+	return apart, func() {
 		if !d.end() {
 			return
 		}
 		stop()
-		cancel(cause)
+		cancel(context.Canceled)
 		d.rounds.release()
 		leave()
 	}, nil

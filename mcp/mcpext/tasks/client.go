@@ -1,0 +1,146 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// ClientOptions of the tasks of a client. Nil gives the defaults.
+type ClientOptions struct {
+	// OnTask hears of each task that a call of this client became, before it is
+	// polled, so that its id can be kept for a Resume.
+	OnTask func(ctx context.Context, c *mcpclient.Client, t Task)
+	// OnStatus hears of each state of a task that a call waits for, on the
+	// goroutine of the call.
+	OnStatus func(ctx context.Context, c *mcpclient.Client, t Task)
+	// TTL is what the client asks for in 2025-11-25. Default: the server's choice.
+	TTL time.Duration
+	// NoCore leaves out the tasks that 2025-11-25 has in its core, as an
+	// experiment.
+	NoCore bool
+}
+
+func (o *ClientOptions) orZero() *ClientOptions {
+	if o == nil {
+		return new(ClientOptions)
+	}
+	return o
+}
+
+func (o *ClientOptions) core() bool { return !o.orZero().NoCore }
+
+// Client returns the extension for mcpclient.Options.Extensions. It declares that
+// calls of tools may become tasks and has them polled to their end. In 2025-11-25,
+// where clients decide, it calls those tools as tasks that cannot be called
+// otherwise. There it also takes questions of servers as tasks.
+//
+// When the context of a call ends, its task is cancelled.
+func Client(o *ClientOptions) mcpclient.Extension {
+	h := &half{o: o, waiting: make(map[string]chan struct{}), receiver: receiver{book: &book{store: new(mcpserver.MemoryStore)}}}
+	e := mcpclient.Extension{
+		ID:          ID,
+		Names:       map[string]string{mcp.MethodTasksGet: "taskId", MethodUpdate: "taskId", mcp.MethodTasksCancel: "taskId"},
+		ResultTypes: []mcp.ResultType{ResultTask},
+		Exchange:    h.exchange,
+		Notifications: map[string]func(context.Context, *mcpclient.Client, jsontext.Value){
+			Notification: h.noticed, mcp.NotificationTaskStatus: h.noticed,
+		},
+	}
+	if o.core() {
+		e.Capabilities = declareReceiver
+		e.Middleware = h.receiver.receive
+		e.Requests = h.receiver.requests()
+	}
+	return e
+}
+
+// half is the client's half.
+type half struct {
+	o        *ClientOptions
+	receiver receiver
+
+	mu      sync.Mutex
+	waiting map[string]chan struct{} // guarded by mu: by task, one token: there is news
+}
+
+// exchange makes a call that became a task wait for the end of the task.
+func (h *half) exchange(c *mcpclient.Client, next mcpclient.Exchange) mcpclient.Exchange {
+	supports := new(supports)
+	return func(ctx context.Context, r *mcpclient.Request) (mcp.ResultType, jsontext.Value, error) {
+		if h.o.core() && takesCore(c, r) {
+			return h.callCore(ctx, c, r, supports, next)
+		}
+		kind, raw, err := next(ctx, r)
+		switch {
+		case err != nil:
+			return kind, raw, err
+		case r.Method == mcp.MethodToolsList && h.o.core() && hasCore(c.Revision()):
+			supports.learn(raw)
+		case kind == ResultTask && r.Method == mcp.MethodToolsCall:
+			return h.follow(ctx, c, raw)
+		}
+		return kind, raw, nil
+	}
+}
+
+// follow waits for the end of the task in a result, or hands the task over to who
+// asked for it with Call.
+func (h *half) follow(ctx context.Context, c *mcpclient.Client, raw jsontext.Value) (mcp.ResultType, jsontext.Value, error) {
+	var t Task
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return "", nil, errors.New("invalid response: the task cannot be read")
+	}
+	handle := &Handle{c: c, first: t, half: h}
+	if f := h.o.orZero().OnTask; f != nil {
+		f(ctx, c, t)
+	}
+	if byHand, _ := ctx.Value(byHandKey{}).(bool); byHand {
+		return "", nil, &began{handle}
+	}
+	result, err := handle.outcome(ctx)
+	if ctx.Err() != nil {
+		handle.giveUp(ctx)
+	}
+	return mcp.ResultComplete, result, err
+}
+
+// noticed wakes who waits for the task of a notification.
+func (h *half) noticed(_ context.Context, _ *mcpclient.Client, params jsontext.Value) {
+	var t Task
+	if json.Unmarshal(params, &t) != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case h.waiting[t.TaskID] <- struct{}{}:
+	default:
+	}
+}
+
+// await registers for the news of a task.
+func (h *half) await(id string) (news <-chan struct{}, stop func()) {
+	if h == nil {
+		return nil, func() {}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.waiting[id]
+	if c == nil {
+		c = make(chan struct{}, 1)
+		h.waiting[id] = c
+	}
+	return c, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.waiting, id)
+	}
+}

@@ -1,0 +1,204 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// This file serves the tasks that 2025-11-25 has in its core.
+
+// declareCore declares them.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#capabilities
+func declareCore(c *mcp.ServerCapabilities) {
+	c.Tasks = &mcp.TasksCapability{
+		List: new(mcp.Capability), Cancel: new(mcp.Capability),
+		Requests: &mcp.TaskRequests{Tools: &mcp.ToolTaskRequests{Call: new(mcp.Capability)}},
+	}
+}
+
+// relatedTo is the metadata of messages that belong to a task.
+func relatedTo(id string) mcp.Meta {
+	raw, _ := json.Marshal(mcp.RelatedTask{TaskID: id})
+	return mcp.Meta{mcp.MetaRelatedTask: raw}
+}
+
+func (t *Tasks) coreGet(ctx context.Context, r *mcpserver.Request) (any, error) {
+	var p mcp.TaskParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	e, err := t.find(ctx, r, p.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.TaskResult{Task: e.core()}, nil
+}
+
+// coreCancel does tasks/cancel: the task is cancelled before the reply, and one
+// that has ended is an error.
+func (t *Tasks) coreCancel(ctx context.Context, r *mcpserver.Request) (any, error) {
+	e, err := t.cancelled(ctx, r)
+	if err == errEnded {
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method, e.Status)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.TaskResult{Task: e.core()}, nil
+}
+
+// pageSize is the number of tasks on one page of a list.
+const pageSize = 100
+
+// coreList does tasks/list: the tasks of the principal that this process has made.
+// Those of clients that nobody authenticated are not told apart, so none of them
+// is listed, but for the local user's.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#task-isolation-and-access-control
+func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error) {
+	var p mcp.ListParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	ids := t.of(ownerOf(r))
+	if r.Principal() == mcp.PrincipalAnonymous {
+		ids = nil
+	}
+	if p.Cursor != nil {
+		last := slices.Index(ids, *p.Cursor)
+		if last < 0 {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor", r.Method)
+		}
+		ids = ids[last+1:]
+	}
+	result := &mcp.ListTasksResult{Tasks: []mcp.Task{}}
+	for i, id := range ids {
+		if i == pageSize {
+			result.NextCursor = &ids[i-1]
+			break
+		}
+		if e, err := t.book.load(ctx, id); err == nil {
+			result.Tasks = append(result.Tasks, e.core())
+		}
+	}
+	return result, nil
+}
+
+// coreResult does tasks/result: it waits for the end of the task, puts its
+// questions to the client meanwhile, and returns what the call would have.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#retrieving-task-results
+func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, error) {
+	var p mcp.TaskParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	w := t.book.watch(p.TaskID)
+	defer w.stop()
+	for {
+		e, err := t.find(ctx, r, p.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case e.Status.Terminal():
+			return outcomeOf(e)
+		case len(e.Open) > 0:
+			if err := t.putAll(ctx, r, e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// outcomeOf returns what the request of a task that has ended is answered with.
+func outcomeOf(e *entry) (any, error) {
+	switch {
+	case e.Error != nil:
+		return nil, &mcp.Error{Code: codeOf(e.Error.Code), Number: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
+	case e.Status == mcp.TaskCancelled:
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the task was cancelled")
+	}
+	var result mcp.CallToolResult
+	if err := json.Unmarshal(e.Result, &result); err != nil {
+		return nil, fmt.Errorf("tasks/result: %w", err)
+	}
+	result.ResultType = ""
+	return &result, nil
+}
+
+// codeOf returns the kind of error behind a number of JSON-RPC. Others are the
+// application's.
+func codeOf(number int64) mcp.Code {
+	for code, n := range map[mcp.Code]int64{
+		mcp.CodeInvalidRequest: -32600, mcp.CodeMethodNotFound: -32601,
+		mcp.CodeInvalidParams: -32602, mcp.CodeInternal: -32603,
+	} {
+		if n == number {
+			return code
+		}
+	}
+	return mcp.CodeOther
+}
+
+// putAll puts the open questions of a task to the client, one after the other, as
+// requests of the session era. Each answer lets the task go on.
+func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) error {
+	for key, q := range e.Open {
+		a, err := put(ctx, r, e.ID, q)
+		if err != nil {
+			return err
+		}
+		if err := t.book.answer(ctx, e.ID, map[string]answer{key: a}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put puts one question. A refusal of the client is an answer.
+func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputRequest) (answer, error) {
+	params, err := relate(q, id)
+	if err != nil {
+		return answer{}, err
+	}
+	var raw jsontext.Value
+	err = r.Ask(ctx, q.Method, params, &raw)
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
+		return answer{Failure: &Failure{Code: e.Number, Message: e.Message, Data: e.Data}}, nil
+	}
+	return answer{Value: raw}, err
+}
+
+// relate decodes the params of a question and says in them which task asks.
+func relate(q mcp.InputRequest, id string) (any, error) {
+	raw := cmp.Or(string(q.Params), "{}")
+	switch q.Method {
+	case mcp.MethodElicit:
+		p := new(mcp.ElicitParams)
+		err := json.Unmarshal([]byte(raw), p)
+		p.Meta = relatedTo(id)
+		return p, err
+	case mcp.MethodCreateMessage:
+		p := new(mcp.CreateMessageParams)
+		err := json.Unmarshal([]byte(raw), p)
+		p.Meta = relatedTo(id)
+		return p, err
+	}
+	return &mcp.EmptyParams{Meta: relatedTo(id)}, nil
+}

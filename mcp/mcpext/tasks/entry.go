@@ -1,0 +1,101 @@
+package tasks
+
+import (
+	"encoding/json/jsontext"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// entry is a task as it is kept: the one model of which the shapes of all
+// revisions are made.
+type entry struct {
+	ID      string         `json:"id"`
+	Owner   string         `json:"owner"`
+	Method  string         `json:"method"` // of the request
+	Status  mcp.TaskStatus `json:"status"`
+	Message string         `json:"message,omitzero"`
+	Created time.Time      `json:"created"`
+	Updated time.Time      `json:"updated"`
+	Expires time.Time      `json:"expires"`
+	Poll    int64          `json:"poll"` // milliseconds
+	// Lease is until when the process that works on the task lives for sure.
+	Lease time.Time `json:"lease"`
+
+	// Open are the questions without an answer, and Answers those that the work
+	// has not taken yet.
+	Open    map[string]mcp.InputRequest `json:"open,omitempty"`
+	Answers map[string]answer           `json:"answers,omitempty"`
+
+	Result jsontext.Value `json:"result,omitzero"`
+	Error  *Failure       `json:"error,omitzero"`
+}
+
+// answer is what became of a question: a value, or in 2025-11-25 an error of the
+// client.
+type answer struct {
+	Value   jsontext.Value `json:"value,omitzero"`
+	Failure *Failure       `json:"failure,omitzero"`
+}
+
+// task returns the entry in the shapes of the extension.
+func (e *entry) task() Task {
+	t := Task{
+		TaskID: e.ID, Status: e.Status, StatusMessage: e.Message,
+		CreatedAt: moment(e.Created), LastUpdatedAt: moment(e.Updated),
+		TTLMs: new(e.Expires.Sub(e.Created).Milliseconds()), PollIntervalMs: new(e.Poll),
+		Result: e.Result, Error: e.Error,
+	}
+	if e.Status == mcp.TaskInputRequired {
+		t.InputRequests = e.Open
+	}
+	return t
+}
+
+// core returns the entry in the shapes of 2025-11-25.
+func (e *entry) core() mcp.Task {
+	return mcp.Task{
+		TaskID: e.ID, Status: e.Status, StatusMessage: e.Message,
+		CreatedAt: moment(e.Created), LastUpdatedAt: moment(e.Updated),
+		TTL: new(e.Expires.Sub(e.Created).Milliseconds()), PollInterval: new(e.Poll),
+	}
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// open adds a question.
+func (e *entry) open(key string, q mcp.InputRequest) {
+	if e.Open == nil {
+		e.Open = make(map[string]mcp.InputRequest)
+	}
+	e.Open[key], e.Status = q, mcp.TaskInputRequired
+}
+
+// close removes a question. The last one lets the task work again.
+func (e *entry) close(key string) {
+	delete(e.Open, key)
+	if len(e.Open) == 0 {
+		e.Status = mcp.TaskWorking
+	}
+}
+
+// take answers those questions that are open. Keys of others are ignored: they
+// were never asked, or are answered already.
+func (e *entry) take(answers map[string]answer) {
+	for key, a := range answers {
+		if _, isOpen := e.Open[key]; !isOpen {
+			continue
+		}
+		if e.Answers == nil {
+			e.Answers = make(map[string]answer)
+		}
+		e.Answers[key] = a
+		e.close(key)
+	}
+}
+
+// end brings the task into a final state.
+func (e *entry) end(status mcp.TaskStatus, message string) {
+	e.Status, e.Message = status, message
+	e.Open, e.Answers = nil, nil
+}

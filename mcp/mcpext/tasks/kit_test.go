@@ -1,0 +1,129 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/leak"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+type work struct {
+	Seconds float64 `json:"seconds,omitzero"`
+	Label   string  `json:"label,omitzero"`
+}
+
+type sure struct {
+	Sure bool `json:"sure"`
+}
+
+type named struct {
+	Name string `json:"name"`
+}
+
+// newServer has the tools of these tests.
+func newServer(o *tasks.Options) *mcpserver.Server {
+	srv := mcpserver.New("works", "1", nil)
+	t := tasks.Enable(srv, o)
+	srv.Tool("greet", "Greets at once", func(_ context.Context, in named) (string, error) { return "Hello, " + in.Name + "!", nil })
+	srv.Tool("slow", "Takes its time", slow, t.AsTask())
+	srv.Tool("failing", "Fails", func(ctx context.Context, _ struct{}) (string, error) {
+		_, _ = slow(ctx, work{Seconds: 1})
+		return "", errors.New("it did not work")
+	}, t.AsTask(tasks.Required))
+	srv.Tool("broken", "Breaks", func(ctx context.Context, _ struct{}) (string, error) {
+		_, _ = slow(ctx, work{Seconds: 1})
+		return "", mcp.Errorf(mcp.CodeInternal, "out of order")
+	}, t.AsTask())
+	srv.Tool("panics", "Has a mistake", func(context.Context, struct{}) (string, error) { panic("secret") }, t.AsTask())
+	srv.Tool("confirm", "Asks", func(ctx context.Context, in work) (string, error) {
+		answer, err := mcpserver.Ask[sure](ctx, "sure", "Delete "+in.Label+"?")
+		if err != nil || !answer.Sure {
+			return "kept", err
+		}
+		return "deleted " + in.Label, nil
+	}, t.AsTask())
+	srv.Tool("both", "Asks twice at once", func(ctx context.Context, _ struct{}) (string, error) {
+		var first, last named
+		err := mcpserver.AskAll(ctx, mcpserver.Form("first", "First?", &first), mcpserver.Form("last", "Last?", &last))
+		return first.Name + " " + last.Name, err
+	}, t.AsTask())
+	srv.Tool("late", "Asks before it works", func(ctx context.Context, in work) (string, error) {
+		who, err := mcpserver.Ask[named](ctx, "name", "Who are you?")
+		if err != nil {
+			return "", err
+		}
+		if ctx, err = tasks.Begin(ctx); err != nil {
+			return "", err
+		}
+		tasks.Status(ctx, "working for "+who.Name)
+		_, err = slow(ctx, in)
+		return "done for " + who.Name, err
+	}, t.AsTask(tasks.Late))
+	return srv
+}
+
+// slow works for a while, telling so.
+func slow(ctx context.Context, in work) (string, error) {
+	mcpserver.Progress(ctx, 1, 2, "half of "+in.Label)
+	select {
+	case <-time.After(time.Duration(in.Seconds * float64(time.Second))):
+		return "done " + in.Label, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// eras are those that have tasks.
+var eras = []mcp.Revision{mcp.V20251125, mcp.V20260728}
+
+// eachEra runs a test with both systems of tasks.
+func eachEra(t *testing.T, test func(t *testing.T, v mcp.Revision)) {
+	t.Helper()
+	for _, v := range eras {
+		t.Run(v.String(), func(t *testing.T) { test(t, v) })
+	}
+}
+
+// connect returns a client with tasks, which has listed the tools.
+func connect(t *testing.T, srv *mcpserver.Server, v mcp.Revision, o *tasks.ClientOptions) *mcpclient.Client {
+	t.Helper()
+	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(o)}})
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// begin calls a tool and returns its task.
+func begin(t *testing.T, c *mcpclient.Client, tool string, args any) *tasks.Handle {
+	t.Helper()
+	h, err := tasks.Call(t.Context(), c, tool, args)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if h.ID() == "" {
+		t.Fatalf("%s: no task", tool)
+	}
+	return h
+}
+
+// state returns the state of a task.
+func state(t *testing.T, h *tasks.Handle) tasks.Task {
+	t.Helper()
+	task, err := h.Get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}

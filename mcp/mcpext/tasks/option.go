@@ -1,0 +1,130 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// Mode says how calls of a tool become tasks.
+type Mode int
+
+const (
+	// Required refuses clients that did not declare tasks. Otherwise they get the
+	// result of the call itself. Revisions that have no tasks at all are served
+	// like that in any case.
+	Required Mode = iota + 1
+	// Late lets the handler say when the call becomes a task, by Begin. Before it
+	// the handler may ask in rounds, and may return without a task.
+	Late
+)
+
+// AsTask is the option by which calls of a tool become tasks, for clients that
+// declared them. In 2025-11-25 the client decides, call by call.
+func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
+	var required, late bool
+	for _, m := range modes {
+		required, late = required || m == Required, late || m == Late
+	}
+	support := mcp.TaskOptional
+	if required {
+		support = mcp.TaskRequired
+	}
+	define := mcpserver.Define(func(d *mcp.Tool) {
+		if t.o.core() {
+			d.Execution = &mcp.ToolExecution{TaskSupport: support}
+		}
+	})
+	return mcpserver.Together(define, mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+		return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			as, err := t.kindOf(mcpserver.From(ctx), p, required)
+			switch {
+			case err != nil:
+				return nil, err
+			case as == noTask:
+				return next(ctx, p)
+			case late:
+				return t.runLate(ctx, p, as, next)
+			}
+			return t.runNow(ctx, p, as, next)
+		}
+	}))
+}
+
+// kind is one of the two systems of tasks.
+type kind int
+
+const (
+	noTask kind = iota
+	extensionTask
+	coreTask
+)
+
+// kindOf says what a call becomes.
+func (t *Tasks) kindOf(r *mcpserver.Request, p *mcp.CallToolParams, required bool) (kind, error) {
+	if _, ok := r.Extension(ID); ok {
+		return extensionTask, nil
+	}
+	core := t.o.core() && hasCore(r.Revision())
+	switch {
+	case core && p.Task != nil:
+		return coreTask, nil
+	case core && required:
+		return noTask, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: has to be called as a task", p.Name)
+	case required && isStateless(r):
+		return noTask, r.RequireExtension(ID)
+	}
+	return noTask, nil
+}
+
+// hasCore reports whether the revision has tasks in its core.
+func hasCore(v mcp.Revision) bool { return v == mcp.V20251125 }
+
+// isStateless reports whether the client's revision has extensions as such.
+func isStateless(r *mcpserver.Request) bool { return r.Revision() == mcp.V20260728 }
+
+// Begin makes the call of a Late tool a task from here on: its client gets the
+// task, and the handler goes on with the context that is returned. It returns ctx
+// itself when the call is a task already, and where it cannot become one because
+// the client has none or the tool is not Late.
+func Begin(ctx context.Context) (context.Context, error) {
+	s, _ := ctx.Value(stageKey{}).(*stage)
+	if s == nil || ctx.Value(runKey{}) != nil {
+		return ctx, nil
+	}
+	return s.begin(ctx)
+}
+
+// Status tells what the task of ctx does at the moment, for people to read. It
+// does nothing outside of a task. The messages of mcpserver.Progress go the same
+// way.
+func Status(ctx context.Context, message string) {
+	if x, _ := ctx.Value(runKey{}).(*run); x != nil {
+		x.status(ctx, message)
+	}
+}
+
+// IDFrom returns the id of the task that ctx belongs to, and false outside of one.
+// To know it may be to own the task: it must not be logged.
+func IDFrom(ctx context.Context) (string, bool) {
+	x, _ := ctx.Value(runKey{}).(*run)
+	if x == nil {
+		return "", false
+	}
+	return x.id, true
+}
+
+func decodeIDs(raw jsontext.Value) ([]string, error) {
+	var ids []string
+	if err := json.Unmarshal(raw, &ids); err != nil {
+		return nil, err
+	}
+	if len(ids) > maxListened {
+		return nil, fmt.Errorf("%d entries, want at most %d", len(ids), maxListened)
+	}
+	return ids, nil
+}

@@ -1,0 +1,305 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// This file takes questions of servers as tasks of 2025-11-25.
+
+// What one server may have a client keep.
+const (
+	maxReceived = 64
+	receivedTTL = time.Hour
+)
+
+// receiver keeps the tasks of servers. Each client is an owner of its own.
+type receiver struct {
+	book *book
+
+	mu   sync.Mutex
+	kept []received // guarded by mu: the oldest first
+}
+
+type received struct {
+	id      string
+	owner   *mcpclient.Client
+	expires time.Time
+}
+
+func declareReceiver(c *mcp.ClientCapabilities) {
+	requests := new(mcp.TaskRequests)
+	if c.Elicitation != nil {
+		requests.Elicitation = &mcp.ElicitationTaskRequests{Create: new(mcp.Capability)}
+	}
+	if c.Sampling != nil {
+		requests.Sampling = &mcp.SamplingTaskRequests{CreateMessage: new(mcp.Capability)}
+	}
+	if requests.Elicitation == nil && requests.Sampling == nil {
+		return
+	}
+	c.Tasks = &mcp.TasksCapability{List: new(mcp.Capability), Cancel: new(mcp.Capability), Requests: requests}
+}
+
+// receive makes a task of a question that asks for it.
+func (v *receiver) receive(next mcpclient.Handler) mcpclient.Handler {
+	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+		if !r.Inbound || r.Method != mcp.MethodElicit && r.Method != mcp.MethodCreateMessage || !hasCore(r.Revision()) {
+			return next(ctx, r)
+		}
+		var p struct {
+			Task *mcp.TaskMetadata `json:"task"`
+		}
+		if raw, ok := r.Params.(jsontext.Value); !ok || json.Unmarshal(raw, &p) != nil || p.Task == nil {
+			return next(ctx, r)
+		}
+		return v.begin(ctx, r, p.Task, next)
+	}
+}
+
+func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.TaskMetadata, next mcpclient.Handler) (any, error) {
+	ttl := receivedTTL
+	if wish.TTL != nil && *wish.TTL > 0 && *wish.TTL < ttl.Milliseconds() {
+		ttl = time.Duration(*wish.TTL) * time.Millisecond
+	}
+	e := &entry{Owner: ownerName(r.Client()), Method: r.Method, Poll: defaultPoll.Milliseconds()}
+	if err := v.admit(r, ttl); err != nil {
+		return nil, err
+	}
+	if err := v.book.open(ctx, e, ttl); err != nil {
+		return nil, err
+	}
+	v.keep(received{e.ID, r.Client(), e.Expires})
+	work, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), e.Expires, errExpired)
+	if !r.Client().Go(func(life context.Context) {
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
+		v.work(work, cancel, r, e.ID, next)
+	}) {
+		cancel()
+		return nil, mcpclient.ErrClosed
+	}
+	return &mcp.CreateTaskResult{Task: e.core()}, nil
+}
+
+// ownerName tells apart the clients that share the extension.
+func ownerName(c *mcpclient.Client) string { return fmt.Sprintf("%p", c) }
+
+func (v *receiver) admit(r *mcpclient.Request, _ time.Duration) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	live, now := v.kept[:0], time.Now()
+	for _, k := range v.kept {
+		if now.Before(k.expires) {
+			live = append(live, k)
+		}
+	}
+	v.kept = live
+	if len(v.of(r.Client())) >= maxReceived {
+		return mcp.Errorf(mcp.CodeInternal, "%s: %d tasks are kept, which is the limit", r.Method, maxReceived)
+	}
+	return nil
+}
+
+func (v *receiver) keep(k received) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.kept = append(v.kept, k)
+}
+
+// of returns the ids of a client's tasks. The caller holds mu.
+func (v *receiver) of(c *mcpclient.Client) (ids []string) {
+	for _, k := range v.kept {
+		if k.owner == c {
+			ids = append(ids, k.id)
+		}
+	}
+	return ids
+}
+
+// work answers the question and keeps what became of it.
+func (v *receiver) work(ctx context.Context, cancel func(), r *mcpclient.Request, id string, next mcpclient.Handler) {
+	w := v.book.watch(id)
+	defer w.stop()
+	done := make(chan outcomeOfQuestion, 1)
+	go func() {
+		result, err := next(ctx, r)
+		done <- outcomeOfQuestion{result, err}
+	}()
+	renewal := time.NewTicker(lease / 3)
+	defer renewal.Stop()
+	for {
+		select {
+		case o := <-done:
+			v.settle(id, o)
+			return
+		case <-w.wake:
+			if e, _, err := v.book.read(ctx, id); err == nil && e.Status == mcp.TaskCancelled {
+				cancel()
+			}
+		case <-renewal.C:
+			_, _ = v.book.swap(ctx, id, func(e *entry) error {
+				e.Lease = time.Now().Add(lease)
+				return nil
+			})
+		}
+	}
+}
+
+type outcomeOfQuestion struct {
+	result any
+	err    error
+}
+
+func (v *receiver) settle(id string, o outcomeOfQuestion) {
+	raw, err := json.Marshal(o.result, json.Deterministic(true))
+	if o.err != nil {
+		err = o.err
+	}
+	_, _ = v.book.change(context.Background(), id, func(e *entry) error {
+		if e.Status.Terminal() {
+			return errEnded
+		}
+		if err == nil {
+			e.end(mcp.TaskCompleted, "")
+			e.Result = raw
+			return nil
+		}
+		e.Error = failureOf(err)
+		e.end(mcp.TaskFailed, e.Error.Message)
+		return nil
+	})
+}
+
+// failureOf returns what the server learns of an error.
+func failureOf(err error) *Failure {
+	e, ok := errors.AsType[*mcp.Error](err)
+	if !ok {
+		return &Failure{Code: -32603, Message: "internal error"}
+	}
+	f := &Failure{Code: -32603, Message: e.Message, Data: e.Data}
+	switch e.Code {
+	case mcp.CodeRejected:
+		f.Code = -1
+	case mcp.CodeInvalidParams:
+		f.Code = -32602
+	case mcp.CodeMethodNotFound:
+		f.Code = -32601
+	}
+	return f
+}
+
+// requests are those that a server may send about its tasks.
+func (v *receiver) requests() map[string]mcpclient.Handler {
+	return map[string]mcpclient.Handler{
+		mcp.MethodTasksGet: func(ctx context.Context, r *mcpclient.Request) (any, error) {
+			e, err := v.find(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.TaskResult{Task: e.core()}, nil
+		},
+		mcp.MethodTasksResult: v.result,
+		mcp.MethodTasksCancel: v.cancel,
+		mcp.MethodTasksList:   v.list,
+	}
+}
+
+// find returns the task that a request is about.
+func (v *receiver) find(ctx context.Context, r *mcpclient.Request) (*entry, error) {
+	var p mcp.TaskParams
+	raw, _ := r.Params.(jsontext.Value)
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %v", r.Method, err)
+	}
+	e, err := v.book.load(ctx, p.TaskID)
+	if err == errUnknown || err == nil && e.Owner != ownerName(r.Client()) {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method)
+	}
+	return e, err
+}
+
+// result waits for the end of a task.
+func (v *receiver) result(ctx context.Context, r *mcpclient.Request) (any, error) {
+	e, err := v.find(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	w := v.book.watch(e.ID)
+	defer w.stop()
+	for {
+		if e, err = v.find(ctx, r); err != nil {
+			return nil, err
+		}
+		if e.Status.Terminal() {
+			return answerOf(e)
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// answerOf returns the answer to the question of a task that has ended.
+func answerOf(e *entry) (any, error) {
+	switch {
+	case e.Error != nil:
+		code := codeOf(e.Error.Code)
+		if e.Error.Code == -1 {
+			code = mcp.CodeRejected
+		}
+		return nil, &mcp.Error{Code: code, Number: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
+	case e.Status == mcp.TaskCancelled:
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the task was cancelled")
+	}
+	var result mcp.Result = new(mcp.ElicitResult)
+	if e.Method == mcp.MethodCreateMessage {
+		result = new(mcp.CreateMessageResult)
+	}
+	if err := json.Unmarshal(e.Result, result); err != nil {
+		return nil, fmt.Errorf("tasks/result: %w", err)
+	}
+	result.Base().Meta = relatedTo(e.ID)
+	return result, nil
+}
+
+func (v *receiver) cancel(ctx context.Context, r *mcpclient.Request) (any, error) {
+	e, err := v.find(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if e, err = v.book.cancel(ctx, e.ID); err == errEnded {
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method, e.Status)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.TaskResult{Task: e.core()}, nil
+}
+
+func (v *receiver) list(ctx context.Context, r *mcpclient.Request) (any, error) {
+	var p mcp.ListParams
+	if raw, _ := r.Params.(jsontext.Value); len(raw) > 0 && json.Unmarshal(raw, &p) != nil || p.Cursor != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor", r.Method)
+	}
+	v.mu.Lock()
+	ids := v.of(r.Client())
+	v.mu.Unlock()
+	result := &mcp.ListTasksResult{Tasks: []mcp.Task{}}
+	for _, id := range ids {
+		if e, err := v.book.load(ctx, id); err == nil {
+			result.Tasks = append(result.Tasks, e.core())
+		}
+	}
+	return result, nil
+}

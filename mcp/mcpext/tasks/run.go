@@ -1,0 +1,359 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// Causes for which the context of a task ends.
+var (
+	errCancelled = errors.New("the task was cancelled")
+	errExpired   = errors.New("the task has expired")
+)
+
+// settleTimeout bounds the writing of what became of a task.
+const settleTimeout = 10 * time.Second
+
+// run is the work on one task, in the process that does it.
+type run struct {
+	tasks  *Tasks
+	id     string
+	kind   kind
+	first  *entry
+	r      *mcpserver.Request // on whose behalf it is worked on
+	cancel context.CancelCauseFunc
+	done   func()        // says that the work has ended
+	over   chan struct{} // closed when it has
+	minded sync.WaitGroup
+
+	working context.Context // of the work
+
+	mu   sync.Mutex
+	keys map[string]int // guarded by mu: how often each question was asked
+}
+
+type runKey struct{}
+
+// runNow makes a call a task at once and answers it with that.
+func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
+	x, err := t.begin(ctx, p, as)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		result, err := next(x.working, p)
+		x.settle(result, err)
+	}()
+	return x.created(), nil
+}
+
+// stage is a call of a Late tool.
+type stage struct {
+	tasks *Tasks
+	p     *mcp.CallToolParams
+	as    kind
+	let   func() bool // of the request: its end is no longer that of the work
+	began chan *run
+
+	mu  sync.Mutex
+	run *run // guarded by mu: nil before Begin
+}
+
+type stageKey struct{}
+
+// outcome is what a handler returned.
+type outcome struct {
+	result mcp.Result
+	err    error
+}
+
+// runLate runs the handler of a Late tool and answers its call with the task that
+// it begins, or with its result when it begins none.
+func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
+	s := &stage{tasks: t, p: p, as: as, began: make(chan *run, 1)}
+	work, end := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), stageKey{}, s))
+	s.let = context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	defer s.let()
+	done := make(chan outcome, 1)
+	go func() {
+		defer end(nil)
+		result, err := next(work, p)
+		if x := s.task(); x != nil {
+			x.settle(result, err)
+			return
+		}
+		done <- outcome{result, err}
+	}()
+	select {
+	case x := <-s.began:
+		return x.created(), nil
+	case o := <-done:
+		return o.result, o.err
+	}
+}
+
+func (s *stage) task() *run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run
+}
+
+func (s *stage) begin(ctx context.Context) (context.Context, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		return s.run.working, nil
+	}
+	if !s.let() {
+		return nil, context.Cause(ctx)
+	}
+	x, err := s.tasks.begin(ctx, s.p, s.as)
+	if err != nil {
+		return nil, err
+	}
+	s.run = x
+	s.began <- x
+	return x.working, nil
+}
+
+// begin keeps a new task and prepares the work on it. The task is in the store
+// before it returns.
+func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
+	r := mcpserver.From(ctx)
+	e := &entry{Owner: ownerOf(r), Method: r.Method, Poll: t.o.poll().Milliseconds()}
+	if err := t.admit(r, e.Owner); err != nil {
+		return nil, err
+	}
+	if err := t.book.open(ctx, e, t.ttlOf(p, as)); err != nil {
+		return nil, err
+	}
+	t.keep(e)
+	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), keys: make(map[string]int)}
+	apart := mcpserver.Apart{Ask: x.ask, Progress: x.progress}
+	if as == coreTask {
+		apart.Meta = relatedTo(e.ID)
+	}
+	working, done, err := mcpserver.Detach(ctx, apart)
+	if err != nil {
+		t.abandon(ctx, e.ID)
+		return nil, err
+	}
+	working, x.cancel = context.WithCancelCause(context.WithValue(working, runKey{}, x))
+	working, expire := context.WithDeadlineCause(working, e.Expires, errExpired)
+	x.working, x.r = working, mcpserver.From(working)
+	x.done = func() {
+		expire()
+		x.cancel(nil)
+		done()
+	}
+	t.audit(ctx, r, "task begins", e)
+	x.minded.Go(x.mind)
+	return x, nil
+}
+
+// ttlOf returns how long the task of a call is kept: clients of 2025-11-25 have a
+// wish.
+func (t *Tasks) ttlOf(p *mcp.CallToolParams, as kind) time.Duration {
+	if as != coreTask || p.Task.TTL == nil || *p.Task.TTL <= 0 {
+		return t.o.ttl()
+	}
+	most := t.o.maxTTL()
+	if *p.Task.TTL >= most.Milliseconds() {
+		return most
+	}
+	return time.Duration(*p.Task.TTL) * time.Millisecond
+}
+
+// abandon forgets a task that nobody was told of.
+func (t *Tasks) abandon(ctx context.Context, id string) {
+	_ = t.book.store.Delete(context.WithoutCancel(ctx), keyPrefix+id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.kept, id)
+}
+
+// created is the answer to the call that became the task.
+func (x *run) created() mcp.Result {
+	if x.kind == coreTask {
+		return &mcp.CreateTaskResult{Task: x.first.core()}
+	}
+	return &taskResult{ResultBase: mcp.ResultBase{ResultType: ResultTask}, Task: x.first.task().seed()}
+}
+
+// ask opens a question in the task and waits for its answer. A question that is
+// asked again has a key of its own.
+func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
+	key = x.fresh(key)
+	w := x.tasks.book.watch(x.id)
+	defer w.stop()
+	if err := x.change(ctx, func(e *entry) { e.open(key, q) }); err != nil {
+		return nil, err
+	}
+	for {
+		e, err := x.tasks.book.load(ctx, x.id)
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := e.Answers[key]; ok {
+			err := x.change(ctx, func(e *entry) { delete(e.Answers, key) })
+			return a.Value, errors.Join(a.Failure.asError(), err)
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			_ = x.change(context.WithoutCancel(ctx), func(e *entry) { e.close(key) })
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// fresh returns a key that the task has not used yet.
+func (x *run) fresh(key string) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.keys[key]++
+	if n := x.keys[key]; n > 1 {
+		return fmt.Sprintf("%s#%d", key, n)
+	}
+	return key
+}
+
+// asError is a failure of the client, of which the handler learns.
+func (f *Failure) asError() error {
+	if f == nil {
+		return nil
+	}
+	code := mcp.CodeOther
+	if f.Code == -1 { // the user of a client of 2025-11-25 refused
+		code = mcp.CodeRejected
+	}
+	return &mcp.Error{Code: code, Number: f.Code, Message: f.Message, Data: f.Data, Remote: true}
+}
+
+func (x *run) progress(p mcp.ProgressParams) {
+	if p.Message != "" {
+		x.status(x.working, p.Message)
+	}
+}
+
+// maxStatus bounds a status message, in bytes.
+const maxStatus = 1024
+
+func (x *run) status(ctx context.Context, message string) {
+	if len(message) > maxStatus {
+		message = message[:maxStatus]
+	}
+	_ = x.change(ctx, func(e *entry) { e.Message = message })
+}
+
+// change changes the task, unless it has ended.
+func (x *run) change(ctx context.Context, change func(*entry)) error {
+	e, err := x.tasks.book.change(ctx, x.id, func(e *entry) error {
+		if e.Status.Terminal() {
+			return errEnded
+		}
+		change(e)
+		return nil
+	})
+	if err == nil {
+		x.notify(ctx, e)
+	}
+	return err
+}
+
+// notify tells a client of 2025-11-25 how its task is. Others listen.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#task-status-notification
+func (x *run) notify(ctx context.Context, e *entry) {
+	if x.kind == coreTask {
+		_ = x.r.Notify(ctx, mcp.NotificationTaskStatus, &mcp.TaskStatusParams{Task: e.core()})
+	}
+}
+
+// mind renews the lease of the task while it is worked on, and ends the work when
+// the task was cancelled, here or on another replica.
+func (x *run) mind() {
+	w := x.tasks.book.watch(x.id)
+	defer w.stop()
+	renewal := time.NewTicker(lease / 3)
+	defer renewal.Stop()
+	for {
+		select {
+		case <-x.over:
+			return
+		case <-renewal.C:
+			_, _ = x.tasks.book.swap(x.working, x.id, func(e *entry) error {
+				if e.Status.Terminal() {
+					return errEnded
+				}
+				e.Lease = time.Now().Add(lease)
+				return nil
+			})
+		case <-w.wake:
+		}
+		if e, _, err := x.tasks.book.read(x.working, x.id); err == nil && e.Status == mcp.TaskCancelled {
+			x.notify(x.working, e)
+			x.cancel(errCancelled)
+			return
+		}
+	}
+}
+
+// settle keeps what became of the work, unless the task has ended before.
+//
+// Spec: ext-tasks draft#task-status
+func (x *run) settle(result mcp.Result, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), settleTimeout)
+	defer cancel()
+	status, raw, failure := x.judge(result, err)
+	_ = x.change(ctx, func(e *entry) {
+		message := e.Message
+		if failure != nil {
+			message = failure.Message
+		}
+		e.end(status, message)
+		e.Result, e.Error = raw, failure
+	})
+	if e, err := x.tasks.book.load(ctx, x.id); err == nil {
+		x.tasks.audit(ctx, x.r, "task ended", e)
+	}
+	close(x.over)
+	x.minded.Wait()
+	x.done()
+}
+
+// judge makes of what the handler returned what is kept.
+func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Value, *Failure) {
+	var raw jsontext.Value
+	if _, asks := result.(*mcp.InputRequiredResult); err == nil && asks {
+		err = errors.New("a task has no rounds: want Ask in place of an InputRequiredResult")
+	}
+	if err == nil {
+		raw, err = encodeResult(result, x.tasks.o.maxResult())
+	}
+	if err == nil {
+		return mcp.TaskCompleted, raw, nil
+	}
+	fault := x.r.Reveal(x.working, err)
+	return mcp.TaskFailed, nil, &Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}
+}
+
+// encodeResult encodes a result in the newest shapes.
+func encodeResult(result mcp.Result, limit int) (jsontext.Value, error) {
+	raw, err := json.Marshal(result, json.Deterministic(true))
+	if err == nil && result.Base().ResultType == "" && len(raw) > len("{}") {
+		raw = append([]byte(`{"resultType":"complete",`), raw[1:]...)
+	}
+	if err == nil && len(raw) > limit {
+		err = mcp.Errorf(mcp.CodeInternal, "the result has %d bytes, the limit of a task is %d", len(raw), limit)
+	}
+	return raw, err
+}

@@ -1,0 +1,306 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json/jsontext"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// Options of the tasks of a server. Nil gives the defaults.
+type Options struct {
+	// TTL is how long a task is kept after its creation, whether or not it has
+	// ended by then. Default: 1 hour.
+	TTL time.Duration
+	// MaxTTL bounds what clients of 2025-11-25 may ask for. Default: 24 hours.
+	MaxTTL time.Duration
+	// Poll is the time between two polls that clients are asked to keep. Default:
+	// 1 second.
+	Poll time.Duration
+	// MaxTasks bounds the tasks that this process has made and that are still
+	// kept, and MaxPerPrincipal those of one authenticated principal. Requests for
+	// more are refused. Default: 10,000 and 1,000.
+	MaxTasks        int
+	MaxPerPrincipal int
+	// MaxResult bounds the encoded result of a task, in bytes. A larger one fails
+	// the task. Default: 512 KiB, which leaves room in the value of a Store.
+	MaxResult int
+	// Bus carries news of tasks between the replicas of the server, which share
+	// its Store. Default: none; other replicas learn of answers and cancellations
+	// within 10 seconds.
+	Bus mcp.Bus
+	// NoCore leaves out the tasks that 2025-11-25 has in its core, as an
+	// experiment.
+	NoCore bool
+	// Logger receives an audit line for each task that begins, ends or is
+	// cancelled, at level Info. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+func (o *Options) orZero() *Options {
+	if o == nil {
+		return new(Options)
+	}
+	return o
+}
+
+func (o *Options) ttl() time.Duration    { return cmp.Or(o.orZero().TTL, time.Hour) }
+func (o *Options) maxTTL() time.Duration { return cmp.Or(o.orZero().MaxTTL, 24*time.Hour) }
+func (o *Options) poll() time.Duration   { return cmp.Or(o.orZero().Poll, defaultPoll) }
+func (o *Options) maxTasks() int         { return cmp.Or(o.orZero().MaxTasks, 10_000) }
+func (o *Options) perPrincipal() int     { return cmp.Or(o.orZero().MaxPerPrincipal, 1000) }
+func (o *Options) maxResult() int        { return cmp.Or(o.orZero().MaxResult, 512<<10) }
+func (o *Options) core() bool            { return !o.orZero().NoCore }
+func (o *Options) logger() *slog.Logger  { return cmp.Or(o.orZero().Logger, slog.Default()) }
+
+// Tasks are the tasks of one server.
+type Tasks struct {
+	o    *Options
+	book *book
+
+	mu   sync.Mutex
+	kept map[string]kept // guarded by mu: by id
+}
+
+// kept says whose a task of this process is, and until when it counts.
+type kept struct {
+	owner   string
+	created time.Time
+	expires time.Time
+}
+
+// Enable adds tasks to a server: the extension, and unless Options.NoCore the
+// tasks of 2025-11-25. It panics when the server has them already.
+func Enable(srv *mcpserver.Server, o *Options) *Tasks {
+	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: o.orZero().Bus}, kept: make(map[string]kept)}
+	e := mcpserver.Extension{
+		ID: ID,
+		Requests: map[string]mcpserver.ExtensionRequest{
+			mcp.MethodTasksGet:    {Handler: t.get, Name: "taskId"},
+			MethodUpdate:          {Handler: t.update, Name: "taskId"},
+			mcp.MethodTasksCancel: {Handler: t.cancel, Name: "taskId"},
+		},
+		ResultTypes: []mcp.ResultType{ResultTask},
+		Filters:     map[string]mcpserver.Filter{"taskIds": t.listen},
+	}
+	if o.core() {
+		e.Core = map[string]mcpserver.Handler{
+			mcp.MethodTasksGet:    t.coreGet,
+			mcp.MethodTasksResult: t.coreResult,
+			mcp.MethodTasksList:   t.coreList,
+			mcp.MethodTasksCancel: t.coreCancel,
+			// Core tasks of the client may tell how they are. Nobody relies on it.
+			mcp.NotificationTaskStatus: func(context.Context, *mcpserver.Request) (any, error) { return nil, nil },
+		}
+		e.Capabilities = declareCore
+	}
+	srv.Extend(e)
+	return t
+}
+
+// ownerOf names the principal of a request in what is kept.
+func ownerOf(r *mcpserver.Request) string {
+	p := r.Principal()
+	sum := sha256.Sum256([]byte(strings.Join([]string{p.Issuer, p.Subject, p.Client}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// admit makes room for one more task.
+func (t *Tasks) admit(r *mcpserver.Request, owner string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mine := func() (n int) {
+		for _, k := range t.kept {
+			if k.owner == owner {
+				n++
+			}
+		}
+		return n
+	}
+	crowded := func() bool {
+		return len(t.kept) >= t.o.maxTasks() || r.Principal().Authenticated() && mine() >= t.o.perPrincipal()
+	}
+	if crowded() {
+		now := time.Now()
+		for id, k := range t.kept {
+			if !now.Before(k.expires) {
+				delete(t.kept, id)
+			}
+		}
+		if crowded() {
+			return mcp.Errorf(mcp.CodeInternal, "%s: too many tasks are kept; try again when some have expired", r.Method)
+		}
+	}
+	return nil
+}
+
+func (t *Tasks) keep(e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept[e.ID] = kept{e.Owner, e.Created, e.Expires}
+}
+
+// of returns the ids of the tasks of an owner that this process has made, the
+// oldest first.
+func (t *Tasks) of(owner string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []string
+	for id, k := range t.kept {
+		if k.owner == owner && time.Now().Before(k.expires) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(t.kept[a].created.Compare(t.kept[b].created), strings.Compare(a, b))
+	})
+	return ids
+}
+
+// find returns a task of the request's principal. One of somebody else is the
+// same as none.
+func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*entry, error) {
+	e, err := t.book.load(ctx, id)
+	if err == nil && e.Owner != ownerOf(r) {
+		err = errUnknown
+	}
+	if err == errUnknown {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method)
+	}
+	return e, err
+}
+
+// get does tasks/get of the extension.
+//
+// Spec: ext-tasks draft#task-polling
+func (t *Tasks) get(ctx context.Context, r *mcpserver.Request) (any, error) {
+	var p mcp.TaskParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	e, err := t.find(ctx, r, p.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return &taskResult{Task: e.task()}, nil
+}
+
+// update does tasks/update.
+//
+// Spec: ext-tasks draft#task-update-requests
+func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
+	var p updateParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.InputResponses == nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: inputResponses: want an object", r.Method)
+	}
+	if _, err := t.find(ctx, r, p.TaskID); err != nil {
+		return nil, err
+	}
+	answers := make(map[string]answer, len(p.InputResponses))
+	for key, value := range p.InputResponses {
+		answers[key] = answer{Value: value}
+	}
+	return nil, t.book.answer(ctx, p.TaskID, answers)
+}
+
+// cancel does tasks/cancel of the extension: an acknowledgement in any case.
+//
+// Spec: ext-tasks draft#task-cancellation
+func (t *Tasks) cancel(ctx context.Context, r *mcpserver.Request) (any, error) {
+	_, err := t.cancelled(ctx, r)
+	if err == errEnded {
+		err = nil
+	}
+	return nil, err
+}
+
+func (t *Tasks) cancelled(ctx context.Context, r *mcpserver.Request) (*entry, error) {
+	var p mcp.TaskParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if _, err := t.find(ctx, r, p.TaskID); err != nil {
+		return nil, err
+	}
+	e, err := t.book.cancel(ctx, p.TaskID)
+	if err == nil {
+		t.audit(ctx, r, "task cancelled", e)
+	}
+	return e, err
+}
+
+// audit logs what became of a task. The id stands there by its beginning only: to
+// know the whole of it may be to own the task.
+func (t *Tasks) audit(ctx context.Context, r *mcpserver.Request, msg string, e *entry) {
+	t.o.logger().LogAttrs(ctx, slog.LevelInfo, msg, slog.String("task", e.ID[:6]),
+		slog.String("status", string(e.Status)), slog.Any("principal", r.Principal()))
+}
+
+// maxListened bounds the tasks of one subscription.
+const maxListened = 1024
+
+// listen begins a subscription to the states of tasks. Those of others are left
+// out, as if they did not exist.
+//
+// Spec: ext-tasks draft#task-status-notifications
+func (t *Tasks) listen(ctx context.Context, r *mcpserver.Request, wanted jsontext.Value) (any, iter.Seq2[string, any], error) {
+	ids, err := decodeIDs(wanted)
+	if err != nil {
+		return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: taskIds: %v", r.Method, err)
+	}
+	mine := ids[:0]
+	for _, id := range ids {
+		if _, err := t.find(ctx, r, id); err == nil && !slices.Contains(mine, id) {
+			mine = append(mine, id)
+		}
+	}
+	if len(mine) == 0 {
+		return nil, nil, nil
+	}
+	return mine, t.feed(ctx, mine), nil
+}
+
+// feed yields each task as it is, and again whenever it has changed.
+func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
+	w := t.book.watch(ids...)
+	context.AfterFunc(ctx, w.stop)
+	return func(yield func(string, any) bool) {
+		told := make(map[string]string)
+		for {
+			for _, id := range ids {
+				e, err := t.book.load(ctx, id)
+				if err != nil || told[id] == e.version() {
+					continue
+				}
+				told[id] = e.version()
+				if !yield(Notification, &notice{Task: e.task()}) {
+					return
+				}
+			}
+			select {
+			case <-w.wake:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// version tells apart the states of a task that its client can tell apart.
+func (e *entry) version() string {
+	return fmt.Sprint(e.Status, e.Message, e.Updated.UnixMilli(), len(e.Open))
+}

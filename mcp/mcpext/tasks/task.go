@@ -1,0 +1,97 @@
+package tasks
+
+import (
+	"encoding/json/jsontext"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// ID is the identifier of the extension.
+const ID = "io.modelcontextprotocol/tasks"
+
+// The messages of the extension. Those named in package mcp are also the core's
+// of 2025-11-25, with other shapes.
+const (
+	MethodUpdate = "tasks/update"
+	Notification = "notifications/tasks"
+)
+
+// ResultTask is the type of the result that answers a request with a task.
+const ResultTask mcp.ResultType = "task"
+
+// Task is the state of a task, in the shapes of the extension.
+//
+// Spec: ext-tasks draft#tasks
+type Task struct {
+	TaskID string         `json:"taskId"`
+	Status mcp.TaskStatus `json:"status"`
+	// StatusMessage is for people.
+	StatusMessage string `json:"statusMessage,omitzero"`
+	// CreatedAt and LastUpdatedAt are moments in ISO 8601.
+	CreatedAt     string `json:"createdAt"`
+	LastUpdatedAt string `json:"lastUpdatedAt"`
+	// TTLMs is how long the task is kept after its creation, in milliseconds. Nil
+	// means without limit.
+	TTLMs *int64 `json:"ttlMs"`
+	// PollIntervalMs is the wished time between two polls, or nil.
+	PollIntervalMs *int64 `json:"pollIntervalMs,omitzero"`
+
+	// InputRequests are the open questions of a task that requires input.
+	InputRequests map[string]mcp.InputRequest `json:"inputRequests,omitempty"`
+	// Result is what the request would have been answered with, once the task is
+	// completed.
+	Result jsontext.Value `json:"result,omitzero"`
+	// Error is the error that the request would have been answered with, once the
+	// task has failed.
+	Error *Failure `json:"error,omitzero"`
+}
+
+// Failure is the JSON-RPC error of a task that has failed.
+type Failure struct {
+	Code    int64          `json:"code"`
+	Message string         `json:"message"`
+	Data    jsontext.Value `json:"data,omitzero"`
+}
+
+// taskResult is a result that is a task: the answer to a request that became one,
+// and the result of tasks/get.
+type taskResult struct {
+	mcp.ResultBase
+	Task
+}
+
+// notice are the params of notifications/tasks.
+type notice struct {
+	Task
+	Meta mcp.Meta `json:"_meta,omitempty"`
+}
+
+// updateParams are the params of tasks/update.
+type updateParams struct {
+	TaskID         string                    `json:"taskId"`
+	InputResponses map[string]jsontext.Value `json:"inputResponses"`
+	Meta           mcp.Meta                  `json:"_meta,omitempty"`
+}
+
+// seed returns the task without what only tasks/get tells.
+func (t Task) seed() Task {
+	t.InputRequests, t.Result, t.Error = nil, nil, nil
+	return t
+}
+
+// pause returns the wished time between two polls.
+func (t Task) pause() time.Duration {
+	if t.PollIntervalMs == nil {
+		return defaultPoll
+	}
+	return min(max(time.Duration(*t.PollIntervalMs)*time.Millisecond, leastPoll), mostPoll)
+}
+
+// Times between two polls: what is taken where the peer wishes none, and the
+// bounds of what it may wish.
+const (
+	defaultPoll = time.Second
+	leastPoll   = 20 * time.Millisecond
+	mostPoll    = time.Minute
+)
