@@ -2,12 +2,16 @@ package tasks_test
 
 import (
 	"context"
+	"encoding/json/v2"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -30,8 +34,20 @@ type named struct {
 }
 
 // newServer has the tools of these tests.
-func newServer(o *tasks.Options) *mcpserver.Server {
-	srv := mcpserver.New("works", "1", nil)
+func newServer(t *testing.T, o *tasks.Options) *mcpserver.Server {
+	t.Helper()
+	return addTools(t, mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet}), o)
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// addTools adds the tools to a server, which is shut down when the test ends.
+func addTools(tb testing.TB, srv *mcpserver.Server, o *tasks.Options) *mcpserver.Server {
+	endLater(tb, srv)
+	if o == nil {
+		o = new(tasks.Options)
+	}
+	o.Logger = quiet
 	t := tasks.Enable(srv, o)
 	srv.Tool("greet", "Greets at once", func(_ context.Context, in named) (string, error) { return "Hello, " + in.Name + "!", nil })
 	srv.Tool("slow", "Takes its time", slow, t.AsTask())
@@ -126,4 +142,61 @@ func state(t *testing.T, h *tasks.Handle) tasks.Task {
 		t.Fatal(err)
 	}
 	return task
+}
+
+// as returns a client without the extension's own handling, of a principal of its
+// own, that declares tasks: what it asks for it gets raw.
+func as(t *testing.T, srv *mcpserver.Server, v mcp.Revision, who mcp.Principal) *mcpclient.Client {
+	t.Helper()
+	ours, theirs := memory.Pair()
+	served := make(chan error, 1)
+	go func() { served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Principal: who}) }()
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), &mcpclient.Options{
+		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return nil, errors.New("not here")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		<-served
+	})
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func user(name string) mcp.Principal {
+	return mcp.Principal{Issuer: "https://id.example.com", Subject: name}
+}
+
+// isUnknown reports whether an error says that there is no such task.
+func isUnknown(err error) bool {
+	e, ok := errors.AsType[*mcp.Error](err)
+	return ok && e.Remote && e.Number == -32602 && strings.HasSuffix(e.Message, ": unknown task")
+}
+
+func connectPlain(t *testing.T, srv *mcpserver.Server, v mcp.Revision) *mcpclient.Client {
+	t.Helper()
+	return mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}})
+}
+
+func listenTo(ids ...string) *mcp.ListenParams {
+	raw, _ := json.Marshal(map[string][]string{"taskIds": ids})
+	return &mcp.ListenParams{Notifications: mcp.SubscriptionFilter{Extra: raw}}
+}
+
+// endLater shuts a server down when the test ends, without waiting for its tasks.
+func endLater(tb testing.TB, srv *mcpserver.Server) {
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = srv.Shutdown(ctx)
+	})
 }

@@ -20,9 +20,11 @@ func TestCallThatBecameATaskReturnsItsResult(t *testing.T) {
 		claim.Shows(t, "R-372", "R-375", "R-385")
 		synctest.Test(t, func(t *testing.T) {
 			var ids, messages []string
-			c := connect(t, newServer(nil), v, &tasks.ClientOptions{
-				OnTask:   func(_ context.Context, _ *mcpclient.Client, task tasks.Task) { ids = append(ids, task.TaskID) },
-				OnStatus: func(_ context.Context, _ *mcpclient.Client, task tasks.Task) { messages = append(messages, task.StatusMessage) },
+			c := connect(t, newServer(t, nil), v, &tasks.ClientOptions{
+				OnTask: func(_ context.Context, _ *mcpclient.Client, task tasks.Task) { ids = append(ids, task.TaskID) },
+				OnStatus: func(_ context.Context, _ *mcpclient.Client, task tasks.Task) {
+					messages = append(messages, task.StatusMessage)
+				},
 			})
 			h := begin(t, c, "slow", work{3, "a"})
 			if got, err := h.Wait(t.Context()); err != nil || got.Content.Text() != "done a" {
@@ -38,7 +40,7 @@ func TestCallThatBecameATaskReturnsItsResult(t *testing.T) {
 func TestServerDecidesWhatIsATask(t *testing.T) {
 	claim.Shows(t, "R-375", "R-376", "R-377")
 	synctest.Test(t, func(t *testing.T) {
-		c := connect(t, newServer(nil), mcp.V20260728, nil)
+		c := connect(t, newServer(t, nil), mcp.V20260728, nil)
 		began := time.Now()
 		if got, err := c.Call[string](t.Context(), "slow", work{90, "a"}); err != nil || got != "done a" || time.Since(began) < 90*time.Second {
 			t.Errorf("got %q, %v, want a call that outlives its timeout as a task", got, err)
@@ -46,7 +48,7 @@ func TestServerDecidesWhatIsATask(t *testing.T) {
 		if got, err := c.Call[string](t.Context(), "greet", named{"Ada"}); err != nil || got != "Hello, Ada!" {
 			t.Errorf("got %q, %v, want an ordinary result", got, err)
 		}
-		plain := mcptest.Connect(t, newServer(nil), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+		plain := mcptest.Connect(t, newServer(t, nil), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
 		if got, err := plain.Call[string](t.Context(), "slow", work{1, "b"}); err != nil || got != "done b" {
 			t.Errorf("without tasks: got %q, %v, want the result itself", got, err)
 		}
@@ -61,7 +63,7 @@ func TestFailureOfAToolIsAResultAndOfTheProtocolAnError(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		claim.Shows(t, "R-380", "R-370")
 		synctest.Test(t, func(t *testing.T) {
-			c := connect(t, newServer(nil), v, nil)
+			c := connect(t, newServer(t, nil), v, nil)
 			failed := begin(t, c, "failing", nil)
 			if got, err := failed.Wait(t.Context()); err != nil || !got.IsError || got.Content.Text() != "it did not work" {
 				t.Errorf("got %+v, %v, want a result that is an error", got, err)
@@ -88,7 +90,7 @@ func TestQuestionsOfATaskReachTheHandlersOfItsClient(t *testing.T) {
 		claim.Shows(t, "R-371", "R-387", "R-379")
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
-			c := mcptest.Connect(t, newServer(nil), &mcpclient.Options{
+			c := mcptest.Connect(t, newServer(t, nil), &mcpclient.Options{
 				Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
 				Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					asked++
@@ -100,17 +102,20 @@ func TestQuestionsOfATaskReachTheHandlersOfItsClient(t *testing.T) {
 			})
 			for range c.Tools(t.Context()) {
 			}
-			for tool, want := range map[string]string{"confirm": "deleted a", "both": "Ada Ada"} {
-				got, err := begin(t, c, tool, map[string]any{"label": "a"}).Wait(t.Context())
-				if tool == "both" {
-					got, err = begin(t, c, tool, nil).Wait(t.Context())
-				}
-				if err != nil || got.Content.Text() != want {
-					t.Errorf("%s: got %+v, %v, want %q", tool, got, err, want)
+			for _, call := range []struct {
+				tool string
+				args any
+				want string
+			}{
+				{"confirm", work{Label: "a"}, "deleted a"}, {"both", nil, "Ada Ada"}, {"late", work{1, "a"}, "done for Ada"},
+			} {
+				got, err := begin(t, c, call.tool, call.args).Wait(t.Context())
+				if err != nil || got.Content.Text() != call.want {
+					t.Errorf("%s: got %+v, %v, want %q", call.tool, got, err, call.want)
 				}
 			}
-			if asked < 3 {
-				t.Errorf("asked %d times", asked)
+			if asked != 4 {
+				t.Errorf("asked %d times, want each question once", asked)
 			}
 		})
 	})

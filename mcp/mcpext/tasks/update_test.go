@@ -1,0 +1,117 @@
+package tasks_test
+
+import (
+	"encoding/json/jsontext"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+type answers = map[string]jsontext.Value
+
+func accept(content string) jsontext.Value {
+	return jsontext.Value(`{"action":"accept","content":` + content + `}`)
+}
+
+func openKeys(task tasks.Task) []string { return slices.Sorted(maps.Keys(task.InputRequests)) }
+
+func TestPartialAnswersKeepATaskWaitingForTheRest(t *testing.T) {
+	claim.Shows(t, "R-379", "R-381", "R-382")
+	synctest.Test(t, func(t *testing.T) {
+		c := as(t, newServer(t, nil), mcp.V20260728, user("ada"))
+		h := begin(t, c, "both", nil)
+		synctest.Wait()
+		if got := state(t, h); got.Status != mcp.TaskInputRequired || !slices.Equal(openKeys(got), []string{"first", "last"}) {
+			t.Fatalf("got %+v, want two questions", got)
+		}
+		// Keys that were never asked are ignored.
+		must(t, h.Update(t.Context(), answers{"nosuch": accept(`{}`), "first": accept(`{"name":"Ada"}`)}))
+		synctest.Wait()
+		if got := state(t, h); got.Status != mcp.TaskInputRequired || !slices.Equal(openKeys(got), []string{"last"}) {
+			t.Fatalf("got %+v, want the other question", got)
+		}
+		// A key that is answered already is ignored, and one that does not fit is
+		// asked again under a key of its own.
+		must(t, h.Update(t.Context(), answers{"first": accept(`{"name":"Eve"}`), "last": accept(`{"name":7}`)}))
+		synctest.Wait()
+		got := state(t, h)
+		if keys := openKeys(got); len(keys) != 1 || keys[0] == "last" {
+			t.Fatalf("got %q, want a key that was not used before", keys)
+		}
+		must(t, h.Update(t.Context(), answers{openKeys(got)[0]: accept(`{"name":"Lovelace"}`)}))
+		synctest.Wait()
+		if got := state(t, h); got.Status != mcp.TaskCompleted || got.InputRequests != nil {
+			t.Fatalf("got %+v, want completed", got)
+		}
+		if got, err := h.Wait(t.Context()); err != nil || got.Content.Text() != "Ada Lovelace" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		must(t, h.Update(t.Context(), answers{"first": accept(`{}`)}))
+	})
+}
+
+func TestRoundsComeBeforeTheTask(t *testing.T) {
+	claim.Shows(t, "R-378", "R-377")
+	synctest.Test(t, func(t *testing.T) {
+		c := mcptest.Connect(t, newServer(t, nil), &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20260728}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+		})
+		mcptest.Answer(c, "name", named{"Alice"})
+		h := begin(t, c, "late", work{Seconds: 5})
+		if got := state(t, h); got.Status != mcp.TaskWorking || got.StatusMessage != "half of " {
+			t.Errorf("got %+v, want it at work", got)
+		}
+		if got, err := h.Wait(t.Context()); err != nil || got.Content.Text() != "done for Alice" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestCancelledTaskStaysCancelled(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		claim.Shows(t, "R-373", "R-381")
+		synctest.Test(t, func(t *testing.T) {
+			c := as(t, newServer(t, nil), v, user("ada"))
+			h := begin(t, c, "slow", work{Seconds: 60})
+			began := time.Now()
+			must(t, h.Cancel(t.Context()))
+			if got := state(t, h); got.Status != mcp.TaskCancelled {
+				t.Errorf("got %s, want cancelled at once", got.Status)
+			}
+			if _, err := h.Wait(t.Context()); err == nil || time.Since(began) > 5*time.Second {
+				t.Errorf("got %v after %v, want an error without delay", err, time.Since(began))
+			}
+			time.Sleep(2 * time.Minute)
+			if got := state(t, h); got.Status != mcp.TaskCancelled || got.Result != nil {
+				t.Errorf("got %+v, want it cancelled for good", got)
+			}
+			err := h.Cancel(t.Context())
+			if want := v == mcp.V20251125; (mcp.CodeOf(err) == mcp.CodeInvalidParams) != want || (err != nil) != want {
+				t.Errorf("again: got %v, want an error %v", err, want)
+			}
+			done := begin(t, c, "slow", work{})
+			synctest.Wait()
+			if err := done.Cancel(t.Context()); (err != nil) != (v == mcp.V20251125) {
+				t.Errorf("after its end: got %v", err)
+			}
+			if got := state(t, done); got.Status != mcp.TaskCompleted {
+				t.Errorf("got %s, want completed for good", got.Status)
+			}
+		})
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
