@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json/jsontext"
@@ -29,6 +30,28 @@ func declareCore(c *mcp.ServerCapabilities) {
 func relatedTo(id string) mcp.Meta {
 	raw, _ := json.Marshal(mcp.RelatedTask{TaskID: id})
 	return mcp.Meta{mcp.MetaRelatedTask: raw}
+}
+
+// guard refuses calls as tasks of tools that cannot be called so.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
+func (t *Tasks) guard(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		if r.Outbound || r.Method != mcp.MethodToolsCall || !hasCore(r.Revision()) || !bytes.Contains(r.Params, []byte(`"task"`)) {
+			return next(ctx, r)
+		}
+		var p mcp.CallToolParams
+		if err := r.Decode(&p); err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		may := t.tools[p.Name]
+		t.mu.Unlock()
+		if p.Task != nil && !may {
+			return nil, mcp.Errorf(mcp.CodeMethodNotFound, "this tool cannot be called as a task")
+		}
+		return next(ctx, r)
+	}
 }
 
 func (t *Tasks) coreGet(ctx context.Context, r *mcpserver.Request) (any, error) {

@@ -144,19 +144,30 @@ func state(t *testing.T, h *tasks.Handle) tasks.Task {
 	return task
 }
 
-// as returns a client without the extension's own handling, of a principal of its
-// own, that declares tasks: what it asks for it gets raw.
+// as returns a client of a principal, with tasks, which has listed the tools.
 func as(t *testing.T, srv *mcpserver.Server, v mcp.Revision, who mcp.Principal) *mcpclient.Client {
 	t.Helper()
-	ours, theirs := memory.Pair()
-	served := make(chan error, 1)
-	go func() { served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Principal: who}) }()
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), &mcpclient.Options{
+	c := dial(t, srv, who, &mcpclient.Options{
 		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
 		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, errors.New("not here")
 		},
 	})
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// dial returns a client of a principal.
+func dial(t *testing.T, srv *mcpserver.Server, who mcp.Principal, o *mcpclient.Options) *mcpclient.Client {
+	t.Helper()
+	ours, theirs := memory.Pair()
+	served := make(chan error, 1)
+	go func() { served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Principal: who}) }()
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +175,6 @@ func as(t *testing.T, srv *mcpserver.Server, v mcp.Revision, who mcp.Principal) 
 		_ = c.Close()
 		<-served
 	})
-	for _, err := range c.Tools(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	return c
 }
 

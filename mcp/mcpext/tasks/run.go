@@ -336,6 +336,9 @@ func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Valu
 	if _, asks := result.(*mcp.InputRequiredResult); err == nil && asks {
 		err = errors.New("a task has no rounds: want Ask in place of an InputRequiredResult")
 	}
+	if r, ok := result.(*mcp.CallToolResult); err == nil && ok && r.IsError && x.working.Err() != nil {
+		err = context.Cause(x.working) // it failed because it was ended, which is no result of a tool
+	}
 	if err == nil {
 		raw, err = encodeResult(result, x.tasks.o.maxResult())
 	}

@@ -69,8 +69,9 @@ type Tasks struct {
 	o    *Options
 	book *book
 
-	mu   sync.Mutex
-	kept map[string]kept // guarded by mu: by id
+	mu    sync.Mutex
+	kept  map[string]kept // guarded by mu: by id
+	tools map[string]bool // guarded by mu: that may be called as tasks
 }
 
 // kept says whose a task of this process is, and until when it counts.
@@ -83,7 +84,7 @@ type kept struct {
 // Enable adds tasks to a server: the extension, and unless Options.NoCore the
 // tasks of 2025-11-25. It panics when the server has them already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
-	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: o.orZero().Bus}, kept: make(map[string]kept)}
+	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: o.orZero().Bus}, kept: make(map[string]kept), tools: make(map[string]bool)}
 	e := mcpserver.Extension{
 		ID: ID,
 		Requests: map[string]mcpserver.ExtensionRequest{
@@ -106,6 +107,9 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 		e.Capabilities = declareCore
 	}
 	srv.Extend(e)
+	if o.core() {
+		srv.Use(t.guard)
+	}
 	return t
 }
 
