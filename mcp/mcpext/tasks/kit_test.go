@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"log/slog"
@@ -205,4 +206,8 @@ func endLater(tb testing.TB, srv *mcpserver.Server) {
 		cancel()
 		_ = srv.Shutdown(ctx)
 	})
+}
+
+func sayYes(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"yes":true}`)}, nil
 }

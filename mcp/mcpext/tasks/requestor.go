@@ -63,28 +63,20 @@ func takesCore(c *mcpclient.Client, r *mcpclient.Request) bool {
 }
 
 // callCore calls a tool, as a task where it has to be one, or where the caller
-// wants one and it may be.
+// wants one and it may be. What the caller asks for by itself is left to it.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
 func (h *half) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.Request, s *supports, next mcpclient.Exchange) (mcp.ResultType, jsontext.Value, error) {
 	p, ok := r.Params.(*mcp.CallToolParams)
-	byHand, _ := ctx.Value(byHandKey{}).(bool)
-	switch support := mcp.TaskSupport(""); {
-	case !ok:
+	if !ok || p.Task != nil || !asks(ctx, s.of(p.Name)) {
 		return next(ctx, r)
-	default:
-		support = s.of(p.Name)
-		if p.Task == nil && (support == mcp.TaskRequired || support == mcp.TaskOptional && byHand) {
-			augmented := *p
-			augmented.Task = h.wish()
-			was := r.Params
-			r.Params = &augmented
-			defer func() { r.Params = was }()
-			p = &augmented
-		}
 	}
+	augmented := *p
+	augmented.Task = h.wish()
+	r.Params = &augmented
+	defer func() { r.Params = p }()
 	kind, raw, err := next(ctx, r)
-	if err != nil || p.Task == nil {
+	if err != nil {
 		return kind, raw, err
 	}
 	var created mcp.CreateTaskResult
@@ -96,6 +88,12 @@ func (h *half) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.R
 		return "", nil, err
 	}
 	return h.follow(ctx, c, flat)
+}
+
+// asks reports whether a tool is called as a task.
+func asks(ctx context.Context, support mcp.TaskSupport) bool {
+	byHand, _ := ctx.Value(byHandKey{}).(bool)
+	return support == mcp.TaskRequired || support == mcp.TaskOptional && byHand
 }
 
 func (h *half) wish() *mcp.TaskMetadata {
