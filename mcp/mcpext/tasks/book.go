@@ -14,7 +14,7 @@ import (
 
 const (
 	keyPrefix = "task."         // of the keys in the store
-	topic     = "fondaco.tasks" // of the notices on the bus
+	topic     = "fondaco.task." // of the notices on the bus, before the id
 	lease     = 30 * time.Second
 )
 
@@ -39,10 +39,12 @@ type watcher struct {
 	book *book
 	ids  []string
 	wake chan struct{} // one token: something has changed
+	off  []func()      // end the subscriptions to news of other replicas
 }
 
 func (b *book) watch(ids ...string) *watcher {
 	w := &watcher{book: b, ids: ids, wake: make(chan struct{}, 1)}
+	w.overhear()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.watchers == nil {
@@ -57,7 +59,25 @@ func (b *book) watch(ids ...string) *watcher {
 	return w
 }
 
+// overhear lets news of other replicas wake those who watch here. Where that fails
+// they are woken later.
+func (w *watcher) overhear() {
+	if w.book.bus == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	for _, id := range w.ids {
+		if off, err := w.book.bus.Subscribe(ctx, topic+id, func([]byte) { w.book.signal(id) }); err == nil {
+			w.off = append(w.off, off)
+		}
+	}
+}
+
 func (w *watcher) stop() {
+	for _, off := range w.off {
+		off()
+	}
 	b := w.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +105,7 @@ func (b *book) signal(id string) {
 func (b *book) changed(ctx context.Context, id string) {
 	b.signal(id)
 	if b.bus != nil {
-		_ = b.bus.Publish(ctx, topic, []byte(id))
+		_ = b.bus.Publish(ctx, topic+id, nil)
 	}
 }
 

@@ -61,7 +61,7 @@ func (e *entry) core() mcp.Task {
 	}
 }
 
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // open adds a question.
 func (e *entry) open(key string, q mcp.InputRequest) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -271,6 +272,80 @@ func TestToolsSayWhetherTheyMayBeTasks(t *testing.T) {
 		must(t, c.Request(t.Context(), mcp.MethodTasksResult, mcp.TaskParams{TaskID: created.Task.TaskID}, &raw))
 		if !strings.Contains(string(raw), `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"`+created.Task.TaskID+`"}}`) {
 			t.Errorf("got %s, want the related task", raw)
+		}
+	})
+}
+
+func TestProgressGoesOnUnderTheTokenOfTheRequest(t *testing.T) {
+	claim.Shows(t, "R-276")
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		c := dial(t, newServer(t, nil), user("ada"), &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20251125},
+			OnNotification: func(_ context.Context, method string, params jsontext.Value) {
+				if method == mcp.NotificationProgress {
+					heard = append(heard, string(params))
+				}
+			},
+		})
+		var created mcp.CreateTaskResult
+		p := &mcp.CallToolParams{Name: "broken", Task: new(mcp.TaskMetadata)}
+		must(t, c.Request(t.Context(), mcp.MethodToolsCall, p, &created, mcpclient.WithProgress(func(p mcp.ProgressParams) {
+			heard = append(heard, p.Message)
+		})))
+		time.Sleep(time.Minute)
+		if len(heard) != 1 || !strings.Contains(heard[0], "half of") {
+			t.Errorf("heard %q, want the progress of the task, and nothing after its end", heard)
+		}
+	})
+}
+
+// wire is a Bus within the test.
+type wire struct {
+	mu   sync.Mutex
+	subs map[string]map[int]func([]byte)
+	next int
+}
+
+func (w *wire) Publish(_ context.Context, topic string, msg []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, deliver := range w.subs[topic] {
+		go deliver(msg)
+	}
+	return nil
+}
+
+func (w *wire) Subscribe(_ context.Context, topic string, deliver func([]byte)) (func(), error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.subs == nil {
+		w.subs = make(map[string]map[int]func([]byte))
+	}
+	if w.subs[topic] == nil {
+		w.subs[topic] = make(map[int]func([]byte))
+	}
+	w.next++
+	id := w.next
+	w.subs[topic][id] = deliver
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.subs[topic], id)
+	}, nil
+}
+
+func TestBusCarriesAnswersToTheProcessThatWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, bus := new(mcpserver.MemoryStore), new(wire)
+		one, two := replica(t, store, bus), replica(t, store, bus)
+		h := begin(t, as(t, one, mcp.V20260728, user("ada")), "confirm", work{Label: "a"})
+		synctest.Wait()
+		there := tasks.Resume(as(t, two, mcp.V20260728, user("ada")), h.ID())
+		must(t, there.Update(t.Context(), answers{"sure": accept(`{"sure":true}`)}))
+		synctest.Wait()
+		if got := state(t, there); got.Status != mcp.TaskCompleted {
+			t.Errorf("got %+v, want it completed at once", got)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 		ttl = time.Duration(*wish.TTL) * time.Millisecond
 	}
 	e := &entry{Owner: ownerName(r.Client()), Method: r.Method, Poll: defaultPoll.Milliseconds()}
-	if err := v.admit(r, ttl); err != nil {
+	if err := v.admit(ctx, r); err != nil {
 		return nil, err
 	}
 	if err := v.book.open(ctx, e, ttl); err != nil {
@@ -93,16 +94,18 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 // ownerName tells apart the clients that share the extension.
 func ownerName(c *mcpclient.Client) string { return fmt.Sprintf("%p", c) }
 
-func (v *receiver) admit(r *mcpclient.Request, _ time.Duration) error {
+// admit refuses one task too many. Those whose time is over are forgotten first.
+func (v *receiver) admit(ctx context.Context, r *mcpclient.Request) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	live, now := v.kept[:0], time.Now()
-	for _, k := range v.kept {
-		if now.Before(k.expires) {
-			live = append(live, k)
+	now := time.Now()
+	v.kept = slices.DeleteFunc(v.kept, func(k received) bool {
+		over := !now.Before(k.expires)
+		if over {
+			_ = v.book.store.Delete(ctx, keyPrefix+k.id) // in memory: it cannot fail
 		}
-	}
-	v.kept = live
+		return over
+	})
 	if len(v.of(r.Client())) >= maxReceived {
 		return mcp.Errorf(mcp.CodeInternal, "%s: %d tasks are kept, which is the limit", r.Method, maxReceived)
 	}

@@ -129,7 +129,7 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
 	r := mcpserver.From(ctx)
 	e := &entry{Owner: ownerOf(r), Method: r.Method, Poll: t.o.poll().Milliseconds()}
-	if err := t.admit(r, e.Owner); err != nil {
+	if err := t.admit(ctx, r, e.Owner); err != nil {
 		return nil, err
 	}
 	if err := t.book.open(ctx, e, t.ttlOf(p, as)); err != nil {

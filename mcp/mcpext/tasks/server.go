@@ -30,7 +30,7 @@ type Options struct {
 	Poll time.Duration
 	// MaxTasks bounds the tasks that this process has made and that are still
 	// kept, and MaxPerPrincipal those of one authenticated principal. Requests for
-	// more are refused. Default: 10,000 and 1,000.
+	// more are refused. Default: 4,096 and 256.
 	MaxTasks        int
 	MaxPerPrincipal int
 	// MaxResult bounds the encoded result of a task, in bytes. A larger one fails
@@ -58,8 +58,8 @@ func (o *Options) orZero() *Options {
 func (o *Options) ttl() time.Duration    { return cmp.Or(o.orZero().TTL, time.Hour) }
 func (o *Options) maxTTL() time.Duration { return cmp.Or(o.orZero().MaxTTL, 24*time.Hour) }
 func (o *Options) poll() time.Duration   { return cmp.Or(o.orZero().Poll, defaultPoll) }
-func (o *Options) maxTasks() int         { return cmp.Or(o.orZero().MaxTasks, 10_000) }
-func (o *Options) perPrincipal() int     { return cmp.Or(o.orZero().MaxPerPrincipal, 1000) }
+func (o *Options) maxTasks() int         { return cmp.Or(o.orZero().MaxTasks, 4096) }
+func (o *Options) perPrincipal() int     { return cmp.Or(o.orZero().MaxPerPrincipal, 256) }
 func (o *Options) maxResult() int        { return cmp.Or(o.orZero().MaxResult, 512<<10) }
 func (o *Options) core() bool            { return !o.orZero().NoCore }
 func (o *Options) logger() *slog.Logger  { return cmp.Or(o.orZero().Logger, slog.Default()) }
@@ -120,33 +120,43 @@ func ownerOf(r *mcpserver.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// admit makes room for one more task.
-func (t *Tasks) admit(r *mcpserver.Request, owner string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	mine := func() (n int) {
-		for _, k := range t.kept {
-			if k.owner == owner {
-				n++
-			}
+// admit refuses one task too many. Those whose time is over are forgotten first.
+func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, owner string) error {
+	for _, id := range t.expired() {
+		if err := t.book.store.Delete(ctx, keyPrefix+id); err != nil {
+			return fmt.Errorf("task: %w", err)
 		}
-		return n
 	}
-	crowded := func() bool {
-		return len(t.kept) >= t.o.maxTasks() || r.Principal().Authenticated() && mine() >= t.o.perPrincipal()
-	}
-	if crowded() {
-		now := time.Now()
-		for id, k := range t.kept {
-			if !now.Before(k.expires) {
-				delete(t.kept, id)
-			}
-		}
-		if crowded() {
-			return mcp.Errorf(mcp.CodeInternal, "%s: too many tasks are kept; try again when some have expired", r.Method)
-		}
+	all, mine := t.count(owner)
+	if all >= t.o.maxTasks() || r.Principal().Authenticated() && mine >= t.o.perPrincipal() {
+		return mcp.Errorf(mcp.CodeInternal, "%s: too many tasks are kept; try again when some have expired", r.Method)
 	}
 	return nil
+}
+
+// expired forgets the tasks whose time is over, and returns them.
+func (t *Tasks) expired() (ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	for id, k := range t.kept {
+		if !now.Before(k.expires) {
+			delete(t.kept, id)
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (t *Tasks) count(owner string) (all, mine int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range t.kept {
+		if k.owner == owner {
+			mine++
+		}
+	}
+	return len(t.kept), mine
 }
 
 func (t *Tasks) keep(e *entry) {
