@@ -1,11 +1,13 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -349,12 +351,23 @@ func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Valu
 	return mcp.TaskFailed, nil, &Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}
 }
 
-// encodeResult encodes a result in the newest shapes.
+// encodeResult encodes a result in the newest shapes. Metadata under the protocol's
+// own keys is left out, as everywhere.
 func encodeResult(result mcp.Result, limit int) (jsontext.Value, error) {
 	raw, err := json.Marshal(result, json.Deterministic(true))
-	if err == nil && result.Base().ResultType == "" && len(raw) > len("{}") {
-		raw = append([]byte(`{"resultType":"complete",`), raw[1:]...)
+	if err != nil {
+		return nil, err
 	}
+	var whole struct {
+		mcp.ResultBase
+		Rest jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return nil, err
+	}
+	whole.ResultType = cmp.Or(whole.ResultType, mcp.ResultComplete)
+	maps.DeleteFunc(whole.Meta, func(key string, _ jsontext.Value) bool { return mcp.ReservedMetaKey(key) })
+	raw, err = json.Marshal(whole, json.Deterministic(true))
 	if err == nil && len(raw) > limit {
 		err = mcp.Errorf(mcp.CodeInternal, "the result has %d bytes, the limit of a task is %d", len(raw), limit)
 	}

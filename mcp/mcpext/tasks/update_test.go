@@ -1,6 +1,8 @@
 package tasks_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json/jsontext"
 	"maps"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -114,4 +117,47 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestWhatTheHandlerHoldsGoesOverIntoTheTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var steps, closed int
+		srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+		endLater(t, srv)
+		all := tasks.Enable(srv, &tasks.Options{Logger: quiet})
+		srv.Tool("hold", "", func(ctx context.Context, _ struct{}) (*mcp.CallToolResult, error) {
+			once := func(ctx context.Context, key string) (int, error) {
+				return mcpserver.Once(ctx, key, func() (int, error) { steps++; return steps, nil })
+			}
+			held, err := mcpserver.Park(ctx, "held", func(context.Context) (string, error) { return "held", nil }, func(string) { closed++ })
+			if _, stop := once(ctx, "step"); err != nil || stop != nil {
+				return nil, cmp.Or(err, stop)
+			}
+			if _, err := mcpserver.Ask[named](ctx, "name", "Who?"); err != nil {
+				return nil, err
+			}
+			if ctx, err = tasks.Begin(ctx); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Second)
+			n, err := once(ctx, "step")
+			if _, ok := tasks.IDFrom(ctx); !ok || closed > 0 {
+				t.Errorf("in a task %v, closed %d times, want it open", ok, closed)
+			}
+			result := &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("%s %d", held, n)}}
+			result.Meta = mcp.Meta{mcp.MetaServerInfo: jsontext.Value(`{"name":"forged"}`), "com.example/a": jsontext.Value("1")}
+			return result, err
+		}, all.AsTask(tasks.Late))
+		c := mcptest.Connect(t, srv, &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20260728}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+		})
+		mcptest.Answer(c, "name", named{"Ada"})
+		got, err := begin(t, c, "hold", nil).Wait(t.Context())
+		if err != nil || got.Content.Text() != "held 1" || steps != 1 || closed != 1 {
+			t.Errorf("got %+v, %v, %d steps, closed %d times, want each once", got, err, steps, closed)
+		}
+		if len(got.Meta) != 1 {
+			t.Errorf("got metadata %v, want the author's own only", got.Meta)
+		}
+	})
 }
