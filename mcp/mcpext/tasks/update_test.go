@@ -69,6 +69,7 @@ func TestRoundsComeBeforeTheTask(t *testing.T) {
 		})
 		mcptest.Answer(c, "name", named{"Alice"})
 		h := begin(t, c, "late", work{Seconds: 5})
+		synctest.Wait()
 		if got := state(t, h); got.Status != mcp.TaskWorking || got.StatusMessage != "half of " {
 			t.Errorf("got %+v, want it at work", got)
 		}
@@ -153,6 +154,7 @@ func TestWhatTheHandlerHoldsGoesOverIntoTheTask(t *testing.T) {
 		})
 		mcptest.Answer(c, "name", named{"Ada"})
 		got, err := begin(t, c, "hold", nil).Wait(t.Context())
+		synctest.Wait()
 		if err != nil || got.Content.Text() != "held 1" || steps != 1 || closed != 1 {
 			t.Errorf("got %+v, %v, %d steps, closed %d times, want each once", got, err, steps, closed)
 		}
