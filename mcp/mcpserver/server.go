@@ -100,6 +100,10 @@ func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) er
 // others keep there needs a prefix of its own in the keys.
 func (s *Server) Store() mcp.Store { return s.store }
 
+// Bus returns what carries news between the replicas of the server, or nil when
+// it has none. Others use topics with a prefix of their own.
+func (s *Server) Bus() mcp.Bus { return s.options.orZero().Bus }
+
 // Info returns what the server says of itself.
 func (s *Server) Info() mcp.Implementation { return s.info }
 

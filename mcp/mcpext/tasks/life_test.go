@@ -6,7 +6,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -150,8 +149,8 @@ func replica(t *testing.T, store mcp.Store, bus mcp.Bus) *mcpserver.Server {
 	t.Helper()
 	key := mcpserver.Key{ID: "k", Secret: []byte(strings.Repeat("s", 32))}
 	return addTools(t, mcpserver.New("works", "1", &mcpserver.Options{
-		Logger: quiet, Store: store, Keys: []mcpserver.Key{key},
-	}), &tasks.Options{Bus: bus})
+		Logger: quiet, Store: store, Bus: bus, Keys: []mcpserver.Key{key},
+	}), nil)
 }
 
 func TestAnyReplicaTakesAnswersAndCancellations(t *testing.T) {
@@ -300,44 +299,9 @@ func TestProgressGoesOnUnderTheTokenOfTheRequest(t *testing.T) {
 	})
 }
 
-// wire is a Bus within the test.
-type wire struct {
-	mu   sync.Mutex
-	subs map[string]map[int]func([]byte)
-	next int
-}
-
-func (w *wire) Publish(_ context.Context, topic string, msg []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, deliver := range w.subs[topic] {
-		go deliver(msg)
-	}
-	return nil
-}
-
-func (w *wire) Subscribe(_ context.Context, topic string, deliver func([]byte)) (func(), error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.subs == nil {
-		w.subs = make(map[string]map[int]func([]byte))
-	}
-	if w.subs[topic] == nil {
-		w.subs[topic] = make(map[int]func([]byte))
-	}
-	w.next++
-	id := w.next
-	w.subs[topic][id] = deliver
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.subs[topic], id)
-	}, nil
-}
-
 func TestBusCarriesAnswersToTheProcessThatWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, bus := new(mcpserver.MemoryStore), new(wire)
+		store, bus := new(mcpserver.MemoryStore), new(mcpserver.MemoryBus)
 		one, two := replica(t, store, bus), replica(t, store, bus)
 		h := begin(t, as(t, one, mcp.V20260728, user("ada")), "confirm", work{Label: "a"})
 		synctest.Wait()

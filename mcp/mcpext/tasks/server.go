@@ -36,10 +36,6 @@ type Options struct {
 	// MaxResult bounds the encoded result of a task, in bytes. A larger one fails
 	// the task. Default: 512 KiB, which leaves room in the value of a Store.
 	MaxResult int
-	// Bus carries news of tasks between the replicas of the server, which share
-	// its Store. Default: none; other replicas learn of answers and cancellations
-	// within 10 seconds.
-	Bus mcp.Bus
 	// NoCore leaves out the tasks that 2025-11-25 has in its core, as an
 	// experiment.
 	NoCore bool
@@ -82,9 +78,11 @@ type kept struct {
 }
 
 // Enable adds tasks to a server: the extension, and unless Options.NoCore the
-// tasks of 2025-11-25. It panics when the server has them already.
+// tasks of 2025-11-25. They are kept in the server's Store. Its Bus tells the other
+// replicas of answers and cancellations; without one they take up to 10 seconds.
+// It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
-	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: o.orZero().Bus}, kept: make(map[string]kept), tools: make(map[string]bool)}
+	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]kept), tools: make(map[string]bool)}
 	e := mcpserver.Extension{
 		ID: ID,
 		Requests: map[string]mcpserver.ExtensionRequest{
