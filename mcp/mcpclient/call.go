@@ -57,7 +57,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	         └─ exchange                  the extensions, around wire
 //	             └─ wire                  patience: timeout, extended by progress
 //	                 └─ live              the connection, made anew if it was lost
-//	                 └─ connection.call
+//	                 └─ connection.call       a fresh result that was kept, or
 //	                     └─ dialect.Request   envelope, _meta, headers of the revision
 //	                     └─ Link.Call         stdio line, HTTP POST, memory
 //	                     └─ dialect.Result    error, result, or input required:
@@ -133,8 +133,7 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error)
 	return false
 }
 
-// call does one request over this connection, with as many rounds as the server
-// needs.
+// call does one request over this connection, unless its result was kept.
 func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
 	d := k.dialect()
 	params := dialect.RequestParams{
@@ -150,22 +149,54 @@ func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
 	if err != nil {
 		return dialect.Outcome{}, err
 	}
-	req := first
 	if r.opts.input != nil {
-		if req, err = first.Again(*r.opts.input); err != nil {
+		again, err := first.Again(*r.opts.input)
+		if err != nil {
 			return dialect.Outcome{}, err
 		}
+		outcome, _, err := k.rounds(p, r, d, first, again)
+		return outcome, err
 	}
-	for round := 0; ; round++ {
+	return k.cached(p, r, d, first)
+}
+
+// cached does a request whose result may have been kept, and keeps the result. What
+// came of answers is never kept.
+//
+// Spec: 2026-07-28 server/utilities/caching
+func (k *connection) cached(p *patience, r *Request, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
+	cache := &k.client.cache
+	key, cacheable := req.CacheKey()
+	if cacheable && !r.opts.fresh {
+		result := cache.get(key)
+		if r.opts.hit != nil {
+			*r.opts.hit = result != nil
+		}
+		if result != nil {
+			return dialect.Outcome{Type: mcp.ResultComplete, Result: result}, nil
+		}
+	}
+	news := cache.newsOf(key.Method)
+	outcome, rounds, err := k.rounds(p, r, d, req, req)
+	if err == nil && cacheable && rounds == 0 && outcome.Type == mcp.ResultComplete {
+		cache.put(key, outcome.Result, news)
+	}
+	return outcome, err
+}
+
+// rounds does a request with as many rounds as the server needs, and says how
+// many those were. The first one is what is made again with the answers.
+func (k *connection) rounds(p *patience, r *Request, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
+	for ; ; rounds++ {
 		outcome, err := k.exchange(p, r, d, req)
 		switch {
 		case err != nil || outcome.InputRequired == nil:
-			return outcome, err
+			return outcome, rounds, err
 		case r.opts.byHand:
-			return outcome, &InputRequiredError{outcome.InputRequired}
+			return outcome, rounds, &InputRequiredError{outcome.InputRequired}
 		}
-		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, round); err != nil {
-			return outcome, err
+		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, rounds); err != nil {
+			return outcome, rounds, err
 		}
 		p.extend()
 	}

@@ -17,6 +17,8 @@ type callOptions struct {
 	level    mcp.LoggingLevel
 	byHand   bool
 	input    *mcp.InputResponseParams
+	fresh    bool
+	hit      *bool // set to whether the result was a kept one
 }
 
 // WithProgress asks the server for progress and has f called with it, in order,

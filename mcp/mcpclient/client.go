@@ -27,6 +27,7 @@ type Client struct {
 	middleware middleware
 	exchange   Exchange // of requests, with the extensions folded in
 	tools      toolCache
+	cache      cache
 	notes      *exchange.Dispatcher[func()]
 	answers    answers
 	level      atomic.Pointer[mcp.LoggingLevel]
@@ -57,6 +58,7 @@ func newClient(t Target, opts *Options) *Client {
 		started:  make(chan struct{}),
 	}
 	c.candidates = candidatesOf(c.opts.Revisions)
+	c.cache.most = c.opts.maxCache()
 	c.remembered = c.opts.Remembered
 	c.notes = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -16,23 +17,32 @@ import (
 func list[Page, Item any](
 	ctx context.Context, c *Client, method string,
 	offers func(mcp.ServerCapabilities) bool, opts []CallOption,
-	read func(*Page) (items []Item, next *string),
+	read func(*Page) (items []Item, next *string), name func(Item) string,
 ) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		if !offers(c.Capabilities()) {
 			return
 		}
 		var none Item
+		var again restart
+		opts := append(slices.Clip(opts), noteKept(&again.kept))
 		loop := loopGuard{most: c.opts.maxPages()}
 		for cursor := (*string)(nil); ; {
+			kept := again.kept
 			page, err := ask[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
+			if kept && again.helps(err) {
+				c.cache.forget(method)
+				loop = loopGuard{most: c.opts.maxPages()}
+				cursor = nil
+				continue
+			}
 			if err != nil {
 				yield(none, fmt.Errorf("%s: %w", method, err))
 				return
 			}
 			items, next := read(page)
 			for _, item := range items {
-				if !yield(item, nil) {
+				if again.first(name(item)) && !yield(item, nil) {
 					return
 				}
 			}
@@ -46,6 +56,37 @@ func list[Page, Item any](
 			cursor = next
 		}
 	}
+}
+
+// restart begins a list once more from the start when a page that was kept names
+// a cursor that the server knows no more. Items are not yielded twice.
+//
+// Spec: 2026-07-28 server/utilities/caching#pagination
+type restart struct {
+	kept    bool // the page at hand was a kept one
+	done    bool
+	yielded map[string]bool // by name
+}
+
+// helps reports whether to begin once more after err, and only once.
+func (r *restart) helps(err error) bool {
+	if r.done || mcp.CodeOf(err) != mcp.CodeInvalidParams {
+		return false
+	}
+	r.done = true
+	return true
+}
+
+// first reports whether the item has not been yielded yet.
+func (r *restart) first(name string) bool {
+	if r.done && r.yielded[name] {
+		return false
+	}
+	if r.yielded == nil {
+		r.yielded = make(map[string]bool)
+	}
+	r.yielded[name] = true
+	return true
 }
 
 // loopGuard notices a list without end.

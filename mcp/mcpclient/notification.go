@@ -16,12 +16,14 @@ const spread = 250 * time.Millisecond
 
 // notified takes one notification of the server. It returns at once.
 func (c *Client) notified(m jsonrpc.Message) {
+	c.cache.forget(changedBy[m.Method]...)
 	switch m.Method {
 	case mcp.NotificationToolsListChanged:
 		c.tools.forget()
 	case mcp.NotificationResourceUpdated:
 		var p mcp.ResourceUpdatedParams
 		if json.Unmarshal(m.Params, &p) == nil {
+			c.cache.forgetResource(p.URI)
 			c.markUpdated(p.URI)
 		}
 	}
@@ -110,6 +112,7 @@ func (c *Client) logged(params jsontext.Value) error {
 // missed tells everybody that changes may have gone unheard.
 func (c *Client) missed(why error) {
 	c.tools.forget()
+	c.cache.forgetAll()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {
 		c.listChanged(method)

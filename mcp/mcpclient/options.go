@@ -135,6 +135,14 @@ type Options struct {
 	// era. Default: 8.
 	MaxRounds int
 
+	// MaxCache bounds the results that are kept for as long as the server allows,
+	// in bytes; a negative one keeps none. Lists and resources that are fresh are
+	// not asked for again, unless a notification says that they have changed.
+	// Nothing is kept in the session era, which does not say for how long it may
+	// be. What is kept belongs to this client alone, so HTTPClient and Header have
+	// to act for one principal; see Client.Forget. Default: 16 MiB.
+	MaxCache int
+
 	// NoOutputCheck leaves structured results of tools unchecked. Otherwise they
 	// have to satisfy the output schema, once the tool was listed.
 	NoOutputCheck bool
@@ -199,6 +207,7 @@ func (o *Options) pingInterval() time.Duration { return cmp.Or(o.PingInterval, 3
 
 func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 16<<20) }
 func (o *Options) maxPages() int   { return cmp.Or(o.MaxPages, 10_000) }
+func (o *Options) maxCache() int   { return cmp.Or(o.MaxCache, 16<<20) }
 func (o *Options) maxRounds() int  { return cmp.Or(o.MaxRounds, 8) }
 
 func (o *Options) limits() jsonrpc.Limits {

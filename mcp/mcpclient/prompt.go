@@ -14,7 +14,7 @@ func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.
 	offers := func(s mcp.ServerCapabilities) bool { return s.Prompts != nil }
 	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult) ([]mcp.Prompt, *string) {
 		return page.Prompts, page.NextCursor
-	})
+	}, func(p mcp.Prompt) string { return p.Name })
 }
 
 // GetPrompt gets a prompt, filled in with the arguments, which may be nil.

@@ -115,6 +115,7 @@ func (c *Client) renew(r *renewal, pause time.Duration) {
 		return
 	}
 	c.tools.forget()
+	c.cache.forgetAll()
 	c.emit(Event{Kind: EventReinitialised})
 }
 

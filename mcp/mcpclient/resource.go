@@ -13,7 +13,7 @@ import (
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
 	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
 		return page.Resources, page.NextCursor
-	})
+	}, func(r mcp.Resource) string { return r.URI })
 }
 
 // Templates returns the resource templates of the server, page by page as they
@@ -21,7 +21,7 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
 	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
 		return page.ResourceTemplates, page.NextCursor
-	})
+	}, func(t mcp.ResourceTemplate) string { return t.URITemplate })
 }
 
 func offersResources(s mcp.ServerCapabilities) bool { return s.Resources != nil }

@@ -19,7 +19,7 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.To
 	offers := func(s mcp.ServerCapabilities) bool { return s.Tools != nil }
 	return list(ctx, c, mcp.MethodToolsList, offers, opts, func(page *mcp.ListToolsResult) ([]mcp.Tool, *string) {
 		return c.listed(page.Tools), page.NextCursor
-	})
+	}, func(t mcp.Tool) string { return t.Name })
 }
 
 // CallTool calls a tool. Args encode as a JSON object, or are nil for none. A

@@ -128,7 +128,7 @@ func mirrorsOf(t mcp.Tool) ([]dialect.Mirror, error) {
 // reports whether the tool of the call has any.
 func (c *Client) relist(ctx context.Context, r *Request) bool {
 	c.tools.forget()
-	for _, err := range c.Tools(ctx) {
+	for _, err := range c.Tools(ctx, Fresh()) {
 		if err != nil {
 			return false
 		}

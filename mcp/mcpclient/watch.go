@@ -61,6 +61,9 @@ func (c *Client) watching(w *watcher) *subscription {
 			if lost != nil {
 				c.emit(Event{Kind: EventGap, Err: lost})
 			}
+			for _, uri := range w.uris {
+				c.cache.forgetResource(uri) // it may have changed before it was watched
+			}
 			w.markAll()
 		},
 	}
