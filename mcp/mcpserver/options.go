@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
@@ -43,6 +44,10 @@ type Options struct {
 	// ListCache says how long clients may keep lists, and who may share them.
 	// Default: not at all, private.
 	ListCache Cache
+	// MethodCache says the same for single methods: server/discover, the four
+	// lists, and resources/read for what has no CacheResource. It goes before
+	// ListCache.
+	MethodCache map[string]Cache
 
 	// MaxElements bounds the values in one inbound message. Default: 100,000.
 	MaxElements int
@@ -166,21 +171,6 @@ const (
 	AnswerStream
 )
 
-// Cache says how long a result may be kept, and whether different principals
-// may share it. The zero Cache is: not at all, private.
-type Cache struct {
-	TTL    time.Duration
-	Public bool
-}
-
-func (c Cache) hints() mcp.Caching {
-	scope := mcp.CachePrivate
-	if c.Public {
-		scope = mcp.CachePublic
-	}
-	return mcp.CacheFor(c.TTL, scope)
-}
-
 func (o *Options) implementation(name, version string) mcp.Implementation {
 	info := mcp.Implementation{Name: name, Version: version}
 	if o != nil {
@@ -203,6 +193,11 @@ func (o *Options) check() error {
 	for _, r := range o.Revisions {
 		if r.IsZero() {
 			return errors.New("revisions: one of them is none; want such as mcp.V20251125")
+		}
+	}
+	for method := range o.MethodCache {
+		if !dialect.Cacheable(method) {
+			return fmt.Errorf("MethodCache: %q: want server/discover, a list or resources/read", method)
 		}
 	}
 	return o.checkDeclared()

@@ -39,7 +39,7 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 		return page, nil
 	}
 	page, next := c.page(l.kind, start, hidden, s.options.pageSize())
-	encoded, err := r.call.Facts.Encode(l.result(page, next, s.options.orZero().ListCache.hints()))
+	encoded, err := r.call.Facts.Encode(l.result(page, next, s.options.cacheFor(r.Method).hints(len(c.restricted) > 0)))
 	if err != nil {
 		return nil, err
 	}

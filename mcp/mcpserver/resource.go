@@ -33,7 +33,7 @@ type resource struct {
 	def      mcp.Resource
 	template *uritemplate.Template // nil for a resource with one URI
 	read     ResourceHandler
-	cache    Cache
+	cache    *Cache // nil: as the options say
 
 	whileWatched whileWatched
 }
@@ -187,7 +187,7 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.finish(result)
+	return s.finishRead(f, result)
 }
 
 // resourceAt returns the resource or template that serves a URI, as far as the
@@ -224,8 +224,8 @@ func (s *snapshot) resourcesAt(uri string) func(yield func(*resource) bool) {
 	}
 }
 
-// finish checks what a handler has read, and adds the caching hints.
-func (r *resource) finish(result mcp.Result) (any, error) {
+// finishRead checks what a handler has read, and adds the caching hints.
+func (s *Server) finishRead(r *resource, result mcp.Result) (any, error) {
 	if err := checkNotNil(result); err != nil {
 		return nil, err
 	}
@@ -241,12 +241,7 @@ func (r *resource) finish(result mcp.Result) (any, error) {
 			return nil, err
 		}
 	}
-	if read.TTLMs != nil {
-		return read, nil
-	}
-	out := *read
-	out.Caching = r.cache.hints()
-	return &out, nil
+	return s.hinted(r, read), nil
 }
 
 func notFound(uri string) error {

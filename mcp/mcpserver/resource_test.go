@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -245,36 +244,4 @@ func TestBadResourcePanicsWithWhatToWrite(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCachingHints(t *testing.T) {
-	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
-		srv := newServer(&mcpserver.Options{ListCache: mcpserver.Cache{TTL: time.Minute, Public: true}})
-		srv.Resource("a://1", "1", "", fixed("x"), mcpserver.CacheResource(mcpserver.Cache{TTL: time.Second, Public: true}))
-		srv.Resource("a://2", "2", "", fixed("x"))
-		srv.AddResource(mcp.Resource{URI: "a://3", Name: "3"}, readRaw(&mcp.ReadResourceResult{
-			Contents: []mcp.ResourceContents{{URI: "a://3"}}, Caching: mcp.CacheFor(time.Hour, mcp.CachePrivate),
-		}, nil))
-		srv.Tool("a", "", nothing)
-		srv.Prompt("a", "", emptyPrompt)
-		w := dial(t, srv, r)
-		for _, test := range []struct{ method, params, want string }{
-			{"resources/read", `{"uri":"a://1"}`, `1000 "public"`},
-			{"resources/read", `{"uri":"a://2"}`, `0 "private"`},
-			{"resources/read", `{"uri":"a://3"}`, `3600000 "private"`},
-			{"server/discover", ``, `60000 "public"`},
-			{"tools/list", ``, `60000 "public"`},
-			{"prompts/list", ``, `60000 "public"`},
-			{"resources/list", ``, `60000 "public"`},
-			{"resources/templates/list", ``, `60000 "public"`},
-		} {
-			result := w.must(test.method, test.params)
-			if got := at(t, result, "/ttlMs") + " " + at(t, result, "/cacheScope"); got != test.want {
-				t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.want)
-			}
-		}
-		if got := at(t, w.must("tools/call", `{"name":"a"}`), "/ttlMs"); got != "" {
-			t.Errorf("tools/call: got ttlMs %s, want none", got)
-		}
-	})
 }

@@ -2,13 +2,6 @@ package mcpserver
 
 import "github.com/fondaco/fondaco/mcp"
 
-// CacheResource is the option that says how long clients may keep the contents.
-func CacheResource(c Cache) ResourceOption { return cacheResource(c) }
-
-type cacheResource Cache
-
-func (c cacheResource) resource(r *resource) { r.cache = Cache(c) }
-
 // Describe is the option that describes a resource to models and users.
 func Describe(text string) ResourceOption { return describe(text) }
 
