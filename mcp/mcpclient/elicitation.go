@@ -25,6 +25,7 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 	if err := c.entitled(f, mcp.MethodElicit, &p); err != nil {
 		return nil, err
 	}
+	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
 	handler, check := c.opts.Elicit, checkForm
 	if p.Mode == mcp.ElicitURL {
 		handler, check = c.opts.Visit, checkVisit

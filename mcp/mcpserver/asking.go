@@ -8,7 +8,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
-	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 // ErrCannotAsk reports that the client of this request takes no requests in
@@ -42,16 +41,16 @@ func (r *Request) Ask(ctx context.Context, method string, params, out any) error
 }
 
 func (r *Request) ask(ctx context.Context, method string, params, out any) error {
-	encode, err := r.call.Question(method, params)
+	q, err := r.call.Question(method, params)
 	if mcp.CodeOf(err) == mcp.CodeMethodNotFound {
 		return fmt.Errorf("%w: %w", err, ErrCannotAsk)
 	}
 	if err != nil {
 		return err
 	}
-	m, err := r.in.Ask(ctx, func(id jsonrpc.ID) []byte { return encode(id) }, dialect.CancelQuestion)
+	m, err := r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	return r.call.Answer(method, m, out)
+	return q.Answer(m, out)
 }

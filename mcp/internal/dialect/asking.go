@@ -8,15 +8,59 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Question encodes a request to the caller's client, in the form of its
-// revision and without its id. It fails with CodeMissingCapability when the
-// client did not declare that it takes such requests, and never sends one then.
-func (c *Call) Question(method string, params any) (func(jsonrpc.ID) []byte, error) {
-	raw, err := c.questionParams(method, params)
-	if err != nil {
-		return nil, err
+// Question is a request to a client, in the form of its revision.
+type Question struct {
+	call   *Call
+	method string
+	params jsontext.Value
+	form   jsontext.Value // in the newest words, when the client was asked in plainer ones
+	// Visit is the URL that the client is sent to, and VisitID the id by which it
+	// knows the visit, where the revision has one.
+	Visit, VisitID string
+}
+
+// Question brings a request to the caller's client into the form of its revision.
+// It fails with CodeMissingCapability when the client did not declare that it
+// takes such requests, and never sends one then.
+func (c *Call) Question(method string, params any) (*Question, error) {
+	q := &Question{call: c, method: method}
+	if p, ok := params.(*mcp.ElicitParams); ok {
+		p = c.Facts.identified(p)
+		params = p
+		q.Visit, q.VisitID = p.URL, p.ElicitationID
+		if !c.Facts.RichForms {
+			q.form = p.RequestedSchema
+		}
 	}
-	return func(id jsonrpc.ID) []byte { return jsonrpc.AppendRequest(nil, id, method, raw) }, nil
+	var err error
+	q.params, err = c.questionParams(method, params)
+	return q, err
+}
+
+// Encode returns the message under the given id.
+func (q *Question) Encode(id jsonrpc.ID) []byte {
+	return jsonrpc.AppendRequest(nil, id, q.method, q.params)
+}
+
+// Answer reads the response into out, which may be nil.
+func (q *Question) Answer(m jsonrpc.Message, out any) error {
+	if m.Error != nil {
+		return &mcp.Error{
+			Code: q.call.Facts.CodeFor(m.Error.Code), Number: m.Error.Code,
+			Message: m.Error.Message, Data: m.Error.Data, Remote: true,
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	result := orEmpty(jsontext.Value(m.Result))
+	if len(q.form) > 0 {
+		result = foldAnswer(result, q.form)
+	}
+	if err := json.Unmarshal(result, out); err != nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the client's answer: %s", q.method, reason(err))
+	}
+	return nil
 }
 
 // InputRequest encodes a question that ends the call in the stateless era. It
@@ -62,9 +106,9 @@ func (f *Facts) sayable(method string, params any) bool {
 	}
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
-		return (f.ElicitURL || p.Mode != mcp.ElicitURL) && (f.RichForms || !choosesSeveral(p.RequestedSchema))
+		return f.ElicitURL || p.Mode != mcp.ElicitURL
 	case *mcp.CreateMessageParams:
-		return f.SamplingTools || len(p.Tools) == 0 && p.ToolChoice == nil
+		return f.samples(p)
 	}
 	return true
 }
@@ -135,21 +179,4 @@ func missingCapability(method string, need mcp.ClientCapabilities) *mcp.Error {
 func requiredCapabilities(need mcp.ClientCapabilities) jsontext.Value {
 	data, _ := json.Marshal(mcp.MissingCapabilityData{RequiredCapabilities: need})
 	return data
-}
-
-// Answer reads the response to a Question into out, which may be nil.
-func (c *Call) Answer(method string, m jsonrpc.Message, out any) error {
-	if m.Error != nil {
-		return &mcp.Error{
-			Code: c.Facts.CodeFor(m.Error.Code), Number: m.Error.Code,
-			Message: m.Error.Message, Data: m.Error.Data, Remote: true,
-		}
-	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(orEmpty(jsontext.Value(m.Result)), out); err != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the client's answer: %s", method, reason(err))
-	}
-	return nil
 }

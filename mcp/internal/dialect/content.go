@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
-	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -14,14 +12,20 @@ import (
 // goes where it cannot be said, and the text that stands for it stays.
 func (f *Facts) callToolResult(v *mcp.CallToolResult) any {
 	out := *v
-	out.Content = f.content(v.Content)
-	if len(v.StructuredContent) > 0 && !f.carries(v.StructuredContent) {
-		out.StructuredContent = nil
-		if len(out.Content) == 0 {
-			out.Content = mcp.Contents{mcp.Text(string(v.StructuredContent))}
-		}
-	}
+	out.Content, out.StructuredContent = f.toolOutput(v.Content, v.StructuredContent)
 	return &out
+}
+
+// toolOutput brings the two forms of what a tool says into the revision.
+func (f *Facts) toolOutput(cs mcp.Contents, structured jsontext.Value) (mcp.Contents, jsontext.Value) {
+	cs = f.content(cs)
+	if len(structured) == 0 || f.carries(structured) {
+		return cs, structured
+	}
+	if len(cs) == 0 {
+		cs = mcp.Contents{mcp.Text(string(structured))}
+	}
+	return cs, nil
 }
 
 // carries reports whether structured content of this value exists in the revision.
@@ -32,7 +36,7 @@ func (f *Facts) carries(structured jsontext.Value) bool {
 // content converts each block that the revision does not know into one that it
 // does. It returns cs itself when nothing has to change.
 func (f *Facts) content(cs mcp.Contents) mcp.Contents {
-	if f.MetaOnListed && f.Audio && f.ResourceLinks && f.Icons && !anyMeta(cs) {
+	if f.MetaOnListed && f.Audio && f.ResourceLinks && f.Icons && f.Structured == AnyStructured && !anyMeta(cs) {
 		return cs
 	}
 	out := make(mcp.Contents, len(cs))
@@ -81,6 +85,9 @@ func (f *Facts) block(c mcp.Content) mcp.Content {
 	case mcp.EmbeddedResource:
 		c.Annotations, c.Meta = f.annotations(c.Annotations), f.listedMeta(c.Meta)
 		c.Resource = f.contents(c.Resource)
+		return c
+	case mcp.ToolResultContent:
+		c.Content, c.StructuredContent = f.toolOutput(c.Content, c.StructuredContent)
 		return c
 	}
 	return c
@@ -136,48 +143,19 @@ func (f *Facts) elicit(v *mcp.ElicitParams) any {
 	if !f.RichForms {
 		out.RequestedSchema = plainForm(v.RequestedSchema)
 	}
-	switch {
-	case f.Era == StatelessEra:
+	if f.Era == StatelessEra {
 		out.ElicitationID = ""
-	case out.Mode == mcp.ElicitURL && out.ElicitationID == "":
-		out.ElicitationID = rand.Text()
 	}
 	return &out
 }
 
-// createMessage brings a request to the model into the revision. Older ones
-// have no tools.
-func (f *Facts) createMessage(v *mcp.CreateMessageParams) any {
+// identified returns a request to visit a URL with the id that the revision wants
+// it to have.
+func (f *Facts) identified(v *mcp.ElicitParams) *mcp.ElicitParams {
+	if f.Era == StatelessEra || v.Mode != mcp.ElicitURL || v.ElicitationID != "" {
+		return v
+	}
 	out := *v
-	if !f.SamplingTools {
-		out.Tools, out.ToolChoice = nil, nil
-	}
+	out.ElicitationID = rand.Text()
 	return &out
-}
-
-// marshal encodes v in the shape of the revision.
-func (f *Facts) marshal(v any) ([]byte, error) {
-	switch v.(type) {
-	case *mcp.CreateMessageParams, *mcp.CreateMessageResult:
-		return json.Marshal(f.shape(v), json.WithMarshalers(json.MarshalToFunc(f.samplingContent)))
-	}
-	return json.Marshal(f.shape(v))
-}
-
-// samplingContent encodes the content of a message to or from a model: one
-// block as itself, which every revision reads, several as a list where the
-// revision has lists, and several texts as one where it has not.
-func (f *Facts) samplingContent(enc *jsontext.Encoder, cs mcp.Contents) error {
-	if len(cs) == 1 {
-		return json.MarshalEncode(enc, f.block(cs[0]))
-	}
-	if f.SamplingTools {
-		return json.MarshalEncode(enc, []mcp.Content(cs))
-	}
-	for _, c := range cs {
-		if _, ok := c.(mcp.TextContent); !ok {
-			return fmt.Errorf("sampling message: %d blocks that are not all text, want one: %s has no lists", len(cs), f.Revision)
-		}
-	}
-	return json.MarshalEncode(enc, mcp.Text(cs.Text()))
 }

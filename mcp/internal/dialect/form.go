@@ -1,24 +1,17 @@
 package dialect
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"maps"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// choosesSeveral reports whether a form has a choice of several, for which older
-// revisions have no words.
-func choosesSeveral(form jsontext.Value) bool {
-	for _, field := range formFields(form) {
-		if choice, ok := field.Schema.(mcp.EnumSchema); ok && choice.Multiple {
-			return true
-		}
-	}
-	return false
-}
-
+// formFields returns the fields of a form, or nil when it cannot be read.
 func formFields(form jsontext.Value) []mcp.ElicitField {
 	var s mcp.ElicitSchema
 	if json.Unmarshal(orEmpty(form), &s) != nil {
@@ -27,9 +20,26 @@ func formFields(form jsontext.Value) []mcp.ElicitField {
 	return s.Fields
 }
 
+// RichForm brings a form into the newest words: titles of choices that are in
+// enumNames become options with titles. Every other form stays as it is.
+func RichForm(form jsontext.Value) jsontext.Value {
+	if !bytes.Contains(form, []byte(`"enumNames"`)) {
+		return form
+	}
+	fields := formFields(form)
+	if fields == nil {
+		return form
+	}
+	rich, err := json.Marshal(mcp.ElicitSchema{Fields: fields})
+	if err != nil {
+		return form
+	}
+	return rich
+}
+
 // plainForm brings a form into the words of 2025-06-18: titles of choices go
-// into enumNames, and only a yes or no has a default. A form that cannot be read
-// stays as it is.
+// into enumNames, only a yes or no has a default, and a choice of several is one
+// yes or no for each option. A form that cannot be read stays as it is.
 //
 // Spec: 2025-06-18 client/elicitation#requested-schema
 func plainForm(form jsontext.Value) jsontext.Value {
@@ -38,16 +48,28 @@ func plainForm(form jsontext.Value) jsontext.Value {
 		return form
 	}
 	properties, required := []byte{'{'}, []string{}
-	for i, field := range fields {
-		schema, err := json.Marshal(plainField(field.Schema), json.Deterministic(true))
-		if err != nil {
-			return form
-		}
-		if i > 0 {
+	add := func(name string, schema any) error {
+		raw, err := json.Marshal(schema, json.Deterministic(true))
+		if len(properties) > 1 {
 			properties = append(properties, ',')
 		}
-		properties, _ = jsontext.AppendQuote(properties, field.Name)
-		properties = append(append(properties, ':'), schema...)
+		properties, _ = jsontext.AppendQuote(properties, name)
+		properties = append(append(properties, ':'), raw...)
+		return err
+	}
+	folds := foldsOf(fields)
+	for _, field := range fields {
+		if fold, ok := folds[field.Name]; ok {
+			for _, o := range fold.options {
+				if add(o.name, o.schema) != nil {
+					return form
+				}
+			}
+			continue
+		}
+		if add(field.Name, plainField(field.Schema)) != nil {
+			return form
+		}
 		if field.Required {
 			required = append(required, field.Name)
 		}
@@ -100,4 +122,121 @@ func plainChoice(s mcp.EnumSchema) plainEnum {
 		out.EnumNames = append(out.EnumNames, cmp.Or(o.Title, o.Value))
 	}
 	return out
+}
+
+// fold is a choice of several that a form asks for by one yes or no per option.
+type fold struct {
+	required bool
+	options  []foldedOption
+}
+
+// foldedOption is one option: the value that it stands for, and the field of the
+// form that asks for it.
+type foldedOption struct {
+	value  string
+	name   string
+	schema mcp.BooleanSchema
+}
+
+// foldsOf returns the choices of several among the fields, by name.
+func foldsOf(fields []mcp.ElicitField) map[string]fold {
+	taken := make(map[string]bool)
+	for _, field := range fields {
+		taken[field.Name] = true
+	}
+	folds := make(map[string]fold)
+	for _, field := range fields {
+		choice, ok := field.Schema.(mcp.EnumSchema)
+		if !ok || !choice.Multiple {
+			continue
+		}
+		f := fold{required: field.Required}
+		for _, o := range choice.Options {
+			name := field.Name + "." + o.Value
+			for taken[name] {
+				name += "_"
+			}
+			taken[name] = true
+			f.options = append(f.options, foldedOption{o.Value, name, optionSchema(field.Name, choice, o)})
+		}
+		folds[field.Name] = f
+	}
+	return folds
+}
+
+func optionSchema(field string, choice mcp.EnumSchema, o mcp.EnumOption) mcp.BooleanSchema {
+	s := mcp.BooleanSchema{
+		Title:       cmp.Or(choice.Title, field) + ": " + cmp.Or(o.Title, o.Value),
+		Description: choice.Description,
+	}
+	if choice.Default != nil {
+		s.Default = new(slices.Contains(choice.Default, o.Value))
+	}
+	return s
+}
+
+// foldAnswer turns the answer to a plain form into one to the form itself: what
+// was asked by one yes or no per option is a list again. Nothing is checked: what
+// is no yes or no gets into the list, where it does not fit.
+func foldAnswer(answer, form jsontext.Value) jsontext.Value {
+	folds := foldsOf(formFields(form))
+	var result mcp.ElicitResult
+	if len(folds) == 0 || json.Unmarshal(answer, &result) != nil || result.Content.Kind() != '{' {
+		return answer
+	}
+	given, kept := make(map[string]jsontext.Value), []byte{'{'}
+	for name, value := range members(result.Content) {
+		given[name] = value
+	}
+	add := func(name string, value jsontext.Value) {
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept, _ = jsontext.AppendQuote(kept, name)
+		kept = append(append(kept, ':'), value...)
+	}
+	asked := make(map[string]bool)
+	for _, name := range slices.Sorted(maps.Keys(folds)) {
+		asked[name] = true
+		for _, o := range folds[name].options {
+			asked[o.name] = true
+		}
+		if list := folds[name].list(given); list != nil {
+			add(name, list)
+		}
+	}
+	for name, value := range members(result.Content) {
+		if !asked[name] {
+			add(name, value)
+		}
+	}
+	result.Content = append(kept, '}')
+	folded, err := json.Marshal(&result)
+	if err != nil {
+		return answer
+	}
+	return folded
+}
+
+// list returns the chosen options, or nil when the user has chosen nothing where
+// nothing has to be.
+func (f fold) list(given map[string]jsontext.Value) jsontext.Value {
+	chosen, answered := []jsontext.Value{}, false
+	for _, o := range f.options {
+		value, ok := given[o.name]
+		answered = answered || ok
+		switch {
+		case !ok || value.Kind() == 'f':
+		case value.Kind() == 't':
+			quoted, _ := jsontext.AppendQuote(nil, o.value)
+			chosen = append(chosen, quoted)
+		default:
+			chosen = append(chosen, value)
+		}
+	}
+	if !answered && !f.required {
+		return nil
+	}
+	list, _ := json.Marshal(chosen)
+	return list
 }

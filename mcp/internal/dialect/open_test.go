@@ -18,7 +18,7 @@ func newServer(revisions ...mcp.Revision) *dialect.Server {
 	})
 }
 
-func decode(t *testing.T, raw string) jsonrpc.Message {
+func decode(t testing.TB, raw string) jsonrpc.Message {
 	t.Helper()
 	m, err := jsonrpc.Decode([]byte(raw), jsonrpc.Limits{})
 	if err != nil {

@@ -177,7 +177,14 @@ func (f *Facts) capabilities(c mcp.ServerCapabilities) mcp.ServerCapabilities {
 	return c
 }
 
+// clientCapabilities drops what the revision does not know.
 func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
+	if c.Sampling != nil && !f.SamplingTools {
+		c.Sampling = new(mcp.SamplingCapability)
+	}
+	if c.Elicitation != nil && !f.ElicitURL {
+		c.Elicitation = new(mcp.ElicitationCapability)
+	}
 	if !f.TaskSupport {
 		c.Tasks = nil
 	}

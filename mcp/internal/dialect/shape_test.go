@@ -120,11 +120,11 @@ func TestSamplingOfOneBlockIsNoList(t *testing.T) {
 	for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20251125} {
 		params := &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("hi")}}}}
 		call := &dialect.Call{Facts: dialect.Of(v), Capabilities: &mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}}
-		encode, err := call.Question(mcp.MethodCreateMessage, params)
+		q, err := call.Question(mcp.MethodCreateMessage, params)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := string(encode(numberID(1)))
+		got := string(q.Encode(numberID(1)))
 		want := `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":5}}`
 		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", v, got, want)
