@@ -48,6 +48,9 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
+	if q.VisitID != "" {
+		r.server.visits.add(q.Visit, r.in.Session, q.VisitID)
+	}
 	m, err := r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)

@@ -84,7 +84,7 @@ func (r *Request) askNow(ctx context.Context, questions []Question) error {
 	}
 	errs[0] = r.put(ctx, &questions[0])
 	waiting.Wait()
-	return first(errs)
+	return instead(first(errs), questions)
 }
 
 // put asks one question until there is an answer that fits.

@@ -5,7 +5,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"net/url"
 	"reflect"
 	"strings"
 	"sync"
@@ -86,9 +85,7 @@ func Visit(key, message, address string) Question {
 			return err
 		},
 	}
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.User != nil {
-		q.err = fmt.Errorf("URL %q: want an absolute one without a user, such as https://example.com/sign-in", cleanText(address, 128))
-	}
+	q.err = checkAddress(address)
 	return q
 }
 

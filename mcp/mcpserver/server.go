@@ -27,6 +27,7 @@ type Server struct {
 	extensions extensions
 	hub        hub
 	drain      drain
+	visits     visits
 
 	keys   *seal.Ring
 	store  mcp.Store
@@ -121,4 +122,5 @@ func (c core) Opened(s *exchange.Session) error { return c.drain.open(s) }
 func (c core) Closed(s *exchange.Session) {
 	c.drain.closed(s) // first, so that it cannot join the hub again
 	c.hub.forget(s)
+	c.visits.forget(s)
 }

@@ -218,6 +218,8 @@ func (m *memory) largest() (key string, size int) {
 func (r *Request) settle(ctx context.Context, result any, err error) (any, error) {
 	open := r.rounds.asked()
 	switch {
+	case len(open) == 0 && requiresVisits(err):
+		return r.requireVisits(context.WithoutCancel(ctx), err)
 	case len(open) == 0, r.rounds.tried && r.rounds.reply == nil:
 		return result, err
 	case r.rounds.reply != nil:

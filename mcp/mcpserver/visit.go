@@ -1,0 +1,260 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// VisitRequired returns the error of a handler that cannot do its work before
+// the user has visited a URL, such as a sign-in page. The client sends its user
+// there and makes the same call again, so the handler has to find out by itself
+// whether the visit was made, and must not ask for it again then:
+//
+//	if !signedIn(user) {
+//		return mcpserver.VisitRequired("Please sign in.", signInURL)
+//	}
+//
+// Clients of 2025-11-25 get the error of that name, those of 2026-07-28 a
+// question. A client that cannot send its user anywhere gets an error; in older
+// revisions that is a text with the URL, for the model to pass on. The URL must
+// hold neither secrets nor what identifies the user.
+//
+// Visit is for a handler that goes on once the user has agreed to the visit.
+//
+// Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
+func VisitRequired(message, address string) error {
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	return visitRequired([]*mcp.ElicitParams{{Mode: mcp.ElicitURL, Message: message, URL: address}})
+}
+
+func visitRequired(visits []*mcp.ElicitParams) error {
+	err := mcp.Errorf(mcp.CodeURLElicitationRequired, "the user has to visit a page first")
+	err.Data, _ = json.Marshal(map[string]any{"elicitations": visits})
+	return err
+}
+
+func checkAddress(address string) error {
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.User != nil {
+		return fmt.Errorf("URL %q: want an absolute one without a user, such as https://example.com/sign-in", cleanText(address, 128))
+	}
+	return nil
+}
+
+// requiresVisits reports whether a handler of this server says so. Another server
+// may have said it to the handler; that is no reason to send the user anywhere.
+func requiresVisits(err error) bool {
+	e, ok := errors.AsType[*mcp.Error](err)
+	return ok && !e.Remote && e.Code == mcp.CodeURLElicitationRequired
+}
+
+// requireVisits brings the error of VisitRequired into what the caller
+// understands.
+func (r *Request) requireVisits(ctx context.Context, err error) (any, error) {
+	visits, err := visitsIn(err)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range visits {
+		if err := r.call.MayPut(mcp.MethodElicit, v); err != nil {
+			return r.cannotVisit(ctx, visits, err)
+		}
+	}
+	if !r.call.MayAsk() {
+		return r.visitByRounds(ctx, visits)
+	}
+	for _, v := range visits {
+		v.ElicitationID = cmp.Or(v.ElicitationID, r.server.visits.idOf(v.URL, r.in.Session), rand.Text())
+		r.server.visits.add(v.URL, r.in.Session, v.ElicitationID)
+	}
+	return nil, visitRequired(visits)
+}
+
+func visitsIn(err error) ([]*mcp.ElicitParams, error) {
+	e, _ := errors.AsType[*mcp.Error](err)
+	var data struct {
+		Elicitations []*mcp.ElicitParams `json:"elicitations"`
+	}
+	if err := json.Unmarshal(e.Data, &data); err != nil || len(data.Elicitations) == 0 {
+		return nil, errors.New("a handler required visits and did not say which; want them in data.elicitations")
+	}
+	for _, v := range data.Elicitations {
+		if v == nil || v.Mode != mcp.ElicitURL {
+			return nil, errors.New("a handler required something else than visits; want mode url in data.elicitations")
+		}
+	}
+	return data.Elicitations, nil
+}
+
+// cannotVisit answers a client that cannot send its user anywhere. A model reads
+// of a tool where the user would have to go.
+func (r *Request) cannotVisit(ctx context.Context, visits []*mcp.ElicitParams, err error) (any, error) {
+	if r.call.Session == nil {
+		return nil, err
+	}
+	var lines []string
+	for _, v := range visits {
+		lines = append(lines, strings.TrimSpace(v.Message+" "+v.URL))
+	}
+	text := errors.New(strings.Join(lines, "\n"))
+	if r.Method == mcp.MethodToolsCall {
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(cleanText(text.Error(), maxErrorText))}, IsError: true}, nil
+	}
+	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.Method, cleanText(text.Error(), maxErrorText))
+}
+
+// visitByRounds asks for the visits in the stateless era. A user who has declined
+// is not asked again.
+func (r *Request) visitByRounds(ctx context.Context, visits []*mcp.ElicitParams) (any, error) {
+	if !r.rounds.replays {
+		return nil, fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
+	}
+	if limit := r.server.options.asking().maxRounds(); r.rounds.round() >= limit {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
+	}
+	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(visits))}
+	for i, v := range visits {
+		key := fmt.Sprintf("visit-%d", i+1)
+		if raw, _, known := r.rounds.answer(key); known {
+			if _, err := accepted(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
+				return r.refusedVisit(ctx, err)
+			}
+		}
+		q, err := r.call.InputRequest(mcp.MethodElicit, v)
+		if err != nil {
+			return nil, err
+		}
+		in.InputRequests[key] = q
+	}
+	return r.requireInput(ctx, in, false)
+}
+
+func (r *Request) refusedVisit(ctx context.Context, err error) (any, error) {
+	if r.Method == mcp.MethodToolsCall {
+		return r.server.toolError(ctx, r.call, "", err), nil
+	}
+	return nil, err
+}
+
+// instead returns the error that has the caller make visits for which it cannot be
+// asked in mid-call, and err when that is not why they were not made.
+func instead(err error, questions []Question) error {
+	if !errors.Is(err, ErrCannotAsk) {
+		return err
+	}
+	var visits []*mcp.ElicitParams
+	for _, q := range questions {
+		p, ok := q.params.(*mcp.ElicitParams)
+		if !ok || p.Mode != mcp.ElicitURL {
+			return err
+		}
+		visits = append(visits, p)
+	}
+	return visitRequired(visits)
+}
+
+// Visited tells the client whose user was sent to a URL, by Visit or
+// VisitRequired, that what was to be done there is done, so that it need not
+// wait any longer. It tells no other client: every visit has to have a URL of
+// its own. Clients of 2025-11-25 hear of it; for others it does nothing.
+//
+// Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
+func (s *Server) Visited(ctx context.Context, address string) error {
+	v, ok := s.visits.take(address)
+	if !ok {
+		return nil
+	}
+	msg, err := v.session.Agreed().Facts.Notification(mcp.NotificationElicitationComplete, &mcp.ElicitationCompleteParams{ElicitationID: v.id})
+	if err != nil || msg == nil {
+		return err
+	}
+	return v.session.Push(ctx, msg)
+}
+
+// maxVisits bounds the visits whose end can be told. The oldest makes room.
+const maxVisits = 4096
+
+// visits are those that clients were asked for, by URL. The zero value is ready
+// for use; all methods are safe for concurrent use.
+type visits struct {
+	mu   sync.Mutex
+	open map[string]visit
+}
+
+// visit is one that a client was asked for, under the id that it got.
+type visit struct {
+	session *exchange.Session // nil when several were sent to the same URL
+	id      string
+	asked   time.Time
+}
+
+// idOf returns the id of a visit that the session was asked for already, or "".
+func (vs *visits) idOf(address string, s *exchange.Session) string {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if v := vs.open[address]; v.session == s {
+		return v.id
+	}
+	return ""
+}
+
+func (vs *visits) add(address string, s *exchange.Session, id string) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.open == nil {
+		vs.open = make(map[string]visit)
+	}
+	v, known := vs.open[address]
+	if !known && len(vs.open) >= maxVisits {
+		delete(vs.open, vs.oldestLocked())
+	}
+	if known && v.session != s {
+		s = nil
+	}
+	vs.open[address] = visit{s, id, time.Now()}
+}
+
+func (vs *visits) oldestLocked() (oldest string) {
+	var asked time.Time
+	for address, v := range vs.open {
+		if asked.IsZero() || v.asked.Before(asked) {
+			oldest, asked = address, v.asked
+		}
+	}
+	return oldest
+}
+
+// take ends a visit and returns it, if it is known who was sent to the URL.
+func (vs *visits) take(address string) (visit, bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	v := vs.open[address]
+	if v.session == nil {
+		return visit{}, false
+	}
+	delete(vs.open, address)
+	return v, true
+}
+
+// forget drops the visits of a session that has ended.
+func (vs *visits) forget(s *exchange.Session) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	for address, v := range vs.open {
+		if v.session == s {
+			delete(vs.open, address)
+		}
+	}
+}
