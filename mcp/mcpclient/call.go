@@ -62,6 +62,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	                     └─ Link.Call         stdio line, HTTP POST, memory
 //	                     └─ dialect.Result    error, result, or input required:
 //	                         └─ answerInput   the handlers answer, and once more
+//	                         └─ visits        (2025-11-25) the user goes there, and once more
 //	                 └─ mend              once, when the server has done nothing yet
 //	         └─ decode                    into the typed result, once
 func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
@@ -187,8 +188,16 @@ func (k *connection) cached(p *patience, r *Request, d *dialect.Client, req *dia
 // rounds does a request with as many rounds as the server needs, and says how
 // many those were. The first one is what is made again with the answers.
 func (k *connection) rounds(p *patience, r *Request, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
+	visits := visits{client: k.client}
+	defer visits.end()
 	for ; ; rounds++ {
 		outcome, err := k.exchange(p, r, d, req)
+		if required := k.client.visitsRequired(err, r); required != nil {
+			if err := visits.make(p, d.Facts, required); err != nil {
+				return dialect.Outcome{}, rounds, err
+			}
+			continue
+		}
 		switch {
 		case err != nil || outcome.InputRequired == nil:
 			return outcome, rounds, err

@@ -47,6 +47,7 @@ type Client struct {
 	failures   int // renewals in a short time
 	watchers   map[*watcher]struct{}
 	spreads    map[string]*time.Timer // by method of the notification
+	visiting   map[string]awaited     // visits that calls wait for, by id
 }
 
 func newClient(t Target, opts *Options) *Client {
@@ -55,6 +56,7 @@ func newClient(t Target, opts *Options) *Client {
 		target:   t,
 		watchers: make(map[*watcher]struct{}),
 		spreads:  make(map[string]*time.Timer),
+		visiting: make(map[string]awaited),
 		started:  make(chan struct{}),
 	}
 	c.candidates = candidatesOf(c.opts.Revisions)

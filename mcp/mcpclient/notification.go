@@ -20,6 +20,8 @@ func (c *Client) notified(m jsonrpc.Message) {
 	switch m.Method {
 	case mcp.NotificationToolsListChanged:
 		c.tools.forget()
+	case mcp.NotificationElicitationComplete:
+		c.visitDone(m.Params)
 	case mcp.NotificationResourceUpdated:
 		var p mcp.ResourceUpdatedParams
 		if json.Unmarshal(m.Params, &p) == nil {

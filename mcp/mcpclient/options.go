@@ -53,7 +53,9 @@ type Options struct {
 	AllowSecretFields bool
 	// Visit sends the user to a URL, after consent. Nothing is fetched before. The
 	// URL is https, or http on this machine; others are refused. VisitHost tells
-	// where it leads.
+	// where it leads. A server of 2025-11-25 can refuse a call until a URL was
+	// visited: Visit sends the user there, and the call is made again when the
+	// server tells that this is done, or now and then, until MaxTimeout.
 	Visit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Sample asks the model.
 	//
