@@ -147,8 +147,13 @@ func (c *Client) beginLocked(f func()) bool {
 }
 
 // Server returns what the server says of itself, which is fit to show and to
-// log only. It is zero when the server does not say.
-func (c *Client) Server() mcp.Implementation { return c.agreement().server }
+// log only. It is zero when the server does not say. Like those of everything that
+// is listed, its icons have passed Icon.Check; others are left out.
+func (c *Client) Server() mcp.Implementation {
+	server := c.agreement().server
+	server.Icons = c.icons(server.Name, server.Icons)
+	return server
+}
 
 // Capabilities returns what the server offers.
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.agreement().capabilities }

@@ -13,6 +13,9 @@ import (
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Prompts != nil }
 	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult) ([]mcp.Prompt, *string) {
+		for i := range page.Prompts {
+			page.Prompts[i].Icons = c.icons(page.Prompts[i].Name, page.Prompts[i].Icons)
+		}
 		return page.Prompts, page.NextCursor
 	}, func(p mcp.Prompt) string { return p.Name })
 }

@@ -12,6 +12,9 @@ import (
 // taken. It is empty for a server that offers none. An error ends it.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
 	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
+		for i := range page.Resources {
+			page.Resources[i].Icons = c.icons(page.Resources[i].URI, page.Resources[i].Icons)
+		}
 		return page.Resources, page.NextCursor
 	}, func(r mcp.Resource) string { return r.URI })
 }
@@ -20,6 +23,9 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 // are taken. It is empty for a server that offers none. An error ends it.
 func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
 	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
+		for i := range page.ResourceTemplates {
+			page.ResourceTemplates[i].Icons = c.icons(page.ResourceTemplates[i].URITemplate, page.ResourceTemplates[i].Icons)
+		}
 		return page.ResourceTemplates, page.NextCursor
 	}, func(t mcp.ResourceTemplate) string { return t.URITemplate })
 }

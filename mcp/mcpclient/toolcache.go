@@ -101,6 +101,7 @@ func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
 			facts.output = schema.Lazy(t.OutputSchema, nil)
 		}
 		c.tools.put(t.Name, facts)
+		t.Icons = c.icons(t.Name, t.Icons)
 		kept = append(kept, t)
 	}
 	return kept

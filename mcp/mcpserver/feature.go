@@ -20,8 +20,23 @@ func Visible(to func(mcp.Principal) bool) Option {
 // Title is the option that sets the name shown to users.
 func Title(title string) Option { return titled(title) }
 
-// Icons is the option that sets the icons shown to users.
-func Icons(icons ...mcp.Icon) Option { return withIcons(icons) }
+// Icons is the option that sets the icons shown to users. It panics on an icon
+// that Icon.Check refuses.
+func Icons(icons ...mcp.Icon) Option {
+	if err := checkIcons(icons); err != nil {
+		panic("mcpserver.Icons: " + err.Error())
+	}
+	return withIcons(icons)
+}
+
+func checkIcons(icons []mcp.Icon) error {
+	for _, icon := range icons {
+		if err := icon.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Meta is the option that sets a member of the metadata of a listed feature. It
 // panics when the key breaks the grammar or belongs to the protocol, or the

@@ -195,6 +195,9 @@ func (o *Options) check() error {
 			return errors.New("revisions: one of them is none; want such as mcp.V20251125")
 		}
 	}
+	if err := checkIcons(o.Icons); err != nil {
+		return fmt.Errorf("Icons: %w", err)
+	}
 	for method := range o.MethodCache {
 		if !dialect.Cacheable(method) {
 			return fmt.Errorf("MethodCache: %q: want server/discover, a list or resources/read", method)

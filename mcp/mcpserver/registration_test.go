@@ -32,3 +32,16 @@ func TestOptionThatMakesNoSensePanics(t *testing.T) {
 		}
 	}
 }
+
+func TestIconsThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
+	bad := mcp.Icon{Src: "http://example.com/i.png"}
+	for name, register := range map[string]func(){
+		"of a feature":  func() { newServer(nil).Tool("a", "", nothing, mcpserver.Icons(bad)) },
+		"of the server": func() { newServer(&mcpserver.Options{Icons: []mcp.Icon{bad}}) },
+	} {
+		if text := panicText(t, register); !strings.Contains(text, `icon: URL with scheme "http", want https or data`) {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package dialect_test
+
+import (
+	"encoding/json/jsontext"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// What a user puts under the protocol's keys is not sent, and what the protocol
+// says under them is always its own.
+func TestReservedMetadataIsStampedAnew(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-024", "R-026", "R-027", "R-028")
+	forged := mcp.Meta{
+		"com.example/k": jsontext.Value(`1`), "traceparent": jsontext.Value(`"t"`),
+		"progressToken": jsontext.Value(`"forged"`), "com.mcp/x": jsontext.Value(`1`), "a.modelcontextprotocol.b/x": jsontext.Value(`1`),
+		mcp.MetaProtocolVersion: jsontext.Value(`"forged"`), mcp.MetaClientInfo: jsontext.Value(`"forged"`),
+		mcp.MetaClientCapabilities: jsontext.Value(`"forged"`), mcp.MetaLogLevel: jsontext.Value(`"debug"`),
+	}
+	const user = `"com.example/k":1,"traceparent":"t"`
+	for v, want := range map[mcp.Revision]string{
+		mcp.V20241105: `{"_meta":{` + user + `},"name":"t"}`,
+		mcp.V20251125: `{"_meta":{` + user + `},"name":"t"}`,
+		mcp.V20260728: `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` + user + `},"name":"t"}`,
+	} {
+		c, err := dialect.NewClient(dialect.Of(v), mcp.Implementation{Name: "c", Version: "1"}, mcp.ClientCapabilities{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for where, p := range map[string]dialect.RequestParams{
+			"in the params":   {Method: mcp.MethodToolsCall, Params: &mcp.CallToolParams{Name: "t", Meta: forged}},
+			"beside them":     {Method: mcp.MethodToolsCall, Params: &mcp.CallToolParams{Name: "t"}, Meta: forged},
+			"in raw params":   {Method: mcp.MethodToolsCall, Params: map[string]any{"_meta": forged, "name": "t"}},
+			"nothing of them": {Method: mcp.MethodToolsCall, Params: &mcp.CallToolParams{Name: "t", Meta: mcp.Meta{"com.example/k": jsontext.Value(`1`), "traceparent": jsontext.Value(`"t"`)}}},
+		} {
+			r, err := c.Request(p)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", v, where, err)
+			}
+			m, err := jsonrpc.Decode(r.Encode(numberID(1)), jsonrpc.Limits{})
+			if err != nil || string(m.Params) != want {
+				t.Errorf("%s: %s\ngot  %s, %v\nwant %s", v, where, m.Params, err, want)
+			}
+		}
+		for _, key := range []string{"a b", "1.x/y", "-/x", "/x", "x-", "é", "com.example./x"} {
+			_, err := c.Request(dialect.RequestParams{Method: mcp.MethodToolsCall, Meta: mcp.Meta{key: jsontext.Value(`1`)}})
+			if err == nil || !strings.Contains(err.Error(), "_meta key") {
+				t.Errorf("%s: key %q: got %v, want that it is refused", v, key, err)
+			}
+		}
+	}
+}
