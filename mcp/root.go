@@ -1,6 +1,12 @@
 package mcp
 
-import "encoding/json/jsontext"
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
 
 // Root is a directory or file that a client lets a server work on.
 //
@@ -26,4 +32,24 @@ type Root struct {
 type ListRootsResult struct {
 	ResultBase
 	Roots []Root `json:"roots"`
+}
+
+// Path returns the path that the root stands for on this machine, in its own
+// writing. It fails when URI is no absolute file URI of this machine.
+//
+// Spec: RFC 8089 2
+func (r Root) Path() (string, error) {
+	u, err := url.Parse(r.URI)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("root %.256q: want a file URI of this machine, such as file:///home/me/project", r.URI)
+	}
+	path := u.Path
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' && filepath.Separator == '\\' {
+		path = path[1:] // file:///C:/project
+	}
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("root %.256q: want an absolute path", r.URI)
+	}
+	return filepath.Clean(path), nil
 }

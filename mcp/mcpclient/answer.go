@@ -51,7 +51,7 @@ func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 	case mcp.MethodCreateMessage:
 		return c.sample(ctx, r.facts, params)
 	case mcp.MethodRootsList:
-		return c.roots(ctx)
+		return c.roots(ctx, r.facts)
 	}
 	if h := c.extended(r.Method); h != nil {
 		return h(ctx, r)

@@ -48,6 +48,7 @@ type Client struct {
 	watchers   map[*watcher]struct{}
 	spreads    map[string]*time.Timer // by method of the notification
 	visiting   map[string]awaited     // visits that calls wait for, by id
+	rootPaths  map[string]bool        // roots that the server was told, and whether they are there
 }
 
 func newClient(t Target, opts *Options) *Client {

@@ -47,6 +47,8 @@ func checkVisit(p *mcp.ElicitParams) error {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil:
 		return mcp.Errorf(mcp.CodeInvalidParams, "%s: url: want an absolute one without a user", mcp.MethodElicit)
+	case !plainHost.MatchString(u.Host):
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: url: host %.64q: want its letters plain, as xn--… where they are not", mcp.MethodElicit, u.Host)
 	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
@@ -58,14 +60,22 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
+// plainHost is a host in plain letters, with a port or without.
+var plainHost = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+
 // VisitHost returns the host that a visit leads to, to be shown to the user
-// together with the whole URL.
+// together with the whole URL. It is in plain small letters, with xn-- in front of
+// each part that has others: so a name that only looks like a familiar one does
+// not, and a user can be warned of it. It is empty when there is no such host;
+// Visit is never called then.
+//
+// Spec: 2026-07-28 client/elicitation#url-mode-security
 func VisitHost(p *mcp.ElicitParams) string {
 	u, err := url.Parse(p.URL)
-	if err != nil {
+	if err != nil || !plainHost.MatchString(u.Host) {
 		return ""
 	}
-	return u.Host
+	return strings.ToLower(u.Host)
 }
 
 // Directories returns a handler for Options.Roots that offers the given
@@ -84,7 +94,8 @@ func Directories(paths ...string) func(context.Context) ([]mcp.Root, error) {
 		roots := []mcp.Root{}
 		for _, path := range paths {
 			if _, err := os.Stat(path); err == nil {
-				u := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Clean(path))}
+				name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "/")
+				u := url.URL{Scheme: "file", Path: "/" + name}
 				roots = append(roots, mcp.Root{URI: u.String(), Name: filepath.Base(path)})
 			}
 		}

@@ -3,12 +3,15 @@ package mcpclient_test
 import (
 	"context"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -84,8 +87,12 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 
 func TestVisitsAreHTTPSAlone(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-347")
 	for address, allowed := range map[string]bool{
 		"https://id.example.com/": true, "http://127.0.0.1:8080/x": true, "http://localhost/": true, "http://[::1]/": true,
+		"https://xn--pple-43d.com/": true, "https://ID.example.com:8443/?x": true, "https://[2001:db8::1]/": true,
+		"https://аpple.com/": false, "https://ｅxample.com/": false, "https://exa%6dple.com/": false, "https://%D0%B0pple.com/": false,
+		"https://a b.example/": false, "https://user@id.example.com/": false, "https:id.example.com": false,
 		"http://id.example.com/": false, "ftp://id.example.com/": false, "http://127.0.0.1.example.com/": false,
 	} {
 		srv := inquirer(mcpserver.Visit("q", "?", address), nothing)
@@ -99,6 +106,96 @@ func TestVisitsAreHTTPSAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A host is shown as what it is, and not as what it looks like.
+func TestVisitHostIsPlain(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://ID.Example.com:8443/path": "id.example.com:8443",
+		"https://xn--PPLE-43d.com/":        "xn--pple-43d.com",
+		"https://[::1]:8080/":              "[::1]:8080",
+		"https://аpple.com/":               "",
+		"https://example.com\u200b/":       "",
+		"https://a%00b/":                   "",
+		"not a URL":                        "",
+		"":                                 "",
+	} {
+		if got := mcpclient.VisitHost(&mcp.ElicitParams{URL: address}); got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestSamplingIsBounded(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-325", "R-328", "R-330")
+	user := func(cs ...mcp.Content) mcp.SamplingMessage {
+		return mcp.SamplingMessage{Role: mcp.RoleUser, Content: cs}
+	}
+	hello := user(mcp.Text("hello"))
+	for _, test := range []struct {
+		tokens   int64
+		messages []mcp.SamplingMessage
+		want     int64 // what the model is asked for; 0 when it is not
+	}{
+		{10, []mcp.SamplingMessage{hello}, 10},
+		{1000, []mcp.SamplingMessage{hello}, 100},
+		{1 << 62, []mcp.SamplingMessage{hello}, 100},
+		{0, []mcp.SamplingMessage{hello}, 0},
+		{-1, []mcp.SamplingMessage{hello}, 0},
+		{10, []mcp.SamplingMessage{user(mcp.ToolResultContent{ToolUseID: "1", Content: mcp.Contents{}})}, 0},
+	} {
+		for era, handle := range map[string]func(params string) func(*script, message) string{"session": asksOnceInSession, "stateless": asksOnceInRounds} {
+			raw, err := json.Marshal(&mcp.CreateMessageParams{MaxTokens: test.tokens, Messages: test.messages})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got int64
+			_, target := serve(t, handle(string(raw)))
+			c := connect(t, target, &mcpclient.Options{
+				MaxTokens:    100,
+				Capabilities: mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: new(mcp.Capability)}},
+				Sample: func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+					got = p.MaxTokens
+					return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text("a")}}, nil
+				},
+			})
+			text, err := c.Call[string](t.Context(), "ask", nil)
+			if got != test.want {
+				t.Errorf("%s, %d tokens: the model was asked for %d, want %d", era, test.tokens, got, test.want)
+			}
+			if refused := err != nil || strings.Contains(text, "-32602"); refused != (test.want == 0) {
+				t.Errorf("%s, %d tokens: got %q, %v", era, test.tokens, text, err)
+			}
+		}
+	}
+}
+
+// asksOnceInSession is a server of the session era whose tool asks the model and
+// returns the answer, or the error, as text.
+func asksOnceInSession(params string) func(*script, message) string {
+	came := make(chan message, 1)
+	return func(s *script, m message) string {
+		if m.Method == "" {
+			came <- m
+			return ""
+		}
+		return session(mcp.V20251125, func(s *script, m message) string {
+			s.send(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":` + params + `}`)
+			a := <-came
+			return m.result(`{"content":[{"type":"text","text":` + strconv.Quote(string(a.Error)) + `}]}`)
+		})(s, m)
+	}
+}
+
+func asksOnceInRounds(params string) func(*script, message) string {
+	return stateless(func(_ *script, m message) string {
+		if m.param("inputResponses") == "" {
+			return m.result(`{"resultType":"input_required","inputRequests":{"q":{"method":"sampling/createMessage","params":` + params + `}}}`)
+		}
+		return m.result(`{"content":[]}`)
+	})
 }
 
 func TestSamplingHooksEditAndRefuse(t *testing.T) {

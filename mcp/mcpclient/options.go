@@ -62,6 +62,13 @@ type Options struct {
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
+	// MaxTokens lowers what a server asks of the model at once. Requests without a
+	// positive number are refused, and so are conversations in which the output of
+	// tools goes back to the model more than 10 times. Default: what servers ask.
+	//
+	// Deprecated: part of Sampling (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	MaxTokens int64
 	// BeforeSample sees what the server wants to ask the model, and may change it.
 	// AfterSample sees the model's message before the server does, and may change
 	// it. An error refuses; ErrRejected says that the user did.
@@ -71,11 +78,18 @@ type Options struct {
 	BeforeSample func(context.Context, *mcp.CreateMessageParams) error
 	AfterSample  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
 	// Roots tells the roots, which are file URIs. RootsChanged says that they have
-	// changed.
+	// changed. When one that a server of the session era was told vanishes or comes
+	// back, the server is told by itself.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	Roots func(context.Context) ([]mcp.Root, error)
+	// RootsInterval is how often it is looked whether roots have vanished or come
+	// back. A negative one is never. Default: 30 seconds.
+	//
+	// Deprecated: part of Roots (SEP-2577), which the first revision released on
+	// or after 2027-07-28 may remove.
+	RootsInterval time.Duration
 	// ShareRoots is asked for consent each time before the server gets the roots.
 	// An error refuses.
 	//
@@ -206,6 +220,8 @@ func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.MaxTimeout, 10*
 func (o *Options) initTimeout() time.Duration  { return cmp.Or(o.InitTimeout, 30*time.Second) }
 func (o *Options) closeTimeout() time.Duration { return cmp.Or(o.CloseTimeout, 10*time.Second) }
 func (o *Options) pingInterval() time.Duration { return cmp.Or(o.PingInterval, 30*time.Second) }
+
+func (o *Options) rootsInterval() time.Duration { return cmp.Or(o.RootsInterval, 30*time.Second) }
 
 func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 16<<20) }
 func (o *Options) maxPages() int   { return cmp.Or(o.MaxPages, 10_000) }

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 // roots tells the server the roots.
 //
 // Spec: 2026-07-28 client/roots
-func (c *Client) roots(ctx context.Context) (any, error) {
+func (c *Client) roots(ctx context.Context, f *dialect.Facts) (any, error) {
 	if c.opts.Roots == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no roots", mcp.MethodRootsList)
 	}
@@ -28,6 +29,9 @@ func (c *Client) roots(ctx context.Context) (any, error) {
 		if err := c.opts.ShareRoots(ctx, roots); err != nil {
 			return nil, err
 		}
+	}
+	if f != nil && f.Era == dialect.SessionEra {
+		c.toldRoots(roots)
 	}
 	return &mcp.ListRootsResult{Roots: roots}, nil
 }

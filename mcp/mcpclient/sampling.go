@@ -23,6 +23,12 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, params jsontext.V
 	if err := c.entitled(f, mcp.MethodCreateMessage, &p); err != nil {
 		return nil, err
 	}
+	if err := dialect.CheckConversation(&p); err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodCreateMessage, err)
+	}
+	if most := c.opts.MaxTokens; most > 0 {
+		p.MaxTokens = min(p.MaxTokens, most)
+	}
 	if c.opts.BeforeSample != nil {
 		if err := c.opts.BeforeSample(ctx, &p); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -89,14 +90,16 @@ func Visit(key, message, address string) Question {
 	return q
 }
 
-// Sample asks the client's model. The answer is stored in out.
+// Sample asks the client's model. The answer is stored in out. MaxTokens has to be
+// positive, each use of a tool followed by its output, and the output of tools
+// goes back to the model at most 10 times.
 //
 // Spec: 2026-07-28 client/sampling
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return Question{key: key, method: mcp.MethodCreateMessage, params: p, take: func(raw jsontext.Value) error {
+	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), take: func(raw jsontext.Value) error {
 		var answer mcp.CreateMessageResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return misfit(err)
@@ -107,6 +110,14 @@ func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult
 		*out = answer
 		return nil
 	}}
+}
+
+// checkSample says what is wrong with a request to the model before it is sent.
+func checkSample(p *mcp.CreateMessageParams) error {
+	if err := dialect.CheckConversation(p); err != nil {
+		return fmt.Errorf("sampling: %w", err)
+	}
+	return nil
 }
 
 // ListRoots asks for the client's roots. The answer is stored in out.

@@ -276,3 +276,50 @@ func FuzzContentInEveryRevision(f *testing.F) {
 		}
 	})
 }
+
+func TestConversationsWithToolsAreChecked(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-322", "R-323", "R-328", "R-330")
+	user := func(cs ...mcp.Content) mcp.SamplingMessage {
+		return mcp.SamplingMessage{Role: mcp.RoleUser, Content: cs}
+	}
+	model := func(cs ...mcp.Content) mcp.SamplingMessage {
+		return mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: cs}
+	}
+	use := func(id string) mcp.Content {
+		return mcp.ToolUseContent{ID: id, Name: "n", Input: jsontext.Value(`{}`)}
+	}
+	out := func(id string) mcp.Content { return mcp.ToolResultContent{ToolUseID: id} }
+	turns := func(n int) (all []mcp.SamplingMessage) {
+		for range n {
+			all = append(all, model(use("1")), user(out("1")))
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		messages []mcp.SamplingMessage
+		want     string
+	}{
+		"none":                      {nil, ""},
+		"talk":                      {[]mcp.SamplingMessage{user(mcp.Text("a")), model(mcp.Text("b")), user(mcp.Text("c"))}, ""},
+		"a tool":                    {[]mcp.SamplingMessage{user(mcp.Text("a")), model(mcp.Text("b"), use("1")), user(out("1"))}, ""},
+		"two at once, in any order": {[]mcp.SamplingMessage{model(use("1"), use("2")), user(out("2"), out("1")), model(mcp.Text("b"))}, ""},
+		"ten turns":                 {turns(10), ""},
+		"eleven turns":              {turns(11), "11 times, want at most 10"},
+		"no output":                 {[]mcp.SamplingMessage{model(use("1"))}, "want their outputs after it"},
+		"talk in between":           {[]mcp.SamplingMessage{model(use("1")), user(mcp.Text("a")), user(out("1"))}, `message 1: want the output of use "1"`},
+		"one is missing":            {[]mcp.SamplingMessage{model(use("1"), use("2")), user(out("1"))}, `want the output of use "2"`},
+		"output of nothing":         {[]mcp.SamplingMessage{user(out("1"))}, `message 0: output of use "1", which the message before does not hold`},
+		"output of another":         {[]mcp.SamplingMessage{model(use("1")), user(out("1"), out("2"))}, `output of use "2", which`},
+		"mixed":                     {[]mcp.SamplingMessage{model(use("1")), user(out("1"), mcp.Text("a"))}, "want them alone"},
+		"twice":                     {[]mcp.SamplingMessage{model(use("1"), use("1"))}, "and once"},
+		"a user who uses":           {[]mcp.SamplingMessage{user(use("1"))}, "from the assistant"},
+		"a model that answers":      {[]mcp.SamplingMessage{model(use("1")), model(out("1"))}, "from the user"},
+		"no role":                   {[]mcp.SamplingMessage{{Content: mcp.Contents{mcp.Text("a")}}}, "want user or assistant"},
+	} {
+		err := dialect.CheckConversation(&mcp.CreateMessageParams{MaxTokens: 1, Messages: test.messages})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -43,6 +44,89 @@ func (f *Facts) converses(cs mcp.Contents) bool {
 		}
 	}
 	return true
+}
+
+// MaxToolTurns bounds how often the output of tools may go back to the model in
+// one conversation.
+const MaxToolTurns = 10
+
+// CheckConversation says what is wrong with a request to the model, whoever made
+// it: a length that is none, or uses of tools and their outputs that do not go
+// together.
+//
+// Spec: 2026-07-28 client/sampling#tool-use
+func CheckConversation(p *mcp.CreateMessageParams) error {
+	if p.MaxTokens <= 0 {
+		return fmt.Errorf("maxTokens %d: want a positive number", p.MaxTokens)
+	}
+	var open map[string]bool // ids of uses without an output
+	turns := 0
+	for i, m := range p.Messages {
+		t, err := turnOf(m)
+		if err == nil {
+			err = t.answers(open)
+		}
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+		if open = t.uses; len(t.outputs) > 0 {
+			turns++
+		}
+	}
+	switch {
+	case len(open) > 0:
+		return errors.New("the last message uses tools: want their outputs after it")
+	case turns > MaxToolTurns:
+		return fmt.Errorf("the output of tools goes back to the model %d times, want at most %d", turns, MaxToolTurns)
+	}
+	return nil
+}
+
+// turn is what one message of a conversation has to do with tools, by the ids of
+// their uses.
+type turn struct {
+	uses, outputs map[string]bool
+}
+
+func turnOf(m mcp.SamplingMessage) (turn, error) {
+	t := turn{make(map[string]bool), make(map[string]bool)}
+	if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant {
+		return t, fmt.Errorf("role %.32q: want user or assistant", m.Role)
+	}
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case mcp.ToolUseContent:
+			if m.Role != mcp.RoleAssistant || t.uses[c.ID] {
+				return t, fmt.Errorf("use %.64q of a tool: want it from the assistant, and once", c.ID)
+			}
+			t.uses[c.ID] = true
+		case mcp.ToolResultContent:
+			if m.Role != mcp.RoleUser || t.outputs[c.ToolUseID] {
+				return t, fmt.Errorf("output of use %.64q: want it from the user, and once", c.ToolUseID)
+			}
+			t.outputs[c.ToolUseID] = true
+		}
+	}
+	if n := len(t.outputs); n > 0 && n < len(m.Content) {
+		return t, errors.New("outputs of tools beside other content: want them alone")
+	}
+	return t, nil
+}
+
+// answers checks that the turn holds an output for each use before it, and for
+// nothing else.
+func (t turn) answers(open map[string]bool) error {
+	for id := range open {
+		if !t.outputs[id] {
+			return fmt.Errorf("want the output of use %.64q of a tool first", id)
+		}
+	}
+	for id := range t.outputs {
+		if !open[id] {
+			return fmt.Errorf("output of use %.64q, which the message before does not hold", id)
+		}
+	}
+	return nil
 }
 
 // createMessage brings a request to the model into the revision. Older ones

@@ -1,0 +1,69 @@
+package mcpserver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// OpenRoot opens the root of the client in which path lies, and returns the name
+// of path within it. Whatever is opened by that name through the *os.Root is in
+// the root, also where links lead elsewhere:
+//
+//	root, name, err := mcpserver.OpenRoot(roots, in.Path)
+//	if err != nil {
+//		return err
+//	}
+//	defer root.Close()
+//	f, err := root.Open(name)
+//
+// The path is absolute. Of roots within each other the innermost counts. Where
+// the root is a file, name is the file and nothing else may be opened. Roots that
+// have vanished, or are on another machine, are passed over.
+//
+// Spec: 2026-07-28 client/roots#security-considerations
+//
+// Deprecated: part of Roots (SEP-2577), which the first revision released on
+// or after 2027-07-28 may remove.
+func OpenRoot(roots []mcp.Root, path string) (*os.Root, string, error) {
+	if !filepath.IsAbs(path) {
+		return nil, "", fmt.Errorf("path %.256q: want an absolute one", path)
+	}
+	path = filepath.Clean(path)
+	innermost := ""
+	for _, r := range roots {
+		dir, err := r.Path()
+		if err == nil && within(dir, path) && len(dir) > len(innermost) && exists(dir) {
+			innermost = dir
+		}
+	}
+	if innermost == "" {
+		return nil, "", fmt.Errorf("path %.256q: lies in none of the roots of the client", path)
+	}
+	if info, err := os.Stat(innermost); err == nil && !info.IsDir() {
+		innermost = filepath.Dir(innermost)
+	}
+	root, err := os.OpenRoot(innermost)
+	if err != nil {
+		return nil, "", fmt.Errorf("root %q: %w", innermost, err)
+	}
+	name, err := filepath.Rel(innermost, path)
+	if err != nil {
+		_ = root.Close()
+		return nil, "", err
+	}
+	return root, name, nil
+}
+
+// within reports whether path is dir or lies below it, going by the names alone.
+func within(dir, path string) bool {
+	name, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(name)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
