@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -159,6 +160,7 @@ func TestHandlersDeclareTheirCapability(t *testing.T) {
 
 func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-333")
 	declined := errors.New("not today")
 	for name, test := range map[string]struct {
 		result string
@@ -174,6 +176,11 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":{"mode":"url","message":"x","url":"https://x"}}}}`,
 			mcpclient.Options{Elicit: answersAll().Elicit},
 			`this client did not declare the capability`,
+		},
+		"a mode that is none": {
+			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":{"mode":"voice","message":"x"}}}}`,
+			mcpclient.Options{Elicit: answersAll().Elicit, Visit: answersAll().Elicit},
+			`mode "voice": want form or url`,
 		},
 		"handler fails": {
 			`{"resultType":"input_required","inputRequests":{"poem":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}}}`,

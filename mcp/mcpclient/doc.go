@@ -29,6 +29,15 @@
 // Both survive a lost connection: they are put in place again, and what may have
 // changed meanwhile counts as changed.
 //
+// # What is kept
+//
+// Servers of the stateless era say for how long a list or a resource may be kept,
+// and the client believes them: the same question has the same answer until then,
+// or until a notification says that it has changed. Handlers and Watch make the
+// server send those. [Fresh] asks anew. What is kept belongs to one client, so
+// [Options].Header and [Options].HTTPClient have to act for one principal; what
+// the server calls public is shared with nobody either.
+//
 // # Lost connections
 //
 // A lost connection is made anew at the next call: a command is started again, a

@@ -22,6 +22,9 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 	if c.opts.Elicit == nil && c.opts.Visit == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not ask its user", mcp.MethodElicit)
 	}
+	if p.Mode != "" && p.Mode != mcp.ElicitForm && p.Mode != mcp.ElicitURL {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: mode %.32q: want form or url", mcp.MethodElicit, p.Mode)
+	}
 	if err := c.entitled(f, mcp.MethodElicit, &p); err != nil {
 		return nil, err
 	}
