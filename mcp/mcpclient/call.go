@@ -188,12 +188,12 @@ func (k *connection) cached(p *patience, r *Request, d *dialect.Client, req *dia
 // rounds does a request with as many rounds as the server needs, and says how
 // many those were. The first one is what is made again with the answers.
 func (k *connection) rounds(p *patience, r *Request, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
-	visits := visits{client: k.client}
-	defer visits.end()
+	required := visits{client: k.client}
+	defer required.end()
 	for ; ; rounds++ {
 		outcome, err := k.exchange(p, r, d, req)
-		if required := k.client.visitsRequired(err, r); required != nil {
-			if err := visits.make(p, d.Facts, required); err != nil {
+		if e := k.client.visitsRequired(err, r); e != nil {
+			if err := required.await(p, d.Facts, e); err != nil {
 				return dialect.Outcome{}, rounds, err
 			}
 			continue

@@ -40,11 +40,11 @@ func (c *Client) visitsRequired(err error, r *Request) *mcp.Error {
 	return e
 }
 
-// make sends the user to the URLs and waits a while for the visits to be done.
+// await sends the user to the URLs and waits a while for the visits to be done.
 // Those that the user agreed to before are only waited for.
 //
 // Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
-func (v *visits) make(p *patience, f *dialect.Facts, e *mcp.Error) error {
+func (v *visits) await(p *patience, f *dialect.Facts, e *mcp.Error) error {
 	var data struct {
 		Elicitations []jsontext.Value `json:"elicitations"`
 	}

@@ -49,7 +49,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 		return err
 	}
 	if q.VisitID != "" {
-		r.server.visits.add(q.Visit, r.in.Session, q.VisitID)
+		r.server.visits.add(r.in.Session, q.Visit, q.VisitID)
 	}
 	m, err := r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
 	if err != nil {

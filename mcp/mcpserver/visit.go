@@ -7,6 +7,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -37,11 +38,11 @@ func VisitRequired(message, address string) error {
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	return visitRequired([]*mcp.ElicitParams{{Mode: mcp.ElicitURL, Message: message, URL: address}})
+	return visitRequired("the user has to visit a page first", []*mcp.ElicitParams{{Mode: mcp.ElicitURL, Message: message, URL: address}})
 }
 
-func visitRequired(visits []*mcp.ElicitParams) error {
-	err := mcp.Errorf(mcp.CodeURLElicitationRequired, "the user has to visit a page first")
+func visitRequired(message string, visits []*mcp.ElicitParams) error {
+	err := &mcp.Error{Code: mcp.CodeURLElicitationRequired, Message: message}
 	err.Data, _ = json.Marshal(map[string]any{"elicitations": visits})
 	return err
 }
@@ -62,28 +63,27 @@ func requiresVisits(err error) bool {
 
 // requireVisits brings the error of VisitRequired into what the caller
 // understands.
-func (r *Request) requireVisits(ctx context.Context, err error) (any, error) {
-	visits, err := visitsIn(err)
+func (r *Request) requireVisits(ctx context.Context, required error) (any, error) {
+	e, _ := errors.AsType[*mcp.Error](required)
+	visits, err := visitsIn(e)
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range visits {
 		if err := r.call.MayPut(mcp.MethodElicit, v); err != nil {
-			return r.cannotVisit(ctx, visits, err)
+			return r.cannotVisit(visits, err)
 		}
 	}
 	if !r.call.MayAsk() {
 		return r.visitByRounds(ctx, visits)
 	}
 	for _, v := range visits {
-		v.ElicitationID = cmp.Or(v.ElicitationID, r.server.visits.idOf(v.URL, r.in.Session), rand.Text())
-		r.server.visits.add(v.URL, r.in.Session, v.ElicitationID)
+		v.ElicitationID = r.server.visits.add(r.in.Session, v.URL, v.ElicitationID)
 	}
-	return nil, visitRequired(visits)
+	return nil, visitRequired(e.Message, visits)
 }
 
-func visitsIn(err error) ([]*mcp.ElicitParams, error) {
-	e, _ := errors.AsType[*mcp.Error](err)
+func visitsIn(e *mcp.Error) ([]*mcp.ElicitParams, error) {
 	var data struct {
 		Elicitations []*mcp.ElicitParams `json:"elicitations"`
 	}
@@ -100,7 +100,7 @@ func visitsIn(err error) ([]*mcp.ElicitParams, error) {
 
 // cannotVisit answers a client that cannot send its user anywhere. A model reads
 // of a tool where the user would have to go.
-func (r *Request) cannotVisit(ctx context.Context, visits []*mcp.ElicitParams, err error) (any, error) {
+func (r *Request) cannotVisit(visits []*mcp.ElicitParams, err error) (any, error) {
 	if r.call.Session == nil {
 		return nil, err
 	}
@@ -108,11 +108,11 @@ func (r *Request) cannotVisit(ctx context.Context, visits []*mcp.ElicitParams, e
 	for _, v := range visits {
 		lines = append(lines, strings.TrimSpace(v.Message+" "+v.URL))
 	}
-	text := errors.New(strings.Join(lines, "\n"))
+	text := cleanText(strings.Join(lines, "\n"), maxErrorText)
 	if r.Method == mcp.MethodToolsCall {
-		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(cleanText(text.Error(), maxErrorText))}, IsError: true}, nil
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}, nil
 	}
-	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.Method, cleanText(text.Error(), maxErrorText))
+	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.Method, text)
 }
 
 // visitByRounds asks for the visits in the stateless era. A user who has declined
@@ -162,7 +162,7 @@ func instead(err error, questions []Question) error {
 		}
 		visits = append(visits, p)
 	}
-	return visitRequired(visits)
+	return visitRequired(err.Error(), visits)
 }
 
 // Visited tells the client whose user was sent to a URL, by Visit or
@@ -172,89 +172,88 @@ func instead(err error, questions []Question) error {
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
 func (s *Server) Visited(ctx context.Context, address string) error {
-	v, ok := s.visits.take(address)
-	if !ok {
+	session, id := s.visits.take(address)
+	if session == nil {
 		return nil
 	}
-	msg, err := v.session.Agreed().Facts.Notification(mcp.NotificationElicitationComplete, &mcp.ElicitationCompleteParams{ElicitationID: v.id})
+	msg, err := session.Agreed().Facts.Notification(mcp.NotificationElicitationComplete, &mcp.ElicitationCompleteParams{ElicitationID: id})
 	if err != nil || msg == nil {
 		return err
 	}
-	return v.session.Push(ctx, msg)
+	return session.Push(ctx, msg)
 }
 
 // maxVisits bounds the visits whose end can be told. The oldest makes room.
 const maxVisits = 4096
 
-// visits are those that clients were asked for, by URL. The zero value is ready
-// for use; all methods are safe for concurrent use.
+// visits are those that clients were asked for. The zero value is ready for use;
+// all methods are safe for concurrent use.
 type visits struct {
 	mu   sync.Mutex
-	open map[string]visit
+	open map[visit]asked
 }
 
-// visit is one that a client was asked for, under the id that it got.
+// visit is one of the user of a session.
 type visit struct {
-	session *exchange.Session // nil when several were sent to the same URL
-	id      string
-	asked   time.Time
+	session *exchange.Session
+	address string
 }
 
-// idOf returns the id of a visit that the session was asked for already, or "".
-func (vs *visits) idOf(address string, s *exchange.Session) string {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	if v := vs.open[address]; v.session == s {
-		return v.id
-	}
-	return ""
+// asked is how and when the client was asked for a visit.
+type asked struct {
+	id string
+	at time.Time
 }
 
-func (vs *visits) add(address string, s *exchange.Session, id string) {
+// add notes a visit and returns its id: the given one, the one that it has, or a
+// new one. A client that is asked again knows by it that it has been there.
+func (vs *visits) add(s *exchange.Session, address, id string) string {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	if vs.open == nil {
-		vs.open = make(map[string]visit)
-	}
-	v, known := vs.open[address]
-	if !known && len(vs.open) >= maxVisits {
+	v := visit{s, address}
+	known, ok := vs.open[v]
+	if !ok && len(vs.open) >= maxVisits {
 		delete(vs.open, vs.oldestLocked())
 	}
-	if known && v.session != s {
-		s = nil
+	if vs.open == nil {
+		vs.open = make(map[visit]asked)
 	}
-	vs.open[address] = visit{s, id, time.Now()}
+	id = cmp.Or(id, known.id, rand.Text())
+	vs.open[v] = asked{id, time.Now()}
+	return id
 }
 
-func (vs *visits) oldestLocked() (oldest string) {
-	var asked time.Time
-	for address, v := range vs.open {
-		if asked.IsZero() || v.asked.Before(asked) {
-			oldest, asked = address, v.asked
+func (vs *visits) oldestLocked() (oldest visit) {
+	var at time.Time
+	for v, a := range vs.open {
+		if at.IsZero() || a.at.Before(at) {
+			oldest, at = v, a.at
 		}
 	}
 	return oldest
 }
 
-// take ends a visit and returns it, if it is known who was sent to the URL.
-func (vs *visits) take(address string) (visit, bool) {
+// take ends a visit and returns whose it was, and its id. The session is nil when
+// nobody was sent to the URL, or several were.
+func (vs *visits) take(address string) (session *exchange.Session, id string) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	v := vs.open[address]
-	if v.session == nil {
-		return visit{}, false
+	for v, a := range vs.open {
+		switch {
+		case v.address != address:
+		case session != nil:
+			return nil, ""
+		default:
+			session, id = v.session, a.id
+		}
 	}
-	delete(vs.open, address)
-	return v, true
+	delete(vs.open, visit{session, address})
+	return session, id
 }
 
 // forget drops the visits of a session that has ended.
 func (vs *visits) forget(s *exchange.Session) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	for address, v := range vs.open {
-		if v.session == s {
-			delete(vs.open, address)
-		}
-	}
+	maps.DeleteFunc(vs.open, func(v visit, _ asked) bool { return v.session == s })
 }

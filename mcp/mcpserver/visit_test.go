@@ -154,9 +154,12 @@ func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
 		other.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"action":"accept"}}`)
 		other.reply(call)
 
-		// A URL that two were sent to says nothing of either.
-		sent.refused("tools/call", `{"name":"open"}`, -32042)
-		other.refused("tools/call", `{"name":"open"}`, -32042)
+		// A URL that two were sent to says nothing of either, and each keeps its id.
+		id = at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		theirs := at(t, other.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		if again := at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId"); again != id || theirs == id {
+			t.Errorf("got ids %s, %s and of another %s", id, again, theirs)
+		}
 		if err := srv.Visited(t.Context(), signIn); err != nil {
 			t.Fatal(err)
 		}
