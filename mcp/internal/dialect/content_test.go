@@ -134,6 +134,56 @@ func TestOutputSchemaAndStructuredContentGoTogether(t *testing.T) {
 	}
 }
 
+// Older clients refuse a whole list for one property that is true.
+func TestPropertiesAreObjectsInOlderRevisions(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","$defs":{"properties":{"x":true}},"properties":{"a":true,"b":{"type":"string"},"c":false},"required":["a"]}`
+	const plain = `{"type":"object","$defs":{"properties":{"x":true}},"properties":{"a":{},"b":{"type":"string"},"c":{"not":{}}},"required":["a"]}`
+	for i, v := range mcp.Revisions() {
+		got := resultFor(t, v, &mcp.ListToolsResult{Tools: []mcp.Tool{{Name: "t", InputSchema: jsontext.Value(schema), OutputSchema: jsontext.Value(schema)}}})
+		want := plain
+		if i == 4 {
+			want = schema
+		}
+		if !strings.Contains(got, `"inputSchema":`+want) || i >= 2 && !strings.Contains(got, `"outputSchema":`+want) {
+			t.Errorf("%s: got %s, want %s in it", v, got, want)
+		}
+	}
+}
+
+// What is listed besides tools, and who lists it.
+func TestListedThingsInEveryRevision(t *testing.T) {
+	t.Parallel()
+	icons, meta := []mcp.Icon{{Src: "data:,"}}, mcp.Meta{"k": jsontext.Value("1")}
+	for name, test := range map[string]struct {
+		result any
+		wire   []string // oldest first
+	}{
+		"a resource": {
+			&mcp.ListResourcesResult{Resources: []mcp.Resource{{URI: "u", Name: "n", Title: "T", Icons: icons, Meta: meta}}},
+			[]string{`[{"uri":"u","name":"n"}]`, `[{"uri":"u","name":"n"}]`, `[{"uri":"u","name":"n","title":"T","_meta":{"k":1}}]`, `[{"uri":"u","name":"n","title":"T","icons":[{"src":"data:,"}],"_meta":{"k":1}}]`},
+		},
+		"a template": {
+			&mcp.ListResourceTemplatesResult{ResourceTemplates: []mcp.ResourceTemplate{{URITemplate: "u{x}", Name: "n", Title: "T", Icons: icons, Meta: meta}}},
+			[]string{`[{"uriTemplate":"u{x}","name":"n"}]`, `[{"uriTemplate":"u{x}","name":"n"}]`, `[{"uriTemplate":"u{x}","name":"n","title":"T","_meta":{"k":1}}]`, `[{"uriTemplate":"u{x}","name":"n","title":"T","icons":[{"src":"data:,"}],"_meta":{"k":1}}]`},
+		},
+		"a prompt": {
+			&mcp.ListPromptsResult{Prompts: []mcp.Prompt{{Name: "n", Title: "T", Icons: icons, Meta: meta, Arguments: []mcp.PromptArgument{{Name: "a", Title: "A"}}}}},
+			[]string{`[{"name":"n","arguments":[{"name":"a"}]}]`, `[{"name":"n","arguments":[{"name":"a"}]}]`, `[{"name":"n","title":"T","arguments":[{"name":"a","title":"A"}],"_meta":{"k":1}}]`, `[{"name":"n","title":"T","arguments":[{"name":"a","title":"A"}],"icons":[{"src":"data:,"}],"_meta":{"k":1}}]`},
+		},
+		"a server": {
+			&mcp.InitializeResult{ServerInfo: mcp.Implementation{Name: "n", Version: "1", Title: "T", Description: "D", WebsiteURL: "https://example.com", Icons: icons}},
+			[]string{`{"name":"n","version":"1"}`, `{"name":"n","version":"1"}`, `{"name":"n","title":"T","version":"1"}`, `"icons":[{"src":"data:,"}]`},
+		},
+	} {
+		for i, v := range mcp.Revisions() {
+			if got, want := resultFor(t, v, test.result), test.wire[min(i, 3)]; !strings.Contains(got, want) {
+				t.Errorf("%s in %s\ngot  %s\nwant %s in it", name, v, got, want)
+			}
+		}
+	}
+}
+
 func TestSamplingInEveryRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-320")

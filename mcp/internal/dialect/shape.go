@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"encoding/json/jsontext"
-
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -101,19 +99,8 @@ func (f *Facts) tool(t mcp.Tool) mcp.Tool {
 	if !f.structures(t.OutputSchema) {
 		t.OutputSchema = nil
 	}
+	t.InputSchema, t.OutputSchema = f.schema(t.InputSchema), f.schema(t.OutputSchema)
 	return t
-}
-
-// structures reports whether tool output under the schema can be sent as
-// structured content: before 2026-07-28 the schema's root has to be an object.
-func (f *Facts) structures(schema jsontext.Value) bool {
-	switch f.Structured {
-	case NoStructured:
-		return false
-	case AnyStructured:
-		return true
-	}
-	return string(member(schema, "type")) == `"object"`
 }
 
 func (f *Facts) resource(r mcp.Resource) mcp.Resource {

@@ -1,0 +1,62 @@
+package dialect
+
+import "encoding/json/jsontext"
+
+// structures reports whether tool output under the schema can be sent as
+// structured content: before 2026-07-28 the schema's root has to be an object.
+func (f *Facts) structures(schema jsontext.Value) bool {
+	switch f.Structured {
+	case NoStructured:
+		return false
+	case AnyStructured:
+		return true
+	}
+	return string(member(schema, "type")) == `"object"`
+}
+
+// schema brings the schema of a tool into the revision. Before 2026-07-28 every
+// property has an object as its schema, so true and false are written as objects
+// that mean the same.
+//
+// Spec: 2025-11-25 schema#tool
+func (f *Facts) schema(schema jsontext.Value) jsontext.Value {
+	if f.Structured == AnyStructured || !anyBoolean(member(schema, "properties")) {
+		return schema
+	}
+	return changed(schema, func(name string, value jsontext.Value) jsontext.Value {
+		if name != "properties" {
+			return value
+		}
+		return changed(value, func(_ string, property jsontext.Value) jsontext.Value {
+			switch property.Kind() {
+			case 't':
+				return jsontext.Value(`{}`)
+			case 'f':
+				return jsontext.Value(`{"not":{}}`)
+			}
+			return property
+		})
+	})
+}
+
+func anyBoolean(properties jsontext.Value) bool {
+	for _, property := range members(properties) {
+		if kind := property.Kind(); kind == 't' || kind == 'f' {
+			return true
+		}
+	}
+	return false
+}
+
+// changed returns an object with other values, in the same order.
+func changed(object jsontext.Value, change func(name string, value jsontext.Value) jsontext.Value) jsontext.Value {
+	out := jsontext.Value{'{'}
+	for name, value := range members(object) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out, _ = jsontext.AppendQuote(out, name)
+		out = append(append(out, ':'), change(name, value)...)
+	}
+	return append(out, '}')
+}
