@@ -417,3 +417,28 @@ func TestAListWithAnOldCursorBeginsAgain(t *testing.T) {
 		t.Errorf("a cursor that is never known: got %v, want the server's error", err)
 	}
 }
+
+// What was kept before a resource was watched may be older than the watching.
+func TestWatchingBeginsWithAFreshResource(t *testing.T) {
+	t.Parallel()
+	w := new(watchable)
+	_, target := serve(t, stateless(func(s *script, m message) string {
+		if m.Method == mcp.MethodResourcesRead {
+			return counting(aMinute)(s, m)
+		}
+		return w.handle(s, m)
+	}))
+	c := connect(t, target, nil)
+	if got := read(t, c, "a://1"); got != "1" {
+		t.Fatalf("at first: got %s", got)
+	}
+	for uri, err := range c.Watch(t.Context(), "a://1") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, c, uri); got != "2" {
+			t.Errorf("got %s, want 2: a result from before the watching is no news", got)
+		}
+		break
+	}
+}
