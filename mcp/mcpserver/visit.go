@@ -54,17 +54,16 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// requiresVisits reports whether a handler of this server says so. Another server
-// may have said it to the handler; that is no reason to send the user anywhere.
-func requiresVisits(err error) bool {
-	e, ok := errors.AsType[*mcp.Error](err)
-	return ok && !e.Remote && e.Code == mcp.CodeURLElicitationRequired
-}
+func requiresVisits(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElicitationRequired }
 
 // requireVisits brings the error of VisitRequired into what the caller
-// understands.
+// understands. Another server may have said it to the handler; that is no reason
+// to send the user anywhere.
 func (r *Request) requireVisits(ctx context.Context, required error) (any, error) {
 	e, _ := errors.AsType[*mcp.Error](required)
+	if e.Remote {
+		return nil, fmt.Errorf("another server requires visits: %s", e.Message)
+	}
 	visits, err := visitsIn(e)
 	if err != nil {
 		return nil, err

@@ -118,6 +118,10 @@ func TestRequiredVisitOfAnotherServer(t *testing.T) {
 		if got := at(t, w.must("tools/call", `{"name":"uses"}`), "/isError"); got != "true" {
 			t.Errorf("of a server that is only used: got %s, want an error that the model reads", got)
 		}
+		srv.AddResource(mcp.Resource{URI: "a://uses", Name: "uses"}, readRaw(nil, &foreign))
+		if err := w.refused("resources/read", `{"uri":"a://uses"}`, -32603); err.Data != nil {
+			t.Errorf("of a server that is only used: got %s, want nobody sent anywhere", err.Data)
+		}
 		for _, data := range []string{``, `{}`, `{"elicitations":[]}`, `{"elicitations":[null]}`, `{"elicitations":[{"message":"m"}]}`, `[]`} {
 			theirs.Data = []byte(data)
 			if err := w.call("tools/call", `{"name":"relay"}`).Error; err == nil || err.Code != -32603 {
