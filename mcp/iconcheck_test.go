@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -18,7 +17,6 @@ func dataURL(mimeType, image string) string {
 
 func TestIconsAreChecked(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-357")
 	for name, test := range map[string]struct {
 		icon mcp.Icon
 		want string // "" for an icon that is fine
@@ -73,7 +71,6 @@ func TestIconsAreChecked(t *testing.T) {
 
 func TestIconsComeFromTheServerItself(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-358")
 	const cdn = "https://cdn.example.net"
 	for name, test := range map[string]struct {
 		server, src string

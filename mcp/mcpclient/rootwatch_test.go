@@ -14,7 +14,7 @@ import (
 )
 
 func TestRootsThatVanishAndComeBackAreAnnounced(t *testing.T) {
-	claim.Shows(t, "R-313", "R-316")
+	claim.Shows(t, "R-313")
 	dir := filepath.Join(t.TempDir(), "root")
 	make := func() {
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -85,7 +85,7 @@ func TestAKeptListIsAskedForAgainWhenItHasChanged(t *testing.T) {
 		}
 		return found
 	}
-	if has("late") || has("late") || lists.Load() != 1 {
+	if early, again := has("late"), has("late"); early || again || lists.Load() != 1 {
 		t.Errorf("the server was asked %d times, want once", lists.Load())
 	}
 	s.Tool("late", "", func(context.Context, struct{}) (string, error) { return "", nil })
