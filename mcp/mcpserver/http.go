@@ -63,6 +63,7 @@ func (o *HTTPOptions) params(server *Options) *streamhttp.Options {
 		Principal:      o.Principal,
 		Answer:         streamhttp.Answer(o.Answer),
 		Logger:         server.logger(),
+		Events:         o.Events,
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,

@@ -136,6 +136,10 @@ type HTTPOptions struct {
 	Principal func(*http.Request) mcp.Principal
 	// Answer forces the form of answers. Default: AnswerAuto.
 	Answer Answer
+	// Events keeps what was sent in sessions, for clients that come back when their
+	// connection broke. Default: one in the memory of the process, which keeps 64
+	// MiB of all clients and forgets the streams that were silent for longest.
+	Events mcp.EventStore
 	// SessionIdle is how long a session without requests and streams is kept.
 	// Default: 30 minutes.
 	SessionIdle time.Duration

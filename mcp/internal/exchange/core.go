@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -34,6 +35,14 @@ type Back interface {
 	// Send sends a message that precedes the reply. It is safe for concurrent
 	// use. The message may be kept, so it is not to be changed afterwards.
 	Send(ctx context.Context, msg []byte) error
+}
+
+// Poller is a Back whose connection can be closed before the reply.
+type Poller interface {
+	// HangUp closes the connection behind what was sent and asks the client to
+	// come back for the rest after the given time. It reports false, and does
+	// nothing, for a client that would not.
+	HangUp(retry time.Duration) bool
 }
 
 // Inbound is one message that came in, with the way back.

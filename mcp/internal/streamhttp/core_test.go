@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -308,8 +309,30 @@ func (a *openAnswer) close() {
 	a.resp.Body.Close()
 }
 
-// event returns the next block of the event stream, or "" at its end.
+// event returns the next event that has data, without its id, or "" at the end
+// of the stream.
 func (a *openAnswer) event() string {
+	a.t.Helper()
+	for {
+		block := a.block()
+		if ev := plain(block); ev != "" || block == "" {
+			return ev
+		}
+	}
+}
+
+// plain removes the ids, and the events that have nothing else.
+func plain(events string) string {
+	return eventIDs.ReplaceAllString(emptyEvents.ReplaceAllString(events, ""), "")
+}
+
+var (
+	eventIDs    = regexp.MustCompile(`(?m)^id: .*\n`)
+	emptyEvents = regexp.MustCompile(`(?m)^id: .*\n(retry: .*\n)?data: \n\n?`)
+)
+
+// block returns the next block of the event stream, or "" at its end.
+func (a *openAnswer) block() string {
 	a.t.Helper()
 	var block strings.Builder
 	for {

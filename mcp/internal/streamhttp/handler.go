@@ -22,6 +22,7 @@ type Handler struct {
 	drain    *drain
 	sessions *sessions
 	streams  quota
+	events   mcp.EventStore
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -38,6 +39,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		drain:    newDrain(),
 		streams:  quota{total: o.maxStreams(), each: o.principalStreams()},
+		events:   o.events(),
 	}
 	if h.stateful {
 		h.methods = "GET, POST, DELETE"

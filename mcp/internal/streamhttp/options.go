@@ -42,6 +42,10 @@ type Options struct {
 	PrincipalSessions int
 	PrincipalStreams  int
 
+	// Events keeps the events of sessions for clients that come back. Default: one
+	// in memory, of 64 MiB.
+	Events mcp.EventStore
+
 	// SessionIdle is how long a session without requests and streams is kept.
 	// Default: 30 minutes.
 	SessionIdle time.Duration
@@ -88,6 +92,13 @@ func (o *Options) logger() *slog.Logger {
 		return slog.Default()
 	}
 	return o.Logger
+}
+
+func (o *Options) events() mcp.EventStore {
+	if o == nil || o.Events == nil {
+		return newEventMemory(maxRemembered)
+	}
+	return o.Events
 }
 
 func (o *Options) maxBody() int64 { return cmp.Or(o.orZero().MaxBody, 4<<20) }

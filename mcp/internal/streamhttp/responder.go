@@ -33,6 +33,8 @@ type responder struct {
 	o       *Options
 	// lost is called at the first failure, with its error.
 	lost context.CancelCauseFunc
+	// opening returns the events that an event stream begins with. May be nil.
+	opening func() []sse.Event
 
 	mu     sync.Mutex
 	stream bool // the answer has become an event stream
@@ -92,16 +94,48 @@ var errAnswered = errors.New("the request has been answered")
 
 // Send sends one message as an event and returns when the client has accepted
 // what came before it, or has failed to within the write timeout.
-func (a *responder) Send(_ context.Context, msg []byte) error { return a.sendAll(msg) }
+func (a *responder) Send(_ context.Context, msg []byte) error {
+	return a.sendEvents(sse.Event{Name: "message", Data: msg})
+}
 
-func (a *responder) sendAll(msgs ...[]byte) error {
+// sendEvents is Send for several events.
+func (a *responder) sendEvents(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
 		return errAnswered
 	}
-	a.events(msgs...)
+	a.events(events...)
 	return a.err
+}
+
+// becomeStream makes the answer an event stream if it is none yet. What follows
+// sees to it that the beginning leaves.
+func (a *responder) becomeStream() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over && !a.stream {
+		a.openStream()
+	}
+}
+
+// finishJSON ends the answer with the reply as JSON. It reports false, and does
+// nothing, where the reply has to be an event.
+func (a *responder) finishJSON(reply dialect.Reply) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stream || a.repliesByEvent(reply) {
+		return false
+	}
+	a.json(reply)
+	a.end()
+	return true
+}
+
+// hangUp ends the answer with an event that tells the client to come back.
+func (a *responder) hangUp(ev sse.Event) {
+	_ = a.sendEvents(ev)
+	a.abandon()
 }
 
 // finish ends the answer with the reply to the request, or without one when its
@@ -112,14 +146,15 @@ func (a *responder) finish(reply dialect.Reply) {
 	defer a.mu.Unlock()
 	defer a.end()
 	switch {
-	case reply.Body != nil && (a.stream || a.o.answer() == AnswerStream && reply.Status == http.StatusOK):
-		a.events(reply.Body)
+	case reply.Body != nil && (a.stream || a.repliesByEvent(reply)):
+		a.events(sse.Event{Name: "message", Data: reply.Body})
 	case a.stream:
 	case reply.Body != nil:
 		a.json(reply)
 	case a.o.answer() == AnswerJSON:
 		a.w.WriteHeader(http.StatusAccepted)
 	default:
+		a.opening = nil // nothing follows that a client could come back for
 		a.openStream()
 	}
 }
@@ -129,6 +164,12 @@ func (a *responder) abandon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
+}
+
+// repliesByEvent reports whether the reply is to be an event although nothing
+// has made the answer a stream.
+func (a *responder) repliesByEvent(reply dialect.Reply) bool {
+	return a.o.answer() == AnswerStream && reply.Status == http.StatusOK
 }
 
 // The methods below need the lock.
@@ -157,21 +198,26 @@ func (a *responder) openStream() {
 	h.Set(headerCacheControl, "no-cache, no-transform")
 	h.Set(headerBuffering, "no")
 	a.w.WriteHeader(http.StatusOK)
+	if a.opening != nil {
+		for _, ev := range a.opening() {
+			a.write(sse.AppendEvent(nil, ev))
+		}
+	}
 }
 
-// events writes each message as an event of its own. Events have no ids.
-func (a *responder) events(msgs ...[]byte) {
-	if len(msgs) == 0 {
+// events writes events and sees to it that they leave.
+func (a *responder) events(events ...sse.Event) {
+	if len(events) == 0 {
 		return
 	}
 	if !a.stream {
 		a.openStream()
 	}
-	for _, msg := range msgs {
+	for _, ev := range events {
 		if a.err != nil {
 			return
 		}
-		a.buf = sse.AppendEvent(a.buf[:0], sse.Event{Name: "message", Data: msg})
+		a.buf = sse.AppendEvent(a.buf[:0], ev)
 		a.write(a.buf)
 		if cap(a.buf) > writePiece {
 			a.buf = nil

@@ -184,7 +184,7 @@ func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	a := s.post(callTool(1, "talk"), HeaderSession, id)
-	reply, ok := strings.CutPrefix(a.body, event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
+	reply, ok := strings.CutPrefix(plain(a.body), event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
 	if a.status != 200 || a.header.Get(headerContentType) != TypeEventStream || !ok || !strings.Contains(reply, "said") {
 		t.Errorf("got status %d, body %q, want two notifications and the reply", a.status, a.body)
 	}
@@ -213,7 +213,7 @@ func TestSlowSessionCallBecomesAStream(t *testing.T) {
 		}}), nil)
 		id := openRecorded(t, h)
 		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "slow"), HeaderSession, id))
-		if got := w.Body.String(); w.Header().Get(headerContentType) != TypeEventStream || !strings.HasPrefix(got, ": \n\nevent: message\n") || !strings.Contains(got, "done") {
+		if got := plain(w.Body.String()); w.Header().Get(headerContentType) != TypeEventStream || !strings.HasPrefix(got, ": \n\nevent: message\n") || !strings.Contains(got, "done") {
 			t.Errorf("got type %q, body %q, want a comment and the reply", w.Header().Get(headerContentType), got)
 		}
 		h.Close()
@@ -417,7 +417,7 @@ func TestLostStreamPassesOnWhatItHeld(t *testing.T) {
 		h := NewHandler(newTestCore(plainTools), nil)
 		id := openRecorded(t, h)
 		session := h.sessions.byID[id]
-		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: 0}
+		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: len("id: 0123456789ABCDEF-0\ndata: \n\n")}
 		get := func(ctx context.Context) *http.Request {
 			return request(ctx, t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, id)
 		}
@@ -432,7 +432,7 @@ func TestLostStreamPassesOnWhatItHeld(t *testing.T) {
 		time.Sleep(11 * time.Second) // the stuck stream is given up
 		ctx, hangUp := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, hangUp)
-		if got, want := serveRecorded(h, get(ctx)).Body.String(), event("held 1")+"\n"+event("held 2")+"\n"; got != want {
+		if got, want := plain(serveRecorded(h, get(ctx)).Body.String()), event("held 1")+"\n"+event("held 2")+"\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		h.Close()

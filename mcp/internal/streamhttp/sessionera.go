@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
 // initialize opens a session. An id that the client brings is not looked at: it
@@ -71,9 +72,9 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange
 	case jsonrpc.Notification:
 		return h.notify(s.context(r.Context()), w, in)
 	default:
-		st := h.stream(in)
+		st := h.stream(s, in)
 		h.run(s, st, s.Begin(s.context(r.Context()), h.core, in))
-		h.copy(w, r, st)
+		h.copy(w, r, s, st)
 	}
 	return nil
 }
@@ -107,12 +108,12 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
-	st := h.stream(in)
+	st := h.stream(s, in)
 	h.run(s, st, func() (dialect.Reply, bool) {
 		body := exchange.Batch(items, do)
 		return dialect.Reply{Body: body, Status: http.StatusOK}, body != nil
 	})
-	h.copy(w, r, st)
+	h.copy(w, r, s, st)
 	return nil
 }
 
@@ -140,12 +141,21 @@ func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m j
 
 // stream returns the stream for what one POST asks for, and makes it the way
 // back.
-func (h *Handler) stream(in *exchange.Inbound) *stream {
+func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 	st := newStream()
 	if h.o.answer() != AnswerJSON {
 		in.Back = st
+		h.resumable(s, st)
 	}
 	return st
+}
+
+// resumable gives a stream what the revision of its session has for clients that
+// come back.
+func (h *Handler) resumable(s *session, st *stream) {
+	if f := s.Agreed().Facts; f.Resume {
+		st.log, st.poll = newEventLog(h.events, h.o.logger()), f.Priming
+	}
 }
 
 // run lets what one POST asks for run as a part of the session: it goes on when
@@ -158,25 +168,46 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 		defer h.sessions.release(s)
 		reply, wanted := run()
 		if !wanted {
-			reply = dialect.Reply{}
+			st.end(dialect.Reply{})
+			s.drop(st) // its client waits for nothing
+			return
 		}
 		st.end(reply)
+		if st.settle() {
+			s.park(st)
+		}
 	})
 }
 
 // copy answers an HTTP request with a stream.
-func (h *Handler) copy(w http.ResponseWriter, r *http.Request, st *stream) {
+func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *stream) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
+	a.opening = s.opening(st, 0)
 	if h.o.answer() != AnswerJSON {
 		a.openLater()
 	}
-	st.copyTo(ctx, a)
+	at := st.attach(ctx)
+	defer s.leave(at)
+	at.copyTo(a)
 }
 
-// get opens a stream for the messages that belong to no request.
+// opening returns what is to be done when an answer becomes an event stream that
+// goes on behind event n: from then on the client can come back.
+func (s *session) opening(st *stream, n int64) func() []sse.Event {
+	if st.log == nil {
+		return nil
+	}
+	return func() []sse.Event {
+		s.keep(st)
+		return st.prime(n)
+	}
+}
+
+// get opens a stream for the messages that belong to no request, or resumes a
+// stream.
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
@@ -184,9 +215,6 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return page(http.StatusNotAcceptable)
 	}
 	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
-		return refused
-	}
-	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
 	in := &exchange.Inbound{Principal: h.o.principal(r)}
@@ -199,14 +227,62 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	defer h.streams.release(in.Principal)
+	if ids := r.Header[HeaderLastEvent]; len(ids) > 0 {
+		return h.resume(w, r, s, ids)
+	}
+	return h.listen(w, r, s)
+}
+
+// listen opens a stream for the messages that belong to no request.
+func (h *Handler) listen(w http.ResponseWriter, r *http.Request, s *session) *refusal {
+	if refused := h.drain.refuses(); refused != nil {
+		return refused
+	}
 	ctx, cancel := bind(r.Context(), h.drain.streams)
 	defer cancel(nil)
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
-	st := s.attach() // and then say so
-	defer s.detach(st)
+	st := newStream()
+	st.resident = true
+	h.resumable(s, st)
+	a.opening = s.opening(st, 0)
+	at := s.listen(ctx, st) // and then say so
+	defer s.leave(at)
 	if a.open() == nil {
-		st.copyTo(ctx, a)
+		at.copyTo(a)
+	}
+	return nil
+}
+
+// resume lets a stream go on behind an event, on this connection. A call that
+// runs while the server shuts down can still be come back to.
+//
+// Spec: 2025-11-25 basic/transports#resumability-and-redelivery
+func (h *Handler) resume(w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {
+	st, n := s.find(ids[0])
+	if st == nil || len(ids) != 1 {
+		return noEvent
+	}
+	scope := h.drain.work
+	if st.resident {
+		if refused := h.drain.refuses(); refused != nil {
+			return refused
+		}
+		scope = h.drain.streams
+	}
+	ctx, cancel := bind(r.Context(), scope)
+	defer cancel(nil)
+	at, missed, ok := st.resume(ctx, n)
+	if !ok {
+		return noEvent
+	}
+	defer s.leave(at)
+	s.rejoin(st)
+	a := newResponder(w, h.o, cancel)
+	defer a.abandon()
+	a.opening = s.opening(st, n)
+	if a.open() == nil && a.sendEvents(missed...) == nil {
+		at.copyTo(a)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
@@ -15,24 +16,37 @@ const maxWaiting = 256
 // stream holds what the server sends on one stream of a session until the
 // attached connection has copied it: everything that belongs to one request and
 // last the reply, or what belongs to none. It belongs to the session, so that
-// it outlives the connection.
+// it outlives the connection:
+//
+//	Send, offer, end ──> queue ──> attached connection
+//	                        └────> event log ──> connection that resumes
 //
 // The queue holds 256 messages or 4 MiB, and one message of any size. When it
 // is full, Send waits for the attached connection and fails when there is none;
 // offer fails at once. The reply does not count and is never dropped.
 type stream struct {
+	log      *eventLog // nil when the stream cannot be resumed
+	poll     bool      // the client comes back when its connection is closed
+	resident bool      // for what belongs to no request
+
 	mu       sync.Mutex
 	queue    queue
+	holder   *attachment // the connection that copies, once it does
 	detached bool
+	known    bool // the client has an event id of the stream
 	ended    bool
 	reply    dialect.Reply
+	hangUp   time.Duration // the connection is to be closed, and the client to wait so long; 0 for none
 	wake     chan struct{} // one token for the connection: there is something to copy
 	room     chan struct{} // closed when a full queue may have room again; nil while nobody waits
 }
 
-var _ exchange.Back = (*stream)(nil)
+var (
+	_ exchange.Back   = (*stream)(nil)
+	_ exchange.Poller = (*stream)(nil)
+)
 
-// newStream returns a stream with a connection attached, which is to call copyTo.
+// newStream returns a stream with a connection about to attach.
 func newStream() *stream { return &stream{wake: make(chan struct{}, 1)} }
 
 var (
@@ -86,6 +100,23 @@ func (s *stream) offer(msg []byte) bool {
 	return true
 }
 
+// HangUp implements exchange.Poller: what is queued is still sent, and then the
+// connection closed. Without one there is nothing to do.
+//
+// Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on closing the connection
+func (s *stream) HangUp(retry time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.poll || s.ended {
+		return false
+	}
+	if !s.detached {
+		s.hangUp = retry
+		s.signal()
+	}
+	return true
+}
+
 // end ends the stream behind what is queued, with the reply if it has a body.
 func (s *stream) end(reply dialect.Reply) {
 	s.mu.Lock()
@@ -98,54 +129,63 @@ func (s *stream) end(reply dialect.Reply) {
 	s.makeRoom()
 }
 
-// copyTo copies the stream to a connection until the stream has ended or the
-// connection is gone, which is when ctx is done or a write fails. Only in the
-// first case it finishes the answer. What it has not copied stays in the stream.
-func (s *stream) copyTo(ctx context.Context, a *responder) {
-	defer s.detach()
-	for {
-		msgs, ended := s.take()
-		switch {
-		case a.sendAll(msgs...) != nil:
-			return
-		case ended:
-			a.finish(s.reply)
-			return
-		case len(msgs) > 0:
-			continue
-		}
-		select {
-		case <-s.wake:
-		case <-ctx.Done():
-			return
-		}
+// settle moves the rest of an ended stream to the event log when no connection is
+// there to take it, so that the store bounds what is kept for clients that may
+// never come back. It reports whether the client may.
+func (s *stream) settle() bool {
+	s.log.take()
+	defer s.log.give()
+	msgs, known := s.leftBehind()
+	if known && len(msgs) > 0 {
+		s.log.add(msgs...)
 	}
+	return known
 }
 
-// take removes the next messages, about as many as are written in one piece. It
-// reports whether nothing can follow them but the reply, which is set then.
-func (s *stream) take() (msgs [][]byte, ended bool) {
+// leftBehind removes what an ended stream holds that has no connection, and
+// reports whether the client knows an id by which it can come back.
+func (s *stream) leftBehind() (msgs [][]byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	msgs = s.queue.pop(writePiece)
-	s.makeRoom()
-	return msgs, s.ended && len(s.queue.msgs) == 0
+	if !s.ended || !s.detached || s.resident {
+		return nil, s.known
+	}
+	msgs = s.queue.msgs
+	if s.reply.Body != nil {
+		msgs = append(msgs, s.reply.Body)
+	}
+	s.queue, s.reply = queue{}, dialect.Reply{}
+	return msgs, s.known
 }
 
-// rest ends the stream and returns what it still held.
+// rest returns what the stream still held for connections.
 func (s *stream) rest() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest := s.queue.msgs
-	s.queue, s.ended = queue{}, true
+	s.queue = queue{}
 	return rest
 }
 
-func (s *stream) detach() {
+// state reports whether a connection copies the stream, and whether it has ended.
+func (s *stream) state() (attached, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.detached = true
-	s.makeRoom()
+	return s.holder != nil, s.ended
+}
+
+// forget gives up what was kept for a client that comes back.
+func (s *stream) forget() {
+	s.log.take()
+	defer s.log.give()
+	s.log.end()
+}
+
+// revive lets a stream that ended because there were too many be used again.
+func (s *stream) revive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = false
 }
 
 // The methods below need the lock.

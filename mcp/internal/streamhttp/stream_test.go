@@ -16,8 +16,10 @@ import (
 func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, done chan struct{}) {
 	w, done = httptest.NewRecorder(), make(chan struct{})
 	go func() {
-		st.copyTo(ctx, newResponder(w, &Options{}, func(error) {}))
-		close(done)
+		defer close(done)
+		at := st.attach(ctx)
+		defer at.detach()
+		at.copyTo(newResponder(w, &Options{}, func(error) {}))
 	}()
 	return w, done
 }
@@ -95,7 +97,7 @@ func TestDetachWakesAWaitingSender(t *testing.T) {
 		if err := <-results; !errors.Is(err, cause) {
 			t.Errorf("a sender whose context ends: got %v, want %v", err, cause)
 		}
-		st.detach()
+		st.attach(t.Context()).detach()
 		if err := <-results; !errors.Is(err, errStreamFull) {
 			t.Errorf("a sender whose connection goes: got %v, want %v", err, errStreamFull)
 		}
@@ -111,7 +113,7 @@ func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 	if st.offer([]byte("x")) {
 		t.Error("a second one was taken")
 	}
-	if msgs, _ := st.take(); len(msgs) != 1 {
+	if msgs, _ := st.attach(t.Context()).pop(); len(msgs) != 1 {
 		t.Errorf("got %d messages, want 1", len(msgs))
 	}
 	n := 0

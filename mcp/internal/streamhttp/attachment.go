@@ -1,0 +1,170 @@
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+// attachment is one connection that copies a stream. A stream has at most one:
+// the next takes over, because a client that comes back often does so before the
+// server has noticed that its last connection broke.
+type attachment struct {
+	stream *stream
+	ctx    context.Context // of the connection, until another takes over
+	cancel context.CancelCauseFunc
+}
+
+var errTakenOver = errors.New("the stream goes on over another connection")
+
+// attach makes a connection the one that copies the stream. It needs one
+// detach.
+func (s *stream) attach(ctx context.Context) *attachment {
+	at := &attachment{stream: s}
+	at.ctx, at.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holder != nil {
+		s.holder.cancel(errTakenOver)
+	}
+	s.holder, s.detached, s.hangUp = at, false, 0
+	return at
+}
+
+// copyTo copies the stream to its connection until the stream has ended, the
+// client is to come back later, another connection takes over, or this one is
+// gone, which is when its context is done or a write fails. In the first two
+// cases it finishes the answer. What it has not copied stays in the stream.
+func (at *attachment) copyTo(a *responder) {
+	for at.ctx.Err() == nil {
+		events, last := at.next(a)
+		if last.over || len(events) > 0 && a.sendEvents(events...) != nil {
+			return
+		}
+		if last.ended {
+			a.finish(dialect.Reply{})
+			return
+		}
+		if last.retry > 0 {
+			a.hangUp(at.hangUpEvent(last.retry))
+			return
+		}
+		if len(events) > 0 {
+			continue
+		}
+		select {
+		case <-at.stream.wake:
+		case <-at.ctx.Done():
+			return
+		}
+	}
+}
+
+// last says what follows the events that were taken.
+type last struct {
+	over  bool          // nothing, and the answer is given or another's
+	ended bool          // the end of the stream
+	retry time.Duration // the client is to come back after that time
+}
+
+// next takes the next events, about as many as are written in one piece, from
+// the queue into the log. The reply comes last: as the whole answer, when that
+// has not become an event stream.
+func (at *attachment) next(a *responder) ([]sse.Event, last) {
+	s := at.stream
+	if reply, alone := at.replyAlone(); alone && a.finishJSON(reply) {
+		return nil, last{over: true}
+	}
+	s.log.take()
+	defer s.log.give()
+	msgs, what := at.pop()
+	if len(msgs) == 0 {
+		return nil, what
+	}
+	a.becomeStream() // tells the client an id before anything else
+	return s.log.add(msgs...), what
+}
+
+// replyAlone returns the reply of an ended stream when nothing precedes it.
+func (at *attachment) replyAlone() (dialect.Reply, bool) {
+	s := at.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reply, s.holder == at && s.ended && len(s.queue.msgs) == 0 && s.reply.Body != nil
+}
+
+// pop removes messages from the queue, and the reply once it is their turn.
+func (at *attachment) pop() (msgs [][]byte, what last) {
+	s := at.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holder != at {
+		return nil, last{over: true}
+	}
+	msgs = s.queue.pop(writePiece)
+	s.makeRoom()
+	switch {
+	case len(s.queue.msgs) > 0:
+	case s.ended:
+		if s.reply.Body != nil {
+			msgs = append(msgs, s.reply.Body)
+			s.reply = dialect.Reply{}
+		}
+		what.ended = true
+	default:
+		what.retry = s.hangUp
+	}
+	return msgs, what
+}
+
+// detach lets go of the stream. Another connection may wait for the token that
+// this one has used up.
+func (at *attachment) detach() {
+	s := at.stream
+	at.cancel(nil)
+	s.mu.Lock()
+	if s.holder == at {
+		s.holder, s.detached = nil, true
+		s.makeRoom()
+	}
+	s.signal()
+	s.mu.Unlock()
+	s.settle()
+}
+
+// resume attaches a connection behind event n of the stream, and returns what the
+// client has missed. It reports false when that is not to be had.
+func (s *stream) resume(ctx context.Context, n int64) (at *attachment, missed []sse.Event, ok bool) {
+	s.log.take()
+	defer s.log.give()
+	if missed, ok = s.log.after(n); !ok {
+		return nil, nil, false
+	}
+	return s.attach(ctx), missed, true
+}
+
+// prime tells that the client is about to have an event id of the stream, and
+// returns the event that tells it, which is empty: none in revisions whose
+// clients would not understand it.
+//
+// Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
+func (s *stream) prime(n int64) []sse.Event {
+	s.mu.Lock()
+	s.known = true
+	s.mu.Unlock()
+	if !s.poll {
+		return nil
+	}
+	return []sse.Event{{ID: s.log.id(n), Data: []byte{}}}
+}
+
+// hangUpEvent tells the client when to come back.
+func (at *attachment) hangUpEvent(retry time.Duration) sse.Event {
+	l := at.stream.log
+	l.take()
+	defer l.give()
+	return sse.Event{ID: l.id(l.sent), Retry: retry, Data: []byte{}}
+}
