@@ -22,7 +22,8 @@ var ErrClosed = exchange.ErrClosed
 // Status and Header. The text that came with it is not kept.
 type HTTPError = streamhttp.StatusError
 
-// LostError reports that the connection ended. A call that was under way may
+// LostError reports that the connection ended, or over HTTP the stream that was to
+// bring the answer, and could not be taken up again. A call that was under way may
 // have been done, or not.
 type LostError struct{ Err error }
 

@@ -15,29 +15,46 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// How long a reader of a broken stream waits before it connects again.
+// How long a reader of a broken stream waits before it connects again. A server
+// that asks for less than the least would be flooded, and for one that asks for
+// more than the most every call has long been given up.
 const (
 	defaultRetry = time.Second
 	leastRetry   = 500 * time.Millisecond
-	mostRetry    = time.Minute
+	mostRetry    = 10 * time.Minute
+	// mostBackoff is how far the pause after fruitless connections grows when the
+	// server did not ask for a longer one.
+	mostBackoff = time.Minute
 )
 
 // maxFruitless bounds the connections in a row that bring no event, when a call
 // waits for one.
 const maxFruitless = 5
 
+// StreamError reports that the stream which was to bring an answer ended without
+// it and could not be taken up again. The server may have done what was asked.
+type StreamError struct{ Err error }
+
+func (e *StreamError) Error() string { return "stream ended before the answer: " + e.Err.Error() }
+
+// Unwrap gives access to the end of the stream.
+func (e *StreamError) Unwrap() error { return e.Err }
+
 // eventSource is one event stream of the server, over all the connections that it
 // takes.
 type eventSource struct {
-	link  *Link
-	of    jsonrpc.ID    // of the request that it answers, or zero
-	last  string        // id of the last event that had one
-	retry time.Duration // as the server wished
+	link    *Link
+	of      jsonrpc.ID    // of the request that it answers, or zero
+	last    string        // id of the last event that had one
+	resumed string        // what last was when the connection was made
+	retry   time.Duration // as the server wished
+
+	tried bool // to open the standalone stream
 }
 
 // followAnswer takes the messages of the stream that a request was answered
-// with, up to the answer. In revisions that can, a stream that breaks is taken
-// up again behind the last event.
+// with, up to the answer. In revisions that can, a stream that breaks or that the
+// server closes for the time being is taken up again behind the last event.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) error {
@@ -47,25 +64,27 @@ func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) 
 		events, err := s.read(resp.Body, answered)
 		if err == nil {
 			exhaust(resp.Body)
+		}
+		resp.Body.Close()
+		if err == nil {
 			return nil
 		}
 		if events > 0 {
 			fruitless = 0
 		}
 		if !s.resumable(ctx, err) || fruitless >= maxFruitless {
-			return fmt.Errorf("stream ended before the answer: %w", err)
+			return &StreamError{err}
 		}
-		resp.Body.Close()
 		if resp, err = s.reopen(ctx, fruitless); err != nil {
-			return err
+			return &StreamError{err}
 		}
-		defer resp.Body.Close()
 	}
 }
 
 func (s *eventSource) resumable(ctx context.Context, err error) bool {
 	f := s.link.agreed()
-	return f != nil && f.Resume && s.last != "" && ctx.Err() == nil && !errors.Is(err, sse.ErrTooLong)
+	_, malformed := errors.AsType[*jsonrpc.DecodeError](err)
+	return f != nil && f.Resume && s.last != "" && ctx.Err() == nil && !malformed && !errors.Is(err, sse.ErrTooLong)
 }
 
 // read takes the messages of one connection until one is the last. It returns
@@ -78,12 +97,13 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 			return events, err
 		}
 		events++
+		again := events == 1 && ev.ID != "" && ev.ID == s.resumed
 		s.last = cmp.Or(ev.ID, s.last)
 		if ev.Retry > 0 {
 			s.retry = ev.Retry
 		}
-		if len(ev.Data) == 0 || ev.Name != "" && ev.Name != "message" {
-			continue
+		if again || len(ev.Data) == 0 || ev.Name != "" && ev.Name != "message" {
+			continue // nothing, or what had come before
 		}
 		done, err := s.take(ev.Data, last)
 		if done || err != nil {
@@ -130,12 +150,11 @@ func (s *eventSource) reopen(ctx context.Context, fruitless int) (*response, err
 
 // pause waits as long as the server wished, and longer after fruitless
 // connections.
+//
+// Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on retry
 func (s *eventSource) pause(ctx context.Context, fruitless int) error {
-	wait := defaultRetry
-	if s.retry > 0 {
-		wait = min(max(s.retry, leastRetry), mostRetry)
-	}
-	wait = min(wait<<min(fruitless, 6), mostRetry)
+	wish := min(max(cmp.Or(s.retry, defaultRetry), leastRetry), mostRetry)
+	wait := max(wish, min(wish<<min(fruitless, 6), mostBackoff))
 	timer := time.NewTimer(wait + rand.N(wait/10))
 	defer timer.Stop()
 	select {
@@ -148,6 +167,7 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 
 // open makes one connection. It ends the link when the session is gone.
 func (s *eventSource) open(ctx context.Context) (*response, error) {
+	s.resumed = s.last
 	resp, err := s.link.send(ctx, http.MethodGet, nil, func(h http.Header) {
 		h.Set(headerAccept, TypeEventStream)
 		setHeader(h, HeaderLastEvent, s.last)
@@ -188,26 +208,37 @@ func refused(err error) bool {
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (l *Link) standalone(opened func()) {
 	s := &eventSource{link: l}
-	never := func(jsonrpc.Message) bool { return false }
-	for fruitless, first := 0, true; ; first = false {
-		resp, err := s.open(l.ctx)
-		opened()
+	for fruitless := 0; ; {
+		events, err := s.listen(opened)
 		switch {
-		case err != nil && refused(err):
+		case err != nil && !refused(err):
+			fruitless++
+		case err != nil && s.last == "":
 			return
 		case err != nil:
-			fruitless++
-		default:
-			if !first && s.last == "" && l.Gap != nil {
-				l.Gap()
-			}
-			if events, _ := s.read(resp.Body, never); events > 0 {
-				fruitless = 0
-			}
-			resp.Body.Close()
+			s.last = "" // what was missed is not to be had any more
+		case events > 0:
+			fruitless = 0
 		}
 		if s.pause(l.ctx, fruitless) != nil {
 			return
 		}
 	}
+}
+
+// listen takes the messages of one connection of the standalone stream.
+func (s *eventSource) listen(opened func()) (events int, err error) {
+	again := s.tried
+	s.tried = true
+	resp, err := s.open(s.link.ctx)
+	opened()
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if again && s.last == "" && s.link.Gap != nil {
+		s.link.Gap()
+	}
+	events, _ = s.read(resp.Body, func(jsonrpc.Message) bool { return false })
+	return events, nil
 }
