@@ -16,13 +16,20 @@ var (
 	V20260728 = Revision{"2026-07-28"}
 )
 
-// Revisions returns every revision known to this package, oldest first.
+// DraftV1 is a state of the draft in April 2026 that no revision has published:
+// sessions as in V20251125 together with the standard headers of V20260728, which
+// every message needs, and number arguments in headers. It is for peers of that
+// time. It is none of Revisions, and is offered and served only where the options
+// of a client or a server name it among their revisions.
+var DraftV1 = Revision{"DRAFT-2026-v1"}
+
+// Revisions returns every published revision known to this package, oldest first.
 func Revisions() []Revision {
 	return []Revision{V20241105, V20250326, V20250618, V20251125, V20260728}
 }
 
-// ParseRevision returns the revision with the given name, and false when this
-// package knows none of that name.
+// ParseRevision returns the published revision with the given name, and false when
+// this package knows none of that name.
 func ParseRevision(name string) (Revision, bool) {
 	for _, r := range Revisions() {
 		if r.name == name {

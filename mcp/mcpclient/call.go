@@ -129,7 +129,7 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error)
 		return false
 	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
 		return c.renegotiate(k)
-	case e.Code == mcp.CodeHeaderMismatch && r.Method == mcp.MethodToolsCall && k.mirrors():
+	case k.dialect().MissesHeader(e) && r.Method == mcp.MethodToolsCall && k.mirrors():
 		return c.relist(ctx, r)
 	}
 	return false

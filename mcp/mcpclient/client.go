@@ -60,7 +60,7 @@ func newClient(t Target, opts *Options) *Client {
 		visiting: make(map[string]awaited),
 		started:  make(chan struct{}),
 	}
-	c.candidates = candidatesOf(c.opts.Revisions)
+	c.candidates = dialect.Spoken(c.opts.Revisions)
 	c.cache.most = c.opts.maxCache()
 	c.remembered = c.opts.Remembered
 	c.notes = exchange.NewDispatcher(c.run)

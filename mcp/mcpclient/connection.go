@@ -44,7 +44,7 @@ func (k *connection) dialect() *dialect.Client {
 func (k *connection) stateless() bool { return k.dialect().Facts.Era == dialect.StatelessEra }
 
 // mirrors reports whether arguments of tools travel in headers as well.
-func (k *connection) mirrors() bool { return k.http && k.stateless() }
+func (k *connection) mirrors() bool { return k.http && k.dialect().Facts.StandardHeaders }
 
 func (k *connection) touch() { k.heard.Store(time.Now().UnixNano()) }
 

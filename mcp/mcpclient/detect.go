@@ -222,18 +222,6 @@ func (c *Client) speak(f *dialect.Facts) (*dialect.Client, error) {
 	return dialect.NewClient(f, c.opts.info(), c.opts.capabilities(f))
 }
 
-// candidatesOf returns the facts of the revisions that may be spoken, newest
-// first.
-func candidatesOf(pinned []mcp.Revision) []*dialect.Facts {
-	var all []*dialect.Facts
-	for _, r := range slices.Backward(mcp.Revisions()) {
-		if len(pinned) == 0 || slices.Contains(pinned, r) {
-			all = append(all, dialect.Of(r))
-		}
-	}
-	return all
-}
-
 // newest returns the newest candidate of the era, or nil.
 func (c *Client) newest(era dialect.Era) *dialect.Facts {
 	for _, f := range c.candidates {

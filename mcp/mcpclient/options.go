@@ -31,7 +31,8 @@ type Options struct {
 	// Extensions are what the client adds to the protocol. Default: none.
 	Extensions []Extension
 
-	// Revisions pins the revisions that may be spoken. Empty means all.
+	// Revisions pins the revisions that may be spoken. Empty means all that were
+	// published; mcp.DraftV1 is spoken only when it is named here.
 	Revisions []mcp.Revision
 	// Remembered is the revision that was found the last time, see
 	// Client.Revision. With one of the session era the probe for a newer one is

@@ -84,13 +84,13 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
-	mirrors := c.mirrorsNow()
+	mirrors, numbers := c.mirrorsNow()
 	kept := tools[:0]
 	for _, t := range tools {
 		facts := toolFacts{}
 		if mirrors {
 			var err error
-			if facts.mirrors, err = mirrorsOf(t); err != nil {
+			if facts.mirrors, err = mirrorsOf(t, numbers); err != nil {
 				c.opts.logger().Warn("tool left out", "tool", t.Name, "error", err)
 				continue
 			}
@@ -107,14 +107,16 @@ func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
 	return kept
 }
 
-func (c *Client) mirrorsNow() bool {
+// mirrorsNow reports whether arguments travel in headers now, and whether numbers
+// may.
+func (c *Client) mirrorsNow() (mirrors, numbers bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.current.mirrors()
+	return c.current.mirrors(), c.current.dialect().Facts.NumberHeaders
 }
 
-func mirrorsOf(t mcp.Tool) ([]dialect.Mirror, error) {
-	params, err := schema.HeaderParams(t.InputSchema)
+func mirrorsOf(t mcp.Tool, numbers bool) ([]dialect.Mirror, error) {
+	params, err := schema.HeaderParams(t.InputSchema, numbers)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ type Options struct {
 	// Instructions tell a model how to use the server.
 	Instructions string
 
-	// Revisions pins the protocol revisions that are served. Empty means all.
+	// Revisions pins the protocol revisions that are served. Empty means all that
+	// were published; mcp.DraftV1 is served only when it is named here.
 	Revisions []mcp.Revision
 	// Experimental is declared among the capabilities, by name with its settings
 	// as a JSON object. Extensions of the protocol are added by Server.Extend.

@@ -92,7 +92,7 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	for _, o := range opts {
 		o.tool(t)
 	}
-	if err := t.check(); err != nil {
+	if err := t.check(s.dialect.NumberHeaders()); err != nil {
 		return err
 	}
 	t.perform = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) { return s.perform(ctx, t, p) }
@@ -107,10 +107,11 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
-// check makes a tool complete, or says what is wrong with it.
+// check makes a tool complete, or says what is wrong with it. Numbers says whether
+// arguments that are numbers may be mirrored in headers.
 //
 // Spec: 2026-07-28 server/tools#tool-names
-func (t *tool) check() error {
+func (t *tool) check(numbers bool) error {
 	if !toolName.MatchString(t.def.Name) {
 		return errors.New("name: want 1 to 128 letters, digits, '_', '-' or '.'")
 	}
@@ -123,7 +124,7 @@ func (t *tool) check() error {
 	if err := t.compile(); err != nil {
 		return err
 	}
-	params, err := schema.HeaderParams(t.def.InputSchema)
+	params, err := schema.HeaderParams(t.def.InputSchema, numbers)
 	if err != nil {
 		return fmt.Errorf("input schema: %w", err)
 	}

@@ -358,6 +358,16 @@ func (c *Client) Error(e *jsonrpc.Error) *mcp.Error {
 	return &mcp.Error{Code: code, Number: e.Code, Message: e.Message, Data: e.Data, Remote: true}
 }
 
+// numberDraftMismatch is what servers of the draft answer when headers are missing
+// or differ from the body. It has no meaning of its own in any revision.
+const numberDraftMismatch = -32001
+
+// MissesHeader reports whether a server refused a request for its headers, so that
+// it is of use to find out anew which ones it wants.
+func (c *Client) MissesHeader(e *mcp.Error) bool {
+	return e.Code == mcp.CodeHeaderMismatch || c.Facts.Draft && e.Number == numberDraftMismatch
+}
+
 // IsModernError reports whether a response can only have come from a server of
 // the stateless era: one of its own error numbers, in its own shape.
 //

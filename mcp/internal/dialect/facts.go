@@ -33,12 +33,14 @@ const (
 type Facts struct {
 	Revision mcp.Revision
 	Era      Era
+	Draft    bool // never published: spoken only where it is asked for
 
 	// The wire.
 	Batch             bool // a frame may hold an array of messages
 	EventStream       bool // may travel over HTTP+SSE
 	VersionHeader     bool // the version header follows every request after the first
 	StandardHeaders   bool // method and name headers are required and compared
+	NumberHeaders     bool // arguments that are numbers may be mirrored in headers
 	Resume            bool // event streams can be resumed by event id
 	Priming           bool // an event stream opens with an empty event that has an id
 	DisconnectCancels bool // the end of the response stream cancels the request
@@ -127,8 +129,20 @@ var (
 	olderServerRequests = []string{mcp.MethodPing, mcp.MethodCreateMessage, mcp.MethodRootsList}
 )
 
-// facts is the table of the five revisions, oldest first.
-var facts = []*Facts{
+// facts is the table of all that can be spoken, oldest first.
+var facts = slices.Insert(published, len(published)-1, draftOf(published[len(published)-2]))
+
+// draftOf returns the facts of the draft of April 2026: the last revision with
+// sessions, and the headers of the one without.
+func draftOf(sessions *Facts) *Facts {
+	f := *sessions
+	f.Revision, f.Draft = mcp.DraftV1, true
+	f.StandardHeaders, f.NumberHeaders = true, true
+	return &f
+}
+
+// published is the table of the five revisions, oldest first.
+var published = []*Facts{
 	{
 		Revision:            mcp.V20241105,
 		EventStream:         true,
@@ -230,6 +244,17 @@ var facts = []*Facts{
 	},
 }
 
+// Spoken returns the facts of the revisions that may be spoken, newest first: the
+// pinned ones, or all that were published when none is.
+func Spoken(pinned []mcp.Revision) (spoken []*Facts) {
+	for _, f := range slices.Backward(facts) {
+		if len(pinned) == 0 && !f.Draft || slices.Contains(pinned, f.Revision) {
+			spoken = append(spoken, f)
+		}
+	}
+	return spoken
+}
+
 // Of returns the facts of r, or nil when r is no known revision.
 func Of(r mcp.Revision) *Facts {
 	for _, f := range facts {
@@ -240,9 +265,9 @@ func Of(r mcp.Revision) *Facts {
 	return nil
 }
 
-// Newest returns the facts of the newest revision of the given era.
+// Newest returns the facts of the newest published revision of the given era.
 func Newest(era Era) *Facts {
-	for _, f := range slices.Backward(facts) {
+	for _, f := range slices.Backward(published) {
 		if f.Era == era {
 			return f
 		}

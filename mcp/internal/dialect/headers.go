@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -153,10 +155,28 @@ func mirrored(raw jsontext.Value) (string, bool) {
 	case '"':
 		var s string
 		return s, json.Unmarshal(raw, &s) == nil
-	case '0', 't', 'f':
+	case '0':
+		return decimal(string(raw)), true
+	case 't', 'f':
 		return string(raw), true
 	}
 	return "", false
+}
+
+// decimal writes a JSON number without an exponent and without a fraction of
+// zeros, unless it is so large that no header should hold it.
+func decimal(number string) string {
+	if strings.ContainsAny(number, "eE") {
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil || math.Abs(f) >= 1e21 {
+			return number
+		}
+		number = strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	if strings.Contains(number, ".") {
+		number = strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
+	}
+	return number
 }
 
 // sameNumber compares two JSON numbers without exponents, so that 42.0 equals 42.
@@ -189,10 +209,11 @@ func EncodeHeader(value string) string {
 }
 
 // DecodeHeader undoes EncodeHeader. It reports false for a value that cannot
-// have come from it: markers around bad Base64 or bad UTF-8, or control characters.
+// have come from it: markers around bad Base64 or bad UTF-8, or characters that a
+// header cannot hold.
 func DecodeHeader(value string) (string, bool) {
 	if !looksEncoded(value) {
-		return value, !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+		return value, !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' })
 	}
 	inner := value[len(sentinelStart) : len(value)-len(sentinelEnd)]
 	raw, err := base64.StdEncoding.Strict().DecodeString(inner)

@@ -43,6 +43,8 @@ func TestHeaderValuesThatNobodyEncodesAreRefused(t *testing.T) {
 		"=?base64?/w==?=",       // not UTF-8
 		"=?base64?SGVs\nbG8=?=", // Go's decoder skips newlines
 		"bell\x07",              // control character
+		"caffè",                 // not ASCII, and not encoded
+		"\xff",
 	} {
 		if got, ok := dialect.DecodeHeader(value); ok {
 			t.Errorf("decode %q: got %q, want it refused", value, got)
@@ -96,6 +98,11 @@ func TestMirroredParametersAreComparedWithTheBody(t *testing.T) {
 		{"number with a sign", `{"count":42}`, map[string][]string{"Count": {"+42"}}, false},
 		{"number with a zero in front", `{"count":42}`, map[string][]string{"Count": {"042"}}, false},
 		{"number as exponent", `{"count":100}`, map[string][]string{"Count": {"1e2"}}, false},
+		{"exponent in the body", `{"count":1e2}`, map[string][]string{"Count": {"100"}}, true},
+		{"zeros in the body", `{"count":42.00}`, map[string][]string{"Count": {"42"}}, true},
+		{"huge exponent in the body", `{"count":1e300}`, map[string][]string{"Count": {"1"}}, false},
+		{"not ASCII", `{"where":{"region":"é"}}`, map[string][]string{"Region": {"é"}}, false},
+		{"not ASCII, encoded", `{"where":{"region":"é"}}`, map[string][]string{"Region": {"=?base64?w6k=?="}}, true},
 	} {
 		call := &dialect.Call{
 			Facts:   dialect.Of(mcp.V20260728),

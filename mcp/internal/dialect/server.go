@@ -65,11 +65,8 @@ type Server struct {
 // NewServer returns the dialects of one server.
 func NewServer(p ServerParams) *Server {
 	s := &Server{info: p.Info, custom: p.Custom, naming: p.NameMember}
-	for _, f := range facts {
-		if len(p.Revisions) == 0 || slices.Contains(p.Revisions, f.Revision) {
-			s.served = append(s.served, f)
-		}
-	}
+	s.served = Spoken(p.Revisions)
+	slices.Reverse(s.served)
 	s.before = s.sessionFacts("")
 	if s.before == nil {
 		s.before = Newest(SessionEra)
@@ -95,6 +92,14 @@ func (s *Server) versions(fits func(*Facts) bool) []string {
 // Serves reports whether any revision of the era is served.
 func (s *Server) Serves(era Era) bool {
 	return slices.ContainsFunc(s.served, func(f *Facts) bool { return f.Era == era })
+}
+
+// NumberHeaders reports whether arguments that are numbers may be mirrored in
+// headers: some client expects it, and none leaves out the tool for it.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func (s *Server) NumberHeaders() bool {
+	return !s.Serves(StatelessEra) && slices.ContainsFunc(s.served, func(f *Facts) bool { return f.NumberHeaders })
 }
 
 // Open turns one request or notification into a Call. When the message is

@@ -60,11 +60,17 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 		r.Err.Data = versionData(offer.ProtocolVersion, s.Versions())
 		return nil, r
 	}
+	if f.StandardHeaders && c.Headers != nil { // which other offers need not have
+		if err := c.Headers.compare(jsonrpc.Message{Method: c.Method, Params: c.Params}, s.naming, true); err != nil {
+			return nil, err
+		}
+	}
 	return &Session{Facts: f, Client: offer.ClientInfo, Capabilities: offer.Capabilities}, nil
 }
 
 // sessionFacts returns the facts of the session that an offer leads to, or nil
-// when the server serves no revision of the session era.
+// when the server serves no revision of the session era. A draft is the answer to
+// those who offer it.
 func (s *Server) sessionFacts(offer string) *Facts {
 	var newest *Facts
 	for _, f := range s.served {
@@ -74,7 +80,9 @@ func (s *Server) sessionFacts(offer string) *Facts {
 		if f.Revision.String() == offer {
 			return f
 		}
-		newest = f
+		if newest == nil || !f.Draft {
+			newest = f
+		}
 	}
 	return newest
 }
@@ -91,7 +99,7 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 		c.Client = &in.Session.Client
 		c.Capabilities = &in.Session.Capabilities
 	}
-	if err := s.checkSessionHeaders(in.Headers, m); err != nil {
+	if err := s.checkSessionHeaders(in.Headers, m, c.Facts.StandardHeaders && in.Session != nil); err != nil {
 		return c, err
 	}
 	if m.Kind == jsonrpc.Notification {
@@ -126,16 +134,16 @@ func (s *Server) CheckVersion(h *Headers) error {
 }
 
 // checkSessionHeaders holds the headers of an HTTP request of the session era
-// against what is known; the standard headers of later revisions are compared
-// when they are there.
-func (s *Server) checkSessionHeaders(h *Headers, m jsonrpc.Message) error {
+// against what is known; standard headers that are not required are compared when
+// they are there.
+func (s *Server) checkSessionHeaders(h *Headers, m jsonrpc.Message, required bool) error {
 	if h == nil {
 		return nil
 	}
 	if err := s.CheckVersion(h); err != nil {
 		return err
 	}
-	return h.compare(m, s.naming, false)
+	return h.compare(m, s.naming, required)
 }
 
 // sessionNamed returns the facts of the served session-era revision of that name.

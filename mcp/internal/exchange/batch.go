@@ -10,12 +10,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Batch does the items of a 2025-03-26 batch side by side and returns the array
-// of their replies, or nil when none of them has one. One bad item does not
-// spoil the others.
+// Batch does the items of a 2025-03-26 batch and returns the array of their
+// replies, or nil when none of them has one. They begin in the order in which they
+// stand, so that a notification finds the requests before it; what a request has
+// left to do then runs beside the others. One bad item does not spoil the others.
 //
 // Spec: 2025-03-26 basic#batching
-func Batch(items []jsonrpc.Item, do func(jsonrpc.Message) []byte) []byte {
+func Batch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) []byte {
 	replies := make([][]byte, len(items))
 	var wg sync.WaitGroup
 	for i, item := range items {
@@ -24,10 +25,10 @@ func Batch(items []jsonrpc.Item, do func(jsonrpc.Message) []byte) []byte {
 			replies[i] = Malformed(item.Err).Body
 		case item.Message.Method == mcp.MethodInitialize:
 			replies[i] = dialect.Refuse(item.Message.ID, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: not in a batch")).Body
-		case item.Message.Kind == jsonrpc.Request:
-			wg.Go(func() { replies[i] = do(item.Message) })
 		default:
-			do(item.Message)
+			if run := begin(item.Message); run != nil {
+				wg.Go(func() { replies[i] = reply(run) })
+			}
 		}
 	}
 	wg.Wait()
@@ -70,9 +71,9 @@ func (c *serving) batch(ctx context.Context, data []byte) {
 		return
 	}
 	c.spawn(ctx, func() []byte {
-		return Batch(items, func(m jsonrpc.Message) []byte {
+		return Batch(items, func(m jsonrpc.Message) Run {
 			if m.Kind == jsonrpc.Request {
-				return c.run(ctx, m)
+				return c.session.Begin(ctx, c.Core, c.inbound(m))
 			}
 			c.other(ctx, m)
 			return nil

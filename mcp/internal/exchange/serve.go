@@ -115,7 +115,7 @@ func (c *serving) read(ctx context.Context) error {
 func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
-		c.write(ctx, c.run(ctx, m))
+		c.write(ctx, reply(c.session.Begin(ctx, c.Core, c.inbound(m))))
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, c.inbound(m))
 		c.spawn(ctx, func() []byte { return reply(run) })
@@ -145,12 +145,7 @@ func (c *serving) other(ctx context.Context, m jsonrpc.Message) {
 	_ = c.Core.Notification(ctx, c.inbound(m))
 }
 
-// run does one request and returns the reply to write, or nil when its caller
-// cancelled it.
-func (c *serving) run(ctx context.Context, m jsonrpc.Message) []byte {
-	return reply(c.session.Begin(ctx, c.Core, c.inbound(m)))
-}
-
+// reply returns the reply to write, or nil when the caller cancelled the request.
 func reply(run Run) []byte {
 	r, wanted := run()
 	if !wanted {

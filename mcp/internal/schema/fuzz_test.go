@@ -48,7 +48,7 @@ func FuzzCompileBounds(f *testing.F) {
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%s on %s: took %v", text, instance, took)
 		}
-		_, _ = schema.HeaderParams(jsontext.Value(text))
+		_, _ = schema.HeaderParams(jsontext.Value(text), false)
 		_ = schema.CheckElicitation(jsontext.Value(text), true)
 		_, _ = schema.ApplyDefaults(jsontext.Value(instance), jsontext.Value(text))
 	})

@@ -12,7 +12,7 @@ import (
 type HeaderParam struct {
 	Name string   // what follows Mcp-Param- in the name of the header
 	Path []string // the names of the properties from the root to the argument
-	Type string   // string, integer or boolean
+	Type string   // string, integer, boolean or number
 }
 
 const headerKeyword = "x-mcp-header"
@@ -22,12 +22,12 @@ const maxHeaders = 64
 
 // HeaderParams returns the arguments that an input schema marks with
 // x-mcp-header, in the order of their paths. It is an error for such a mark to be
-// anywhere but on a string, integer or boolean that is reached from the root by
-// properties alone, to be no token, to differ from another in case only, or to
-// be one of more than 64.
+// anywhere but on a string, integer or boolean, or with numbers on a number, that
+// is reached from the root by properties alone, to be no token, to differ from
+// another in case only, or to be one of more than 64.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
-func HeaderParams(text jsontext.Value) ([]HeaderParam, error) {
+func HeaderParams(text jsontext.Value, numbers bool) ([]HeaderParam, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("schema: %d bytes, want at most %d", len(text), MaxBytes)
 	}
@@ -35,14 +35,17 @@ func HeaderParams(text jsontext.Value) ([]HeaderParam, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	var h headers
+	h := headers{numbers: numbers}
 	if err := h.walk(doc, nil, true); err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	return h.params, nil
 }
 
-type headers struct{ params []HeaderParam }
+type headers struct {
+	numbers bool // may be marked
+	params  []HeaderParam
+}
 
 // walk looks at the subschema v and those in it. It is plain while only
 // properties have led there.
@@ -75,7 +78,7 @@ func (h *headers) take(mark, typ any, path []string, plain bool) error {
 		return errors.New("want it on a property that only properties lead to")
 	}
 	kind, _ := typ.(string)
-	if kind != "string" && kind != "integer" && kind != "boolean" {
+	if kind != "string" && kind != "integer" && kind != "boolean" && !(h.numbers && kind == "number") {
 		return errors.New("want it on a string, integer or boolean")
 	}
 	for _, p := range h.params {

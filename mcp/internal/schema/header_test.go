@@ -27,7 +27,7 @@ func TestHeaderParams(t *testing.T) {
 		{`{"default":{"x-mcp-header":7},"examples":[{"x-mcp-header":"a b"}],"const":{"x-mcp-header":1},"enum":[{"x-mcp-header":1}]}`, `[]`},
 	}
 	for _, tt := range tests {
-		got, err := schema.HeaderParams(jsontext.Value(tt.text))
+		got, err := schema.HeaderParams(jsontext.Value(tt.text), false)
 		if err != nil || fmt.Sprint(got) != tt.want {
 			t.Errorf("%s:\ngot  %v, %v\nwant %s", tt.text, got, err, tt.want)
 		}
@@ -74,12 +74,12 @@ func TestHeaderMarksThatMayNotBe(t *testing.T) {
 		{`{"properties":{"a":{"type":"string","x-mcp-header":"Region"},"b":{"type":"string","x-mcp-header":"REGION"}}}`, `"REGION": also on /a`},
 	}
 	for _, tt := range tests {
-		got, err := schema.HeaderParams(jsontext.Value(tt.text))
+		got, err := schema.HeaderParams(jsontext.Value(tt.text), false)
 		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, %v, want error …%s", tt.text, got, err, tt.want)
 		}
 	}
-	_, err := schema.HeaderParams(jsontext.Value(prop(`{"type":"string","x-mcp-header":"a b"}`)))
+	_, err := schema.HeaderParams(jsontext.Value(prop(`{"type":"string","x-mcp-header":"a b"}`)), false)
 	if want := `schema: /p: x-mcp-header: "a b": ` + token; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -92,11 +92,11 @@ func TestMarksOfOneSchemaAreBounded(t *testing.T) {
 		fmt.Fprintf(&b, `,"p%d":{"type":"string","x-mcp-header":"H%d"}`, i, i)
 	}
 	text := `{"type":"object","properties":{` + b.String()[1:] + `}}`
-	if _, err := schema.HeaderParams(jsontext.Value(text)); err == nil {
+	if _, err := schema.HeaderParams(jsontext.Value(text), false); err == nil {
 		t.Error("65 marks: got no error, want one")
 	}
 	text = `{"type":"object","description":"` + strings.Repeat("x", schema.MaxBytes) + `"}`
-	if _, err := schema.HeaderParams(jsontext.Value(text)); err == nil {
+	if _, err := schema.HeaderParams(jsontext.Value(text), false); err == nil {
 		t.Error("a text over the bound: got no error, want one")
 	}
 }

@@ -99,9 +99,9 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 		h.answer(w, *reply)
 		return nil
 	}
-	do := func(m jsonrpc.Message) []byte { return h.item(s, r, in, m) }
+	begin := func(m jsonrpc.Message) exchange.Run { return h.item(s, r, in, m) }
 	if !slices.ContainsFunc(items, hasReply) {
-		exchange.Batch(items, do)
+		exchange.Batch(items, begin)
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -110,7 +110,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	}
 	st := h.stream(s, in)
 	h.run(s, st, func() (dialect.Reply, bool) {
-		body := exchange.Batch(items, do)
+		body := exchange.Batch(items, begin)
 		return dialect.Reply{Body: body, Status: http.StatusOK}, body != nil
 	})
 	h.copy(w, r, s, st)
@@ -121,8 +121,8 @@ func hasReply(item jsonrpc.Item) bool {
 	return item.Err != nil || item.Message.Kind == jsonrpc.Request
 }
 
-// item does one message of a batch and returns its reply, or nil.
-func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) []byte {
+// item takes one message of a batch. It returns the rest of a request, or nil.
+func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) exchange.Run {
 	in := *batch
 	in.Message = m
 	ctx := s.context(r.Context())
@@ -132,9 +132,7 @@ func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m j
 	case jsonrpc.Notification:
 		_ = h.core.Notification(ctx, &in)
 	default:
-		if reply, wanted := s.Begin(ctx, h.core, &in)(); wanted {
-			return reply.Body
-		}
+		return s.Begin(ctx, h.core, &in)
 	}
 	return nil
 }
