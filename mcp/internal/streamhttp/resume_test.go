@@ -136,8 +136,8 @@ func TestResumedPOSTBringsExactlyWhatWasMissed(t *testing.T) {
 	notes := make(chan string)
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes), "talk": plainTools["talk"]}), nil)
 	session := s.open(initialize)
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	go func() { notes <- note(1); notes <- note(2); notes <- note(3) }()
+	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	primed := idOf(first.block())
 	expectNotes(t, first, 1, 3)
 	first.close()
@@ -249,8 +249,8 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 	notes := make(chan string)
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes)}), nil)
 	session := s.open(initialize)
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	go func() { notes <- note(1) }()
+	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	id := expectNotes(t, first, 1, 1)
 	second := s.back(session, id)
 	if got := first.block(); got != "" {
@@ -466,8 +466,8 @@ func TestResumedCallEndsBeforeAGracefulShutdown(t *testing.T) {
 	notes := make(chan string)
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes)}), nil)
 	session := s.open(initialize)
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	go func() { notes <- note(1) }()
+	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
 	id := expectNotes(t, first, 1, 1)
 	done := make(chan error)
 	go func() { done <- s.handler.Shutdown(context.Background()) }()
@@ -486,7 +486,7 @@ func TestStuckConnectionIsTakenOverAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		notes := make(chan string)
-		h := NewHandler(newTestCore(map[string]tool{"feed": feed(notes)}), nil)
+		h := NewHandler(newTestCore(map[string]tool{"feed": feed(notes)}), &Options{WriteTimeout: time.Second})
 		session := openRecorded(t, h)
 		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: 200}
 		go h.ServeHTTP(lost, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "feed"), HeaderSession, session))
