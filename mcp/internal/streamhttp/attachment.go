@@ -93,7 +93,7 @@ func (at *attachment) replyAlone() (dialect.Reply, bool) {
 	s := at.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reply, s.holder == at && s.ended && len(s.queue.msgs) == 0 && s.reply.Body != nil
+	return s.reply, s.holder == at && s.ended && s.hangUp == 0 && len(s.queue.msgs) == 0 && s.reply.Body != nil
 }
 
 // pop removes messages from the queue, and the reply once it is their turn.
@@ -104,9 +104,17 @@ func (at *attachment) pop() (msgs [][]byte, what last) {
 	if s.holder != at {
 		return nil, last{over: true}
 	}
-	msgs = s.queue.pop(writePiece)
+	most := len(s.queue.msgs)
+	if s.hangUp > 0 {
+		most = s.ahead
+	}
+	msgs = s.queue.pop(most, writePiece)
 	s.makeRoom()
 	switch {
+	case s.hangUp > 0:
+		if s.ahead -= len(msgs); s.ahead == 0 {
+			what.retry = s.hangUp
+		}
 	case len(s.queue.msgs) > 0:
 	case s.ended:
 		if s.reply.Body != nil {
@@ -114,8 +122,6 @@ func (at *attachment) pop() (msgs [][]byte, what last) {
 			s.reply = dialect.Reply{}
 		}
 		what.ended = true
-	default:
-		what.retry = s.hangUp
 	}
 	return msgs, what
 }

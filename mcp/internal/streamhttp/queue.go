@@ -23,11 +23,11 @@ func (q *queue) push(msg []byte) {
 	q.size += len(msg)
 }
 
-// pop removes the oldest messages up to about the given number of bytes, and at
-// least one if there is any.
-func (q *queue) pop(bytes int) [][]byte {
+// pop removes the oldest messages, at most so many and up to about the given
+// number of bytes, and at least one if there is any.
+func (q *queue) pop(most, bytes int) [][]byte {
 	n, size := 0, 0
-	for n < len(q.msgs) && (n == 0 || size+len(q.msgs[n]) <= bytes) {
+	for n < min(most, len(q.msgs)) && (n == 0 || size+len(q.msgs[n]) <= bytes) {
 		size += len(q.msgs[n])
 		n++
 	}

@@ -116,7 +116,7 @@ func (s *session) pushLocked(msg []byte) {
 		s.gets = s.gets[:last]
 	}
 	for !s.pending.fits(msg, maxPending) {
-		s.pending.pop(0) // the oldest
+		s.pending.pop(1, 0) // the oldest
 	}
 	s.pending.push(msg)
 }

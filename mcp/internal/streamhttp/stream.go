@@ -37,6 +37,7 @@ type stream struct {
 	ended    bool
 	reply    dialect.Reply
 	hangUp   time.Duration // the connection is to be closed, and the client to wait so long; 0 for none
+	ahead    int           // the messages in the queue that are sent before that
 	wake     chan struct{} // one token for the connection: there is something to copy
 	room     chan struct{} // closed when a full queue may have room again; nil while nobody waits
 }
@@ -110,8 +111,8 @@ func (s *stream) HangUp(retry time.Duration) bool {
 	if !s.poll || s.ended {
 		return false
 	}
-	if !s.detached {
-		s.hangUp = retry
+	if !s.detached && s.hangUp == 0 {
+		s.hangUp, s.ahead = retry, len(s.queue.msgs)
 		s.signal()
 	}
 	return true
