@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
@@ -76,6 +77,7 @@ func newServer() *mcpserver.Server {
 
 func TestBatchIsAnsweredItemByItem(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-010", "R-011")
 	w := connect(t, newServer(), "2025-03-26")
 	w.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}},` +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"},` +
@@ -88,6 +90,24 @@ func TestBatchIsAnsweredItemByItem(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"result":{}}]`)
 }
 
+// A notification finds the requests before it, however quickly the two follow.
+func TestCancellationInABatchFindsTheRequestBeforeIt(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-010")
+	srv := newServer()
+	srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	w := connect(t, srv, "2025-03-26")
+	for range 100 {
+		w.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}},` +
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}},` +
+			`{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
+		w.expect(`[{"jsonrpc":"2.0","id":2,"result":{}}]`)
+	}
+}
+
 func TestBatchWithoutRequestsHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := connect(t, newServer(), "2025-03-26")
@@ -98,6 +118,7 @@ func TestBatchWithoutRequestsHasNoAnswer(t *testing.T) {
 
 func TestBatchIsRefusedWhereTheRevisionHasNone(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-012")
 	for _, revision := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
 		w := connect(t, newServer(), revision)
 		w.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -11,6 +12,7 @@ var initializeBatching = strings.Replace(initialize, "2025-11-25", mcp.V20250326
 
 func TestBatchIsAnsweredAsOneArray(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-010", "R-011", "R-102")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initializeBatching)
 	for _, tt := range []struct {
@@ -62,5 +64,56 @@ func TestBatchOfCancelledCallsEndsWithoutAReply(t *testing.T) {
 	s.post("["+cancel("5")+","+cancel("6")+"]", HeaderSession, id)
 	if a := <-got; a.status != 200 || a.header.Get(headerContentType) != TypeEventStream || a.body != "" {
 		t.Errorf("got status %d, type %q, body %q, want an empty stream", a.status, a.header.Get(headerContentType), a.body)
+	}
+}
+
+func TestBatchOverAnEventStreamIsAnsweredAsOneEvent(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-010", "R-011")
+	s := serveEventStream(t, newTestCore(plainTools), nil)
+	stream, there := s.connect()
+	there.post(initializeBatching)
+	stream.event()
+	for _, tt := range []struct {
+		body string
+		want []string // one event each
+	}{
+		{"[" + callTool(1, "hello") + "," + initialized + "," + callTool(2, "fail") + `,{"jsonrpc":"2.0"},` + initialize + `,{"jsonrpc":"2.0","id":9,"result":{}}]`, []string{`data: [{"jsonrpc":"2.0","id":1,"result"`}},
+		{"[" + callTool(3, "talk") + "]", []string{event(noteA), event(noteB), `data: [{"jsonrpc":"2.0","id":3,"result"`}},
+		{"[]", []string{`data: {"jsonrpc":"2.0","error":{"code":-32600`}},
+		{"[" + initialized + "]", nil},
+		{ping, []string{`data: {"jsonrpc":"2.0","id":1,"result":{}}`}},
+	} {
+		if a := there.post(tt.body); a.status != 202 || a.body != "" {
+			t.Errorf("%s: got status %d, body %s, want 202 and none", tt.body, a.status, a.body)
+		}
+		for _, want := range tt.want {
+			if got := stream.event(); !strings.Contains(got, want) {
+				t.Errorf("%s: got %q, want %q", tt.body, got, want)
+			}
+		}
+	}
+}
+
+// A batch is as large as its limit allows and no larger, however small its items.
+func TestCallsOfABatchCountAsCalls(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), nil)
+	id := s.open(initializeBatching)
+	var items []string
+	for n := range 100 {
+		items = append(items, callTool(n, "wait"))
+	}
+	got := make(chan answer)
+	go func() { got <- s.post("["+strings.Join(items, ",")+"]", HeaderSession, id) }()
+	session := s.core.session()
+	eventually(t, "all calls run", func() bool { return session.Running.Len() == len(items) })
+	a := s.post("["+callTool(7, "hello")+","+callTool(1000, "hello")+"]", HeaderSession, id)
+	if !strings.Contains(a.body, "a request of this id is running") || !strings.Contains(a.body, `"id":1000,"result"`) {
+		t.Errorf("got %s, want the id that is in use refused", a.body)
+	}
+	s.do("DELETE", "", HeaderSession, id)
+	if a := <-got; strings.Count(a.body, `"error"`) != len(items) {
+		t.Errorf("got %d errors, want %d", strings.Count(a.body, `"error"`), len(items))
 	}
 }
