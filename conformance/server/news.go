@@ -11,6 +11,7 @@ import (
 func addNews(srv *mcpserver.Server) {
 	srv.Tool("test_tool_with_progress", "Reports progress three times", withProgress, mcpserver.ReadOnly())
 	srv.Tool("test_tool_with_logging", "Logs three messages", withLogging, mcpserver.ReadOnly())
+	srv.Tool("test_reconnection", "Hangs up before its result", reconnection, mcpserver.ReadOnly())
 	srv.Tool("test_logging_tool", "Logs one message to clients that want it", logOnce, mcpserver.ReadOnly())
 }
 
@@ -40,6 +41,19 @@ func withLogging(ctx context.Context, _ none) (string, error) {
 func logOnce(ctx context.Context, _ none) (string, error) {
 	mcpserver.Log(ctx).Info("Only who asked for logs reads this")
 	return "Logged.", nil
+}
+
+// retryTime is how long a client is asked to wait before it comes back.
+const retryTime = 500 * time.Millisecond
+
+// reconnection closes the connection in mid-call: the client gets the result on
+// the one by which it comes back.
+func reconnection(ctx context.Context, _ none) (string, error) {
+	mcpserver.HangUp(ctx, retryTime)
+	if err := pause(ctx, 2*stepTime); err != nil {
+		return "", err
+	}
+	return "The client came back.", nil
 }
 
 // pause waits, unless the call is cancelled meanwhile.

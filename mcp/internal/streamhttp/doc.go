@@ -11,7 +11,8 @@
 //	         │              writes to it; a disconnect cancels it
 //	         └─ session     the handler belongs to the session and writes to a
 //	                        stream; the connection copies from there, and the
-//	                        call outlives it
+//	                        call outlives it. A GET with the id of an event goes
+//	                        on behind it, on another connection
 //
 // EventStream is HTTP+SSE, where one GET is one ordered connection.
 //
