@@ -20,8 +20,11 @@ import (
 
 // Conversations over HTTP that are more than the messages in them are kept as
 // requests and answers, in testdata/http and, for the draft between the eras, in
-// testdata/draft. A file is a txtar archive like those of messages:
+// testdata/draft. A file holds a comment and a section like those of messages:
 //
+//	What the conversation shows.
+//	-- wire --
+//	# Behind an event that was lost.
 //	> GET
 //	> Last-Event-Id: $stream-0
 //	< 200 text/event-stream
@@ -53,12 +56,12 @@ func TestDraftTranscriptsAreKept(t *testing.T) {
 }
 
 func playHTTP(t *testing.T, dir string, revisions []mcp.Revision) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.http"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: no transcripts, %v", dir, err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
 			srv := httpFixture(revisions)
 			web := httptest.NewServer(srv.HTTPHandler())
 			defer web.Close()
