@@ -66,10 +66,9 @@ func (s *session) join(st *stream) {
 		st.end(dialect.Reply{})
 		return
 	}
-	for _, msg := range s.pending.msgs {
-		st.offer(msg)
+	for len(s.pending.msgs) > 0 && st.offer(s.pending.msgs[0]) {
+		s.pending.pop(1, 0)
 	}
-	s.pending = queue{}
 	if len(s.gets) >= maxGetStreams {
 		s.gets[0].end(dialect.Reply{})
 		s.gets = slices.Delete(s.gets, 0, 1)
