@@ -55,6 +55,7 @@ var floors = []room{
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
+	{floor: 3, path: "mcp/internal/wire"},
 	// What authors import.
 	{floor: 4, path: "mcp/mcpauth"},
 	{floor: 4, path: "mcp/mcpclient"},

@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// Side is one of the two ends of a connection.
+type Side int
+
+// The two sides.
+const (
+	Client Side = iota
+	Server
+)
+
+func (s Side) String() string { return [...]string{"client", "server"}[s] }
+
+func (s Side) other() Side { return 1 - s }
+
+// Conversation follows what two peers say to each other, and finds what of it is
+// not valid. Its methods are safe for concurrent use; the messages of one side
+// have to come in their order, and a request before its answer.
+type Conversation struct {
+	schemas func(*dialect.Facts) *Schema
+
+	mu      sync.Mutex
+	session *dialect.Facts // agreed on, or asked for; nil without a session
+	open    [2]map[string]*call
+	garbled [2]int // messages of a side that the other cannot assign
+}
+
+// call is a request that has no answer yet.
+type call struct {
+	method string
+	facts  *dialect.Facts
+	token  string // of its progress
+	fault  error  // of the request
+}
+
+// NewConversation returns the conversation on a new connection. Its schemas are
+// those that the function returns for each revision, such as Strict.
+func NewConversation(schemas func(*dialect.Facts) *Schema) *Conversation {
+	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}}
+}
+
+// Check takes the next message of a side and says what is not valid in it.
+//
+// A request that is not valid may have been sent on purpose, to be refused. Its
+// fault is that of the answer when that is not an error, and otherwise none.
+func (c *Conversation) Check(from Side, data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !jsonrpc.IsBatch(data) {
+		m, err := jsonrpc.Decode(data, jsonrpc.Limits{})
+		return c.message(from, m, err)
+	}
+	items, err := jsonrpc.DecodeBatch(data, jsonrpc.Limits{})
+	if err != nil {
+		return c.garble(from, err)
+	}
+	var faults []error
+	if c.session == nil || !c.session.Batch {
+		faults = append(faults, errors.New("a batch, which the revision does not have"))
+	}
+	for _, item := range items {
+		var err error
+		if item.Err != nil {
+			err = item.Err
+		}
+		faults = append(faults, c.message(from, item.Message, err))
+	}
+	return errors.Join(faults...)
+}
+
+// garble notes a message that its receiver can only answer without knowing what
+// it is.
+func (c *Conversation) garble(from Side, err error) error {
+	c.garbled[from]++
+	return fmt.Errorf("no message: %w", err)
+}
+
+func (c *Conversation) message(from Side, m jsonrpc.Message, err error) error {
+	switch {
+	case err != nil:
+		return c.garble(from, err)
+	case m.Kind == jsonrpc.Request:
+		return c.request(from, m)
+	case m.Kind == jsonrpc.Notification:
+		return c.notification(from, m)
+	}
+	return c.answer(from, m)
+}
+
+func (c *Conversation) request(from Side, m jsonrpc.Message) error {
+	key := m.ID.Key()
+	if c.open[from][key] != nil {
+		return c.garble(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
+	}
+	k := &call{method: m.Method, facts: c.factsOf(from, m), token: token(m.Params)}
+	k.fault = c.checkParams(k.facts, from, m)
+	c.open[from][key] = k
+	if m.Method == mcp.MethodInitialize && c.session == nil {
+		c.session = k.facts
+	}
+	return nil
+}
+
+// Unanswered returns the faults of requests that have no answer so far.
+func (c *Conversation) Unanswered(from Side) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var faults []error
+	for _, id := range slices.Sorted(maps.Keys(c.open[from])) {
+		faults = append(faults, c.open[from][id].fault)
+	}
+	return errors.Join(faults...)
+}
+
+func (c *Conversation) notification(from Side, m jsonrpc.Message) error {
+	return c.checkParams(c.factsOfNotification(from, m), from, m)
+}
+
+// checkParams checks a request or notification. Methods that no revision has are
+// an application's own.
+func (c *Conversation) checkParams(f *dialect.Facts, from Side, m jsonrpc.Message) error {
+	s := c.schemas(f)
+	if !s.sends(from, m.Kind, m.Method) && isKnown(m.Method) {
+		return fmt.Errorf("%s: %s has no such %s of a %s", m.Method, f.Revision, m.Kind, from)
+	}
+	return s.Params(m.Method, m.Params)
+}
+
+func (c *Conversation) answer(from Side, m jsonrpc.Message) error {
+	key := m.ID.Key()
+	k := c.open[from.other()][key]
+	switch {
+	case k != nil:
+		delete(c.open[from.other()], key)
+	case c.garbled[from.other()] > 0:
+		c.garbled[from.other()]--
+		return nil
+	default:
+		return fmt.Errorf("an answer with id %s, to no request", m.ID)
+	}
+	if m.Error != nil {
+		return c.schemas(k.facts).Error(m.Error)
+	}
+	if k.fault != nil {
+		return fmt.Errorf("id %s has a result and is not valid: %w", m.ID, k.fault)
+	}
+	if k.method == mcp.MethodInitialize {
+		c.agree(k, m.Result)
+	}
+	return c.schemas(k.facts).Result(k.method, m.Result)
+}
+
+// agree begins the session that the result of initialize opens.
+func (c *Conversation) agree(k *call, result jsontext.Value) {
+	var r mcp.InitializeResult
+	_ = json.Unmarshal(result, &r) // its faults are found by the schema
+	if v, ok := mcp.ParseRevision(r.ProtocolVersion); ok {
+		k.facts = dialect.Of(v)
+	}
+	c.session = k.facts
+}

@@ -1,0 +1,8 @@
+// Package wire knows which messages are valid in a revision of the protocol.
+//
+// A Schema is generated from the types of package mcp and the facts of package
+// dialect, and what neither of them says stands in the tables of members.go.
+// A Conversation follows the two peers of one connection, so that a result is
+// held against the method that it answers and against the revision on which
+// they have agreed. An Observer does so for the requests of an HTTP handler.
+package wire

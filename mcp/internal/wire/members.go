@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// A fact is asked of a revision.
+type fact func(*dialect.Facts) bool
+
+// A member says what the Go type of one member does not. Zero fields leave it to
+// the type.
+type member struct {
+	exists   fact // in which revisions there is the member; nil is in all
+	required fact // in which of them it has to be there
+	form     form // what its value is
+}
+
+func sessions(f *dialect.Facts) bool  { return f.Era == dialect.SessionEra }
+func stateless(f *dialect.Facts) bool { return f.Era == dialect.StatelessEra }
+
+func always(*dialect.Facts) bool { return true }
+func never(*dialect.Facts) bool  { return false }
+
+func titles(f *dialect.Facts) bool        { return f.Titles }
+func icons(f *dialect.Facts) bool         { return f.Icons }
+func listedMeta(f *dialect.Facts) bool    { return f.MetaOnListed }
+func tasks(f *dialect.Facts) bool         { return f.TaskSupport }
+func envelope(f *dialect.Facts) bool      { return f.Envelope }
+func samplingTools(f *dialect.Facts) bool { return f.SamplingTools }
+func elicitURL(f *dialect.Facts) bool     { return f.ElicitURL }
+func richForms(f *dialect.Facts) bool     { return f.RichForms }
+func structured(f *dialect.Facts) bool    { return f.Structured != dialect.NoStructured }
+
+func elicits(f *dialect.Facts) bool {
+	return f.ServerRequests[mcp.MethodElicit] || f.Era == dialect.StatelessEra
+}
+
+// members holds them by type and name. A member of an embedded type is looked up
+// under the outer type first.
+var members map[string]member
+
+func init() {
+	members = map[string]member{
+		"Annotations.lastModified": {exists: func(f *dialect.Facts) bool { return f.LastModified }},
+		"Annotations.priority":     {form: fraction},
+
+		"AudioContent.data":      {form: base64},
+		"AudioContent._meta":     {exists: listedMeta},
+		"EmbeddedResource._meta": {exists: listedMeta},
+		"ImageContent.data":      {form: base64},
+		"ImageContent._meta":     {exists: listedMeta},
+		"TextContent._meta":      {exists: listedMeta},
+		"ToolUseContent.input":   {form: object},
+
+		"ToolResultContent.structuredContent": {form: structuredContent},
+		"CallToolResult.structuredContent":    {exists: structured, form: structuredContent},
+
+		"CallToolParams.arguments": {form: object},
+		"CallToolParams.task":      {exists: tasks},
+
+		"Caching.ttlMs":      {exists: envelope, required: always, form: natural},
+		"Caching.cacheScope": {exists: envelope, required: always},
+
+		// Since tasks are cancelled by a request of their own the id is optional.
+		"CancelledParams.requestId": {required: func(f *dialect.Facts) bool { return !f.TaskSupport }, form: requestID},
+
+		"ClientCapabilities.elicitation":  {exists: elicits},
+		"ClientCapabilities.tasks":        {exists: tasks},
+		"ClientCapabilities.extensions":   {exists: func(f *dialect.Facts) bool { return f.Extensions }, form: objects},
+		"ClientCapabilities.experimental": {form: objects},
+		"ElicitationCapability.form":      {exists: elicitURL},
+		"ElicitationCapability.url":       {exists: elicitURL},
+		"SamplingCapability.context":      {exists: samplingTools},
+		"SamplingCapability.tools":        {exists: samplingTools},
+		"RootsCapability.listChanged":     {exists: sessions},
+
+		"ServerCapabilities.completions":  {exists: func(f *dialect.Facts) bool { return f.Completions }},
+		"ServerCapabilities.tasks":        {exists: tasks},
+		"ServerCapabilities.extensions":   {exists: func(f *dialect.Facts) bool { return f.Extensions }, form: objects},
+		"ServerCapabilities.experimental": {form: objects},
+
+		"CompleteParams.context": {exists: func(f *dialect.Facts) bool { return f.Context }},
+		"Completion.values":      {form: completionValues},
+
+		"CreateMessageParams.metadata":   {form: object},
+		"CreateMessageParams.task":       {exists: tasks},
+		"CreateMessageParams.tools":      {exists: samplingTools},
+		"CreateMessageParams.toolChoice": {exists: samplingTools},
+		"CreateMessageResult.content":    {form: samplingContent},
+		"CreateMessageResult.resultType": {exists: never},
+		"CreateMessageResult._meta":      {form: object},
+
+		// The revision leaves the metadata of these open.
+		"ElicitationCompleteParams._meta": {form: anything},
+		"TaskParams._meta":                {form: anything},
+
+		"ElicitResult.content":    {form: answers},
+		"ElicitResult.resultType": {exists: never},
+		"ElicitResult._meta":      {exists: sessions},
+
+		"GetPromptParams.arguments": {form: texts},
+
+		"Icon.src": {form: uri},
+
+		"Implementation.title":       {exists: titles},
+		"Implementation.description": {exists: icons},
+		"Implementation.websiteUrl":  {exists: icons, form: uri},
+		"Implementation.icons":       {exists: icons},
+
+		"InputRequiredResult.inputRequests":  {form: inputRequests},
+		"InputResponseParams.inputResponses": {exists: envelope, form: inputResponses},
+		"InputResponseParams.requestState":   {exists: envelope},
+
+		"ListenResult._meta": {required: always, form: subscriptionMeta},
+
+		"ListRootsResult.resultType": {exists: never},
+		"ListRootsResult._meta":      {exists: sessions},
+
+		"LoggingMessageParams.data": {form: anything},
+
+		"ModelPreferences.costPriority":         {form: fraction},
+		"ModelPreferences.intelligencePriority": {form: fraction},
+		"ModelPreferences.speedPriority":        {form: fraction},
+
+		"ProgressParams.message": {exists: func(f *dialect.Facts) bool { return f.ProgressMessage }},
+
+		"Prompt.title":         {exists: titles},
+		"Prompt.icons":         {exists: icons},
+		"Prompt._meta":         {exists: listedMeta},
+		"PromptArgument.title": {exists: titles},
+
+		"ReadResourceParams.uri":    {form: uri},
+		"ResourceUpdatedParams.uri": {form: uri},
+		"SubscribeParams.uri":       {form: uri},
+
+		"Resource.uri":                 {form: uri},
+		"Resource.title":               {exists: titles},
+		"Resource.icons":               {exists: icons},
+		"Resource._meta":               {exists: listedMeta},
+		"ResourceTemplate.uriTemplate": {form: uriTemplate},
+		"ResourceTemplate.title":       {exists: titles},
+		"ResourceTemplate.icons":       {exists: icons},
+		"ResourceTemplate._meta":       {exists: listedMeta},
+
+		"ResultBase.resultType": {exists: envelope, required: always},
+
+		"Root.uri":   {form: uri},
+		"Root._meta": {exists: listedMeta},
+
+		"SamplingMessage.content": {form: samplingContent},
+		"SamplingMessage._meta":   {exists: samplingTools},
+
+		"StringSchema.default": {exists: richForms},
+		"NumberSchema.default": {exists: richForms},
+
+		"URLElicitationRequiredData.elicitations": {form: list(elicitVisit)},
+
+		"Tool.title":        {exists: titles},
+		"Tool.inputSchema":  {form: inputSchema},
+		"Tool.outputSchema": {exists: structured, form: outputSchema},
+		"Tool.annotations":  {exists: func(f *dialect.Facts) bool { return f.ToolAnnotations }},
+		"Tool.execution":    {exists: tasks},
+		"Tool.icons":        {exists: icons},
+		"Tool._meta":        {exists: listedMeta},
+	}
+}
+
+// memberOf returns what is known of a member of outer that inner, which is outer
+// itself or embedded in it, declares.
+func memberOf(outer, inner, name string) member {
+	own, inherited := members[outer+"."+name], members[inner+"."+name]
+	if own.exists == nil {
+		own.exists = inherited.exists
+	}
+	if own.required == nil {
+		own.required = inherited.required
+	}
+	if own.form == nil {
+		own.form = inherited.form
+	}
+	return own
+}

@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+)
+
+// head is what tells the revision of a message.
+type head struct {
+	ProtocolVersion jsontext.Value            `json:"protocolVersion"`
+	ProgressToken   jsontext.Value            `json:"progressToken"`
+	Meta            map[string]jsontext.Value `json:"_meta"`
+}
+
+func headOf(params jsontext.Value) (h head) {
+	_ = json.Unmarshal(params, &h) // its faults are found by the schema
+	return h
+}
+
+// factsOf returns those of the revision in which a request is sent.
+func (c *Conversation) factsOf(from Side, m jsonrpc.Message) *dialect.Facts {
+	h := headOf(m.Params)
+	version, named := h.Meta[mcp.MetaProtocolVersion]
+	switch {
+	case from == Client && m.Method == mcp.MethodInitialize:
+		return ofName(h.ProtocolVersion, dialect.SessionEra)
+	case from == Client && named:
+		return ofName(version, dialect.StatelessEra)
+	case c.session != nil:
+		return c.session
+	}
+	return dialect.Newest(dialect.SessionEra)
+}
+
+// ofName returns the facts of the revision of that name, if it belongs to the era.
+func ofName(name jsontext.Value, era dialect.Era) *dialect.Facts {
+	var text string
+	_ = json.Unmarshal(name, &text)
+	if v, ok := mcp.ParseRevision(text); ok && dialect.Of(v).Era == era {
+		return dialect.Of(v)
+	}
+	return dialect.Newest(era)
+}
+
+// factsOfNotification returns those of the revision in which a notification is
+// sent: that of the call or subscription that it belongs to, or else that of
+// the session.
+func (c *Conversation) factsOfNotification(from Side, m jsonrpc.Message) *dialect.Facts {
+	h := headOf(m.Params)
+	if _, ok := h.Meta[mcp.MetaSubscriptionID]; ok {
+		return dialect.Newest(dialect.StatelessEra)
+	}
+	for _, k := range c.open[from.other()] {
+		if k.token != "" && k.token == string(h.ProgressToken) {
+			return k.facts
+		}
+	}
+	if c.session != nil {
+		return c.session
+	}
+	return dialect.Newest(dialect.StatelessEra)
+}
+
+// token returns the progress token that a request carries, or "".
+func token(params jsontext.Value) string {
+	return string(headOf(params).Meta[mcp.MetaProgressToken])
+}
