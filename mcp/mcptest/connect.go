@@ -12,7 +12,7 @@ import (
 
 // Connect returns a client of the server, in memory, that is closed when the
 // test ends. A nil Options is valid. A client without handlers for questions
-// answers them by Answer.
+// answers them by Answer. What either side sends is checked as by CheckWire.
 func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient.Client {
 	tb.Helper()
 	b, own := new(book), mcpclient.Options{}
@@ -20,7 +20,7 @@ func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient
 		own = *o
 	}
 	answers := b.handlers(&own)
-	c := connect(tb, mcpclient.Over(Dial(tb, s)), &own)
+	c := connect(tb, mcpclient.Over(CheckWire(tb, dial(tb, s), Client)), &own)
 	if answers {
 		books.Store(c, b)
 		tb.Cleanup(func() { books.Delete(c) })
@@ -40,8 +40,14 @@ func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *m
 }
 
 // Dial serves one connection in memory and returns the client's end of it. It is
-// closed when the test ends, which fails when the server reports an error.
+// closed when the test ends, which fails when the server reports an error. What
+// the server sends is checked as by CheckWire.
 func Dial(tb testing.TB, s mcpclient.Server) mcp.Conn {
+	tb.Helper()
+	return CheckWire(tb, dial(tb, s), Client, JudgeOnly(Server))
+}
+
+func dial(tb testing.TB, s mcpclient.Server) mcp.Conn {
 	tb.Helper()
 	ours, theirs := memory.Pair()
 	done := make(chan error, 1)

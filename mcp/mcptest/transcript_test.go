@@ -32,6 +32,9 @@ func TestTranscripts(t *testing.T) {
 					sc.record(t, v)
 				}
 				transcript := read(t, sc.file(v))
+				if err := transcript.Check(); err != nil {
+					t.Error(err)
+				}
 				t.Run("server", func(t *testing.T) { sc.playToServer(t, transcript) })
 				t.Run("client", func(t *testing.T) { sc.playToClient(t, transcript, v) })
 			})

@@ -178,6 +178,24 @@ func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilit
 	return c
 }
 
+// clientCapabilities drops what the revision cannot ask for. Extensions are
+// agreed on in older sessions too.
+func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
+	if !f.ServerRequests[mcp.MethodElicit] && f.Era == SessionEra {
+		c.Elicitation = nil
+	}
+	if !f.ElicitURL && c.Elicitation != nil {
+		c.Elicitation = &mcp.ElicitationCapability{Extra: c.Elicitation.Extra}
+	}
+	if !f.SamplingTools && c.Sampling != nil {
+		c.Sampling = &mcp.SamplingCapability{Extra: c.Sampling.Extra}
+	}
+	if !f.TaskSupport {
+		c.Tasks = nil
+	}
+	return c
+}
+
 func each[T any](in []T, change func(T) T) []T {
 	out := make([]T, len(in))
 	for i, v := range in {

@@ -26,14 +26,12 @@ func check(lines ...string) error {
 		if arrow == "<-" {
 			from = wire.Server
 		}
-		if err := c.Check(from, []byte(message)); err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+		for _, f := range c.Check(from, []byte(message)) {
+			return fmt.Errorf("%s: %w", f.From, f.Err)
 		}
 	}
-	for _, from := range []wire.Side{wire.Client, wire.Server} {
-		if err := c.Unanswered(from); err != nil {
-			return fmt.Errorf("%s: %w", from, err)
-		}
+	for _, f := range c.Unanswered() {
+		return fmt.Errorf("%s: %w", f.From, f.Err)
 	}
 	return nil
 }

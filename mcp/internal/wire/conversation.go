@@ -53,16 +53,34 @@ func NewConversation(schemas func(*dialect.Facts) *Schema) *Conversation {
 	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}}
 }
 
-// Check takes the next message of a side and says what is not valid in it.
+// A Fault is what is not valid in a message.
+type Fault struct {
+	// From is the side that sent the message.
+	From Side
+	Err  error
+}
+
+// Check takes the next message of a side and returns what has turned out not to
+// be valid.
 //
-// A request that is not valid may have been sent on purpose, to be refused. Its
-// fault is that of the answer when that is not an error, and otherwise none.
-func (c *Conversation) Check(from Side, data []byte) error {
+// A request that is not valid may have been sent on purpose, to be refused. So
+// its fault is returned when it is answered and the answer is no error.
+func (c *Conversation) Check(from Side, data []byte) []Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	var faults []Fault
+	if err := c.frame(from, data, &faults); err != nil {
+		return append(faults, Fault{from, err})
+	}
+	return faults
+}
+
+// frame takes one message or a batch. Faults of the other side's requests are
+// added to late.
+func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	if !jsonrpc.IsBatch(data) {
 		m, err := jsonrpc.Decode(data, jsonrpc.Limits{})
-		return c.message(from, m, err)
+		return c.message(from, m, err, late)
 	}
 	items, err := jsonrpc.DecodeBatch(data, jsonrpc.Limits{})
 	if err != nil {
@@ -77,7 +95,7 @@ func (c *Conversation) Check(from Side, data []byte) error {
 		if item.Err != nil {
 			err = item.Err
 		}
-		faults = append(faults, c.message(from, item.Message, err))
+		faults = append(faults, c.message(from, item.Message, err, late))
 	}
 	return errors.Join(faults...)
 }
@@ -89,7 +107,7 @@ func (c *Conversation) garble(from Side, err error) error {
 	return fmt.Errorf("no message: %w", err)
 }
 
-func (c *Conversation) message(from Side, m jsonrpc.Message, err error) error {
+func (c *Conversation) message(from Side, m jsonrpc.Message, err error, late *[]Fault) error {
 	switch {
 	case err != nil:
 		return c.garble(from, err)
@@ -98,7 +116,7 @@ func (c *Conversation) message(from Side, m jsonrpc.Message, err error) error {
 	case m.Kind == jsonrpc.Notification:
 		return c.notification(from, m)
 	}
-	return c.answer(from, m)
+	return c.answer(from, m, late)
 }
 
 func (c *Conversation) request(from Side, m jsonrpc.Message) error {
@@ -116,14 +134,17 @@ func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 }
 
 // Unanswered returns the faults of requests that have no answer so far.
-func (c *Conversation) Unanswered(from Side) error {
+func (c *Conversation) Unanswered() (faults []Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var faults []error
-	for _, id := range slices.Sorted(maps.Keys(c.open[from])) {
-		faults = append(faults, c.open[from][id].fault)
+	for _, from := range []Side{Client, Server} {
+		for _, id := range slices.Sorted(maps.Keys(c.open[from])) {
+			if err := c.open[from][id].fault; err != nil {
+				faults = append(faults, Fault{from, err})
+			}
+		}
 	}
-	return errors.Join(faults...)
+	return faults
 }
 
 func (c *Conversation) notification(from Side, m jsonrpc.Message) error {
@@ -140,12 +161,14 @@ func (c *Conversation) checkParams(f *dialect.Facts, from Side, m jsonrpc.Messag
 	return s.Params(m.Method, m.Params)
 }
 
-func (c *Conversation) answer(from Side, m jsonrpc.Message) error {
+func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error {
 	key := m.ID.Key()
 	k := c.open[from.other()][key]
 	switch {
 	case k != nil:
 		delete(c.open[from.other()], key)
+	case m.ID.IsZero():
+		return c.schemas(c.sessionFacts()).Error(m.Error)
 	case c.garbled[from.other()] > 0:
 		c.garbled[from.other()]--
 		return nil
@@ -156,7 +179,7 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message) error {
 		return c.schemas(k.facts).Error(m.Error)
 	}
 	if k.fault != nil {
-		return fmt.Errorf("id %s has a result and is not valid: %w", m.ID, k.fault)
+		*late = append(*late, Fault{from.other(), fmt.Errorf("not refused by a %s: %w", from, k.fault)})
 	}
 	if k.method == mcp.MethodInitialize {
 		c.agree(k, m.Result)

@@ -4,5 +4,6 @@
 // dialect, and what neither of them says stands in the tables of members.go.
 // A Conversation follows the two peers of one connection, so that a result is
 // held against the method that it answers and against the revision on which
-// they have agreed. An Observer does so for the requests of an HTTP handler.
+// they have agreed. A Monitor does so in the middle of connections, HTTP
+// handlers and HTTP clients.
 package wire

@@ -95,6 +95,14 @@ var (
 	objects = dictionary(object)
 )
 
+// extensions are agreed on in sessions as well, which no revision describes.
+func extensions(g *generator) node {
+	if g.facts.Extensions {
+		return objects(g)
+	}
+	return node{}
+}
+
 // record is the form of an object that has no Go type of its own.
 func record(required []string, properties node) node {
 	return node{"type": "object", "properties": properties, "required": required}

@@ -67,7 +67,7 @@ func init() {
 
 		"ClientCapabilities.elicitation":  {exists: elicits},
 		"ClientCapabilities.tasks":        {exists: tasks},
-		"ClientCapabilities.extensions":   {exists: func(f *dialect.Facts) bool { return f.Extensions }, form: objects},
+		"ClientCapabilities.extensions":   {form: extensions},
 		"ClientCapabilities.experimental": {form: objects},
 		"ElicitationCapability.form":      {exists: elicitURL},
 		"ElicitationCapability.url":       {exists: elicitURL},
@@ -77,7 +77,7 @@ func init() {
 
 		"ServerCapabilities.completions":  {exists: func(f *dialect.Facts) bool { return f.Completions }},
 		"ServerCapabilities.tasks":        {exists: tasks},
-		"ServerCapabilities.extensions":   {exists: func(f *dialect.Facts) bool { return f.Extensions }, form: objects},
+		"ServerCapabilities.extensions":   {form: extensions},
 		"ServerCapabilities.experimental": {form: objects},
 
 		"CompleteParams.context": {exists: func(f *dialect.Facts) bool { return f.Context }},

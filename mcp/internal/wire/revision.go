@@ -59,6 +59,12 @@ func (c *Conversation) factsOfNotification(from Side, m jsonrpc.Message) *dialec
 			return k.facts
 		}
 	}
+	return c.sessionFacts()
+}
+
+// sessionFacts returns those of the session, or of the stateless era where there
+// is none.
+func (c *Conversation) sessionFacts() *dialect.Facts {
 	if c.session != nil {
 		return c.session
 	}

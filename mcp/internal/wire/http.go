@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/sse"
+)
+
+// Handler returns a handler in between, for any of the bindings to HTTP. Session
+// is the header that names a session.
+func (m *Monitor) Handler(next http.Handler, session string) http.Handler {
+	return &monitoredHandler{traffic: m.traffic(session), next: next}
+}
+
+type monitoredHandler struct {
+	*traffic
+	next http.Handler
+}
+
+func (h *monitoredHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := h.begin(r)
+	out := &monitoredWriter{ResponseWriter: w, x: x}
+	r = r.Clone(r.Context())
+	r.Body = x.request(r.Body)
+	h.next.ServeHTTP(out, r)
+}
+
+// monitoredWriter shows what is written before it is.
+type monitoredWriter struct {
+	http.ResponseWriter
+	x *exchange
+}
+
+// Unwrap lets http.ResponseController reach the writer.
+func (w *monitoredWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *monitoredWriter) WriteHeader(status int) {
+	w.x.header(w.Header())
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *monitoredWriter) Write(p []byte) (int, error) {
+	w.x.header(w.Header())
+	w.x.response(p)
+	return w.ResponseWriter.Write(p)
+}
+
+// Transport returns a transport in between, for any of the bindings to HTTP.
+// Session is the header that names a session.
+func (m *Monitor) Transport(next http.RoundTripper, session string) http.RoundTripper {
+	return &monitoredTransport{traffic: m.traffic(session), next: next}
+}
+
+type monitoredTransport struct {
+	*traffic
+	next http.RoundTripper
+}
+
+func (t *monitoredTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	x := t.begin(r)
+	if r.Body != nil {
+		r = r.Clone(r.Context())
+		r.Body = x.request(r.Body)
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	x.header(resp.Header)
+	resp.Body = &shown{ReadCloser: resp.Body, show: x.response, end: func() {}}
+	return resp, nil
+}
+
+// shown shows what is read.
+type shown struct {
+	io.ReadCloser
+	show func([]byte)
+	end  func()
+}
+
+func (s *shown) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.show(p[:n])
+	if err != nil {
+		s.end()
+	}
+	return n, err
+}
+
+// traffic is all that goes over one endpoint.
+type traffic struct {
+	monitor *Monitor
+	session string // the header
+
+	mu       sync.Mutex
+	sessions map[string]*stream // by the header's value, or the query that HTTP+SSE uses
+}
+
+// stream is one conversation, and which events of it have been seen: an event
+// that is sent again, since a connection broke, says nothing new.
+type stream struct {
+	*Conversation
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (m *Monitor) traffic(session string) *traffic {
+	return &traffic{monitor: m, session: session, sessions: make(map[string]*stream)}
+}
+
+// begin begins one request and its response.
+func (t *traffic) begin(r *http.Request) *exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions[r.Header.Get(t.session)]
+	if s == nil {
+		s = t.sessions[r.URL.RawQuery]
+	}
+	if s == nil {
+		s = &stream{Conversation: t.monitor.conversation(), seen: make(map[string]bool)}
+	}
+	return &exchange{traffic: t, stream: s}
+}
+
+func (t *traffic) open(name string, s *stream) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if name != "" && t.sessions[name] == nil {
+		t.sessions[name] = s
+	}
+}
+
+// exchange is one request and its response. What goes one way comes from one
+// goroutine.
+type exchange struct {
+	traffic *traffic
+	stream  *stream
+
+	body  []byte
+	media string // of the response
+	buf   []byte // of the response, not judged yet
+}
+
+// request shows the body of the request when it has been read.
+func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
+	return &shown{
+		ReadCloser: body,
+		show:       func(p []byte) { x.body = append(x.body, p...) },
+		end: func() {
+			if body := x.body; len(body) > 0 {
+				x.body = nil
+				x.traffic.monitor.check(x.stream.Conversation, Client, body)
+			}
+		},
+	}
+}
+
+// header takes the header of the response.
+func (x *exchange) header(h http.Header) {
+	x.media, _, _ = mime.ParseMediaType(h.Get("Content-Type"))
+	x.traffic.open(h.Get(x.traffic.session), x.stream)
+}
+
+// response takes the next bytes of the response.
+func (x *exchange) response(p []byte) {
+	x.buf = append(x.buf, p...)
+	if x.media == "application/json" && jsontext.Value(x.buf).IsValid() {
+		x.traffic.monitor.check(x.stream.Conversation, Server, x.buf)
+		x.buf = nil
+	}
+	for x.media == "text/event-stream" {
+		event, rest, found := bytes.Cut(x.buf, []byte("\n\n"))
+		if !found {
+			return
+		}
+		x.buf = rest
+		x.event(append(event, "\n\n"...))
+	}
+}
+
+func (x *exchange) event(text []byte) {
+	ev, err := sse.NewReader(bytes.NewReader(text), len(text)+1).Next()
+	switch {
+	case err != nil || len(ev.Data) == 0 || x.stream.again(ev.ID):
+	case ev.Name == "endpoint":
+		if u, err := url.Parse(string(ev.Data)); err == nil {
+			x.traffic.open(u.RawQuery, x.stream)
+		}
+	default:
+		x.traffic.monitor.check(x.stream.Conversation, Server, ev.Data)
+	}
+}
+
+// again reports whether an event was seen before.
+func (s *stream) again(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := id != "" && s.seen[id]
+	s.seen[id] = true
+	return was
+}
