@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // exchange is one HTTP request that a scripted server got.
@@ -51,7 +52,7 @@ type webServer struct {
 func web(t *testing.T, handle func(e *exchange)) *webServer {
 	t.Helper()
 	s := &webServer{handle: handle}
-	s.Server = httptest.NewServer(s)
+	s.Server = httptest.NewServer(mcptest.CheckHandler(t, s, mcptest.JudgeOnly(mcptest.Client)))
 	t.Cleanup(s.Server.Close)
 	return s
 }

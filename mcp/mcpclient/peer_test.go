@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // message is one message that a scripted server got.
@@ -123,6 +124,7 @@ func (s *script) methods() string {
 
 // scripts makes a scripted server for each connection of a client.
 type scripts struct {
+	t      *testing.T
 	handle func(s *script, m message) string
 
 	mu   sync.Mutex
@@ -133,11 +135,12 @@ type scripts struct {
 // serve returns a target whose servers follow the script, one per connection.
 func serve(t *testing.T, handle func(s *script, m message) string) (*scripts, mcpclient.Target) {
 	t.Helper()
-	servers := &scripts{handle: handle}
+	servers := &scripts{t: t, handle: handle}
 	t.Cleanup(servers.work.Wait)
 	return servers, mcpclient.Dial(func(context.Context) (mcp.Conn, error) { return servers.open(), nil })
 }
 
+// open connects one more client, which has to send what is valid.
 func (ss *scripts) open() mcp.Conn {
 	ours, theirs := memory.Pair()
 	s := &script{conn: theirs, handle: ss.handle}
@@ -148,7 +151,7 @@ func (ss *scripts) open() mcp.Conn {
 		defer theirs.Close()
 		s.run()
 	})
-	return ours
+	return mcptest.CheckWire(ss.t, ours, mcptest.Client, mcptest.JudgeOnly(mcptest.Client))
 }
 
 // nth returns the server of the nth connection, counted from 0.

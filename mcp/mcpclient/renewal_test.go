@@ -107,8 +107,7 @@ func TestCallsWaitTogetherForOneNewConnection(t *testing.T) {
 
 func TestRestartCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	ours := new(scripts)
-	ours.handle = stateless(dies)
+	ours := &scripts{t: t, handle: stateless(dies)}
 	defer ours.work.Wait()
 	_, renewable := serve(t, stateless(dies))
 	for name, test := range map[string]struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // post is one POST of a message in the form of the stateless era.
@@ -61,7 +62,7 @@ func (p post) send(t *testing.T) (*http.Response, string) {
 // web serves a server over HTTP until the test ends.
 func web(t *testing.T, srv *mcpserver.Server) string {
 	t.Helper()
-	s := httptest.NewServer(srv.HTTPHandler())
+	s := httptest.NewServer(mcptest.CheckHandler(t, srv.HTTPHandler(), mcptest.JudgeOnly(mcptest.Server)))
 	t.Cleanup(func() {
 		if err := srv.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)

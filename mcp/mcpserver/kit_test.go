@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // anyContext shortens the signatures of handlers.
@@ -78,5 +79,9 @@ func panicText(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// pipe connects two ends in memory.
-func pipe() (ours, theirs mcp.Conn) { return memory.Pair() }
+// pipe connects two ends in memory. What the server sends has to be valid.
+func pipe(t *testing.T) (ours, theirs mcp.Conn) {
+	t.Helper()
+	ours, theirs = memory.Pair()
+	return mcptest.CheckWire(t, ours, mcptest.Client, mcptest.JudgeOnly(mcptest.Server)), theirs
+}

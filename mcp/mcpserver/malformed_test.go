@@ -117,7 +117,7 @@ func TestIDOfARunningRequestIsRefused(t *testing.T) {
 func TestFrameThatTheTransportDropsIsAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ours, theirs := pipe()
+		ours, theirs := pipe(t)
 		w := attach(t, everything(nil), ours, &dropping{Conn: theirs})
 		w.write("too long")
 		if m := w.receive(); m.Error == nil || m.Error.Code != -32600 || !strings.Contains(m.Error.Message, "too long for this test") {

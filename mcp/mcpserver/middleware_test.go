@@ -379,7 +379,7 @@ func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
 			return r.Principal().Subject + " " + r.Header().Get("X-Seat"), nil
 		})
 		srv.Tool("private", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p != ada }))
-		ours, theirs := pipe()
+		ours, theirs := pipe(t)
 		served := make(chan error)
 		go func() {
 			served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{

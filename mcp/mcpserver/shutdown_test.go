@@ -71,7 +71,7 @@ func (s *slowWriter) Write(ctx context.Context, msg []byte) error {
 func TestShutdownWaitsUntilRepliesAreWritten(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := sleeper()
-		ours, theirs := pipe()
+		ours, theirs := pipe(t)
 		w := attach(t, srv, ours, &slowWriter{theirs})
 		w.begin(r, `{}`)
 		id := w.send("tools/call", `{"name":"sleep"}`)
@@ -165,7 +165,7 @@ func TestServerThatIsShutDownStaysSo(t *testing.T) {
 		if _, err := w.conn.Read(t.Context()); err != io.EOF {
 			t.Errorf("got %v, want the connection closed", err)
 		}
-		ours, theirs := pipe()
+		ours, theirs := pipe(t)
 		if err := srv.Serve(t.Context(), theirs); !errors.Is(err, mcpserver.ErrShutdown) {
 			t.Errorf("got %v, want %v", err, mcpserver.ErrShutdown)
 		}
@@ -192,7 +192,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := sleeper()
 		ctx, cancel := context.WithCancel(t.Context())
-		ours, theirs := pipe()
+		ours, theirs := pipe(t)
 		served := make(chan error, 1)
 		go func() { served <- srv.Serve(ctx, theirs) }()
 		w := &wire{t: t, conn: ours}

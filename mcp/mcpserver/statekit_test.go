@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 func principalFromHeader() *mcpserver.HTTPOptions {
@@ -34,7 +35,7 @@ func postAs(t *testing.T, srv *mcpserver.Server, user, method, name, params stri
 		r.Header.Set(k, v)
 	}
 	w := httptest.NewRecorder()
-	srv.HTTPHandler().ServeHTTP(w, r)
+	mcptest.CheckHandler(t, srv.HTTPHandler()).ServeHTTP(w, r)
 	m := message{raw: w.Body.String()}
 	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil {
 		t.Fatalf("got %d %s: %v", w.Code, w.Body, err)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -84,7 +83,7 @@ type wireError struct {
 // connect serves one connection, on which nothing was sent, until the test ends.
 func connect(t *testing.T, srv *mcpserver.Server) *wire {
 	t.Helper()
-	ours, theirs := memory.Pair()
+	ours, theirs := pipe(t)
 	return attach(t, srv, ours, theirs)
 }
 

@@ -95,9 +95,9 @@ func passenger(revision mcp.Revision) *mcpclient.Options {
 
 // askTransports are the ways to an airline.
 var askTransports = map[string]func(t *testing.T, a *airline) mcpclient.Target{
-	"memory": func(_ *testing.T, a *airline) mcpclient.Target { return mcpclient.InProcess(a) },
+	"memory": func(t *testing.T, a *airline) mcpclient.Target { return inMemory(t, a) },
 	"stdio": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.Over(framed(t, a))
+		return mcpclient.Over(mcptest.CheckWire(t, framed(t, a), mcptest.Client))
 	},
 	"http": func(t *testing.T, a *airline) mcpclient.Target {
 		return mcpclient.URL(serveHTTP(t, a.Server, a.HTTPHandler()))

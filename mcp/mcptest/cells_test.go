@@ -40,7 +40,7 @@ func newFixture(o *mcpserver.Options) *mcpserver.Server {
 
 // transports are the ways from a client to the fixture, by name.
 var transports = map[string]func(t *testing.T) mcpclient.Target{
-	"memory": func(t *testing.T) mcpclient.Target { return mcpclient.InProcess(newFixture(nil)) },
+	"memory": func(t *testing.T) mcpclient.Target { return inMemory(t, newFixture(nil)) },
 	"stdio": func(t *testing.T) mcpclient.Target {
 		c := mcpclient.Command(os.Args[0])
 		c.Env = map[string]string{serveEnv: "1"}
@@ -75,6 +75,14 @@ var transports = map[string]func(t *testing.T) mcpclient.Target{
 		s := newFixture(nil)
 		return mcpclient.URL(serveHTTP(t, s, s.EventStreamHandler()))
 	},
+}
+
+// inMemory is the way to a server over connections on which both sides have to
+// send what is valid.
+func inMemory(t *testing.T, s mcpclient.Server) mcpclient.Target {
+	return mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
+		return mcptest.CheckWire(t, mcptest.Dial(t, s), mcptest.Client, mcptest.JudgeOnly(mcptest.Client)), nil
+	})
 }
 
 // A failure here means that a client and a server of ours cannot do over this
@@ -135,9 +143,9 @@ func TestEachRevisionSpeaksEach(t *testing.T) {
 	}
 }
 
-func serveHTTP(t *testing.T, s *mcpserver.Server, h http.Handler) string {
+func serveHTTP(t *testing.T, s *mcpserver.Server, h http.Handler, opts ...mcptest.CheckOption) string {
 	t.Helper()
-	web := httptest.NewServer(h)
+	web := httptest.NewServer(mcptest.CheckHandler(t, h, opts...))
 	t.Cleanup(func() {
 		if err := s.Shutdown(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("shutdown: %v", err)

@@ -18,7 +18,7 @@ const (
 func TestStatusOverHTTPFollowsTheEra(t *testing.T) {
 	t.Parallel()
 	s := newFixture(nil)
-	url := serveHTTP(t, s, s.HTTPHandler())
+	url := serveHTTP(t, s, s.HTTPHandler(), mcptest.JudgeOnly(mcptest.Server))
 	opened, _ := postTo(t, url, initialize, nil)
 	session := map[string]string{"Mcp-Session-Id": opened.Header.Get("Mcp-Session-Id")}
 	stateless := func(version, method, name string) map[string]string {

@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/wire"
 )
 
 // tool is what a test serves under a tool's name.
@@ -30,6 +31,7 @@ type testCore struct {
 	tools   map[string]tool
 	refuses bool  // initialize fails
 	full    error // of Opened
+	opaque  bool  // what the test sends is no message
 
 	mu            sync.Mutex
 	opened        []*exchange.Session
@@ -194,7 +196,7 @@ type testServer struct {
 func serveTest(t *testing.T, core *testCore, o *Options) *testServer {
 	t.Helper()
 	h := NewHandler(core, o)
-	s := &testServer{Server: httptest.NewServer(h), t: t, core: core, handler: h}
+	s := &testServer{Server: httptest.NewServer(judged(t, core, h)), t: t, core: core, handler: h}
 	s.url = s.URL
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
@@ -203,6 +205,17 @@ func serveTest(t *testing.T, core *testCore, o *Options) *testServer {
 		s.Server.Close()
 	})
 	return s
+}
+
+// judged returns a handler in between, which fails the test when the server sends
+// what is not valid.
+func judged(t *testing.T, core *testCore, h http.Handler) http.Handler {
+	t.Helper()
+	if core.opaque {
+		return h
+	}
+	m := &wire.Monitor{Judged: []wire.Side{wire.Server}, Report: func(err error) { t.Error(err) }}
+	return m.Handler(h, HeaderSession)
 }
 
 // Bodies of the messages that tests send.

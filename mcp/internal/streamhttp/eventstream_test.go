@@ -19,7 +19,7 @@ func serveEventStream(t *testing.T, core *testCore, o *Options) *testServer {
 	h := NewEventStream(core, o)
 	mux := http.NewServeMux()
 	mux.Handle("/base/", http.StripPrefix("/base", h))
-	s := &testServer{Server: httptest.NewServer(mux), t: t, core: core}
+	s := &testServer{Server: httptest.NewServer(judged(t, core, mux)), t: t, core: core}
 	s.url = s.URL + "/base/sse"
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {

@@ -343,7 +343,9 @@ func TestCallAsksOnItsOwnStream(t *testing.T) {
 
 func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 	t.Parallel()
-	s := serveTest(t, newTestCore(plainTools), nil)
+	core := newTestCore(plainTools)
+	core.opaque = true
+	s := serveTest(t, core, nil)
 	id := s.open(initialize)
 	push := func(n int) {
 		t.Helper()

@@ -54,9 +54,11 @@ func TestStatelessAnswerBecomesAStreamWithTheFirstMessage(t *testing.T) {
 // S-047.
 func TestPayloadCannotEndItsEvent(t *testing.T) {
 	t.Parallel()
-	s := serveTest(t, newTestCore(map[string]tool{"inject": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+	core := newTestCore(map[string]tool{"inject": func(ctx context.Context, in *exchange.Inbound) (any, error) {
 		return nil, in.Back.Send(ctx, []byte("{}\n\nevent: x\rdata: y"))
-	}}), nil)
+	}})
+	core.opaque = true
+	s := serveTest(t, core, nil)
 	a := s.post(modernCall("inject"), modernHeaders("tools/call", "inject")...)
 	if !strings.HasPrefix(a.body, "event: message\ndata: {}\ndata: \ndata: event: x\ndata: data: y\n\n") {
 		t.Errorf("got body %q, want the payload in data lines alone", a.body)

@@ -79,15 +79,14 @@ func (g *generator) since(holds bool, alternatives []form, more ...form) []form 
 	return alternatives
 }
 
-func anything(*generator) node    { return node{} }
-func object(*generator) node      { return node{"type": "object"} }
-func str(*generator) node         { return node{"type": "string"} }
-func base64(*generator) node      { return node{"type": "string", "contentEncoding": "base64"} }
-func uri(*generator) node         { return node{"type": "string", "format": "uri"} }
-func uriTemplate(*generator) node { return node{"type": "string", "format": "uri-template"} }
-func natural(*generator) node     { return node{"type": "integer", "minimum": 0} }
-func fraction(*generator) node    { return node{"type": "number", "minimum": 0, "maximum": 1} }
-func requestID(*generator) node   { return node{"type": []string{"string", "integer"}} }
+func anything(*generator) node  { return node{} }
+func object(*generator) node    { return node{"type": "object"} }
+func str(*generator) node       { return node{"type": "string"} }
+func base64(*generator) node    { return node{"type": "string", "contentEncoding": "base64"} }
+func uri(*generator) node       { return node{"type": "string", "format": "uri"} }
+func natural(*generator) node   { return node{"type": "integer", "minimum": 0} }
+func fraction(*generator) node  { return node{"type": "number", "minimum": 0, "maximum": 1} }
+func requestID(*generator) node { return node{"type": []string{"string", "integer"}} }
 
 var (
 	strs    = list(str)
@@ -102,6 +101,10 @@ func extensions(g *generator) node {
 	}
 	return node{}
 }
+
+// uriTemplate leaves the grammar of RFC 6570 alone: the format of JSON Schema is
+// not enough of it, and who registers a template has parsed it.
+func uriTemplate(g *generator) node { return str(g) }
 
 // record is the form of an object that has no Go type of its own.
 func record(required []string, properties node) node {
