@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 const (

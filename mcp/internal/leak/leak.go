@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,19 +26,43 @@ const ours = "github.com/fondaco/fondaco/"
 // their stacks and exits with status 1.
 func Main(m *testing.M) {
 	code := m.Run()
-	if left := wait(grace); code == 0 && len(left) > 0 {
+	if left := wait(grace, all); code == 0 && len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "leak: %d goroutines outlived the tests:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// wait returns the goroutines of ours that are left when all have ended or the
-// grace is over.
-func wait(grace time.Duration) []string {
+// Check fails the test when goroutines of this module are left at its end that
+// are not there now.
+func Check(tb testing.TB) {
+	tb.Helper()
+	before := make(map[string]bool)
+	for _, stack := range goroutines() {
+		before[id(stack)] = true
+	}
+	tb.Cleanup(func() {
+		left := wait(grace, func(stack string) bool { return !before[id(stack)] })
+		if len(left) > 0 {
+			tb.Errorf("leak: %d goroutines outlived the test:\n\n%s", len(left), strings.Join(left, "\n\n"))
+		}
+	})
+}
+
+// id returns what names a goroutine at the top of its stack: "goroutine 7".
+func id(stack string) string {
+	name, _, _ := strings.Cut(stack, " [")
+	return name
+}
+
+func all(string) bool { return true }
+
+// wait returns the goroutines of ours that count, once all of them have ended or
+// the grace is over.
+func wait(grace time.Duration, counts func(stack string) bool) []string {
 	deadline := time.Now().Add(grace)
 	for {
-		left := goroutines()
+		left := slices.DeleteFunc(goroutines(), func(stack string) bool { return !counts(stack) })
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}

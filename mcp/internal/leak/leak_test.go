@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ func TestGoroutineThatStaysIsReported(t *testing.T) {
 		defer close(stopped)
 		<-stop
 	}()
-	left := wait(20 * time.Millisecond)
+	left := wait(20*time.Millisecond, all)
 	close(stop)
 	<-stopped
 	if !strings.Contains(strings.Join(left, "\n"), "TestGoroutineThatStaysIsReported") {
@@ -26,9 +27,38 @@ func TestGoroutineThatEndsWithinTheGraceIsNot(t *testing.T) {
 	stop := make(chan struct{})
 	go func() { <-stop }()
 	time.AfterFunc(20*time.Millisecond, func() { close(stop) })
-	for _, stack := range wait(200 * time.Millisecond) { // the runner is among them
+	for _, stack := range wait(200*time.Millisecond, all) { // the runner is among them
 		if strings.Contains(stack, "TestGoroutineThatEndsWithinTheGraceIsNot.func1") {
 			t.Errorf("got %s, want none", stack)
 		}
+	}
+}
+
+// watched is a test whose failures are kept and whose end is chosen.
+type watched struct {
+	testing.TB
+	failures []string
+	cleanup  func()
+}
+
+func (w *watched) Helper()          {}
+func (w *watched) Cleanup(f func()) { w.cleanup = f }
+func (w *watched) Errorf(format string, args ...any) {
+	w.failures = append(w.failures, fmt.Sprintf(format, args...))
+}
+
+func TestGoroutinesOfOthersAreNotTheTests(t *testing.T) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-stop
+	}()
+	w := &watched{TB: t}
+	Check(w)
+	w.cleanup()
+	close(stop)
+	<-stopped
+	if len(w.failures) > 0 {
+		t.Errorf("got %q, want nothing of what was there before", w.failures)
 	}
 }
