@@ -164,22 +164,7 @@ func (f *Facts) capabilities(c mcp.ServerCapabilities) mcp.ServerCapabilities {
 	return c
 }
 
-// clientCapabilities drops what the revision does not know.
-func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
-	if c.Sampling != nil && !f.SamplingTools {
-		c.Sampling = new(mcp.SamplingCapability)
-	}
-	if c.Elicitation != nil && !f.ElicitURL {
-		c.Elicitation = new(mcp.ElicitationCapability)
-	}
-	if !f.TaskSupport {
-		c.Tasks = nil
-	}
-	return c
-}
-
-// clientCapabilities drops what the revision cannot ask for. Extensions are
-// agreed on in older sessions too.
+// clientCapabilities drops what the revision cannot ask for.
 func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
 	if !f.ServerRequests[mcp.MethodElicit] && f.Era == SessionEra {
 		c.Elicitation = nil

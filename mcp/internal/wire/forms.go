@@ -96,7 +96,7 @@ var (
 
 // extensions are agreed on in sessions as well, which no revision describes.
 func extensions(g *generator) node {
-	if g.facts.Extensions {
+	if g.facts.Era == dialect.StatelessEra {
 		return objects(g)
 	}
 	return node{}
