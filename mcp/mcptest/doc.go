@@ -7,4 +7,9 @@
 // against, and Exercise the test that a transport has to pass. A Transcript is a
 // conversation in a file: Record makes one, and Play speaks one side of it
 // to whatever is at the other end of a connection.
+//
+// What goes between two ends that Connect has connected is valid, or the test
+// fails; CheckWire, CheckHandler and CheckTransport see to it for others. Grease
+// adds what the protocol may bring one day, Disturb and Cut do what bad peers do,
+// and Leaks finds goroutines that outlive a test.
 package mcptest

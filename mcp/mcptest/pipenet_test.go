@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/mcpserver"
-	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // pipeNet is a network in memory with one listener. Its connections need no file
@@ -75,7 +74,7 @@ func serveWeb(t *testing.T, s *mcpserver.Server) *pipeNet {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.HTTPHandler())
 	mux.Handle("/sse", s.EventStreamHandler())
-	web := &http.Server{Handler: mcptest.CheckHandler(t, mux)}
+	web := &http.Server{Handler: mux}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(n) }()
 	t.Cleanup(func() {

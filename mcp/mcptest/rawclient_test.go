@@ -53,7 +53,7 @@ func eachWire(t *testing.T, test func(t *testing.T, w wire)) {
 
 func serveMemory(t *testing.T, s *mcpserver.Server) way {
 	dial := func() (mcp.Conn, error) { return mcptest.Dial(t, s), nil }
-	return way{dial: dial, target: inMemory(t, s)}
+	return way{dial: dial, target: mcpclient.InProcess(s)}
 }
 
 // serveStreams serves byte streams with the framing of stdio.
@@ -68,7 +68,7 @@ func serveStreams(t *testing.T, s *mcpserver.Server) way {
 				t.Errorf("serve: %v", err)
 			}
 		})
-		return mcptest.CheckWire(t, stdio.New(ours, ours, ours, nil), mcptest.Client), nil
+		return stdio.New(ours, ours, ours, nil), nil
 	}
 	return way{dial: dial, target: mcpclient.Dial(func(context.Context) (mcp.Conn, error) { return dial() })}
 }
