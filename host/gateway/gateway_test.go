@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -38,7 +39,7 @@ func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*g
 		opts = new(mcpclient.Options)
 	}
 	opts.Logger = quiet
-	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), opts)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.CheckWire(t, mcptest.Dial(t, g.Server()), mcptest.Client, mcptest.JudgeOnly(mcptest.Client))), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
