@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -88,6 +89,7 @@ func inMemory(t *testing.T, s mcpclient.Server) mcpclient.Target {
 // A failure here means that a client and a server of ours cannot do over this
 // transport, in this revision, what the protocol lets them.
 func TestEveryLegalCell(t *testing.T) {
+	claim.Shows(t, "R-001", "R-002", "R-003", "R-004", "R-005", "R-006", "R-012", "R-015", "R-016", "R-027")
 	t.Parallel()
 	for name, transport := range transports {
 		for _, v := range mcp.Revisions() {

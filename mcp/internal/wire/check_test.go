@@ -67,8 +67,9 @@ func TestWhatIsNotValidIsFound(t *testing.T) {
 		{"an answer to nothing", []string{initialize, initialized, `<- {"jsonrpc":"2.0","id":9,"result":{}}`}, "to no request"},
 		{"a second answer", []string{initialize, initialized, `-> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `<- {"jsonrpc":"2.0","id":1,"result":{}}`, `<- {"jsonrpc":"2.0","id":1,"result":{}}`}, "to no request"},
 		{"an id in use", []string{initialize, initialized, call, call}, "belongs to a request"},
+		{"an id that was used", []string{initialize, initialized, `-> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `<- {"jsonrpc":"2.0","id":1,"result":{}}`, `-> {"jsonrpc":"2.0","id":1,"method":"ping"}`}, "was used before"},
 		{"a batch", []string{initialize, initialized, `-> [{"jsonrpc":"2.0","id":1,"method":"ping"}]`}, "a batch"},
-		{"no server's request in the stateless era", []string{modernCall, `<- {"jsonrpc":"2.0","id":1,"method":"server/discover"}`}, "no such request of a server"},
+		{"no server's request in the stateless era", []string{modernCall, `<- {"jsonrpc":"2.0","id":1,"method":"roots/list"}`}, "no such request of a server"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

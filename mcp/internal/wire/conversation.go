@@ -36,7 +36,8 @@ type Conversation struct {
 	mu      sync.Mutex
 	session *dialect.Facts // agreed on, or asked for; nil without a session
 	open    [2]map[string]*call
-	garbled [2]int // messages of a side that the other cannot assign
+	used    [2]map[string]bool // ids of the session
+	garbled [2]int             // messages of a side that the other cannot assign
 }
 
 // call is a request that has no answer yet.
@@ -50,7 +51,7 @@ type call struct {
 // NewConversation returns the conversation on a new connection. Its schemas are
 // those that the function returns for each revision, such as Strict.
 func NewConversation(schemas func(*dialect.Facts) *Schema) *Conversation {
-	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}}
+	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}, used: [2]map[string]bool{{}, {}}}
 }
 
 // A Fault is what is not valid in a message.
@@ -125,11 +126,24 @@ func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 		return c.garble(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
 	}
 	k := &call{method: m.Method, facts: c.factsOf(from, m), token: token(m.Params)}
-	k.fault = c.checkParams(k.facts, from, m)
+	k.fault = errors.Join(c.checkParams(k.facts, from, m), c.checkUnused(k.facts, from, m))
 	c.open[from][key] = k
 	if m.Method == mcp.MethodInitialize && c.session == nil {
 		c.session = k.facts
 	}
+	return nil
+}
+
+// checkUnused refuses an id that was used before in the session.
+func (c *Conversation) checkUnused(f *dialect.Facts, from Side, m jsonrpc.Message) error {
+	if f.Era == dialect.StatelessEra {
+		return nil
+	}
+	key := m.ID.Key()
+	if c.used[from][key] {
+		return fmt.Errorf("%s: id %s was used before in the session", m.Method, m.ID)
+	}
+	c.used[from][key] = true
 	return nil
 }
 

@@ -30,8 +30,8 @@ func (c *Conversation) factsOf(from Side, m jsonrpc.Message) *dialect.Facts {
 		return ofName(h.ProtocolVersion, dialect.SessionEra)
 	case from == Client && named:
 		return ofName(version, dialect.StatelessEra)
-	case c.session != nil:
-		return c.session
+	case from == Server || c.session != nil:
+		return c.sessionFacts()
 	}
 	return dialect.Newest(dialect.SessionEra)
 }
