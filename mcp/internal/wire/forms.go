@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -105,6 +107,18 @@ func extensions(g *generator) node {
 // uriTemplate leaves the grammar of RFC 6570 alone: the format of JSON Schema is
 // not enough of it, and who registers a template has parsed it.
 func uriTemplate(g *generator) node { return str(g) }
+
+// takes is the form of the capability to take requests as tasks, of which each
+// side has its own.
+func takes(kinds ...string) form {
+	return func(g *generator) node {
+		requests := plain[mcp.TaskRequests](g)
+		maps.DeleteFunc(requests["properties"].(node), func(kind string, _ any) bool { return !slices.Contains(kinds, kind) })
+		out := plain[mcp.TasksCapability](g)
+		out["properties"].(node)["requests"] = requests
+		return out
+	}
+}
 
 // record is the form of an object that has no Go type of its own.
 func record(required []string, properties node) node {

@@ -66,7 +66,7 @@ func init() {
 		"CancelledParams.requestId": {required: func(f *dialect.Facts) bool { return !f.TaskSupport }, form: requestID},
 
 		"ClientCapabilities.elicitation":  {exists: elicits},
-		"ClientCapabilities.tasks":        {exists: tasks},
+		"ClientCapabilities.tasks":        {exists: tasks, form: takes("elicitation", "sampling")},
 		"ClientCapabilities.extensions":   {form: extensions},
 		"ClientCapabilities.experimental": {form: objects},
 		"ElicitationCapability.form":      {exists: elicitURL},
@@ -76,7 +76,7 @@ func init() {
 		"RootsCapability.listChanged":     {exists: sessions},
 
 		"ServerCapabilities.completions":  {exists: func(f *dialect.Facts) bool { return f.Completions }},
-		"ServerCapabilities.tasks":        {exists: tasks},
+		"ServerCapabilities.tasks":        {exists: tasks, form: takes("tools")},
 		"ServerCapabilities.extensions":   {form: extensions},
 		"ServerCapabilities.experimental": {form: objects},
 

@@ -89,7 +89,8 @@ func (s sampler) text(schema node) string {
 func (s sampler) object(schema node, depth int) any {
 	out := make(node)
 	properties, _ := schema["properties"].(node)
-	for name, property := range properties {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property := properties[name]
 		required := slices.Contains(slice(schema["required"]), any(name))
 		if required || depth < enough && s.random.IntN(3) > 0 {
 			out[name] = s.sample(property.(node), depth+1)
