@@ -16,8 +16,9 @@ import (
 // passes is not valid in the revision that the peers speak: params and results
 // are held against the schema of their method, errors against that of their
 // number, and each answer has to answer something. A member or a method that
-// only another revision has is not valid either; what no revision has is let
-// pass, unless ExpectMethod says what it looks like.
+// only another revision has is not valid either. What no revision has is let
+// pass, and what extensions bring, once the client has declared any, unless
+// ExpectMethod says what it looks like.
 //
 // A request that is not valid but was refused by the other side was sent to be
 // refused: it fails nothing.

@@ -3,6 +3,7 @@ package mcptest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -12,15 +13,16 @@ import (
 
 // Connect returns a client of the server, in memory, that is closed when the
 // test ends. A nil Options is valid. A client without handlers for questions
-// answers them by Answer. What either side sends is checked as by CheckWire.
-func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient.Client {
+// answers them by Answer. What either side sends is checked as by CheckWire, with
+// the options.
+func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options, opts ...CheckOption) *mcpclient.Client {
 	tb.Helper()
 	b, own := new(book), mcpclient.Options{}
 	if o != nil {
 		own = *o
 	}
 	answers := b.handlers(&own)
-	c := connect(tb, mcpclient.Over(CheckWire(tb, dial(tb, s), Client)), &own)
+	c := connect(tb, mcpclient.Over(CheckWire(tb, dial(tb, s), Client, opts...)), &own)
 	if answers {
 		books.Store(c, b)
 		tb.Cleanup(func() { books.Delete(c) })
@@ -29,22 +31,22 @@ func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options) *mcpclient
 }
 
 // EachRevision runs a test once per revision, as a subtest of its name, with a
-// client that speaks it to the server in memory.
-func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *mcpclient.Client)) {
+// client that speaks it to the server in memory, as by Connect.
+func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *mcpclient.Client), opts ...CheckOption) {
 	t.Helper()
 	for _, v := range mcp.Revisions() {
 		t.Run(v.String(), func(t *testing.T) {
-			test(t, Connect(t, s, &mcpclient.Options{Revisions: []mcp.Revision{v}}))
+			test(t, Connect(t, s, &mcpclient.Options{Revisions: []mcp.Revision{v}}, opts...))
 		})
 	}
 }
 
 // Dial serves one connection in memory and returns the client's end of it. It is
 // closed when the test ends, which fails when the server reports an error. What
-// the server sends is checked as by CheckWire.
-func Dial(tb testing.TB, s mcpclient.Server) mcp.Conn {
+// the server sends is checked as by CheckWire, with the options.
+func Dial(tb testing.TB, s mcpclient.Server, opts ...CheckOption) mcp.Conn {
 	tb.Helper()
-	return CheckWire(tb, dial(tb, s), Client, JudgeOnly(Server))
+	return CheckWire(tb, dial(tb, s), Client, append(slices.Clone(opts), JudgeOnly(Server))...)
 }
 
 func dial(tb testing.TB, s mcpclient.Server) mcp.Conn {

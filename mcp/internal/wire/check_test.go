@@ -69,6 +69,7 @@ func TestWhatIsNotValidIsFound(t *testing.T) {
 		{"an id in use", []string{initialize, initialized, call, call}, "belongs to a request"},
 		{"an id that was used", []string{initialize, initialized, `-> {"jsonrpc":"2.0","id":1,"method":"ping"}`, `<- {"jsonrpc":"2.0","id":1,"result":{}}`, `-> {"jsonrpc":"2.0","id":1,"method":"ping"}`}, "was used before"},
 		{"a batch", []string{initialize, initialized, `-> [{"jsonrpc":"2.0","id":1,"method":"ping"}]`}, "a batch"},
+		{"a result that no extension has declared", []string{modernCall, `<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"1"}}`}, `missing "content"`},
 		{"no server's request in the stateless era", []string{modernCall, `<- {"jsonrpc":"2.0","id":1,"method":"roots/list"}`}, "no such request of a server"},
 	}
 	for _, test := range tests {
@@ -93,6 +94,12 @@ func TestWhatIsValidPasses(t *testing.T) {
 		// Unknown members, and methods that no revision has.
 		{modernCall, `<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"x":[]}}`},
 		{initialize, initialized, `-> {"jsonrpc":"2.0","id":1,"method":"own/method","params":{"x":1}}`, `<- {"jsonrpc":"2.0","id":1,"result":{"y":1}}`},
+		// What extensions bring that the client has declared.
+		{
+			`-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x",` + strings.Replace(meta, `{}`, `{"extensions":{"acme/x":{}}}`, 1) + `}}`,
+			`<- {"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"1"}}`,
+			`-> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"1",` + meta + `}}`,
+		},
 		// What is wrong on purpose is refused.
 		{initialize, initialized, `-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `<- {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no name"}}`},
 	} {

@@ -37,7 +37,10 @@ type Conversation struct {
 	session *dialect.Facts // agreed on, or asked for; nil without a session
 	open    [2]map[string]*call
 	used    [2]map[string]bool // ids of the session
-	garbled [2]int             // messages of a side that the other cannot assign
+	// extended: the client has extensions, which bring methods and results that
+	// are judged only if the schema has been told of them.
+	extended bool
+	garbled  [2]int // messages of a side that the other cannot assign
 }
 
 // call is a request that has no answer yet.
@@ -126,6 +129,7 @@ func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 		return c.garble(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
 	}
 	k := &call{method: m.Method, facts: c.factsOf(from, m), token: token(m.Params)}
+	c.extended = c.extended || declaresExtensions(m)
 	k.fault = errors.Join(c.checkParams(k.facts, from, m), c.checkUnused(k.facts, from, m))
 	c.open[from][key] = k
 	if m.Method == mcp.MethodInitialize && c.session == nil {
@@ -169,7 +173,7 @@ func (c *Conversation) notification(from Side, m jsonrpc.Message) error {
 // an application's own.
 func (c *Conversation) checkParams(f *dialect.Facts, from Side, m jsonrpc.Message) error {
 	s := c.schemas(f)
-	if !s.sends(from, m.Kind, m.Method) && isKnown(m.Method) {
+	if !s.sends(from, m.Kind, m.Method) && isKnown(m.Method) && !c.extended {
 		return fmt.Errorf("%s: %s has no such %s of a %s", m.Method, f.Revision, m.Kind, from)
 	}
 	return s.Params(m.Method, m.Params)
@@ -198,7 +202,11 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 	if k.method == mcp.MethodInitialize {
 		c.agree(k, m.Result)
 	}
-	return c.schemas(k.facts).Result(k.method, m.Result)
+	s := c.schemas(k.facts)
+	if c.extended && !s.extended[k.method] && !isCoreResult(m.Result) {
+		return s.check(anyResult, m.Result)
+	}
+	return s.Result(k.method, m.Result)
 }
 
 // agree begins the session that the result of initialize opens.

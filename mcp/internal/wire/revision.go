@@ -13,6 +13,7 @@ import (
 type head struct {
 	ProtocolVersion jsontext.Value            `json:"protocolVersion"`
 	ProgressToken   jsontext.Value            `json:"progressToken"`
+	Capabilities    jsontext.Value            `json:"capabilities"`
 	Meta            map[string]jsontext.Value `json:"_meta"`
 }
 
@@ -69,6 +70,27 @@ func (c *Conversation) sessionFacts() *dialect.Facts {
 		return c.session
 	}
 	return dialect.Newest(dialect.StatelessEra)
+}
+
+// declaresExtensions reports whether the client says, in a request, that it has
+// extensions.
+func declaresExtensions(m jsonrpc.Message) bool {
+	h := headOf(m.Params)
+	for _, raw := range []jsontext.Value{h.Capabilities, h.Meta[mcp.MetaClientCapabilities]} {
+		var can mcp.ClientCapabilities
+		if json.Unmarshal(raw, &can) == nil && len(can.Extensions) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isCoreResult reports whether a result is of a type that the protocol has
+// itself.
+func isCoreResult(result jsontext.Value) bool {
+	var r mcp.EmptyResult
+	_ = json.Unmarshal(result, &r) // its faults are found by the schema
+	return r.ResultType == "" || r.ResultType == mcp.ResultComplete || r.ResultType == mcp.ResultInputRequired
 }
 
 // token returns the progress token that a request carries, or "".

@@ -110,10 +110,35 @@ func eachEra(t *testing.T, test func(t *testing.T, v mcp.Revision)) {
 	}
 }
 
+// What the extension adds to the wire, for the checks of mcptest.
+type (
+	taskResult struct {
+		mcp.ResultBase
+		tasks.Task
+	}
+	taskNotice struct {
+		tasks.Task
+		Meta mcp.Meta `json:"_meta,omitempty"`
+	}
+	taskUpdate struct {
+		TaskID         string                    `json:"taskId"`
+		InputResponses map[string]jsontext.Value `json:"inputResponses"`
+		Meta           mcp.Meta                  `json:"_meta,omitempty"`
+	}
+)
+
+var onTheWire = []mcptest.CheckOption{
+	mcptest.ExpectMethod(mcp.MethodToolsCall, nil, taskResult{}),
+	mcptest.ExpectMethod(mcp.MethodTasksGet, mcp.TaskParams{}, taskResult{}),
+	mcptest.ExpectMethod(mcp.MethodTasksCancel, mcp.TaskParams{}, mcp.EmptyResult{}),
+	mcptest.ExpectMethod(tasks.MethodUpdate, taskUpdate{}, mcp.EmptyResult{}),
+	mcptest.ExpectMethod(tasks.Notification, taskNotice{}),
+}
+
 // connect returns a client with tasks, which has listed the tools.
 func connect(t *testing.T, srv *mcpserver.Server, v mcp.Revision, o *tasks.ClientOptions) *mcpclient.Client {
 	t.Helper()
-	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(o)}})
+	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(o)}}, onTheWire...)
 	for _, err := range c.Tools(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
