@@ -251,8 +251,8 @@ func TestCapabilitiesSayWhatTheRevisionCan(t *testing.T) {
 	all := *asking(mcp.V20260728).Capabilities
 	all.Tasks = new(mcp.TasksCapability)
 	for v, want := range map[mcp.Revision]string{
-		mcp.V20241105: `{"elicitation":{},"sampling":{},"roots":{}}`,
-		mcp.V20250326: `{"elicitation":{},"sampling":{},"roots":{}}`,
+		mcp.V20241105: `{"sampling":{},"roots":{}}`,
+		mcp.V20250326: `{"sampling":{},"roots":{}}`,
 		mcp.V20250618: `{"elicitation":{},"sampling":{},"roots":{}}`,
 		mcp.V20251125: `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{},"tasks":{}}`,
 		mcp.V20260728: `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`,

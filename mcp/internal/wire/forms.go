@@ -164,6 +164,16 @@ func samplingContent(g *generator) node {
 	return oneOf(kinds...)(g)
 }
 
+// resultType is any in the schema, though each result has one of its own.
+func resultType(kind mcp.ResultType) form {
+	return func(g *generator) node {
+		if g.strict {
+			return node{"const": string(kind)}
+		}
+		return str(g)
+	}
+}
+
 func structuredContent(g *generator) node {
 	if g.facts.Structured == dialect.AnyStructured {
 		return node{}

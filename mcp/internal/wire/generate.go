@@ -21,7 +21,8 @@ type form func(*generator) node
 // generator writes the definitions of one revision.
 type generator struct {
 	facts *dialect.Facts
-	// strict forbids members that only other revisions have.
+	// strict forbids members that only other revisions have, and results of
+	// another type.
 	strict  bool
 	methods map[string]Method
 	defs    map[string]node

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strings"
+
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
@@ -143,7 +145,9 @@ func init() {
 		"ResourceTemplate.icons":       {exists: icons},
 		"ResourceTemplate._meta":       {exists: listedMeta},
 
-		"ResultBase.resultType": {exists: envelope, required: always},
+		"ResultBase.resultType":          {exists: envelope, required: always, form: resultType(mcp.ResultComplete)},
+		"EmptyResult.resultType":         {form: str},
+		"InputRequiredResult.resultType": {form: resultType(mcp.ResultInputRequired)},
 
 		"Root.uri":   {form: uri},
 		"Root._meta": {exists: listedMeta},
@@ -170,6 +174,9 @@ func init() {
 // itself or embedded in it, declares.
 func memberOf(outer, inner, name string) member {
 	own, inherited := members[outer+"."+name], members[inner+"."+name]
+	if strings.Contains(outer, ".") {
+		inherited.form = nil // of an extension, which has types of its own
+	}
 	if own.exists == nil {
 		own.exists = inherited.exists
 	}

@@ -41,7 +41,7 @@ type shape struct {
 // NewSchema generates the schema of a revision. Methods are those of extensions;
 // a method that the revision has itself keeps its params, and takes on results.
 // Strict forbids members that only other revisions have, which a peer would pass
-// over.
+// over, and results of another type.
 func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema {
 	s := &Schema{
 		facts:    f,
