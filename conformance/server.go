@@ -14,7 +14,7 @@ import (
 // How long the server may take until it listens, and until it has ended.
 const (
 	startTime = 10 * time.Second
-	stopTime  = 10 * time.Second
+	stopTime  = 15 * time.Second
 )
 
 // A server is the process of our server.
