@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 )
 
 // home is the directory of the suite, seen from the root of the project.
@@ -57,10 +58,11 @@ func try(ctx context.Context, g *gate, times int) (err error) {
 		return err
 	}
 	defer srv.kill()
-	for range times {
+	for round := range times {
 		for _, r := range runs {
 			fmt.Fprintf(g.out, "==> %s\n", r)
-			outcomes, err := s.play(ctx, r, "http://"+srv.addr+"/mcp")
+			dir := filepath.Join(s.results, strconv.Itoa(round+1), r.directory())
+			outcomes, err := s.play(ctx, r, "http://"+srv.addr+"/mcp", dir)
 			if err != nil {
 				return fmt.Errorf("%s: %w", r, err)
 			}
@@ -71,5 +73,8 @@ func try(ctx context.Context, g *gate, times int) (err error) {
 		g.fail("the end of the server", err.Error())
 	}
 	g.close()
+	if g.failed > 0 {
+		fmt.Fprintf(g.out, "\nmore is in %s\n", s.results)
+	}
 	return nil
 }
