@@ -66,6 +66,7 @@ func newServer() *mcpserver.Server {
 	addChanges(srv)
 	addResources(srv)
 	addPrompts(srv)
+	addTasks(srv)
 	return srv
 }
 

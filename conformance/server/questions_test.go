@@ -52,6 +52,7 @@ func TestToolsAskInBothEras(t *testing.T) {
 		},
 		{"test_input_required_result_multi_round", nil, answers{"step1": ada, "step2": Coloured{"red"}}, "Ada likes red."},
 		{"test_input_required_result_capabilities", nil, answers{"user_name": ada, "greeting": model}, "2 questions were answered."},
+		{"confirm_delete", File{"a.txt"}, answers{"confirm": Consent{true}}, "Deleted a.txt."},
 	}
 	for _, test := range tests {
 		t.Run(test.tool, func(t *testing.T) {
