@@ -3,6 +3,7 @@ package interop_test
 import (
 	"encoding/json/v2"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -101,6 +102,16 @@ func asked(tool string, want any) step { return step{Do: "asked", Name: tool, wa
 
 // lacks says which features one cannot expect of a pairing, and why.
 type lacks map[string]string
+
+// with returns what either lacks.
+func (l lacks) with(more lacks) lacks {
+	all := maps.Clone(more)
+	if all == nil {
+		all = make(lacks)
+	}
+	maps.Copy(all, l)
+	return all
+}
 
 // behind returns the plan for the same server behind a gateway, under a key.
 func (p plan) behind(key string) plan {
