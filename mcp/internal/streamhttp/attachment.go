@@ -21,7 +21,8 @@ type attachment struct {
 var errTakenOver = errors.New("the stream goes on over another connection")
 
 // attach makes a connection the one that copies the stream. It needs one
-// detach.
+// detach. Whoever comes back has been away as he was asked to; the first
+// connection may attach when the handler has already asked it to go.
 func (s *stream) attach(ctx context.Context) *attachment {
 	at := &attachment{stream: s}
 	at.ctx, at.cancel = context.WithCancelCause(ctx)
@@ -30,7 +31,10 @@ func (s *stream) attach(ctx context.Context) *attachment {
 	if s.holder != nil {
 		s.holder.cancel(errTakenOver)
 	}
-	s.holder, s.detached, s.hangUp = at, false, 0
+	if s.holder != nil || s.detached {
+		s.hangUp = 0
+	}
+	s.holder, s.detached = at, false
 	return at
 }
 

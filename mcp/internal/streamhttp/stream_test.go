@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
@@ -136,5 +137,22 @@ func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 	<-done
 	if got := strings.Count(w.Body.String(), "event: "); got != 6 || !strings.HasSuffix(w.Body.String(), event("reply")+"\n") {
 		t.Errorf("got %d events, want five messages and the reply", got)
+	}
+}
+
+func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
+	t.Parallel()
+	st := newStream()
+	st.poll = true
+	if !st.offer([]byte("1")) || !st.HangUp(time.Second) || !st.offer([]byte("2")) {
+		t.Fatal("the stream takes no messages before its connection has attached")
+	}
+	first := st.attach(t.Context())
+	if msgs, what := first.pop(); len(msgs) != 1 || what.retry != time.Second {
+		t.Errorf("first connection: got %d messages and retry %v, want 1 and 1s", len(msgs), what.retry)
+	}
+	first.detach()
+	if msgs, what := st.attach(t.Context()).pop(); len(msgs) != 1 || what.retry != 0 {
+		t.Errorf("connection that comes back: got %d messages and retry %v, want 1 and none", len(msgs), what.retry)
 	}
 }
