@@ -72,6 +72,7 @@ var floors = []room{
 	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},
 	{floor: 8, path: "conformance/...", only: sdk},
 	{floor: 8, path: "examples/...", only: sdk},
+	{floor: 8, path: "internal/claim/coverage", only: []string{"internal/claim", "mcp"}},
 	// The root holds the module's documentation, and api its record.
 	{floor: 8, path: ".", only: none},
 	{floor: 8, path: "api", only: none},

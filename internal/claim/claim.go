@@ -1,52 +1,47 @@
-// Package claim lets tests say which requirements of the protocol they show.
+// Package claim holds the requirements of the protocol, numbered and in our own
+// words, and lets tests say which of them they show.
+//
+// What the tests of a whole run have said is written down in
+// docs/spec-coverage.md, which internal/claim/coverage makes and compares.
 package claim
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// most is how many requirements one test may claim: a test that shows
+// Most is how many requirements one test may claim: a test that shows
 // everything shows nothing.
-const most = 10
+const Most = 10
+
+// Attribute is the name under which a claim stands among the attributes of a
+// test. The value is the identifier of a requirement.
+const Attribute = "shows"
 
 // Shows says that the test, when it passes, shows that the requirements with
-// these identifiers hold. A test that fails or is skipped claims nothing.
+// these identifiers hold. A test that fails or is skipped claims nothing. An
+// identifier that is not in the list fails the test.
 //
-// Claims are written to the directory that FONDACO_CLAIMS names, one file for
-// each test process; without it nothing is written.
+// Claims are attributes of the test, so go test -json tells them and go test
+// repeats them when it takes a result from its cache.
 func Shows(tb testing.TB, ids ...string) {
 	tb.Helper()
-	if len(ids) == 0 || len(ids) > most {
-		tb.Fatalf("claim: %d requirements: a test claims between 1 and %d", len(ids), most)
-	}
-	directory := os.Getenv("FONDACO_CLAIMS")
-	if directory == "" {
-		return
-	}
-	tb.Cleanup(func() {
-		if tb.Failed() || tb.Skipped() {
-			return
-		}
-		if err := record(directory, tb.Name(), ids); err != nil {
-			tb.Errorf("claim: %v", err)
-		}
-	})
-}
-
-func record(directory, test string, ids []string) error {
-	name := filepath.Join(directory, fmt.Sprintf("%s-%d.tsv", filepath.Base(os.Args[0]), os.Getpid()))
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
+	if len(ids) == 0 || len(ids) > Most {
+		tb.Fatalf("claim: %d requirements: a test claims between 1 and %d", len(ids), Most)
 	}
 	for _, id := range ids {
-		if _, err := fmt.Fprintf(f, "%s\t%s\n", id, test); err != nil {
-			f.Close()
-			return err
+		if parts := Parts(id); !slices.Equal(parts, []string{id}) {
+			tb.Fatalf("claim: %q is no requirement of internal/claim/requirements.tsv%s", id, instead(parts))
 		}
+		tb.Attr(Attribute, id)
 	}
-	return f.Close()
+}
+
+// instead names the parts of a requirement that was claimed as a whole.
+func instead(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; claim what the test shows of " + strings.Join(parts, ", ")
 }
