@@ -129,11 +129,20 @@ func (m Mirror) check(values []string, arguments jsontext.Value) error {
 	case len(values) != 1:
 		return mismatch("parameter header %q: found %d values, want the argument, once", m.Name, len(values))
 	}
+	if raw.Kind() == '0' && !exact(raw) {
+		return mismatch("parameter header %q: the argument is beyond 2^53-1, which not every parser reads exactly", m.Name)
+	}
 	got, ok := DecodeHeader(values[0])
 	if !ok || got != want && !(raw.Kind() == '0' && sameNumber(got, want)) {
 		return mismatch("parameter header %q: %q is not the argument in the body", m.Name, clip(values[0]))
 	}
 	return nil
+}
+
+// exact reports whether every parser reads a number as the same one.
+func exact(number jsontext.Value) bool {
+	f, err := strconv.ParseFloat(string(number), 64)
+	return err == nil && math.Abs(f) <= 1<<53-1
 }
 
 // Value returns the text that mirrors the argument, and false when the argument

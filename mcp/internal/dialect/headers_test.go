@@ -4,12 +4,14 @@ import (
 	"encoding/json/jsontext"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 func TestHeaderValuesAreEncodedWhereTheyMustBe(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-144", "D-14")
 	for _, test := range []struct{ value, want string }{
 		{"", ""},
 		{"add", "add"},
@@ -36,6 +38,7 @@ func TestHeaderValuesAreEncodedWhereTheyMustBe(t *testing.T) {
 
 func TestHeaderValuesThatNobodyEncodesAreRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-142c", "R-145")
 	for _, value := range []string{
 		"=?base64?SGVsbG8?=",    // no padding
 		"=?base64?SGVs bG8=?=",  // not of the alphabet
@@ -77,6 +80,7 @@ func FuzzHeaderRoundTrip(f *testing.F) {
 
 func TestMirroredParametersAreComparedWithTheBody(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-142b", "R-142c", "R-145", "R-147c", "R-149b", "R-149c", "R-150", "D-14", "D-15", "G-d")
 	mirrors := []dialect.Mirror{{Name: "Region", Path: []string{"where", "region"}}, {Name: "Count", Path: []string{"count"}}}
 	for _, test := range []struct {
 		name      string
@@ -86,6 +90,8 @@ func TestMirroredParametersAreComparedWithTheBody(t *testing.T) {
 	}{
 		{"both", `{"where":{"region":"eu"},"count":42}`, map[string][]string{"Region": {"eu"}, "Count": {"42"}}, true},
 		{"number written otherwise", `{"where":{"region":"eu"},"count":42}`, map[string][]string{"Region": {"eu"}, "Count": {"42.0"}}, true},
+		{"the largest that is exact", `{"count":-9007199254740991}`, map[string][]string{"Count": {"-9007199254740991"}}, true},
+		{"beyond what is exact", `{"count":9007199254740992}`, map[string][]string{"Count": {"9007199254740992"}}, false},
 		{"encoded", `{"where":{"region":"eu"},"count":42}`, map[string][]string{"Region": {"=?base64?ZXU=?="}, "Count": {"42"}}, true},
 		{"absent in both", `{}`, nil, true},
 		{"null is absent", `{"where":{"region":null}}`, nil, true},
