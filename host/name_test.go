@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/internal/claim"
 )
 
 func TestWireNamesFitEveryModel(t *testing.T) {
+	claim.Shows(t, "R-209a")
 	long := strings.Repeat("x", 80)
 	tests := []struct{ key, name, want string }{
 		{"files", "read_file", "files__read_file"},

@@ -4,11 +4,13 @@ import (
 	"encoding/json/v2"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestElicitationCapability(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-332b")
 	for _, c := range []struct {
 		raw       string
 		form, url bool

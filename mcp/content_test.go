@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestContentsTakeEveryKind(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-241")
 	const raw = `[{"type":"text","text":"hi"},{"type":"image","data":"aGk=","mimeType":"image/png"},` +
 		`{"type":"audio","data":"aGk=","mimeType":"audio/wav"},{"type":"resource_link","uri":"file:///a","name":"a"},` +
 		`{"type":"resource","resource":{"uri":"file:///a","text":"hi"}},{"type":"tool_use","id":"1","name":"n","input":{}},` +
@@ -58,6 +60,7 @@ func TestUnknownContentIsKeptAsItCame(t *testing.T) {
 
 func TestContentsFromOneBlock(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-323")
 	var m mcp.SamplingMessage
 	if err := json.Unmarshal([]byte(`{"role":"user","content":{"text":"hi","type":"text"}}`), &m); err != nil {
 		t.Fatal(err)
@@ -143,6 +146,7 @@ func TestTextOfContents(t *testing.T) {
 
 func TestBase64IsStrict(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-231b", "R-241")
 	for _, c := range []struct {
 		data string
 		ok   bool

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -44,6 +45,7 @@ var fieldSchemas = []struct {
 
 func TestElicitSchemaRoundTrip(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-335a", "R-335b")
 	for _, c := range fieldSchemas {
 		if got := encode(t, c.schema); got != c.raw {
 			t.Errorf("got  %s\nwant %s", got, c.raw)

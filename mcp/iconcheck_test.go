@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -17,6 +18,7 @@ func dataURL(mimeType, image string) string {
 
 func TestIconsAreChecked(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-357a")
 	for name, test := range map[string]struct {
 		icon mcp.Icon
 		want string // "" for an icon that is fine

@@ -3,11 +3,13 @@ package mcp_test
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestMetaKeyGrammar(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-024", "R-026")
 	for _, c := range []struct {
 		key          string
 		ok, reserved bool
@@ -84,6 +86,7 @@ func TestMetaGetAndSet(t *testing.T) {
 
 func TestOwnMetaKeysFollowTheGrammar(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-024", "R-025")
 	for _, key := range []string{
 		mcp.MetaProgressToken, mcp.MetaProtocolVersion, mcp.MetaClientCapabilities, mcp.MetaClientInfo, mcp.MetaServerInfo,
 		mcp.MetaLogLevel, mcp.MetaSubscriptionID, mcp.MetaRelatedTask, mcp.MetaModelImmediateResponse,

@@ -4,11 +4,13 @@ import (
 	"encoding/json/v2"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestProgressTokens(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-272")
 	for _, c := range []struct{ raw, want string }{
 		{`"a"`, `"a"`},
 		{`"\u0061"`, `"a"`},

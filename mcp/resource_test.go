@@ -4,11 +4,13 @@ import (
 	"encoding/json/v2"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestResourceContentsHoldATextOrBytes(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-231b", "R-241")
 	for _, c := range []struct {
 		contents mcp.ResourceContents
 		blob     bool
@@ -50,6 +52,7 @@ func TestResourceContentsThatAreNot(t *testing.T) {
 
 func TestDisplayNames(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-222")
 	for _, c := range []struct{ got, want string }{
 		{mcp.Tool{Name: "n"}.DisplayName(), "n"},
 		{mcp.Tool{Name: "n", Annotations: &mcp.ToolAnnotations{}}.DisplayName(), "n"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -34,6 +35,7 @@ func TestBaseIsPartOfTheResult(t *testing.T) {
 
 func TestCaching(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-268a", "D-20")
 	for _, c := range []struct {
 		caching mcp.Caching
 		ttl     time.Duration
@@ -57,6 +59,7 @@ func TestCaching(t *testing.T) {
 
 func TestEmptyCursorIsACursor(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-260")
 	for raw, want := range map[string]bool{`{"tools":[]}`: false, `{"tools":[],"nextCursor":""}`: true} {
 		var page mcp.ListToolsResult
 		if err := json.Unmarshal([]byte(raw), &page); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -137,6 +138,7 @@ var samples = []struct {
 
 func TestEveryMemberSurvivesARoundTrip(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-331", "D-19", "D-23")
 	for _, s := range samples {
 		value := reflect.New(reflect.TypeOf(s.value).Elem())
 		if got := recode(t, value, s.raw); got != s.raw {
@@ -150,6 +152,7 @@ func TestEveryMemberSurvivesARoundTrip(t *testing.T) {
 
 func TestUnknownMembersSurviveARoundTrip(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-355", "D-23")
 	const unknown = `"x-new":{"a":[1,1.50,"\u00e9"],"b":null}`
 	checked := 0
 	for _, s := range samples {

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -28,6 +29,7 @@ func TestToolAnnotationsApplyTheDefaults(t *testing.T) {
 
 func TestToolTaskSupport(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "D-19")
 	for _, c := range []struct {
 		tool mcp.Tool
 		want mcp.TaskSupport

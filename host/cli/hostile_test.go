@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -47,6 +48,7 @@ func newEvilServer() *mcpserver.Server {
 
 func TestNothingOfAPeerReachesTheTerminalAsItIs(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-242b")
 	s := serve(t, newEvilServer())
 	s.terminal = true
 	commands := [][]string{

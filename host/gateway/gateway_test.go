@@ -13,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -74,6 +75,7 @@ func greet(_ context.Context, in greeting) (string, error) { return "Hello " + i
 
 func TestFeaturesAreBroughtThroughInEveryRevision(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "E-01", "E-02")
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 		srv := mcpserver.New("a", "1", up)
 		srv.Tool("greet", "Greet", greet)
@@ -107,8 +109,10 @@ func TestFeaturesAreBroughtThroughInEveryRevision(t *testing.T) {
 			}
 		}
 		_, err := c.ReadResource(ctx, "notes://none")
-		if code := mcp.CodeOf(err); code != mcp.CodeResourceNotFound && (code != mcp.CodeInvalidParams || !strings.Contains(err.Error(), "not found")) {
-			t.Errorf("got %v (%s), want the word that there is none", err, code)
+		missing, _ := errors.AsType[*mcp.Error](err)
+		number := map[bool]int64{false: -32002, true: -32602}[down.Revisions[0] == mcp.V20260728]
+		if missing == nil || missing.Number != number || string(missing.Data) != `{"uri":"notes://none"}` {
+			t.Errorf("got %+v, want %d and the URI that there is not", err, number)
 		}
 		prompt, err := c.GetPrompt(ctx, "a__plan", map[string]string{"name": "Ada"})
 		if err != nil || len(prompt.Messages) != 1 || (mcp.Contents{prompt.Messages[0].Content}).Text() != "Plan with Ada" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -233,6 +234,7 @@ func TestErrorsOfTheProtocolPass(t *testing.T) {
 
 func TestUpstreamIsToldOfNoCapabilities(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-410")
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		var caps mcp.ClientCapabilities
 		srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})
@@ -249,6 +251,23 @@ func TestUpstreamIsToldOfNoCapabilities(t *testing.T) {
 		}
 		if caps.Elicitation != nil || caps.Sampling != nil || caps.Roots != nil || caps.Tasks != nil || caps.Extensions != nil {
 			t.Errorf("got %+v, want none: nothing of it is relayed", caps)
+		}
+	}
+}
+
+func TestServersOfOneNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-209a", "R-209b")
+	var upstreams []host.Upstream
+	for _, key := range []string{"one", "two"} {
+		srv := newServer("same")
+		srv.Tool("key", "", func(context.Context, struct{}) (string, error) { return key, nil })
+		upstreams = append(upstreams, upstream(key, srv))
+	}
+	_, c := open(t, nil, upstreams...)
+	for _, key := range []string{"one", "two"} {
+		if got, err := c.Call[string](t.Context(), key+"__key", nil); err != nil || got != key {
+			t.Errorf("got %q, %v, want %s", got, err, key)
 		}
 	}
 }

@@ -88,6 +88,7 @@ func answersAll() *mcpclient.Options {
 
 func TestTheSameHandlersAnswerInBothEras(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-014", "R-221b", "R-298a", "R-299a", "R-300", "R-301", "R-334", "R-338b", "R-340")
 	const want = `[{"action":"accept","content":{"row":4,"side":"window"}},` +
 		`{"role":"assistant","content":{"type":"text","text":"roses"},"model":"m"},` +
 		`{"roots":[{"uri":"file:///home"}]}]`
@@ -113,6 +114,7 @@ func TestTheSameHandlersAnswerInBothEras(t *testing.T) {
 
 func TestHandlersDeclareTheirCapability(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-313a", "R-314", "R-319a", "R-319b", "R-332a", "R-332b", "R-405")
 	visit := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil }
 	for name, test := range map[string]struct {
 		opts               *mcpclient.Options
@@ -160,7 +162,7 @@ func TestHandlersDeclareTheirCapability(t *testing.T) {
 
 func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-333")
+	claim.Shows(t, "R-329", "R-338a", "G-k")
 	declined := errors.New("not today")
 	for name, test := range map[string]struct {
 		result string
@@ -229,6 +231,7 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 
 func TestOnlySomeRequestsMayAsk(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-291b", "G-o")
 	_, target := serve(t, stateless(func(_ *script, m message) string {
 		return m.result(`{"resultType":"input_required","requestState":"s"}`)
 	}))
@@ -240,6 +243,7 @@ func TestOnlySomeRequestsMayAsk(t *testing.T) {
 
 func TestRoundsAreBoundedAndBackOffWithoutQuestions(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-298b", "R-299a", "R-299b", "R-304")
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, stateless(func(_ *script, m message) string {
 			return m.result(`{"resultType":"input_required","requestState":""}`)
@@ -284,6 +288,7 @@ func TestTimeoutDoesNotRunWhileTheUserThinks(t *testing.T) {
 
 func TestErrorsOfHandlersReachASessionWithoutTheirText(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-317", "R-328a")
 	for name, test := range map[string]struct {
 		err  error
 		want string
@@ -309,6 +314,7 @@ func TestErrorsOfHandlersReachASessionWithoutTheirText(t *testing.T) {
 
 func TestRequestsOfTheServerAreRefusedInTheStatelessEra(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-015b", "R-074", "R-078")
 	servers, target := serve(t, stateless(func(s *script, m message) string {
 		s.send(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
 		return m.result(`{"content":[]}`)
@@ -326,6 +332,7 @@ func TestRequestsOfTheServerAreRefusedInTheStatelessEra(t *testing.T) {
 
 func TestUnknownRequestsOfTheServerAreAnswered(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-317", "D-01")
 	came := make(chan message, 4)
 	_, target := serve(t, func(s *script, m message) string {
 		if m.Method == "" {
@@ -383,6 +390,7 @@ func TestMiddlewareSeesWhatTheServerAsks(t *testing.T) {
 
 func TestRootsChangedIsSaidToSessionsOnly(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-313b", "R-314")
 	for era, handle := range eras(func(_ *script, m message) string { return "" }) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
@@ -399,5 +407,75 @@ func TestRootsChangedIsSaidToSessionsOnly(t *testing.T) {
 				t.Errorf("got %d, want %d", got, want)
 			}
 		})
+	}
+}
+
+// A session's question that the client must not take has an error for an answer.
+func TestQuestionsOfASessionThatMayNotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-320b", "R-333b")
+	const text = `{"role":"user","content":{"type":"text","text":"hi"}}`
+	for name, test := range map[string]struct{ method, params string }{
+		"a mode that was not declared": {"elicitation/create", `{"mode":"url","message":"?","url":"https://example.com/","elicitationId":"1"}`},
+		"tools that were not declared": {"sampling/createMessage", `{"messages":[` + text + `],"maxTokens":1,"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			came := make(chan message, 1)
+			_, target := serve(t, func(s *script, m message) string {
+				if m.Method == "" {
+					came <- m
+					return ""
+				}
+				return session(mcp.V20251125, func(s *script, m message) string {
+					s.send(`{"jsonrpc":"2.0","id":"q","method":"` + test.method + `","params":` + test.params + `}`)
+					return m.result(`{"content":[]}`)
+				})(s, m)
+			})
+			c := connect(t, target, &mcpclient.Options{Elicit: answersAll().Elicit, Sample: answersAll().Sample})
+			if _, err := c.CallTool(t.Context(), "x", nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-came; !strings.Contains(string(got.Error), "-32602") {
+				t.Errorf("got %s%s, want -32602", got.Error, got.Result)
+			}
+		})
+	}
+}
+
+// While a call is in its rounds, others have nothing of it.
+func TestAnswersGoWithTheirCallAlone(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-302")
+	servers, target := serve(t, stateless(func(s *script, m message) string {
+		if m.param("name") == `"other"` {
+			return m.result(`{"content":[]}`)
+		}
+		return asksByRounds(s, m)
+	}))
+	var c *mcpclient.Client
+	opts := answersAll()
+	opts.Roots = func(ctx context.Context) ([]mcp.Root, error) {
+		_, err := c.CallTool(ctx, "other", nil)
+		return []mcp.Root{{URI: "file:///home"}}, err
+	}
+	c = connect(t, target, opts)
+	if _, err := c.CallTool(t.Context(), "book", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CallTool(t.Context(), "other", nil); err != nil {
+		t.Fatal(err)
+	}
+	others := 0
+	for _, m := range servers.nth(0).messages(mcp.MethodToolsCall) {
+		if m.param("name") != `"other"` {
+			continue
+		}
+		if others++; m.param("inputResponses") != "" || m.param("requestState") != "" {
+			t.Errorf("got %s, want nothing of the other call", m.Params)
+		}
+	}
+	if others != 2 {
+		t.Errorf("got %d other calls, want 2", others)
 	}
 }

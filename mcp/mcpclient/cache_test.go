@@ -80,7 +80,7 @@ func read(t *testing.T, c *mcpclient.Client, uri string, opts ...mcpclient.CallO
 const first, second, third = "t1 p1 r:1 r:1{x} 1", "t2 p2 r:2 r:2{x} 2", "t3 p3 r:3 r:3{x} 3"
 
 func TestResultsAreKeptAsLongAsTheServerAllows(t *testing.T) {
-	claim.Shows(t, "R-268", "R-271")
+	claim.Shows(t, "R-268a", "R-268b", "R-271")
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(counting(aMinute)))
 		c := connect(t, target, nil)
@@ -109,7 +109,7 @@ func TestResultsAreKeptAsLongAsTheServerAllows(t *testing.T) {
 
 func TestWhatTheServerDoesNotAllowIsNotKept(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-268")
+	claim.Shows(t, "R-268a", "D-20")
 	for name, hints := range map[string]string{
 		"nothing said":      ``,
 		"stale at once":     `,"ttlMs":0,"cacheScope":"public"`,
@@ -161,7 +161,7 @@ func TestSessionsKeepNothing(t *testing.T) {
 
 func TestOnlyTheSameQuestionHasTheSameAnswer(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-266")
+	claim.Shows(t, "R-266a")
 	_, target := serve(t, stateless(counting(aMinute)))
 	c := connect(t, target, nil)
 	trace := mcpclient.WithMeta(mcp.Meta{mcp.MetaTraceparent: raw(`"00-1-1-01"`)})
@@ -200,7 +200,7 @@ func TestOnlyTheSameQuestionHasTheSameAnswer(t *testing.T) {
 
 func TestResultsOfAnswersAreNotKept(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-266")
+	claim.Shows(t, "R-266b")
 	reads := 0
 	_, target := serve(t, stateless(func(s *script, m message) string {
 		if m.param("inputResponses") == "" && m.param("requestState") == "" {
@@ -394,7 +394,7 @@ func TestACallerCannotChangeWhatIsKept(t *testing.T) {
 // Pages that are kept can name a cursor that the server knows no more.
 func TestAListWithAnOldCursorBeginsAgain(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-269")
+	claim.Shows(t, "R-269a", "R-269b")
 	p := pages{
 		none: page(`,"nextCursor":"old"`+aMinute, "a", "b"), "old": page("", "c"),
 	}

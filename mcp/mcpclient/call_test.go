@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -27,6 +28,7 @@ type sum struct {
 
 func TestCallTakesTheResultInTheFormThatIsWanted(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-017a", "R-217")
 	for era, handle := range eras(func(_ *script, m message) string {
 		switch m.param("name") {
 		case `"add"`:
@@ -74,6 +76,7 @@ func TestCallTakesTheResultInTheFormThatIsWanted(t *testing.T) {
 
 func TestErrorsOfTheServerAreRemoteAndOthersAreNot(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-023")
 	_, target := serve(t, stateless(func(_ *script, m message) string {
 		return m.fail(-32602, "unknown tool", `{"x":1}`)
 	}))
@@ -97,6 +100,7 @@ func TestErrorsOfTheServerAreRemoteAndOthersAreNot(t *testing.T) {
 
 func TestInvalidResponseIsAnErrorAtOnce(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-006a", "R-017b", "R-018")
 	for name, result := range map[string]string{
 		"wrong shape":                `{"content":"text"}`,
 		"unknown result type":        `{"resultType":"task","content":[]}`,
@@ -121,6 +125,7 @@ func TestInvalidResponseIsAnErrorAtOnce(t *testing.T) {
 
 func TestRequestsOfTheStatelessEraSayEverything(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-026", "R-027a", "R-027b", "R-028", "G-f", "G-h")
 	servers, target := serve(t, stateless(func(_ *script, m message) string { return m.result(`{"content":[]}`) }))
 	c := connect(t, target, &mcpclient.Options{Info: mcp.Implementation{Name: "tester", Version: "7"}})
 	meta := mcp.Meta{"acme/trace": jsontext.Value(`"t"`), "io.modelcontextprotocol/logLevel": jsontext.Value(`"x"`)}
@@ -179,6 +184,7 @@ func TestPanicOfAProgressHandlerEndsNothing(t *testing.T) {
 
 func TestSilentCallEndsAfterItsTimeoutAndIsCancelled(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-049a", "R-049b", "R-049c", "R-049d", "R-219d", "R-279a", "R-280", "R-286a", "R-286b")
 	for era, handle := range eras(func(*script, message) string { return "" }) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
@@ -215,6 +221,7 @@ func TestSilentCallEndsAfterItsTimeoutAndIsCancelled(t *testing.T) {
 
 func TestProgressExtendsTheTimeoutUpToTheMaximum(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-049d", "R-049e", "R-286a", "R-286c")
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(func(s *script, m message) string {
 			for i := range 100 {
@@ -245,6 +252,7 @@ func TestProgressExtendsTheTimeoutUpToTheMaximum(t *testing.T) {
 
 func TestContextEndsACall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-278", "R-280")
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, session(mcp.V20251125, func(*script, message) string { return "" }))
 		c := connect(t, target, nil)
@@ -263,6 +271,7 @@ func TestContextEndsACall(t *testing.T) {
 
 func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-003", "R-004", "R-005")
 	_, target := serve(t, stateless(func(_ *script, m message) string {
 		return m.result(`{"content":[],"structuredContent":` + m.param("arguments") + `}`)
 	}))
@@ -378,6 +387,18 @@ func TestClosedClientRefusesEverything(t *testing.T) {
 	for _, err := range c.Watch(t.Context(), "a://b") {
 		if !errors.Is(err, mcpclient.ErrClosed) {
 			t.Errorf("watch: got %v, want ErrClosed", err)
+		}
+	}
+}
+
+func TestMissingResourceOfAnOlderServerIsUnderstood(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-227")
+	for era, handle := range eras(func(_ *script, m message) string { return m.fail(-32002, "gone", `{"uri":"a://b"}`) }) {
+		_, target := serve(t, handle)
+		_, err := connect(t, target, nil).ReadResource(t.Context(), "a://b")
+		if mcp.CodeOf(err) != mcp.CodeResourceNotFound {
+			t.Errorf("%s: got %v, want that there is no such resource", era, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -64,6 +65,7 @@ func child(t *testing.T, how string) *mcpclient.CommandTarget {
 }
 
 func TestCommandIsStartedAndEnded(t *testing.T) {
+	claim.Shows(t, "R-050a", "R-073", "R-080", "R-086", "D-18")
 	t.Setenv("SECRET", "secret")
 	for how, want := range map[string]mcp.Revision{"session": mcp.V20250618, "stateless": mcp.V20260728} {
 		t.Run(how, func(t *testing.T) {
@@ -104,6 +106,7 @@ func pidOf(t *testing.T, c *mcpclient.Client) int {
 
 func TestDeadCommandIsStartedAgainAtTheNextCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-072b", "R-082a")
 	lines := make(chan string, 8)
 	target := child(t, "session")
 	target.Stderr = func(line string, _ int) { lines <- line }
@@ -143,6 +146,7 @@ func TestCommandThatDoesNotRunSaysWhy(t *testing.T) {
 
 func TestAnyStreamCanCarryMessages(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-087")
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	go func() {

@@ -8,12 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 func TestCompleterAsksOnceForQuickTypingAndRemembers(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-248a", "R-248b", "R-248c")
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, stateless(func(_ *script, m message) string {
 			return m.result(`{"completion":{"values":[` + m.param("argument", "value") + `]}}`)

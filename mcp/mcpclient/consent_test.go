@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,6 +52,7 @@ func nothing() string { return "" }
 
 func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-336a")
 	for name, test := range map[string]struct {
 		question mcpserver.Question
 		secret   bool
@@ -87,6 +89,7 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 
 func TestVisitsAreHTTPSAlone(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-345", "R-346b")
 	for address, allowed := range map[string]bool{
 		"https://id.example.com/": true, "http://127.0.0.1:8080/x": true, "http://localhost/": true, "http://[::1]/": true,
 		"https://xn--pple-43d.com/": true, "https://ID.example.com:8443/?x": true, "https://[2001:db8::1]/": true,
@@ -128,7 +131,7 @@ func TestVisitHostIsPlain(t *testing.T) {
 
 func TestSamplingIsBounded(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-325", "R-328")
+	claim.Shows(t, "R-325", "R-328b")
 	user := func(cs ...mcp.Content) mcp.SamplingMessage {
 		return mcp.SamplingMessage{Role: mcp.RoleUser, Content: cs}
 	}
@@ -199,6 +202,7 @@ func asksOnceInRounds(params string) func(*script, message) string {
 
 func TestSamplingHooksEditAndRefuse(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-327a", "R-329", "R-330a")
 	var answer mcp.CreateMessageResult
 	srv := inquirer(mcpserver.Sample("q", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
 		{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("hello")}},
@@ -231,6 +235,7 @@ func TestSamplingHooksEditAndRefuse(t *testing.T) {
 
 func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-315a", "R-315b", "R-315c", "R-316a")
 	dir := t.TempDir()
 	here, gone := filepath.Join(dir, "a b"), filepath.Join(dir, "gone")
 	if err := os.Mkdir(here, 0o700); err != nil {
@@ -249,6 +254,18 @@ func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", text, err, want)
 		}
 	})
+	elsewhere := mcpclient.Options{
+		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "https://example.com/"}}, nil },
+		ShareRoots: func(_ context.Context, roots []mcp.Root) error {
+			t.Errorf("got %v to share, want a root that is no file refused before", roots)
+			return nil
+		},
+	}
+	askedBy(t, srv, elsewhere, func(_ string, err error) {
+		if err == nil {
+			t.Error("got no error for a root that is no file")
+		}
+	})
 	o.ShareRoots = func(context.Context, []mcp.Root) error { return mcp.Errorf(mcp.CodeInternal, "not for you") }
 	askedBy(t, srv, o, func(_ string, err error) {
 		if err == nil || !strings.Contains(err.Error(), "not for you") {
@@ -259,6 +276,7 @@ func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
 
 func TestPickModelTakesHintsBeforePriorities(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-324a", "R-324b")
 	models := []mcpclient.Model{
 		{Name: "acme-large", Intelligence: 1, Cheapness: 0.1},
 		{Name: "acme-small", Intelligence: 0.2, Cheapness: 1, Speed: 1},
@@ -284,6 +302,7 @@ func TestPickModelTakesHintsBeforePriorities(t *testing.T) {
 
 func TestRoundsByHand(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-298a")
 	var form struct {
 		Town string `json:"town"`
 	}
@@ -304,5 +323,24 @@ func TestRoundsByHand(t *testing.T) {
 	}))
 	if got != "Oslo" || err != nil {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestAddressIsNotFetched(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-347a")
+	site := web(t, func(e *exchange) { e.w.WriteHeader(http.StatusOK) })
+	asked := 0
+	srv := inquirer(mcpserver.Visit("q", "?", site.URL+"/sign-in"), nothing)
+	askedBy(t, srv, mcpclient.Options{Visit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		asked++
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+	}}, func(_ string, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if got := site.log(); asked != 2 || len(got) != 0 {
+		t.Errorf("asked %d times, fetched %v, want 2 and nothing", asked, got)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 func TestEraIsFoundByTheAnswerToDiscover(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-053", "R-083a", "R-083b", "R-083c", "R-084", "D-17")
 	for name, test := range map[string]struct {
 		discover func(m message) string
 		want     mcp.Revision
@@ -72,6 +74,7 @@ func TestEraIsFoundByTheAnswerToDiscover(t *testing.T) {
 
 func TestSilentServerIsInitialized(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-083c")
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, func(s *script, m message) string {
 			if m.Method == mcp.MethodDiscover {
@@ -130,6 +133,7 @@ func TestServerThatDiesOfTheProbeGetsANewConnection(t *testing.T) {
 
 func TestVersionErrorIsRetriedWithAVersionThatItNames(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-055", "R-067", "R-083b")
 	servers, target := serve(t, func(s *script, m message) string {
 		if m.Method == mcp.MethodDiscover && len(s.messages(mcp.MethodDiscover)) == 1 {
 			return m.fail(-32022, "no", `{"supported":["2026-07-28"],"requested":"2026-07-28"}`)
@@ -153,6 +157,7 @@ func TestVersionErrorIsRetriedWithAVersionThatItNames(t *testing.T) {
 
 func TestEverySessionRevisionIsAccepted(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-037", "R-039", "R-042a", "R-042b", "R-045a", "R-046a", "R-048a")
 	for _, r := range []mcp.Revision{mcp.V20241105, mcp.V20250326, mcp.V20250618, mcp.V20251125} {
 		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
@@ -177,6 +182,7 @@ func TestEverySessionRevisionIsAccepted(t *testing.T) {
 
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-044", "R-048a", "R-055", "R-085")
 	for name, test := range map[string]struct {
 		handle func(*script, message) string
 		opts   mcpclient.Options
@@ -243,6 +249,7 @@ func TestConnectFails(t *testing.T) {
 
 func TestPinnedAndRememberedRevisionsOfSessionsAreNotProbed(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-065a")
 	for name, opts := range map[string]*mcpclient.Options{
 		"pinned":     {Revisions: []mcp.Revision{mcp.V20250618, mcp.V20250326}},
 		"remembered": {Remembered: mcp.V20250618},
@@ -260,6 +267,7 @@ func TestPinnedAndRememberedRevisionsOfSessionsAreNotProbed(t *testing.T) {
 
 func TestWrongMemoryIsCorrected(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-065b")
 	_, target := serve(t, stateless(nil))
 	c := connect(t, target, &mcpclient.Options{Remembered: mcp.V20250618})
 	if got := c.Revision(); got != mcp.V20260728 {
@@ -269,8 +277,9 @@ func TestWrongMemoryIsCorrected(t *testing.T) {
 
 func TestConnectGivesUpInTime(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-047", "R-048c")
 	synctest.Test(t, func(t *testing.T) {
-		_, target := serve(t, func(*script, message) string { return "" })
+		servers, target := serve(t, func(*script, message) string { return "" })
 		began := time.Now()
 		_, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet()})
 		if err == nil || !strings.Contains(err.Error(), "no agreement within 30s") {
@@ -278,6 +287,14 @@ func TestConnectGivesUpInTime(t *testing.T) {
 		}
 		if got := time.Since(began); got != 30*time.Second {
 			t.Errorf("gave up after %v, want 30s", got)
+		}
+		synctest.Wait()
+		for _, m := range servers.nth(0).messages(mcp.NotificationCancelled) {
+			for _, i := range servers.nth(0).messages(mcp.MethodInitialize) {
+				if m.param("requestId") == string(i.ID) {
+					t.Errorf("got %s, want initialize never cancelled", m.Params)
+				}
+			}
 		}
 	})
 }

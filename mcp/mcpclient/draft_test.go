@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -19,6 +20,7 @@ const numbered = `{"type":"object","properties":{"factor":{"type":"number","x-mc
 
 func TestDraftIsSpokenWhereBothNameIt(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-09")
 	drafts := append([]mcp.Revision{mcp.DraftV1}, mcp.Revisions()[:4]...)
 	for _, tt := range []struct {
 		name           string
@@ -68,6 +70,7 @@ func TestDraftIsSpokenWhereBothNameIt(t *testing.T) {
 // A server of that time answers -32001, which means nothing elsewhere.
 func TestDraftServerThatMissesAHeaderIsAskedForItsToolsAgain(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-019c", "D-11")
 	for _, v := range []mcp.Revision{mcp.DraftV1, mcp.V20251125} {
 		s := web(t, sessionWeb(v, func(e *exchange) {
 			switch {
@@ -98,6 +101,7 @@ func TestDraftServerThatMissesAHeaderIsAskedForItsToolsAgain(t *testing.T) {
 
 func TestNumbersAreMirroredInTheDraftAlone(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "D-12")
 	add := func(revisions ...mcp.Revision) error {
 		srv := mcpserver.New("draft", "1", &mcpserver.Options{Revisions: revisions})
 		return srv.SetTool(mcp.Tool{Name: "scale", InputSchema: []byte(numbered)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return nil, nil })

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -32,6 +33,7 @@ func eventStreamWeb(endpoint string, streams chan *exchange) func(*exchange) {
 
 func TestServerOfHTTPWithSSEIsFound(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-090", "R-094", "D-17")
 	for name, target := range map[string]func(string) mcpclient.Target{"searched": mcpclient.URL, "known": mcpclient.EventStream} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +56,7 @@ func TestServerOfHTTPWithSSEIsFound(t *testing.T) {
 
 func TestEndpointOfAnotherOriginIsRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-096")
 	elsewhere := web(t, func(*exchange) {})
 	for name, endpoint := range map[string]string{
 		"another port":   elsewhere.URL + "/messages",

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcptest"
@@ -136,6 +138,7 @@ func sessionWeb(revision mcp.Revision, next func(e *exchange)) func(*exchange) {
 
 func TestEraAndTransportAreFoundOverHTTP(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-053", "R-067", "R-157a", "R-157b")
 	status := func(code int) func(*exchange) {
 		return func(e *exchange) { http.Error(e.w, "<html>what?</html>", code) }
 	}
@@ -194,6 +197,7 @@ func versionErrorOnce() func(*exchange) {
 
 func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-067", "R-095")
 	for name, test := range map[string]struct {
 		handle func(*exchange)
 		opts   mcpclient.Options
@@ -238,6 +242,7 @@ func TestBadURLsAreNamed(t *testing.T) {
 
 func TestStatelessRequestsCarryTheStandardHeaders(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-129a", "R-130a", "R-130b", "R-144", "B-04")
 	s := web(t, statelessWeb(func(e *exchange) { e.json(200, e.result(`{"content":[],"contents":[]}`)) }))
 	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Header: http.Header{"X-Key": {"k"}, "Mcp-Method": {"mine"}}})
 	if _, err := c.CallTool(t.Context(), "grüß", nil); err != nil {
@@ -263,6 +268,7 @@ func TestStatelessRequestsCarryTheStandardHeaders(t *testing.T) {
 
 func TestSessionIsKeptAndEnded(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-050b", "R-100", "R-110a", "R-117a", "R-121a", "R-122")
 	s := web(t, sessionWeb(mcp.V20250618, func(e *exchange) {
 		switch e.Request.Method {
 		case http.MethodPost:
@@ -303,6 +309,7 @@ func TestSessionIsKeptAndEnded(t *testing.T) {
 
 func TestForgottenSessionIsOpenedAgainAndTheCallRepeated(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-019c", "R-120")
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
 		switch {
 		case e.Request.Method == http.MethodGet:
@@ -346,6 +353,7 @@ func TestSessionThatIsForgottenAgainIsNotPressed(t *testing.T) {
 
 func TestAnswersOverHTTPThatAreNoneAreErrorsAtOnce(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-005")
 	for name, test := range map[string]struct {
 		answer func(e *exchange)
 		want   string
@@ -401,5 +409,32 @@ func TestErrorStatusWithAnAnswerIsTheAnswer(t *testing.T) {
 	err := c.Request(t.Context(), "acme/x", nil, nil)
 	if mcp.CodeOf(err) != mcp.CodeMethodNotFound || err.Error() != "acme/x: peer answered -32601: no such method" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestSessionIDStaysBetweenTheTwo(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-117b")
+	elsewhere := web(t, statelessWeb(nil))
+	for name, refuse := range map[string]func(*exchange){
+		"redirect": func(e *exchange) { http.Redirect(e.w, e.Request, elsewhere.URL, http.StatusTemporaryRedirect) },
+		"failure":  func(e *exchange) { http.Error(e.w, "no", http.StatusInternalServerError) },
+	} {
+		var log strings.Builder
+		s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
+			if e.Request.Method == http.MethodPost {
+				refuse(e)
+				return
+			}
+			e.w.WriteHeader(http.StatusMethodNotAllowed)
+		}))
+		c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		_, err := c.CallTool(t.Context(), "x", nil)
+		if err == nil || strings.Contains(err.Error(), "s0") || strings.Contains(log.String(), "s0") {
+			t.Errorf("%s: got %v, log %s, want an error without the id of the session", name, err, &log)
+		}
+	}
+	if got := elsewhere.log(); len(got) != 0 {
+		t.Errorf("the other origin got %v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -21,6 +22,7 @@ func progressOf(m message, n int) string {
 
 func TestStreamBringsProgressBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-103b", "R-132b", "R-136b")
 	for era, s := range map[string]*webServer{
 		"stateless": web(t, statelessWeb(streamed)),
 		"session":   web(t, sessionWeb(mcp.V20251125, streamed)),
@@ -52,6 +54,7 @@ func streamed(e *exchange) {
 
 func TestProgressOnTheStandaloneStreamReachesItsCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-110a", "R-110b", "R-112b")
 	standalone := make(chan *exchange, 1)
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
 		switch e.Request.Method {
@@ -75,6 +78,7 @@ func TestProgressOnTheStandaloneStreamReachesItsCall(t *testing.T) {
 
 func TestBrokenStreamOfASessionIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-106a", "R-106b", "R-114")
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
 		switch last := e.Header.Get("Last-Event-Id"); {
 		case e.message.Method == mcp.MethodToolsCall:
@@ -99,6 +103,7 @@ func TestBrokenStreamOfASessionIsTakenUpAgain(t *testing.T) {
 
 func TestBrokenStreamOfTheStatelessEraLosesTheCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-138")
 	s := web(t, statelessWeb(func(e *exchange) { e.event("id: 1", "retry: 1", "data:") }))
 	c := connect(t, mcpclient.URL(s.URL), nil)
 	if _, err := c.CallTool(t.Context(), "slow", nil); err == nil || !strings.Contains(err.Error(), "stream ended before the answer") {
@@ -133,6 +138,7 @@ func TestForgottenSessionDuringResumptionDoesNotRepeatTheCall(t *testing.T) {
 
 func TestCancellationOverHTTPIsThatOfTheEra(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-109b", "R-279b", "R-286b")
 	for era, make := range map[string]func(func(*exchange)) func(*exchange){
 		"stateless": statelessWeb,
 		"session":   func(next func(*exchange)) func(*exchange) { return sessionWeb(mcp.V20251125, next) },
@@ -180,6 +186,7 @@ func makeChan() chan *exchange { return make(chan *exchange, 4) }
 
 func TestRequestsOfTheServerAreAnsweredByPOST(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-100", "R-101", "D-07")
 	for _, on := range []string{"the stream of the call", "the standalone stream"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
@@ -234,6 +241,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 
 func TestWatchOverHTTP(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-311")
 	listens := makeChan()
 	s := web(t, statelessWeb(func(e *exchange) {
 		e.event(`data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + e.subscriptionID() + `,"notifications":` + e.param("notifications") + `}}`)
@@ -271,6 +279,7 @@ func TestWatchOverHTTP(t *testing.T) {
 
 func TestStandaloneStreamIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-106b", "R-114")
 	var opened atomic.Int32
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
 		if e.Request.Method != http.MethodGet {
@@ -289,5 +298,37 @@ func TestStandaloneStreamIsTakenUpAgain(t *testing.T) {
 	}})
 	if got, want := <-news, `acme/news {"last":"7"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRequestsOfTheServerAreNotAnsweredByPOSTInTheStatelessEra(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-129b")
+	s := web(t, statelessWeb(func(e *exchange) {
+		e.event(`data: {"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+		e.event("data: " + e.result(`{"content":[]}`))
+	}))
+	c := connect(t, mcpclient.URL(s.URL), answersAll())
+	for range 2 {
+		if _, err := c.CallTool(t.Context(), "x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := strings.Join(s.log(), ", "), "POST server/discover, POST tools/call, POST tools/call"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestNotificationsCarryTheStandardHeaders(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "D-09", "G-j")
+	s := web(t, statelessWeb(func(e *exchange) { e.w.WriteHeader(http.StatusAccepted) }))
+	c := connect(t, mcpclient.URL(s.URL), nil)
+	if err := c.Notify(t.Context(), "acme/note", nil); err != nil {
+		t.Fatal(err)
+	}
+	h := s.exchanges(http.MethodPost, "acme/note")[0].Header
+	if h.Get("Mcp-Method") != "acme/note" || h.Get("Mcp-Protocol-Version") != "2026-07-28" {
+		t.Errorf("got %v, want the method and the version", h)
 	}
 }

@@ -3,11 +3,13 @@ package mcpclient_test
 import (
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestIconsThatAreNoneAreLeftOut(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-357a")
 	const icons = `"icons":[{"src":"javascript:alert(1)"},{"src":"https://example.com/i.png"},{"src":"file:///etc/passwd"}]`
 	_, target := serve(t, func(_ *script, m message) string {
 		switch m.Method {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -48,6 +49,7 @@ func page(next string, tools ...string) string {
 
 func TestListsFollowCursors(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-240", "R-259a", "R-259b", "R-260", "R-262")
 	for name, test := range map[string]struct {
 		pages pages
 		want  []string
@@ -101,6 +103,7 @@ func TestListingStopsWhenTheLoopDoes(t *testing.T) {
 
 func TestWhatIsNotOfferedIsNotListed(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-045b", "R-046b", "R-048b")
 	servers, target := serve(t, func(s *script, m message) string {
 		return m.result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)
 	})

@@ -1,12 +1,14 @@
 package mcpclient_test
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -34,10 +36,17 @@ func mirrored(e *exchange) {
 
 func TestArgumentsAreMirroredInHeaders(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-144", "R-146a", "R-146b", "R-148a", "R-148b", "R-149a", "D-12", "D-13", "G-d")
 	s := web(t, statelessWeb(mirrored))
-	c := connect(t, mcpclient.URL(s.URL), nil)
+	var log strings.Builder
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if got, err := names(t, c); err != nil || !slices.Equal(got, []string{"good"}) {
 		t.Errorf("got %v, %v, want the good tool alone", got, err)
+	}
+	for _, dropped := range []string{"number", "space", "twice", "items"} {
+		if !strings.Contains(log.String(), "tool="+dropped+" error=") {
+			t.Errorf("got log %s, want tool %q and the reason", &log, dropped)
+		}
 	}
 	for _, args := range []string{
 		`{"region":"eu","n":42,"on":true,"deep":{"er":" é"},"plain":"p"}`,
@@ -71,6 +80,7 @@ func TestArgumentsAreMirroredInHeaders(t *testing.T) {
 
 func TestMarksMeanNothingElsewhere(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-148c", "D-13")
 	s := web(t, sessionWeb(mcp.V20251125, mirrored))
 	_, memory := serve(t, stateless(func(_ *script, m message) string {
 		return m.result(mirroring)
@@ -87,6 +97,7 @@ func TestMarksMeanNothingElsewhere(t *testing.T) {
 
 func TestMissedHeaderIsMendedByListingAgain(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-151", "D-15")
 	var calls, lists atomic.Int32
 	s := web(t, statelessWeb(func(e *exchange) {
 		if e.message.Method == mcp.MethodToolsList {

@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -25,6 +27,7 @@ func dies(s *script, m message) string {
 
 func TestLostConnectionIsMadeAnewAtTheNextCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-082a")
 	for era, handle := range eras(dies) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
@@ -136,6 +139,7 @@ func TestRestartCanBeSwitchedOff(t *testing.T) {
 
 func TestIdleSessionIsPingedAndGivenUpAfterThreeMisses(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-288a", "R-288b")
 	synctest.Test(t, func(t *testing.T) {
 		var deaf atomic.Bool
 		servers, target := serve(t, func(s *script, m message) string {
@@ -145,7 +149,8 @@ func TestIdleSessionIsPingedAndGivenUpAfterThreeMisses(t *testing.T) {
 			return session(mcp.V20251125, nil)(s, m)
 		})
 		lost := make(chan error, 1)
-		connect(t, target, &mcpclient.Options{OnEvent: func(_ context.Context, e mcpclient.Event) {
+		var log strings.Builder
+		connect(t, target, &mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnEvent: func(_ context.Context, e mcpclient.Event) {
 			if e.Kind == mcpclient.EventLost {
 				lost <- e.Err
 			}
@@ -162,11 +167,15 @@ func TestIdleSessionIsPingedAndGivenUpAfterThreeMisses(t *testing.T) {
 		if waited := time.Since(began); waited > 2*time.Minute {
 			t.Errorf("noticed after %v", waited)
 		}
+		if !strings.Contains(log.String(), "no answer to ping") {
+			t.Errorf("got log %s, want what happened", &log)
+		}
 	})
 }
 
 func TestStatelessServerIsNotPinged(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-289")
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, stateless(nil))
 		connect(t, target, nil)
@@ -227,4 +236,34 @@ func TestCloseEndsInTimeAlthoughAHandlerDoesNot(t *testing.T) {
 		}
 		close(release)
 	})
+}
+
+// A client that believed the server would repeat a call that it calls harmless.
+func TestAnnotationsDoNotMakeACallRepeatable(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-210")
+	for era, handle := range eras(func(s *script, m message) string {
+		if m.Method == mcp.MethodToolsList {
+			return m.result(`{"tools":[{"name":"die","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"destructiveHint":false}}]}`)
+		}
+		return dies(s, m)
+	}) {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			servers, target := serve(t, handle)
+			c := connect(t, target, nil)
+			if _, err := names(t, c); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.CallTool(t.Context(), "die", nil); err == nil {
+				t.Error("got no error")
+			}
+			if _, err := names(t, c); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(servers.nth(0).messages(mcp.MethodToolsCall)) + len(servers.nth(1).messages(mcp.MethodToolsCall)); got != 1 {
+				t.Errorf("called %d times, want 1", got)
+			}
+		})
+	}
 }

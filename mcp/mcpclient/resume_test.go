@@ -17,7 +17,7 @@ import (
 // has said everything.
 func TestCallIsPolledAndEachMessageIsTakenOnce(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-106", "R-114")
+	claim.Shows(t, "R-106a", "R-106b", "R-114")
 	var call message
 	gets := make(chan string, 8)
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestRootsThatVanishAndComeBackAreAnnounced(t *testing.T) {
-	claim.Shows(t, "R-313")
+	claim.Shows(t, "R-313b", "R-315c")
 	dir := filepath.Join(t.TempDir(), "root")
 	make := func() {
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -23,6 +24,7 @@ func outputs(_ *script, m message) string {
 
 func TestResultsAreHeldAgainstTheOutputSchema(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-211b", "R-219c")
 	for era, handle := range eras(outputs) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()

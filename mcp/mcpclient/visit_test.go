@@ -59,7 +59,7 @@ func (v *visitor) options() *mcpclient.Options {
 }
 
 func TestARequiredVisitIsMadeAndTheCallAgain(t *testing.T) {
-	claim.Shows(t, "R-343", "R-344")
+	claim.Shows(t, "R-344a")
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate("[" + elicitation("1") + "," + elicitation("2") + "]")
 		servers, target := serve(t, session(mcp.V20251125, g.handle))

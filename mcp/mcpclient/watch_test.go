@@ -109,6 +109,7 @@ func (w *watching) take() []string {
 }
 
 func TestWatchTellsOfChangesInBothEras(t *testing.T) {
+	claim.Shows(t, "R-235b")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var updated []string
 		c := connect(t, target, &mcpclient.Options{OnResourceUpdated: func(_ context.Context, _ *mcpclient.Client, uri string) {
@@ -168,7 +169,7 @@ func TestWatchesOfOneResourceShareASubscriptionOfTheSession(t *testing.T) {
 }
 
 func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
-	claim.Shows(t, "R-311")
+	claim.Shows(t, "R-082b", "R-311")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var events []mcpclient.EventKind
 		c := connect(t, target, &mcpclient.Options{OnEvent: func(_ context.Context, e mcpclient.Event) { events = append(events, e.Kind) }})
@@ -200,6 +201,7 @@ func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
 
 func TestEndOfAListenIsAGap(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-311", "G-a")
 	for name, end := range map[string]func(l message) string{
 		"result": func(l message) string { return l.result(`{"resultType":"complete"}`) },
 		"cancelled": func(l message) string {
@@ -237,6 +239,7 @@ func TestEndOfAListenIsAGap(t *testing.T) {
 
 func TestServerThatEndsEveryListenIsNotPressed(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-311")
 	synctest.Test(t, func(t *testing.T) {
 		server := new(watchable)
 		servers, target := serve(t, stateless(func(s *script, m message) string {
@@ -273,6 +276,7 @@ func TestWatchThatIsRefusedEndsWithTheReason(t *testing.T) {
 }
 
 func TestListHandlersHearOfChangesOnceAndALittleLater(t *testing.T) {
+	claim.Shows(t, "R-082b")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var changed []string
 		hear := func(name string) func(context.Context, *mcpclient.Client) {
@@ -381,7 +385,7 @@ func TestLogMessagesComeAtTheLevelThatWasChosen(t *testing.T) {
 
 func TestSubscriptionThatTheServerTearsDownIsNotCancelledAgain(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-279", "R-311")
+	claim.Shows(t, "R-279a", "R-311")
 	synctest.Test(t, func(t *testing.T) {
 		server := new(watchable)
 		servers, target := serve(t, stateless(server.handle))
@@ -477,5 +481,34 @@ func TestWhatComesLateForASubscriptionIsForNobody(t *testing.T) {
 			t.Error(err)
 		}
 		<-two.done
+	})
+}
+
+func TestAcknowledgementIsComparedWithTheFilter(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-076", "R-308")
+	synctest.Test(t, func(t *testing.T) {
+		servers, target := serve(t, stateless(func(*script, message) string { return "" }))
+		c := connect(t, target, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		one := watch(ctx, c, "a://1")
+		synctest.Wait()
+		two := watch(ctx, c, "a://1", "a://2")
+		synctest.Wait()
+		s := servers.nth(0)
+		listens := s.messages(mcp.MethodListen)
+		for _, l := range []message{listens[1], listens[0]} { // not in their order
+			s.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + l.subscriptionID() + `,"notifications":{"resourceSubscriptions":["a://1"]}}}`)
+		}
+		<-two.done
+		if two.err == nil || !strings.Contains(two.err.Error(), `resource "a://2"`) {
+			t.Errorf("got %v, want the resource that is not honoured", two.err)
+		}
+		if got := one.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("got %v from the other subscription, want it in place", got)
+		}
+		cancel()
+		<-one.done
 	})
 }

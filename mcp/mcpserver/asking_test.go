@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -30,6 +31,7 @@ func curious() (srv *mcpserver.Server, outcome chan error) {
 }
 
 func TestAskSendsARequestInMidCall(t *testing.T) {
+	claim.Shows(t, "R-003")
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		srv, outcome := curious()
 		w := dialAs(t, srv, r, `{"roots":{}}`)
@@ -50,6 +52,7 @@ func TestAskSendsARequestInMidCall(t *testing.T) {
 
 func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-342a")
 	for _, test := range []struct {
 		name, answer string
 		check        func(error) bool
@@ -77,6 +80,7 @@ func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
 }
 
 func TestAskWithoutTheCapabilitySendsNothing(t *testing.T) {
+	claim.Shows(t, "R-045b", "R-046b", "R-048b", "R-075", "R-318a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, outcome := curious()
 		w := dial(t, srv, r)
@@ -97,6 +101,7 @@ func TestAskWithoutTheCapabilitySendsNothing(t *testing.T) {
 
 func TestCancelledCallCancelsItsQuestion(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-278", "R-282a", "R-283")
 	synctest.Test(t, func(t *testing.T) {
 		srv, outcome := curious()
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
@@ -138,6 +143,7 @@ func TestManyQuestionsFindTheirOwnAnswers(t *testing.T) {
 
 func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-041")
 	synctest.Test(t, func(t *testing.T) {
 		outcome := make(chan error, 1)
 		srv := everything(nil)
@@ -161,6 +167,7 @@ func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 // TestMissingCapabilityIsSaidInTheWordsOfTheRevision is about a capability that a
 // handler finds missing and does not do without.
 func TestMissingCapabilityIsSaidInTheWordsOfTheRevision(t *testing.T) {
+	claim.Shows(t, "R-032")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		missing := &mcp.Error{
 			Code: mcp.CodeMissingCapability, Message: "no sampling here", Data: jsontext.Value(`{"requiredCapabilities":{"sampling":{}}}`),

@@ -13,7 +13,7 @@ import (
 )
 
 func TestCachingHints(t *testing.T) {
-	claim.Shows(t, "R-263", "R-264", "R-052")
+	claim.Shows(t, "R-052", "R-263a", "R-264", "G-c")
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(&mcpserver.Options{
 			ListCache: mcpserver.Cache{TTL: time.Minute, Public: true},
@@ -104,7 +104,7 @@ func TestWhatIsRestrictedIsNeverPublic(t *testing.T) {
 }
 
 func TestQuestionsCarryNoCachingHints(t *testing.T) {
-	claim.Shows(t, "R-263")
+	claim.Shows(t, "R-263b")
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddResource(mcp.Resource{URI: "a://2", Name: "2"}, func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {

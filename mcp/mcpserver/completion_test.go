@@ -24,7 +24,7 @@ func planner(c mcpserver.Completer) *mcpserver.Server {
 }
 
 func TestCompletionOfPromptsAndTemplates(t *testing.T) {
-	claim.Shows(t, "R-247")
+	claim.Shows(t, "R-244", "R-246c", "R-247b", "R-249a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, planner(mcpserver.Prefix("Oslo", "Turin", "Osaka")), r)
 		for _, test := range []struct{ params, want string }{
@@ -94,7 +94,7 @@ func TestCompleterSeesWhatIsTypedAndChosen(t *testing.T) {
 }
 
 func TestFailureOfACompleterIsPrivate(t *testing.T) {
-	claim.Shows(t, "R-247")
+	claim.Shows(t, "R-247c")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"}}`
 		fail := func(context.Context, mcpserver.Completing) ([]string, error) { return nil, errors.New("disk on fire") }
@@ -105,7 +105,7 @@ func TestFailureOfACompleterIsPrivate(t *testing.T) {
 }
 
 func TestServerWithoutCompleterHasNoCompletion(t *testing.T) {
-	claim.Shows(t, "R-244", "R-247")
+	claim.Shows(t, "R-036b", "R-244", "R-247a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "", plan)
@@ -115,6 +115,7 @@ func TestServerWithoutCompleterHasNoCompletion(t *testing.T) {
 
 func TestMatchers(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-246a")
 	cities := []string{"Turin", "Oslo", "Milan Turro", "Osaka", "Saturnia", "Århus"}
 	for _, test := range []struct {
 		name    string

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -124,6 +125,7 @@ func (w *wire) missingFile(uri string) {
 }
 
 func TestFilesAreListedAndReadAsResources(t *testing.T) {
+	claim.Shows(t, "R-229a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.md", "dir/b c%.txt", "dir/é.json", ".hidden", ".git/config")
 		srv, _ := s.serve(nil)
@@ -181,6 +183,7 @@ func TestTypeFollowsTheNameOrElseTheContents(t *testing.T) {
 }
 
 func TestNothingOutsideOfTheRootIsRead(t *testing.T) {
+	claim.Shows(t, "R-233")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.txt", "dir/b.txt", ".hidden", ".git/config")
 		srv, _ := s.serve(nil)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -21,6 +22,7 @@ type basket struct {
 
 func TestHandleKeepsAValue(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-060", "R-223a")
 	ctx := t.Context()
 	baskets := mcpserver.NewHandles[basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
 	h, err := baskets.New(ctx, basket{Items: []string{"pear"}})
@@ -89,6 +91,7 @@ func TestCopyOfAValueIsItsOwn(t *testing.T) {
 
 func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-223a", "R-223b")
 	synctest.Test(t, func(t *testing.T) {
 		baskets := mcpserver.NewHandles[string](nil)
 		local := inCall(t) // the user of this machine
@@ -116,6 +119,7 @@ func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
 
 func TestHandleExpiresWhenItIsIdle(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-223a")
 	for _, idle := range []time.Duration{0, time.Minute} {
 		t.Run(idle.String(), func(t *testing.T) {
 			t.Parallel()

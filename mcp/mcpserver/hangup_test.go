@@ -35,7 +35,7 @@ func newPoller(asked chan<- bool, o *mcpserver.HTTPOptions) *mcpserver.Server {
 
 func TestHangUpAsksThoseWhoComeBack(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-105", "R-106", "R-114")
+	claim.Shows(t, "R-105a", "R-106b", "R-114")
 	asked := make(chan bool, 1)
 	url := web(t, newPoller(asked, nil))
 	for _, v := range revisions[1:] {
@@ -111,7 +111,7 @@ func (s *countingStore) progress(t *testing.T) (all []float64) {
 // The network breaks in mid-call, at a place that neither side chose.
 func TestCallSurvivesABrokenConnection(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-114", "R-109")
+	claim.Shows(t, "R-109a", "R-114")
 	store := &countingStore{events: map[string][][]byte{}}
 	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Events: store}})
 	broken := make(chan struct{})

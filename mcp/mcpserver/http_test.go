@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -22,13 +24,26 @@ import (
 // post is one POST of a message in the form of the stateless era.
 type post struct {
 	url, method, name, params string
+	can                       string // the capabilities that it declares
 	header                    http.Header
 }
 
 // send sends the message and returns the response and its body.
 func (p post) send(t *testing.T) (*http.Response, string) {
 	t.Helper()
-	w := &wire{t: t, revision: mcp.V20260728}
+	response := p.open(t)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
+}
+
+// open sends the message and returns the response, whose body is to be closed.
+func (p post) open(t *testing.T) *http.Response {
+	t.Helper()
+	w := &wire{t: t, revision: mcp.V20260728, can: p.can}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, p.method, w.params(p.params))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(body))
 	if err != nil {
@@ -51,12 +66,7 @@ func (p post) send(t *testing.T) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response, string(text)
+	return response
 }
 
 // web serves a server over HTTP until the test ends.
@@ -114,6 +124,7 @@ func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
 
 func TestCallersOverHTTPHaveTheirOwnView(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-204b", "R-218b", "R-232", "R-265")
 	url := web(t, member(&mcpserver.HTTPOptions{Principal: byToken}))
 	for _, test := range []struct {
 		user, tools string
@@ -137,6 +148,7 @@ func TestCallersOverHTTPHaveTheirOwnView(t *testing.T) {
 
 func TestHandlesOverHTTPAreTheirOwners(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-223a", "R-223b")
 	store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{MaxPerPrincipal: 1})
 	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Principal: byToken}})
 	srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return store.New(ctx, "kept") })
@@ -223,6 +235,7 @@ func TestBodyIsBounded(t *testing.T) {
 
 func TestOneHandlerServesEveryRevisionAtOnce(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-063", "D-03")
 	srv := member(nil)
 	url := web(t, srv)
 	var clients []*mcpclient.Client
@@ -247,6 +260,7 @@ func TestOneHandlerServesEveryRevisionAtOnce(t *testing.T) {
 
 func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-089")
 	srv := sleeper()
 	ctx, cancel := context.WithCancel(t.Context())
 	addr, served := make(chan net.Addr, 1), make(chan error, 1)
@@ -288,4 +302,50 @@ func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 	if err := newServer(nil).ListenAndServe(t.Context(), "no address", nil); err == nil || !strings.HasPrefix(err.Error(), "serve no address: ") {
 		t.Errorf("got %v, want what cannot be served", err)
 	}
+}
+
+// A listen has its own stream, and a call that asks has no request on its.
+func TestStreamsOfTheStatelessEraCarryWhatBelongsToThem(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-134a", "R-134b")
+	srv, _ := asks(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerStream}})
+	srv.Tool("talk", "", func(ctx context.Context, _ struct{}) (string, error) {
+		mcpserver.Progress(ctx, 1, 2, "")
+		mcpserver.Log(ctx).Error("heard")
+		return "", nil
+	})
+	url := web(t, srv)
+	listen := post{url: url, method: "subscriptions/listen", params: `{"notifications":{"resourceSubscriptions":["ask://colour"]}}`}.open(t)
+	defer listen.Body.Close()
+	events := bufio.NewScanner(listen.Body)
+	if got := nextMessage(t, events); got.Method != "notifications/subscriptions/acknowledged" {
+		t.Errorf("got %s, want the acknowledgement", got.raw)
+	}
+	_, body := post{url: url, method: "tools/call", name: "talk", params: `{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`}.send(t)
+	if !strings.Contains(body, "notifications/progress") || !strings.Contains(body, "notifications/message") {
+		t.Errorf("got %s, want progress and log on the stream of the call", body)
+	}
+	asking := post{url: url, method: "tools/call", name: "ask", can: canAll, params: `{"name":"ask"}`}.open(t)
+	defer asking.Body.Close()
+	if got := nextMessage(t, bufio.NewScanner(asking.Body)); got.Method != "" || at(t, got.Result, "/resultType") != `"input_required"` {
+		t.Errorf("got %s, want the question in the result", got.raw)
+	}
+	srv.Updated("ask://colour")
+	if got := nextMessage(t, events); got.Method != "notifications/resources/updated" {
+		t.Errorf("got %s, want the update and nothing before", got.raw)
+	}
+}
+
+// nextMessage returns the next message of an event stream.
+func nextMessage(t *testing.T, events *bufio.Scanner) message {
+	t.Helper()
+	for events.Scan() {
+		if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
+			m := decoded[message](t, jsontext.Value(data))
+			m.raw = data
+			return m
+		}
+	}
+	t.Fatalf("the stream ended: %v", events.Err())
+	return message{}
 }

@@ -1,12 +1,15 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -27,6 +30,7 @@ func initialize(version string) string {
 }
 
 func TestInitializeSettlesOnARevision(t *testing.T) {
+	claim.Shows(t, "R-038", "R-043a", "R-043b", "R-043c", "R-048a")
 	for _, test := range []struct{ offer, want string }{
 		{"2024-11-05", "2024-11-05"},
 		{"2025-03-26", "2025-03-26"},
@@ -49,6 +53,7 @@ func TestInitializeSettlesOnARevision(t *testing.T) {
 }
 
 func TestServerTellsWhatItIsAndCan(t *testing.T) {
+	claim.Shows(t, "R-038", "R-052", "R-061b", "R-203", "R-224", "R-237", "R-244", "R-250a")
 	options := func() *mcpserver.Options {
 		return &mcpserver.Options{
 			Title: "Test", Description: "A test", WebsiteURL: "https://example.com", Instructions: "Be kind.",
@@ -120,6 +125,7 @@ func TestCapabilityStaysWhenItsLastFeatureGoes(t *testing.T) {
 
 func TestSessionBeforeInitialize(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-287")
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, everything(nil))
 		if got := w.must("ping", ""); canonical(t, got) != `{}` {
@@ -171,6 +177,7 @@ func TestMalformedInitializeIsRefusedAndMayBeRepeated(t *testing.T) {
 // has not, on one connection.
 func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-036a", "R-064a", "R-289", "R-388b", "R-408", "D-24b", "G-m")
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20251125)
 		for _, test := range []struct {
@@ -186,6 +193,8 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 			{"tools/list", `{}`, 0, 0},
 			{"tasks/list", `{}`, -32601, -32601},
 			{"unknown", `{}`, -32601, -32601},
+			{"resource/list", `{}`, -32601, -32601},
+			{"root/list", `{}`, -32601, -32601},
 		} {
 			for params, code := range map[string]int{test.params: test.session, withMeta(t, test.params, strings.TrimSuffix(strings.TrimPrefix(metaModern, `"_meta":{`), `}`)): test.request} {
 				if code == 0 {
@@ -201,6 +210,7 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 
 func TestStatelessRequestNeedsItsMetadata(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-029", "R-054", "R-254", "G-g")
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, everything(nil))
 		for _, test := range []struct {
@@ -226,6 +236,7 @@ func TestStatelessRequestNeedsItsMetadata(t *testing.T) {
 
 func TestRevisionsCanBePinned(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-043b", "R-054", "R-066")
 	t.Run("one of the session era", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
@@ -251,6 +262,7 @@ func TestRevisionsCanBePinned(t *testing.T) {
 
 func TestOneConnectionCarriesBothEras(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-056", "R-063", "R-064a")
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20250618)
 		session := w.must("tools/list", `{}`)
@@ -262,6 +274,7 @@ func TestOneConnectionCarriesBothEras(t *testing.T) {
 }
 
 func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
+	claim.Shows(t, "R-016", "R-033", "D-02a", "D-20")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, test := range []struct{ method, params string }{
@@ -288,6 +301,7 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 
 func TestNewPanicsWithWhatToWrite(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-061a", "R-061b")
 	declare := func(id, settings string) map[string]jsontext.Value {
 		return map[string]jsontext.Value{id: jsontext.Value(settings)}
 	}
@@ -305,4 +319,47 @@ func TestNewPanicsWithWhatToWrite(t *testing.T) {
 			t.Errorf("got %q, want %q in it", text, test.want)
 		}
 	}
+}
+
+func TestWhatAClientSaysOfItselfChangesNothing(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		claim.Shows(t, "R-034", "R-204c", "R-341")
+		srv := mostlyHidden()
+		srv.Tool("who", "", func(ctx context.Context, _ struct{}) (string, error) {
+			return mcpserver.From(ctx).Principal().String(), nil
+		})
+		var lists, users []string
+		for _, name := range []string{"wire", "admin", "test"} {
+			info := fmt.Sprintf(`{"name":%q,"version":"9"}`, name)
+			w := connect(t, srv)
+			w.revision = r
+			list, call := "{}", `{"name":"who"}`
+			if isModern(r) {
+				said := fmt.Sprintf(`"io.modelcontextprotocol/clientInfo":%s,"com.example/user":%q`, info, name)
+				list, call = withMeta(t, list, said), withMeta(t, call, said)
+			} else {
+				w.must("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, r, info))
+			}
+			lists = append(lists, string(w.must("tools/list", list)))
+			users = append(users, at(t, w.must("tools/call", call), "/content/0/text"))
+		}
+		if len(slices.Compact(lists)) != 1 || len(slices.Compact(users)) != 1 || users[0] != `"local"` {
+			t.Errorf("got lists %q and users %q, want the same for all", lists, users)
+		}
+	})
+}
+
+func TestExtensionOfOneSideChangesNothing(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		claim.Shows(t, "R-062a", "G-f")
+		extended := everything(nil)
+		extended.Extend(mcpserver.Extension{ID: "com.example/ours"})
+		for _, srv := range []*mcpserver.Server{everything(nil), extended} {
+			for _, can := range []string{`{}`, `{"extensions":{"com.example/theirs":{"on":true}}}`} {
+				w := dialAs(t, srv, r, can)
+				w.must("tools/call", `{"name":"echo"}`)
+				w.refused("com.example/method", "", -32601)
+			}
+		}
+	})
 }

@@ -48,7 +48,7 @@ func (w *wire) levels() string {
 const allLevels = "debug info notice warning error critical alert emergency"
 
 func TestLevelIsSetForTheSession(t *testing.T) {
-	claim.Shows(t, "R-250", "R-251", "R-252")
+	claim.Shows(t, "R-250b", "R-251", "R-252a")
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
 		w.must("tools/call", `{"name":"talk"}`)
@@ -73,7 +73,7 @@ func TestLevelIsSetForTheSession(t *testing.T) {
 }
 
 func TestLevelIsSaidWithTheRequest(t *testing.T) {
-	claim.Shows(t, "R-250", "R-253")
+	claim.Shows(t, "R-250b", "R-253a")
 	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
 		w.must("tools/call", `{"name":"talk"}`)
@@ -88,6 +88,7 @@ func TestLevelIsSaidWithTheRequest(t *testing.T) {
 }
 
 func TestLogRecordIsData(t *testing.T) {
+	claim.Shows(t, "R-255b")
 	for _, test := range []struct {
 		name string
 		talk func(log *slog.Logger)
@@ -126,7 +127,7 @@ func TestLogRecordIsData(t *testing.T) {
 }
 
 func TestLogOfOneCallDoesNotReachAnother(t *testing.T) {
-	claim.Shows(t, "R-253")
+	claim.Shows(t, "R-253b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := talking(every)
 		w, other := dial(t, srv, r), dial(t, srv, r)

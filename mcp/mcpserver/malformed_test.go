@@ -8,11 +8,13 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 func TestMalformedFrameIsAnsweredAndTheConnectionGoesOn(t *testing.T) {
+	claim.Shows(t, "R-001", "R-002", "R-005", "R-007")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, test := range []struct {
@@ -56,6 +58,7 @@ func TestMalformedFrameIsAnsweredAndTheConnectionGoesOn(t *testing.T) {
 }
 
 func TestWhatNeedsNoAnswerGetsNone(t *testing.T) {
+	claim.Shows(t, "R-009b", "R-281b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, frame := range []string{
@@ -77,6 +80,7 @@ func TestWhatNeedsNoAnswerGetsNone(t *testing.T) {
 }
 
 func TestIDsAreEchoedByteForByte(t *testing.T) {
+	claim.Shows(t, "R-005", "G-l")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, id := range []string{`"a"`, `"1"`, `"\u00e9\n"`, `-1`, `0`, `9007199254740993`, `""`} {
@@ -140,6 +144,7 @@ func (d *dropping) Read(ctx context.Context) ([]byte, error) {
 
 func TestBatchBelongsToOneRevision(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-010a", "R-011", "R-012")
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20250326)
 		w.write(`[
@@ -170,6 +175,7 @@ func TestBatchBelongsToOneRevision(t *testing.T) {
 }
 
 func TestReservedMetadataOfUsersIsStripped(t *testing.T) {
+	claim.Shows(t, "R-026")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		forged := mcp.Meta{
 			"io.modelcontextprotocol/serverInfo":     jsontext.Value(`{"name":"forged","version":"0"}`),

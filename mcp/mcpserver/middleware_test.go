@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -283,6 +284,7 @@ func TestUseAndHandleUnderLoad(t *testing.T) {
 }
 
 func TestRequestContextKnowsTheCall(t *testing.T) {
+	claim.Shows(t, "R-035", "D-02b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		var seen []string
 		note := func(s string) { seen = append(seen, s) }
@@ -320,6 +322,7 @@ func TestRequestContextKnowsTheCall(t *testing.T) {
 
 func TestClientNeedNotSayWhoItIs(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-030", "G-h")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)
 		srv.Tool("who", "", func(ctx context.Context, _ struct{}) (string, error) {
@@ -368,6 +371,7 @@ func TestParamsOfARequestAreRaw(t *testing.T) {
 }
 
 func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
+	claim.Shows(t, "R-088a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		ada := mcp.Principal{Issuer: "https://id.example.com", Subject: "ada"}
 		srv := newServer(nil)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -18,6 +19,7 @@ func rootAt(path string) mcp.Root {
 
 func TestPathsAreHeldToTheRoots(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-318b")
 	base := t.TempDir()
 	at := func(name string) string { return filepath.Join(base, filepath.FromSlash(name)) }
 	for _, dir := range []string{"a/inner", "ab", "out"} {

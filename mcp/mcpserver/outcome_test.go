@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -46,6 +47,9 @@ func answerEach(t *testing.T, w *wire, method, params, answer string) (reply mes
 			if at(t, m.Result, "/resultType") != `"input_required"` {
 				return m, asked
 			}
+			if got := at(t, m.Result, "/ttlMs") + at(t, m.Result, "/cacheScope"); got != "" {
+				t.Errorf("%s: got the hints %s on questions, want none", method, got)
+			}
 			again = retry(t, params, m.Result, `{"colour":`+answer+`}`)
 		}
 	}
@@ -62,6 +66,7 @@ func answerEach(t *testing.T, w *wire, method, params, answer string) (reply mes
 
 func TestWhatBecomesOfAQuestion(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-221a", "R-236", "R-243", "R-263b", "R-291a", "R-303a", "R-339", "R-342a")
 	requests := []struct{ method, params, text string }{
 		{"tools/call", `{"name":"ask"}`, "/content/0/text"},
 		{"prompts/get", `{"name":"ask"}`, "/messages/0/content/text"},
@@ -118,6 +123,7 @@ func TestWhatBecomesOfAQuestion(t *testing.T) {
 
 func TestClientThatCannotBeAskedIsNotAsked(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-031", "R-032", "R-293", "R-333a")
 	for _, test := range []struct {
 		revision     mcp.Revision
 		can          string
@@ -159,6 +165,7 @@ func TestClientThatCannotBeAskedIsNotAsked(t *testing.T) {
 
 func TestQuestionOfTheSessionEraExpires(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-049a", "R-049b", "R-342a")
 	synctest.Test(t, func(t *testing.T) {
 		srv, seen := asks(nil)
 		w := dialAs(t, srv, mcp.V20251125, canAll)
@@ -193,6 +200,7 @@ func TestAskOutsideOfACall(t *testing.T) {
 }
 
 func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
+	claim.Shows(t, "R-292", "R-335a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, seen := newServer(nil), make(chan error, 8)
 		srv.Tool("misuse", "", func(ctx context.Context, _ struct{}) (string, error) {
@@ -218,6 +226,7 @@ func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
 }
 
 func TestVisitAndRootsInBothEras(t *testing.T) {
+	claim.Shows(t, "R-343a", "R-345")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("go", "", func(ctx context.Context, _ struct{}) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -40,6 +41,7 @@ func numbered(srv *mcpserver.Server, count int) {
 }
 
 func TestListIsPagedInOrder(t *testing.T) {
+	claim.Shows(t, "R-205")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(&mcpserver.Options{PageSize: 2})
 		for _, name := range []string{"d", "b", "a", "c", "e"} {
@@ -86,6 +88,7 @@ func TestPageHoldsThousandByDefault(t *testing.T) {
 }
 
 func TestChangeBetweenPagesLosesAndRepeatsNothingElse(t *testing.T) {
+	claim.Shows(t, "R-261a")
 	for _, test := range []struct {
 		name   string
 		change func(*mcpserver.Server)
@@ -126,6 +129,7 @@ func TestChangeBetweenPagesLosesAndRepeatsNothingElse(t *testing.T) {
 }
 
 func TestCursorOutlivesTheServer(t *testing.T) {
+	claim.Shows(t, "R-058", "R-261a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		replica := func() *wire {
 			srv := newServer(&mcpserver.Options{PageSize: 2})
@@ -140,6 +144,7 @@ func TestCursorOutlivesTheServer(t *testing.T) {
 }
 
 func TestBadCursorIsInvalidParams(t *testing.T) {
+	claim.Shows(t, "R-261b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(&mcpserver.Options{PageSize: 1})
 		numbered(srv, 2)
@@ -178,6 +183,7 @@ func TestEveryListIsPaged(t *testing.T) {
 }
 
 func TestListOfAKindThatWasNeverOfferedIsUnknown(t *testing.T) {
+	claim.Shows(t, "R-036b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, newServer(nil), r)
 		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
@@ -203,6 +209,7 @@ func TestResourcesAndTemplatesAreOneCapability(t *testing.T) {
 }
 
 func TestEmptyListIsAList(t *testing.T) {
+	claim.Shows(t, "R-204a", "R-204b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("a", "", nothing)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -109,6 +110,7 @@ func TestParkedValueThatIsGoneIsNotOpenedAgain(t *testing.T) {
 
 func TestParkedValuesAreClosedOnExpiryAndShutdown(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-297")
 	for name, end := range map[string]func(*garage) error{
 		"expiry": func(*garage) error {
 			time.Sleep(10 * time.Minute)

@@ -29,7 +29,7 @@ func reporting(report func(ctx context.Context)) *mcpserver.Server {
 }
 
 func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
-	claim.Shows(t, "R-272", "R-273")
+	claim.Shows(t, "R-272", "R-273a", "R-273b")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) {
 			for _, done := range []float64{0, 1, 1, 0.5, math.NaN(), math.Inf(1), 1.5, -1, 3} {
@@ -54,7 +54,7 @@ func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
 }
 
 func TestProgressIsLimitedAndItsLastIsNeverLost(t *testing.T) {
-	claim.Shows(t, "R-273", "R-275")
+	claim.Shows(t, "R-273b", "R-275")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		const steps = 10_000 // one every millisecond
 		w := dial(t, reporting(func(ctx context.Context) {
@@ -101,6 +101,7 @@ func TestProgressThatWaitsIsSentInTime(t *testing.T) {
 }
 
 func TestProgressIsSentOnlyToThoseWhoAsked(t *testing.T) {
+	claim.Shows(t, "R-273a", "R-277")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, 0, "") }), r)
 		w.must("tools/call", `{"name":"work"}`)
@@ -123,7 +124,7 @@ func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
 }
 
 func TestNothingIsSentForACallThatIsOver(t *testing.T) {
-	claim.Shows(t, "R-273")
+	claim.Shows(t, "R-273c")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		late := make(chan func(), 2)
 		w := dial(t, reporting(func(ctx context.Context) {
@@ -141,6 +142,7 @@ func TestNothingIsSentForACallThatIsOver(t *testing.T) {
 
 func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-273b")
 	w := dial(t, reporting(func(ctx context.Context) {
 		var all sync.WaitGroup
 		for i := range 50 {
@@ -165,7 +167,7 @@ func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
 }
 
 func TestCancelledCallGetsNoReply(t *testing.T) {
-	claim.Shows(t, "R-079", "R-281")
+	claim.Shows(t, "R-077", "R-079a", "R-079b", "R-281a", "R-283")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		causes := make(chan error, 10)
 		srv := newServer(nil)
@@ -193,7 +195,7 @@ func TestCancelledCallGetsNoReply(t *testing.T) {
 }
 
 func TestForeignOrMalformedCancellationChangesNothing(t *testing.T) {
-	claim.Shows(t, "R-282")
+	claim.Shows(t, "R-281b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		release := make(chan struct{})
 		srv := newServer(nil)
@@ -279,6 +281,7 @@ func TestTimeoutAnswersInTime(t *testing.T) {
 }
 
 func TestLimitLetsSoManyRunAtOnce(t *testing.T) {
+	claim.Shows(t, "R-218c")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		running, most := 0, 0
 		var mu sync.Mutex

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -26,6 +27,7 @@ func plan(_ context.Context, in trip) ([]mcp.PromptMessage, error) {
 func emptyPrompt(context.Context, struct{}) ([]mcp.PromptMessage, error) { return nil, nil }
 
 func TestPromptIsListedWithItsArguments(t *testing.T) {
+	claim.Shows(t, "R-237")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "Plan a trip", plan, mcpserver.Title("Plan"))
@@ -59,6 +61,7 @@ func TestPromptGetsItsArguments(t *testing.T) {
 }
 
 func TestBadPromptRequestIsAProtocolError(t *testing.T) {
+	claim.Shows(t, "R-239a", "R-242a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "", plan)
@@ -88,6 +91,7 @@ func TestBadPromptRequestIsAProtocolError(t *testing.T) {
 }
 
 func TestFailureOfAPromptIsPrivate(t *testing.T) {
+	claim.Shows(t, "R-239b")
 	messages := func(m ...mcp.PromptMessage) *mcp.GetPromptResult { return &mcp.GetPromptResult{Messages: m} }
 	for _, test := range []struct {
 		name   string

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -78,6 +79,7 @@ func retry(t *testing.T, params string, result jsontext.Value, answers string) s
 
 func TestStatelessRoundsOnTheWire(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-014", "R-015a", "R-060", "R-075", "R-221a", "R-290", "R-292")
 	synctest.Test(t, func(t *testing.T) {
 		p := newPainter(nil)
 		w := dialAs(t, p.Server, mcp.V20260728, canAll)
@@ -127,6 +129,7 @@ func TestSessionEraQuestionsOnTheWire(t *testing.T) {
 
 func TestAnswersNeedNoState(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-303b")
 	synctest.Test(t, func(t *testing.T) {
 		w := dialAs(t, newPainter(nil).Server, mcp.V20260728, canAll)
 		r := w.must("tools/call", `{"name":"paint","inputResponses":{"size":`+accept(`{"size":2}`)+`,"colour":`+accept(`{"colour":"blue"}`)+`,"other":7}}`)
@@ -149,6 +152,7 @@ var (
 
 func TestStateBelongsToItsRequest(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-058", "R-060", "R-294", "R-295")
 	const params = `{"name":"paint","arguments":{"item":"door","big":9007199254740993}}`
 	with := func(keys ...mcpserver.Key) *mcpserver.Options { return &mcpserver.Options{Keys: keys} }
 	for name, test := range map[string]struct {
@@ -203,6 +207,7 @@ func TestStateBelongsToItsRequest(t *testing.T) {
 
 func TestEveryFlippedCharacterOfAStateIsRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-294")
 	srv := newPainter(nil).Server
 	const params = `{"name":"paint"}`
 	w := dialAs(t, srv, mcp.V20260728, canAll)
@@ -219,6 +224,7 @@ func TestEveryFlippedCharacterOfAStateIsRefused(t *testing.T) {
 
 func TestStateBelongsToItsPrincipal(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-295", "R-342b")
 	p := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})
 	r := firstRound(t, p.Server, `{"name":"paint"}`) // local
 	status, m := postAs(t, newPainter(&mcpserver.Options{
@@ -231,6 +237,7 @@ func TestStateBelongsToItsPrincipal(t *testing.T) {
 
 func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-296")
 	for _, single := range []bool{false, true} {
 		p := newPainter(&mcpserver.Options{Ask: &mcpserver.AskOptions{SingleUse: single}})
 		w := dialAs(t, p.Server, mcp.V20260728, canAll)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -23,6 +24,7 @@ func readRaw(result mcp.Result, err error) mcpserver.ResourceHandler {
 }
 
 func TestResourceIsListedAndRead(t *testing.T) {
+	claim.Shows(t, "R-224", "R-231b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Resource("status://today", "Today", "text/markdown", fixed("# fine"),
@@ -59,6 +61,7 @@ func TestEmptyResourceHasContents(t *testing.T) {
 }
 
 func TestUnknownResourceIsSaidInTheWordsOfTheRevision(t *testing.T) {
+	claim.Shows(t, "R-021", "R-225a", "R-225b", "R-226", "R-231a", "E-01")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Resource("notes://a", "a", "", fixed("a"))
@@ -79,6 +82,7 @@ func TestUnknownResourceIsSaidInTheWordsOfTheRevision(t *testing.T) {
 }
 
 func TestFailureOfAResourceIsPrivate(t *testing.T) {
+	claim.Shows(t, "R-225a", "R-225b")
 	null := (*mcp.ReadResourceResult)(nil)
 	contents := func(c ...mcp.ResourceContents) *mcp.ReadResourceResult { return &mcp.ReadResourceResult{Contents: c} }
 	for _, test := range []struct {
@@ -122,6 +126,7 @@ func TestProtocolErrorOfAResourceIsOne(t *testing.T) {
 }
 
 func TestResourceMayHaveSeveralContents(t *testing.T) {
+	claim.Shows(t, "R-229b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddResource(mcp.Resource{URI: "a://dir/", Name: "dir"}, readRaw(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
@@ -196,6 +201,7 @@ func TestMostSpecificIsNotGuessedTheFirstTemplateServes(t *testing.T) {
 
 func TestBadResourcePanicsWithWhatToWrite(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-230", "R-231a")
 	type other struct {
 		City string `json:"city"`
 	}

@@ -93,20 +93,26 @@ func TestShutdownWaitsUntilRepliesAreWritten(t *testing.T) {
 }
 
 func TestShutdownEndsSubscriptionsWithTheirResult(t *testing.T) {
-	claim.Shows(t, "R-285", "R-310")
 	t.Parallel()
+	claim.Shows(t, "R-285a", "R-285b", "R-310", "G-a")
 	synctest.Test(t, func(t *testing.T) {
 		srv := sleeper()
 		w := dial(t, srv, mcp.V20260728)
 		id := w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 		w.note("notifications/subscriptions/acknowledged")
+		running := w.send("tools/call", `{"name":"sleep"}`)
+		synctest.Wait()
 		srv.RemoveTool("echo")
 		done := shutdown(t.Context(), srv)
 		w.note("notifications/tools/list_changed")
 		if got := at(t, w.note("notifications/cancelled").Params, "/requestId"); got != id {
 			t.Errorf("got %s cancelled, want %s", got, id)
 		}
+		w.reply(running)
 		end := w.reply(id)
+		if len(w.held) > 0 {
+			t.Errorf("got %s, want nothing else cancelled", w.held[0].raw)
+		}
 		if at(t, end.Result, "/resultType") != `"complete"` || at(t, end.Result, "/_meta/io.modelcontextprotocol~1subscriptionId") != id {
 			t.Errorf("got %s, want a complete result with the id of the subscription", end.raw)
 		}

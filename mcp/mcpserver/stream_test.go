@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -73,6 +74,7 @@ func TestServeStreamAndSocket(t *testing.T) {
 
 func TestMainServesStandardStreams(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-051", "R-081")
 	for _, v := range eras {
 		var printed []string
 		target := mcpclient.Command(os.Args[0])
@@ -133,5 +135,18 @@ func TestMainServesHTTPUntilItIsTerminated(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("got %v, want an exit with 0", err)
+	}
+}
+
+func TestMainListensToStrangersOnRequestOnly(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-092b", "R-099a", "R-128a")
+	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "example.com:0", "8080"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-http", addr)
+		cmd.Env = append(os.Environ(), mainEnv+"=1")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "want 127.0.0.1") && !strings.Contains(string(out), "want host:port") {
+			t.Errorf("%s: got %v, %s, want it refused", addr, err, out)
+		}
 	}
 }

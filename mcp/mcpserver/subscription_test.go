@@ -53,7 +53,7 @@ func (w *wire) updatesUntilSilence() iter.Seq[string] {
 }
 
 func TestUpdatedReachesSubscribers(t *testing.T) {
-	claim.Shows(t, "R-235", "R-305")
+	claim.Shows(t, "R-235a", "R-305")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := notes()
 		w, other := dial(t, srv, r), dial(t, srv, r)
@@ -75,6 +75,7 @@ func TestUpdatedReachesSubscribers(t *testing.T) {
 }
 
 func TestSubscriberOfAParentHearsOfItsParts(t *testing.T) {
+	claim.Shows(t, "R-235b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := notes()
 		w := dial(t, srv, r)
@@ -153,6 +154,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 func TestListenIsAcknowledgedFirst(t *testing.T) {
 	claim.Shows(t, "R-306", "R-307")
 	t.Parallel()
+	claim.Shows(t, "R-306", "R-307")
 	for _, id := range []string{`7`, `"seven"`, `"7"`} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +187,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 func TestListenHearsOfNothingElse(t *testing.T) {
 	claim.Shows(t, "R-305")
 	t.Parallel()
+	claim.Shows(t, "R-305")
 	synctest.Test(t, func(t *testing.T) {
 		srv := everything(nil)
 		w := dial(t, srv, mcp.V20260728)
@@ -203,6 +206,7 @@ func TestListenHearsOfNothingElse(t *testing.T) {
 func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
 	claim.Shows(t, "R-307", "R-309")
 	t.Parallel()
+	claim.Shows(t, "R-057", "R-307", "R-309")
 	synctest.Test(t, func(t *testing.T) {
 		srv := notes()
 		w := dial(t, srv, mcp.V20260728)
@@ -229,6 +233,7 @@ func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
 func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
 	claim.Shows(t, "R-312")
 	t.Parallel()
+	claim.Shows(t, "R-312", "G-n")
 	synctest.Test(t, func(t *testing.T) {
 		dial(t, newServer(nil), mcp.V20260728).refused("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`, -32601)
 	})
@@ -243,6 +248,7 @@ func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
 
 func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-041")
 	synctest.Test(t, func(t *testing.T) {
 		srv := everything(nil)
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
@@ -460,7 +466,7 @@ func TestHostileListenersAreRefused(t *testing.T) {
 
 func TestSubscriptionCarriesChangesAndNothingElse(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-134", "R-253", "R-306")
+	claim.Shows(t, "R-134b", "R-253b", "R-306")
 	synctest.Test(t, func(t *testing.T) {
 		srv := notes()
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {

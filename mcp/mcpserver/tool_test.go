@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -29,6 +30,7 @@ type status struct {
 func nothing(context.Context, struct{}) (string, error) { return "", nil }
 
 func TestToolIsListedWithInferredSchemasAndHints(t *testing.T) {
+	claim.Shows(t, "R-203", "R-207a", "R-352")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("status", "Status of a flight", func(context.Context, flight) (status, error) { return status{}, nil },
@@ -64,10 +66,14 @@ func TestToolGetsItsArguments(t *testing.T) {
 }
 
 func TestToolWithoutArgumentsMayBeCalledWithoutThem(t *testing.T) {
+	claim.Shows(t, "R-207b", "R-214b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("ping", "", func(context.Context, struct{}) (string, error) { return "pong", nil })
 		w := dial(t, srv, r)
+		if got := at(t, w.must("tools/list", ""), "/tools/0/inputSchema"); got != `{"additionalProperties":false,"type":"object"}` {
+			t.Errorf("got input schema %s, want that of an empty object", got)
+		}
 		for _, params := range []string{`{"name":"ping"}`, `{"name":"ping","arguments":{}}`} {
 			if got := at(t, w.must("tools/call", params), "/content/0/text"); got != `"pong"` {
 				t.Errorf("%s: got %s, want pong", params, got)
@@ -77,6 +83,7 @@ func TestToolWithoutArgumentsMayBeCalledWithoutThem(t *testing.T) {
 }
 
 func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
+	claim.Shows(t, "R-216", "R-218a", "G-b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("book", "", func(context.Context, flight) (string, error) {
@@ -111,6 +118,7 @@ func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
 }
 
 func TestMalformedCallIsAProtocolError(t *testing.T) {
+	claim.Shows(t, "R-008", "R-214a", "R-214b", "G-b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("book", "", nothing)
@@ -133,6 +141,7 @@ func TestMalformedCallIsAProtocolError(t *testing.T) {
 }
 
 func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
+	claim.Shows(t, "R-214c", "R-215", "R-218d", "D-22")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("fail", "", func(context.Context, struct{}) (status, error) {
@@ -142,6 +151,9 @@ func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
 		text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
 		if at(t, result, "/isError") != "true" || at(t, result, "/structuredContent") != "" {
 			t.Errorf("got %s, want isError without structured content", result)
+		}
+		if got := at(t, result, "/resultType"); (got == `"complete"`) != isModern(r) {
+			t.Errorf("got resultType %s", got)
 		}
 		if !strings.HasPrefix(text, "no such[31m flight\nsorryéé") || len(text) > 5000 {
 			t.Errorf("got %d bytes: %.60q, want the text, without control characters and bounded", len(text), text)
@@ -168,6 +180,7 @@ func TestErrorsCanBeMasked(t *testing.T) {
 }
 
 func TestProtocolErrorOfAToolIsOne(t *testing.T) {
+	claim.Shows(t, "R-020", "R-022")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("own", "", func(context.Context, struct{}) (string, error) {
@@ -220,6 +233,7 @@ func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
 
 func TestBadToolPanicsWithWhatToWrite(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-207a", "R-208", "R-352")
 	type badPattern struct {
 		Number string `json:"number" pattern:"[A-Z"`
 	}
@@ -424,4 +438,16 @@ func TestSchemaIsBuiltOfEveryType(t *testing.T) {
 		"list":{"type":"array","items":{"type":"number"}},
 		"map":{"type":"object","additionalProperties":{"type":"boolean"}},
 		"any":{}}}`)
+}
+
+func TestWishForATaskThatNobodyOffersIsIgnored(t *testing.T) {
+	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
+		claim.Shows(t, "R-368", "R-388b")
+		srv := newServer(nil)
+		srv.Tool("echo", "", func(context.Context, struct{}) (string, error) { return "done", nil })
+		result := dial(t, srv, r).must("tools/call", `{"name":"echo","task":{"ttl":1000}}`)
+		if got := at(t, result, "/content/0/text"); got != `"done"` || at(t, result, "/task") != "" {
+			t.Errorf("got %s, want the result itself", result)
+		}
+	})
 }

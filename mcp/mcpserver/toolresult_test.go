@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -20,6 +21,7 @@ func answer[Out any](srv *mcpserver.Server, name string, v Out) {
 }
 
 func TestOutputDecidesTheResult(t *testing.T) {
+	claim.Shows(t, "R-211a", "R-212")
 	image := mcp.Image([]byte{0xff, 0xfe}, "image/png")
 	for _, test := range []struct {
 		name     string
@@ -109,6 +111,7 @@ func withoutEnvelope(t *testing.T, result jsontext.Value) jsontext.Value {
 }
 
 func TestOutputThatIsNoObject(t *testing.T) {
+	claim.Shows(t, "R-212", "D-21")
 	for _, test := range []struct {
 		name     string
 		register func(*mcpserver.Server)
@@ -144,6 +147,7 @@ func TestOutputThatIsNoObject(t *testing.T) {
 }
 
 func TestStructuredContentGoesWhereItExists(t *testing.T) {
+	claim.Shows(t, "D-21")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		answer(srv, "a", status{"B7", 5})
@@ -163,6 +167,7 @@ func TestStructuredContentGoesWhereItExists(t *testing.T) {
 }
 
 func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
+	claim.Shows(t, "R-211a")
 	raw := func(def mcp.Tool, result *mcp.CallToolResult) func(*mcpserver.Server) {
 		return func(s *mcpserver.Server) {
 			s.AddTool(mcp.Tool{Name: "a", OutputSchema: def.OutputSchema}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return result, nil })
@@ -221,6 +226,7 @@ func TestErrorResultNeedsNoStructuredContent(t *testing.T) {
 }
 
 func TestStructuredContentOfARawToolIsTextToo(t *testing.T) {
+	claim.Shows(t, "R-212")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddTool(mcp.Tool{Name: "a"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -33,6 +34,7 @@ func mostlyHidden() *mcpserver.Server {
 }
 
 func TestHiddenIsTheSameAsUnknown(t *testing.T) {
+	claim.Shows(t, "R-218b", "R-232", "R-249b", "D-24a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, mostlyHidden(), r)
 		for _, test := range []struct{ method, params string }{
@@ -71,6 +73,7 @@ func TestHiddenIsTheSameAsUnknown(t *testing.T) {
 
 func TestListenForWhatIsHiddenIsNotHonoured(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-306")
 	synctest.Test(t, func(t *testing.T) {
 		srv := mostlyHidden()
 		w := dial(t, srv, mcp.V20260728)

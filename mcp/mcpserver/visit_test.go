@@ -33,7 +33,7 @@ func door() (srv *mcpserver.Server, signedIn *atomic.Bool) {
 const canVisit = `{"elicitation":{"url":{}}}`
 
 func TestRequiredVisitInEveryRevision(t *testing.T) {
-	claim.Shows(t, "R-021", "R-343", "R-345")
+	claim.Shows(t, "R-021", "R-343a", "R-343c", "R-345")
 	const text = `Please sign in. ` + signIn
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv, signedIn := door()
@@ -82,7 +82,7 @@ func TestRequiredVisitInEveryRevision(t *testing.T) {
 }
 
 func TestRequiredVisitOfAClientThatCannot(t *testing.T) {
-	claim.Shows(t, "R-333")
+	claim.Shows(t, "R-333a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, _ := door()
 		w := dialAs(t, srv, r, `{"elicitation":{"form":{}}}`)
@@ -132,7 +132,7 @@ func TestRequiredVisitOfAnotherServer(t *testing.T) {
 }
 
 func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
-	claim.Shows(t, "R-343")
+	claim.Shows(t, "R-343b")
 	eachOf(t, []mcp.Revision{mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
 		srv, _ := door()
 		srv.Tool("agree", "", func(ctx context.Context, _ struct{}) (string, error) {
@@ -205,7 +205,7 @@ func TestAVisitThatCannotBeAskedForComesFirst(t *testing.T) {
 }
 
 func TestAChoiceOfSeveralInEveryRevision(t *testing.T) {
-	claim.Shows(t, "R-335", "R-339")
+	claim.Shows(t, "R-335b", "R-339")
 	type days struct {
 		Days []string `json:"days" enum:"mon|tue|wed"`
 	}

@@ -89,8 +89,8 @@ func inMemory(t *testing.T, s mcpclient.Server) mcpclient.Target {
 // A failure here means that a client and a server of ours cannot do over this
 // transport, in this revision, what the protocol lets them.
 func TestEveryLegalCell(t *testing.T) {
-	claim.Shows(t, "R-001", "R-002", "R-003", "R-004", "R-005", "R-006", "R-012", "R-015", "R-016", "R-027")
 	t.Parallel()
+	claim.Shows(t, "R-003", "R-004", "R-012", "R-013", "R-014", "R-015a", "R-015b", "R-073", "R-087", "R-088a")
 	for name, transport := range transports {
 		for _, v := range mcp.Revisions() {
 			if name == "http+sse" && v == mcp.V20260728 {

@@ -45,7 +45,7 @@ type httpScript struct {
 
 func TestHTTPTranscriptsAreKept(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-010", "R-011", "R-104", "R-105", "R-113", "R-114", "R-115", "R-119", "R-102")
+	claim.Shows(t, "R-010a", "R-011", "R-102a", "R-104", "R-105a", "R-105b", "R-113a", "R-114", "R-115b", "R-119")
 	playHTTP(t, "testdata/http", mcp.Revisions())
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -63,6 +64,7 @@ func meetingPlace(calls int) *mcpserver.Server {
 
 // A failure here means that answers or notifications reach the wrong client.
 func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
+	claim.Shows(t, "R-005", "R-057")
 	eachWire(t, func(t *testing.T, w wire) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), forAll, errLate)

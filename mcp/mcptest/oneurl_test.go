@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -26,6 +27,7 @@ type guest struct {
 // at one address at the same time.
 func TestOneAddressServesEveryRevisionAtOnce(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-057", "R-063")
 	s := newFixture(nil)
 	calls := &gathering{size: len(mcp.Revisions())}
 	s.Tool("interview", "Waits for everybody, then asks for the roots", func(ctx context.Context, _ struct{}) (string, error) {

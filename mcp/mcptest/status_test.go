@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -19,6 +20,7 @@ const (
 // whole server has to agree on.
 func TestStatusOverHTTPFollowsTheEra(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-036a", "R-140a", "R-140b", "R-225a", "R-409", "D-15", "E-09")
 	s := newFixture(nil)
 	url := serveHTTP(t, s, s.HTTPHandler(), mcptest.JudgeOnly(mcptest.Server))
 	opened, _ := postTo(t, url, initialize, nil)

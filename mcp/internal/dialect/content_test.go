@@ -186,7 +186,7 @@ func TestListedThingsInEveryRevision(t *testing.T) {
 
 func TestSamplingInEveryRevision(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-320")
+	claim.Shows(t, "R-320a")
 	use := mcp.ToolUseContent{ID: "1", Name: "n", Input: jsontext.Value(`{}`), Meta: mcp.Meta{"k": jsontext.Value("1")}}
 	output := mcp.ToolResultContent{ToolUseID: "1", Content: mcp.Contents{mcp.Text("t")}, StructuredContent: jsontext.Value(`[1]`)}
 	const refused = ""
@@ -329,7 +329,7 @@ func FuzzContentInEveryRevision(f *testing.F) {
 
 func TestConversationsWithToolsAreChecked(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-322", "R-323", "R-328")
+	claim.Shows(t, "R-322", "R-323", "R-328b", "R-330b")
 	user := func(cs ...mcp.Content) mcp.SamplingMessage {
 		return mcp.SamplingMessage{Role: mcp.RoleUser, Content: cs}
 	}

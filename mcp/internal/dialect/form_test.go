@@ -50,7 +50,7 @@ func formOf(t testing.TB, v mcp.Revision, form string) (*dialect.Question, strin
 
 func TestFormsAreBroughtDown(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-335")
+	claim.Shows(t, "R-335a", "R-335b")
 	const head, tail = `{"type":"object","properties":{`, `}}`
 	for name, test := range map[string]struct{ rich, plain string }{
 		"a text": {
@@ -219,7 +219,7 @@ func FuzzFoldedAnswers(f *testing.F) {
 
 func TestVisitsHaveAnIDWhereTheRevisionHasOne(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-343", "R-345")
+	claim.Shows(t, "R-343a", "R-345")
 	visit := &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "sign in", URL: "https://example.com/s"}
 	q, params := put(t, mcp.V20251125, mcp.MethodElicit, visit)
 	var got mcp.ElicitParams
@@ -247,7 +247,7 @@ func TestVisitsHaveAnIDWhereTheRevisionHasOne(t *testing.T) {
 
 func TestCapabilitiesSayWhatTheRevisionCan(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-319")
+	claim.Shows(t, "R-319b", "R-332b")
 	all := *asking(mcp.V20260728).Capabilities
 	all.Tasks = new(mcp.TasksCapability)
 	for v, want := range map[mcp.Revision]string{

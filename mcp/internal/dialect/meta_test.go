@@ -15,7 +15,7 @@ import (
 // says under them is always its own.
 func TestReservedMetadataIsStampedAnew(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-024", "R-026", "R-027", "R-028")
+	claim.Shows(t, "R-024", "R-026", "R-027a", "R-027b", "R-028")
 	forged := mcp.Meta{
 		"com.example/k": jsontext.Value(`1`), "traceparent": jsontext.Value(`"t"`),
 		"progressToken": jsontext.Value(`"forged"`), "com.mcp/x": jsontext.Value(`1`), "a.modelcontextprotocol.b/x": jsontext.Value(`1`),

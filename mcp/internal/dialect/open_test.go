@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -37,6 +38,7 @@ func modernHeaders(method string) *dialect.Headers {
 // the protocol's own suite expects: a client would repair the wrong thing.
 func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-029", "R-036a", "R-054", "R-139", "R-140b", "R-142a", "R-143b", "R-145", "G-l", "G-p")
 	named := func(h *dialect.Headers, name ...string) *dialect.Headers {
 		h.Name = name
 		return h
@@ -125,6 +127,7 @@ func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 
 func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-054")
 	m := decode(t, `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{`+modernMeta+`}}`)
 	call, err := newServer().Open(m, dialect.Ingress{Binding: dialect.EventStream})
 	got := string(call.Seal(nil, err).Body)
@@ -139,6 +142,7 @@ func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
 // the era is decided before the method is looked at.
 func TestTheDualEraTrap(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-064a", "R-289", "G-m")
 	s := newServer()
 	session := agree(t, s, "2025-11-25")
 	for _, method := range []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"} {
@@ -168,6 +172,7 @@ func agree(t *testing.T, s *dialect.Server, version string) *dialect.Session {
 
 func TestNegotiationEchoesWhatIsServedAndOffersTheNewestOtherwise(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-043a", "R-043b", "R-043c")
 	for _, test := range []struct{ offer, want string }{
 		{"2024-11-05", "2024-11-05"},
 		{"2025-03-26", "2025-03-26"},
@@ -188,6 +193,7 @@ func TestNegotiationEchoesWhatIsServedAndOffersTheNewestOtherwise(t *testing.T) 
 
 func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-066")
 	s := newServer(mcp.V20260728)
 	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
 	want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"initialize: want requests of one of [2026-07-28], which need no initialize","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`
@@ -198,6 +204,7 @@ func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 
 func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-035")
 	for _, test := range []struct{ meta, want string }{
 		{`"x"`, "_meta: unexpected string"},
 		{`{"progressToken":{}}`, "_meta: "},
@@ -224,6 +231,7 @@ func TestRequestBeforeInitializeIsRefusedButPingIsNot(t *testing.T) {
 
 func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-124", "D-06", "D-10", "B-05", "B-06")
 	s := newServer()
 	session := agree(t, s, "2025-06-18")
 	list := decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -248,6 +256,7 @@ func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
 
 func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-009a")
 	s := newServer()
 	session := agree(t, s, "2025-11-25")
 	for _, tt := range []struct {

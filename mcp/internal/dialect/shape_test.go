@@ -4,6 +4,7 @@ import (
 	"encoding/json/jsontext"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
@@ -34,6 +35,7 @@ func sealed(t *testing.T, s *dialect.Server, version string, result any) string 
 
 func TestResultsSayWhatTheRevisionCan(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-016", "R-033", "R-263a", "D-02a", "D-19", "D-21", "B-08")
 	s := newServer()
 	tools := &mcp.ListToolsResult{Tools: []mcp.Tool{{
 		Name: "t", Title: "T", InputSchema: jsontext.Value(`{"type":"object"}`),
@@ -62,6 +64,7 @@ func TestResultsSayWhatTheRevisionCan(t *testing.T) {
 
 func TestToolResultsAreBroughtDown(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-045a", "R-046a", "D-21")
 	s := newServer()
 	result := &mcp.CallToolResult{
 		ResultBase: mcp.ResultBase{Meta: mcp.Meta{"com.example/k": jsontext.Value(`"v"`), "io.modelcontextprotocol/serverInfo": jsontext.Value(`"forged"`)}},
@@ -86,6 +89,7 @@ func TestToolResultsAreBroughtDown(t *testing.T) {
 
 func TestErrorsHaveTheNumberOfTheRevision(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-019a", "R-019b", "R-020", "R-021", "R-328a", "E-01")
 	for _, test := range []struct {
 		code            mcp.Code
 		session, modern int64
@@ -117,6 +121,7 @@ func TestErrorsHaveTheNumberOfTheRevision(t *testing.T) {
 
 func TestSamplingOfOneBlockIsNoList(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-323")
 	for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20251125} {
 		params := &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("hi")}}}}
 		call := &dialect.Call{Facts: dialect.Of(v), Capabilities: &mcp.ClientCapabilities{Sampling: new(mcp.SamplingCapability)}}
@@ -134,6 +139,7 @@ func TestSamplingOfOneBlockIsNoList(t *testing.T) {
 
 func TestNothingIsAskedThatTheClientDidNotDeclare(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-032", "R-293", "R-318a", "R-320a", "R-333a")
 	form, url := &mcp.ElicitParams{Message: "?"}, &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}
 	tools := &mcp.CreateMessageParams{Tools: []mcp.Tool{{}}}
 	none, both := mcp.ClientCapabilities{}, mcp.ClientCapabilities{

@@ -4,11 +4,13 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 )
 
 func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-184b")
 	for text, want := range map[string]bool{
 		"8.8.8.8":                true,
 		"2606:4700::1111":        true,

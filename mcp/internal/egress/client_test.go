@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 )
@@ -78,6 +79,7 @@ func TestGuardedClientUsesNoProxyOfTheEnvironment(t *testing.T) {
 
 func TestGuardedRedirects(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-184b")
 	target, hits := counting(t, nil)
 	away, _ := counting(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, target, http.StatusTemporaryRedirect)

@@ -77,7 +77,7 @@ func newServer() *mcpserver.Server {
 
 func TestBatchIsAnsweredItemByItem(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-010", "R-011")
+	claim.Shows(t, "R-010a", "R-011")
 	w := connect(t, newServer(), "2025-03-26")
 	w.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}},` +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"},` +
@@ -93,7 +93,7 @@ func TestBatchIsAnsweredItemByItem(t *testing.T) {
 // A notification finds the requests before it, however quickly the two follow.
 func TestCancellationInABatchFindsTheRequestBeforeIt(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-010")
+	claim.Shows(t, "R-010a")
 	srv := newServer()
 	srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()
@@ -110,6 +110,7 @@ func TestCancellationInABatchFindsTheRequestBeforeIt(t *testing.T) {
 
 func TestBatchWithoutRequestsHasNoAnswer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-009b", "R-010a")
 	w := connect(t, newServer(), "2025-03-26")
 	w.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`)
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -130,6 +131,7 @@ func TestBatchIsRefusedWhereTheRevisionHasNone(t *testing.T) {
 // goroutines, or that it cannot cancel what it has started.
 func TestRequestsBeyondTheBoundAreRefusedAndCanStillBeCancelled(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-218c", "R-281a")
 	const bound = 1024
 	started := make(chan struct{}, bound)
 	s := mcpserver.New("test", "1", nil)

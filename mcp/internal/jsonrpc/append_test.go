@@ -4,11 +4,13 @@ import (
 	"encoding/json/jsontext"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 func TestAppendWritesWholeMessages(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-001", "R-006a", "R-007", "R-009a")
 	one, a := jsonrpc.NumberID(1), jsonrpc.StringID("a")
 	escaped, err := jsonrpc.ParseID([]byte(`"\u0061"`))
 	if err != nil {
@@ -52,6 +54,7 @@ func TestAppendWritesWholeMessages(t *testing.T) {
 
 func TestRawValuesNeverBreakTheLine(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068")
 	raw := jsontext.Value("{\n\t\"a\": \"x\\ny\",\r\n\t\"b\": [1,\r2]\n}")
 	original := string(raw)
 	const flat = `{ 	"a": "x\ny",  	"b": [1, 2] }`

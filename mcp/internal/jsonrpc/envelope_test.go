@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -27,6 +28,7 @@ func mustRefuse(t *testing.T, text string, limits jsonrpc.Limits) *jsonrpc.Decod
 
 func TestEnvelopesThatAreAccepted(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-001", "R-002")
 	for _, tt := range []struct {
 		text   string
 		kind   jsonrpc.Kind
@@ -79,6 +81,7 @@ func TestEnvelopesThatAreAccepted(t *testing.T) {
 
 func TestErrorResponsesThatAreAccepted(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-006b", "R-007")
 	for _, tt := range []struct {
 		text    string
 		id      string
@@ -112,6 +115,7 @@ func TestErrorResponsesThatAreAccepted(t *testing.T) {
 // and the id say whether and how it can be answered.
 func TestEnvelopesThatAreRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-001", "R-002", "R-006a", "R-006b")
 	for _, tt := range []struct {
 		text string
 		kind jsonrpc.Kind

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 func TestParseIDKeepsTheText(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-005")
 	for _, raw := range []string{
 		`0`, `1`, `-1`, `10`, `9007199254740993`, `-9223372036854775809`, strings.Repeat("9", 256),
 		`""`, `"1"`, `"a b"`, `"\u0061"`, `"\""`, `"é"`, `"\ud83d\ude00"`, `"` + strings.Repeat("x", 254) + `"`,
@@ -26,6 +28,7 @@ func TestParseIDKeepsTheText(t *testing.T) {
 
 func TestParseIDRefusesWhatIsNoID(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-002")
 	for _, raw := range []string{
 		``, ` `, `null`, `true`, `{}`, `[]`, `1.0`, `1e2`, `1E2`, `-0`, `01`, `-01`, `+1`, `-`, `1 `, ` 1`, `0x1`, `١`,
 		`"`, `"a`, `a"`, `"a" `, `"a""`, `"\x"`, `"\ud800"`, "\"\xff\"", "\"a\nb\"",
@@ -39,6 +42,7 @@ func TestParseIDRefusesWhatIsNoID(t *testing.T) {
 
 func TestKeyComparesTypeAndValue(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-005", "R-406b")
 	for _, tt := range []struct {
 		a, b string
 		same bool

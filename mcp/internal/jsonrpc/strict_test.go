@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -15,6 +16,7 @@ func call(params string) string {
 
 func TestTextThatIsNotStrictJSONIsAParseError(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-001")
 	for _, tt := range []struct{ name, text string }{
 		{"empty", ``},
 		{"white space", " \n\t"},

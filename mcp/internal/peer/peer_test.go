@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/internal/peer"
@@ -34,6 +35,7 @@ func parseID(t *testing.T, raw string) jsonrpc.ID {
 
 func TestCancelledRequestGetsNoReplyAndOthersDo(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-278", "R-281a")
 	var r peer.Running
 	ctxA, a := r.Begin(t.Context(), parseID(t, `"a"`))
 	ctxB, b := r.Begin(t.Context(), parseID(t, `2`))
@@ -73,6 +75,7 @@ func TestTheSameIDTwiceAtOnceIsRefused(t *testing.T) {
 
 func TestAnswersReachTheirRequestAndNoOther(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-004", "R-005", "R-282a")
 	var p peer.Pending
 	var wg sync.WaitGroup
 	waiters := make([]*peer.Waiter, 100)
@@ -99,6 +102,14 @@ func TestAnswersReachTheirRequestAndNoOther(t *testing.T) {
 	if p.Resolve(response(waiters[0].ID, `"again"`)) {
 		t.Error("a second answer to the same request was taken")
 	}
+	late, err := p.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if !p.Resolve(response(late.ID, `"first"`)) || p.Resolve(response(late.ID, `"second"`)) {
+		t.Error("want the first answer taken and the second not, although nobody has read the first")
+	}
 	if p.Resolve(response(parseID(t, `"1"`), `"forged"`)) {
 		t.Error(`an answer to "1" was taken for request 1`)
 	}
@@ -109,6 +120,7 @@ func TestAnswersReachTheirRequestAndNoOther(t *testing.T) {
 
 func TestWhatBelongsToARequestComesInOrderBeforeItsAnswer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-273c")
 	var p peer.Pending
 	w, _ := p.Open()
 	defer w.Close()
@@ -179,6 +191,7 @@ func TestAQueueIsBoundedInBytesToo(t *testing.T) {
 
 func TestCancelledWaitFreesItsSlotWhileThePeerIsSilent(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-049b")
 	synctest.Test(t, func(t *testing.T) {
 		var p peer.Pending
 		w, _ := p.Open()

@@ -4,10 +4,12 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -15,6 +17,7 @@ const draft07 = `"$schema":"http://json-schema.org/draft-07/schema#"`
 
 func TestDialects(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-351a", "R-351b", "R-351c")
 	for _, name := range []string{
 		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2020-12/schema#",
 		"http://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft-07/schema#",
@@ -40,8 +43,21 @@ func TestDialects(t *testing.T) {
 }
 
 // Each schema means different things in the two dialects.
+func TestDialectsAreDocumented(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-351d")
+	page, err := os.ReadFile("../../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "| dialects | 2020-12, which is the default, and draft-07 |"; !strings.Contains(string(page), want) {
+		t.Errorf("docs/limits.md: want %q in it", want)
+	}
+}
+
 func TestDialectsDiffer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-351b")
 	tests := []struct {
 		keywords, instance string
 		in2020, in07       bool
@@ -85,6 +101,7 @@ func TestDialectsDiffer(t *testing.T) {
 
 func TestSchemasThatAreNone(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-207a", "R-352")
 	tests := []struct{ text, want string }{
 		{``, `schema: no JSON value`},
 		{`null`, `schema: want an object, true or false`},

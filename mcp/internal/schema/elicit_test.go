@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
 func TestElicitationSchemas(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-335a", "R-335b")
 	field := func(schema string) string { return `{"type":"object","properties":{"f":` + schema + `}}` }
 	const never = "never" // refused with and without the extensions
 	tests := []struct {
@@ -79,6 +81,7 @@ func TestElicitationSchemas(t *testing.T) {
 
 func TestApplyDefaults(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-338b")
 	const form = `{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"type":"integer"},"c":{"default":null},"d":true,"e":{"default":[1]}}}`
 	tests := []struct{ instance, schema, want string }{
 		{`{"b":1}`, form, `{"b":1,"a":"x","c":null,"e":[1]}`},

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
 func TestHeaderParams(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-147b", "D-12", "G-d")
 	tests := []struct{ text, want string }{
 		{`{"type":"object"}`, `[]`},
 		{`true`, `[]`},
@@ -36,6 +38,7 @@ func TestHeaderParams(t *testing.T) {
 
 func TestHeaderMarksThatMayNotBe(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-147a", "R-147b", "D-12")
 	prop := func(schema string) string { return `{"properties":{"p":` + schema + `}}` }
 	const (
 		token = `want letters, digits and hyphens`

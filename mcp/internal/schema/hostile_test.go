@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -31,6 +32,7 @@ func soon(t *testing.T, name string, f func()) {
 
 func TestHostileSchemasAreRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-354a", "R-354b")
 	doubling := func(n int, keyword string) string {
 		var b strings.Builder
 		b.WriteString(`{"$ref":"#/$defs/a0","$defs":{`)
@@ -103,6 +105,7 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 
 func TestNothingIsLoaded(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-353", "R-354a", "D-02c")
 	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
@@ -173,6 +176,7 @@ func TestRecursionThroughPartsIsAllowed(t *testing.T) {
 
 func TestCostlyValuesAreRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-354b")
 	elements := func(n int, element func(i int) string) string {
 		parts := make([]string, n)
 		for i := range parts {
@@ -246,6 +250,7 @@ func wideObject(n int) string {
 
 func TestLimitsAreOptions(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-354b")
 	tests := []struct {
 		limits schema.Limits
 		text   string

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -108,6 +109,7 @@ func (celsius) JSONSchema() jsontext.Value {
 }
 
 func TestSchemaFollowsTheGoType(t *testing.T) {
+	claim.Shows(t, "R-352")
 	_ = named{}.hidden
 	tests := []struct {
 		typ  reflect.Type

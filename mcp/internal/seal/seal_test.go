@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
@@ -46,6 +47,7 @@ func TestWhatIsSealedOpens(t *testing.T) {
 
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-294")
 	r := ring(t, old)
 	token := r.Seal([]byte("secret"), bound, later)
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -84,6 +86,7 @@ func TestTruncatedAndForeignTokensAreRefused(t *testing.T) {
 
 func TestTokensBelongToTheirBindingAndTime(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-295")
 	r := ring(t, old)
 	token := r.Seal([]byte("secret"), bound, later)
 	if _, err := r.Open(token, []byte("bob calls book"), now); !errors.Is(err, seal.ErrRefused) {
@@ -128,6 +131,7 @@ func TestBadKeysAreNamed(t *testing.T) {
 
 func TestKeysHideTheirSecret(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-256")
 	k := seal.Key{ID: "k1", Secret: []byte("correct horse battery staple, again")}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", k, "list", fmt.Sprint([]seal.Key{k}))

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
 func TestCloseTakesEachStepOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-050a", "R-080")
 	if runtime.GOOS == "windows" {
 		t.Skip("the texts are those of signals")
 	}
@@ -85,6 +87,7 @@ func TestCloseKillsTheGrandchildToo(t *testing.T) {
 
 func TestCloseLetsTheChildFlush(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-050a")
 	p := start(t, command("hoard"), nil)
 	if err := p.Close(); err != nil {
 		t.Errorf("close: %v", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
@@ -28,6 +29,7 @@ func TestArgumentsArriveLiterally(t *testing.T) {
 }
 
 func TestChildHasNoSecretsOfOurs(t *testing.T) {
+	claim.Shows(t, "R-086")
 	t.Setenv("AWS_SECRET", "canary-1")
 	t.Setenv("OUR_TOKEN", "canary-2")
 	t.Setenv("LD_LIBRARY_PATH", "canary-3")

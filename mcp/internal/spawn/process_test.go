@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
@@ -68,6 +69,7 @@ func TestReadDeadlineOfARunningChildIsObeyed(t *testing.T) {
 
 func TestFloodOfStandardErrorNeitherBlocksNorPilesUp(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-072a", "R-072b")
 	var mu sync.Mutex
 	var seen, omitted int
 	var last string

@@ -4,11 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
 func TestAppendEvent(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-091")
 	for _, tt := range []struct {
 		name  string
 		event sse.Event

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -33,6 +34,7 @@ func readAll(in io.Reader, limit int) (string, error) {
 
 func TestReaderFollowsTheStandard(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-136b")
 	longest := fmt.Sprint(math.MaxInt64 / int64(time.Millisecond))
 	for _, tt := range []struct{ name, stream, want string }{
 		// The examples of the standard.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
@@ -100,6 +101,7 @@ func quick() *spawn.Options {
 
 func TestMessagesGoToTheServerAndBack(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068", "R-070")
 	c := start(t, nil, "echo")
 	exchange(t, c, `{"id":1}`)
 	exchange(t, c, `{"text":"`+strings.Repeat("x", 1<<20)+`"}`) // more than the pipes hold at once

@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
@@ -41,6 +42,7 @@ func messages(t *testing.T, c mcp.Conn) (got []string, end error) {
 
 func TestLinesAreMessages(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068", "R-087")
 	long := strings.Repeat("x", 300_000)
 	tests := []struct {
 		stream string
@@ -341,6 +343,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 
 func TestMessageIsOneWrite(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068")
 	rec := new(recorder)
 	c := stdio.New(strings.NewReader(""), rec, nil, nil)
 	defer c.Close()
@@ -356,6 +359,7 @@ func TestMessageIsOneWrite(t *testing.T) {
 
 func TestMessageWithNewlineIsRefused(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068")
 	rec := new(recorder)
 	c := stdio.New(strings.NewReader(""), rec, nil, nil)
 	defer c.Close()
@@ -370,6 +374,7 @@ func TestMessageWithNewlineIsRefused(t *testing.T) {
 
 func TestConcurrentWritesDoNotMix(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-068", "R-070")
 	r, w := pipe(t)
 	a := stdio.New(strings.NewReader(""), w, w, nil)
 	b := stdio.New(r, io.Discard, r, nil)

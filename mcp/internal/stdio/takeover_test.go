@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
 
@@ -100,6 +101,7 @@ func serveEcho(c *stdio.Standard) {
 
 func TestPrintsOfAServerReachStandardErrorOnly(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-069", "R-071")
 	c := start(t, nil, "server")
 	exchange(t, c, `{"id":1}`)
 	exchange(t, c, `{"text":"`+strings.Repeat("x", 1<<20)+`"}`)

@@ -12,7 +12,7 @@ var initializeBatching = strings.Replace(initialize, "2025-11-25", mcp.V20250326
 
 func TestBatchIsAnsweredAsOneArray(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-010", "R-011", "R-102")
+	claim.Shows(t, "R-010a", "R-011")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initializeBatching)
 	for _, tt := range []struct {
@@ -69,7 +69,7 @@ func TestBatchOfCancelledCallsEndsWithoutAReply(t *testing.T) {
 
 func TestBatchOverAnEventStreamIsAnsweredAsOneEvent(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-010", "R-011")
+	claim.Shows(t, "R-010a", "R-011")
 	s := serveEventStream(t, newTestCore(plainTools), nil)
 	stream, there := s.connect()
 	there.post(initializeBatching)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -48,6 +49,7 @@ func (s *testServer) connect(headers ...string) (*openAnswer, *testServer) {
 
 func TestEventStreamFromEndToEnd(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-089", "R-090", "R-091")
 	s := serveEventStream(t, newTestCore(plainTools), nil)
 	stream, there := s.connect()
 	if !regexp.MustCompile(`^http://[^/]+/base/sse\?sessionId=[A-Z2-7]{26}$`).MatchString(there.url) {

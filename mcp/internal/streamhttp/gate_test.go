@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -38,6 +39,7 @@ func admitted(o *Options, local net.Addr, host string, headers ...string) int {
 // S-029, A04.
 func TestHostIsHeldAgainstTheNamesOfTheServer(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-128c")
 	named := &Options{AllowedHosts: []string{"mcp.example.com", "other.example.com:8443", "[2001:db8::1]"}}
 	for _, tt := range []struct {
 		name  string
@@ -112,6 +114,7 @@ func TestHostIsHeldAgainstTheNamesOfTheServer(t *testing.T) {
 // S-030, A03.
 func TestOriginIsTheServersOwnOrAllowed(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-098b", "R-127b")
 	allowing := &Options{AllowedOrigins: []string{"https://app.example.com", "vscode-webview://panel"}}
 	everyone := &Options{AllowedOrigins: []string{"*"}}
 	named := &Options{AllowedHosts: []string{"mcp.example.com"}}
@@ -171,6 +174,7 @@ func TestOriginIsTheServersOwnOrAllowed(t *testing.T) {
 // A04, A17: the gate stands on every method of every binding, with no option set.
 func TestGateStandsOnEveryMethodOfEveryBinding(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-092a", "R-098a", "R-098b", "R-127a", "R-127b", "R-128c")
 	for name, make := range bindings {
 		core := newTestCore(plainTools)
 		handler := make(core, nil)

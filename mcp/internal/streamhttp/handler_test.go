@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
 func TestMethodsThatAreNotServedAre405WithAllow(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-156a", "D-03", "D-04")
 	both := serveTest(t, newTestCore(plainTools), nil)
 	modern := serveTest(t, newTestCore(plainTools, mcp.V20260728), nil)
 	for _, tt := range []struct {
@@ -53,6 +55,7 @@ func TestBrowserGetsASentence(t *testing.T) {
 
 func TestRefusalsOfPOST(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-102b", "R-118", "R-119", "R-124", "R-131", "D-05", "D-06")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, tt := range []struct {
@@ -129,6 +132,7 @@ func TestRefusalsTellNothingOfTheServer(t *testing.T) {
 // The dual-era trap: era before method, and before sessions.
 func TestEraIsToldRequestByRequest(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-036a", "R-064a", "R-064b", "R-140b", "R-156b", "R-289", "R-408", "B-01", "B-02", "G-m")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "unknown/method"} {
@@ -158,6 +162,7 @@ func TestEraIsToldRequestByRequest(t *testing.T) {
 
 func TestModernOnlyServerNamesItsVersionsToInitialize(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-066", "R-156b")
 	s := serveTest(t, newTestCore(plainTools, mcp.V20260728), nil)
 	a := s.post(initialize)
 	if !strings.Contains(a.body, `"supported":["2026-07-28"]`) || a.header.Get(HeaderSession) != "" {
@@ -171,6 +176,7 @@ func TestModernOnlyServerNamesItsVersionsToInitialize(t *testing.T) {
 // S-032: standard headers are held against the body.
 func TestStandardHeadersAgreeWithTheBody(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-139", "R-141b", "R-142a", "R-142c", "R-143a", "R-143b", "R-145", "B-03", "B-06", "G-p")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	for _, tt := range []struct {
 		name   string

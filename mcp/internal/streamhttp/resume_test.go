@@ -75,7 +75,7 @@ func expectNotes(t *testing.T, a *openAnswer, from, to int) (last string) {
 
 func TestStreamBeginsWithAnEventThatHasAnIDAndNoData(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-104", "R-113")
+	claim.Shows(t, "R-104", "R-113a", "R-113b")
 	seen := map[string]bool{}
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
@@ -121,7 +121,7 @@ func TestOlderRevisionsAreNotPrimed(t *testing.T) {
 
 func TestStatelessAnswersHaveNoEventIDs(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-138", "R-156")
+	claim.Shows(t, "R-138", "R-156b", "D-08")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(modernCall("talk"), append(modernHeaders("tools/call", "talk"), HeaderLastEvent, "x-1", HeaderSession, "x")...)
 	if a.status != 200 || a.header.Get(HeaderSession) != "" || strings.Contains(a.body, "id: ") || strings.Contains(a.body, "retry: ") || !strings.Contains(a.body, event(noteA)) {
@@ -132,7 +132,7 @@ func TestStatelessAnswersHaveNoEventIDs(t *testing.T) {
 // A client whose connection breaks at any event gets the others, and its reply.
 func TestResumedPOSTBringsExactlyWhatWasMissed(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-114", "R-111", "R-107", "R-115")
+	claim.Shows(t, "R-107a", "R-114", "R-115a", "R-115b")
 	notes := make(chan string)
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes), "talk": plainTools["talk"]}), nil)
 	session := s.open(initialize)
@@ -173,7 +173,7 @@ func TestResumedPOSTBringsExactlyWhatWasMissed(t *testing.T) {
 
 func TestResumedGETBringsItsOwnMessagesAndThoseToCome(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-114", "R-115", "R-112")
+	claim.Shows(t, "R-112a", "R-114", "R-115a", "R-115b")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
 	get := func() *openAnswer { return s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, session) }
@@ -207,7 +207,7 @@ func TestResumedGETBringsItsOwnMessagesAndThoseToCome(t *testing.T) {
 // S-044: event ids of others, of other sessions, and none at all.
 func TestForeignAndForgedEventIDsAreRefused(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-115")
+	claim.Shows(t, "R-115a")
 	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken})
 	open := func(who string) (session, id string) {
 		session = s.post(initialize, headerAuthorization, who).header.Get(HeaderSession)
@@ -301,7 +301,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 
 func TestDeletedSessionCannotBeResumed(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-119", "R-121")
+	claim.Shows(t, "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
 	a := s.start("POST", callTool(1, "talk"), HeaderSession, session)
@@ -429,7 +429,7 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 
 func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-105", "R-107")
+	claim.Shows(t, "R-105a", "R-105b", "R-107b")
 	proceed := make(chan struct{})
 	s := serveTest(t, newTestCore(map[string]tool{"poll": func(ctx context.Context, in *exchange.Inbound) (any, error) {
 		if !in.Back.(exchange.Poller).HangUp(1500 * time.Millisecond) {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -19,6 +20,7 @@ import (
 
 func TestSessionLivesFromInitializeToDelete(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-097", "R-102a", "R-103a", "R-116a", "R-116b", "R-116c", "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(initialize)
 	id := a.header.Get(HeaderSession)
@@ -54,6 +56,7 @@ func TestSessionLivesFromInitializeToDelete(t *testing.T) {
 // R-124, for every message of a session.
 func TestVersionHeaderThatIsNotServedIs400(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-124")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, bad := range [][]string{{"1999-01-01"}, {"2026-07"}, {"2025-11-25", "2025-06-18"}} {
@@ -77,6 +80,7 @@ func TestVersionHeaderThatIsNotServedIs400(t *testing.T) {
 // S-041.
 func TestServerMakesTheIDsOfSessions(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-116b", "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	first := s.open(initialize)
 	for _, chosen := range []string{"chosen", first} {
@@ -117,6 +121,7 @@ func TestRefusedInitializeKeepsNothing(t *testing.T) {
 // A15.
 func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-125a", "R-125c")
 	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken})
 	id := s.post(initialize, headerAuthorization, "A").header.Get(HeaderSession)
 	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id, headerAuthorization, "A")
@@ -181,6 +186,7 @@ func TestShareOfAPrincipalIsBounded(t *testing.T) {
 
 func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-103a", "R-107a", "R-108a")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	a := s.post(callTool(1, "talk"), HeaderSession, id)
@@ -206,6 +212,7 @@ func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
 
 func TestSlowSessionCallBecomesAStream(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-107b")
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(newTestCore(map[string]tool{"slow": func(context.Context, *exchange.Inbound) (any, error) {
 			time.Sleep(21 * time.Second)
@@ -223,6 +230,7 @@ func TestSlowSessionCallBecomesAStream(t *testing.T) {
 //
 func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-109a", "D-16", "B-07")
 	entered, proceed, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
 		close(entered)
@@ -264,6 +272,7 @@ func (h *Handler) atWork() int {
 // Decision 8.
 func TestCancelledSessionCallEndsWithoutAReply(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-278", "R-281a")
 	for _, tt := range []struct {
 		o      *Options
 		status int
@@ -315,6 +324,7 @@ func TestDeleteCancelsTheCallsOfTheSession(t *testing.T) {
 // Decision 26: what a call asks of its client goes out on the call's own stream.
 func TestCallAsksOnItsOwnStream(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-108a", "R-108b", "R-111a", "R-111b", "D-07")
 	question := func(id jsonrpc.ID) []byte {
 		return jsonrpc.AppendRequest(nil, id, "roots/list", nil)
 	}
@@ -343,6 +353,7 @@ func TestCallAsksOnItsOwnStream(t *testing.T) {
 
 func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-112a")
 	core := newTestCore(plainTools)
 	core.opaque = true
 	s := serveTest(t, core, nil)
@@ -393,6 +404,7 @@ func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 
 func TestGETNeedsEventStreamAndSession(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-097", "R-110c", "R-118", "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, tt := range []struct {

@@ -11,11 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-015b", "R-126", "R-131", "R-132a", "G-j", "G-o")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(modernCall("hello"), modernHeaders("tools/call", "hello")...)
 	if a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, `"resultType":"complete"`) {
@@ -35,6 +37,7 @@ func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
 
 func TestStatelessAnswerBecomesAStreamWithTheFirstMessage(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-132a", "R-133a", "R-133b", "R-135", "R-138", "D-08")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(modernCall("talk"), modernHeaders("tools/call", "talk")...)
 	reply, ok := strings.CutPrefix(a.body, event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
@@ -79,6 +82,7 @@ func TestErrorOnAnOpenStreamIsAnEvent(t *testing.T) {
 
 func TestAnswerFormCanBeForced(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-132a")
 	json := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerJSON})
 	if a := json.post(modernCall("talk"), modernHeaders("tools/call", "talk")...); a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "said") {
 		t.Errorf("JSON: got type %q, body %s", a.header.Get(headerContentType), a.body)
@@ -106,6 +110,7 @@ func modernRequest(ctx context.Context, t *testing.T, name string) *http.Request
 
 func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-136a")
 	for _, tt := range []struct {
 		o        *Options
 		takes    time.Duration
@@ -142,6 +147,7 @@ func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
 // S-048.
 func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-137a", "R-137b", "D-16", "B-07")
 	entered, ended := make(chan struct{}), make(chan time.Time, 1)
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, _ *exchange.Inbound) (any, error) {
 		close(entered)
@@ -165,6 +171,7 @@ func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 
 func TestNothingIsSentAfterTheReply(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-133b", "R-273c")
 	var late exchange.Back
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(_ context.Context, in *exchange.Inbound) (any, error) {
 		late = in.Back
@@ -179,6 +186,7 @@ func TestNothingIsSentAfterTheReply(t *testing.T) {
 // net/http forbids it, and a timer can be late.
 func TestNothingIsWrittenAfterTheHandlerReturns(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-137c")
 	w := httptest.NewRecorder()
 	a := newResponder(w, nil, ignore)
 	a.abandon()

@@ -25,7 +25,7 @@ var taskMethods = map[mcp.Revision][]string{
 
 func TestTaskOfAnotherIsTheSameAsNone(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-374", "R-388")
+		claim.Shows(t, "R-373a", "R-374a", "R-381b", "R-388a")
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer(t, nil)
 			ada, eve := as(t, srv, v, user("ada")), as(t, srv, v, user("eve"))
@@ -64,7 +64,7 @@ func TestTaskOfAnotherIsTheSameAsNone(t *testing.T) {
 }
 
 func TestTasksAreKnownToThoseWhoDeclareThemOnly(t *testing.T) {
-	claim.Shows(t, "R-383", "R-388")
+	claim.Shows(t, "R-383", "R-388b")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)
 		h := begin(t, as(t, srv, mcp.V20260728, user("ada")), "slow", work{})
@@ -105,7 +105,7 @@ func TestTasksAreKnownToThoseWhoDeclareThemOnly(t *testing.T) {
 
 func TestFloodOfTasksIsRefused(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-374")
+		claim.Shows(t, "R-374c")
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer(t, &tasks.Options{MaxTasks: 4, MaxPerPrincipal: 3, TTL: time.Minute})
 			ada, eve := as(t, srv, v, user("ada")), as(t, srv, v, user("eve"))

@@ -21,7 +21,7 @@ import (
 
 func TestTaskOutlivesItsConnectionAndIsResumedById(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-385", "R-369")
+		claim.Shows(t, "R-385b")
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer(t, nil)
 			first := as(t, srv, v, user("ada"))
@@ -37,7 +37,7 @@ func TestTaskOutlivesItsConnectionAndIsResumedById(t *testing.T) {
 
 func TestCallThatIsGivenUpCancelsItsTask(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-284", "R-385")
+		claim.Shows(t, "R-284", "R-367b", "R-385a")
 		synctest.Test(t, func(t *testing.T) {
 			var id string
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -154,6 +154,7 @@ func replica(t *testing.T, store mcp.Store, bus mcp.Bus) *mcpserver.Server {
 }
 
 func TestAnyReplicaTakesAnswersAndCancellations(t *testing.T) {
+	claim.Shows(t, "R-377b")
 	synctest.Test(t, func(t *testing.T) {
 		store := new(mcpserver.MemoryStore)
 		one, two := replica(t, store, nil), replica(t, store, nil)
@@ -206,7 +207,7 @@ func TestTaskWhoseProcessIsGoneHasFailed(t *testing.T) {
 }
 
 func TestServerAsksAsATaskOfItsClient(t *testing.T) {
-	claim.Shows(t, "R-366", "R-369", "R-370")
+	claim.Shows(t, "R-369a", "R-370a")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)
 		srv.Tool("ask", "Asks by a task", func(ctx context.Context, _ struct{}) (string, error) {
@@ -236,7 +237,7 @@ func TestServerAsksAsATaskOfItsClient(t *testing.T) {
 }
 
 func TestToolsSayWhetherTheyMayBeTasks(t *testing.T) {
-	claim.Shows(t, "R-366", "R-367", "R-368")
+	claim.Shows(t, "R-366a", "R-367c", "R-370b", "R-374b", "B-08")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)
 		c := connectPlain(t, srv, mcp.V20251125)

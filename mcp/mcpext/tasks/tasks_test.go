@@ -12,12 +12,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 func TestCallThatBecameATaskReturnsItsResult(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-372", "R-375", "R-385")
+		claim.Shows(t, "R-372", "R-375b", "R-385b")
 		synctest.Test(t, func(t *testing.T) {
 			var ids, messages []string
 			c := connect(t, newServer(t, nil), v, &tasks.ClientOptions{
@@ -38,7 +39,7 @@ func TestCallThatBecameATaskReturnsItsResult(t *testing.T) {
 }
 
 func TestServerDecidesWhatIsATask(t *testing.T) {
-	claim.Shows(t, "R-375", "R-376", "R-377")
+	claim.Shows(t, "R-375b", "R-376")
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, newServer(t, nil), mcp.V20260728, nil)
 		began := time.Now()
@@ -61,7 +62,7 @@ func TestServerDecidesWhatIsATask(t *testing.T) {
 
 func TestFailureOfAToolIsAResultAndOfTheProtocolAnError(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-380", "R-370")
+		claim.Shows(t, "R-370a", "R-380")
 		synctest.Test(t, func(t *testing.T) {
 			c := connect(t, newServer(t, nil), v, nil)
 			failed := begin(t, c, "failing", nil)
@@ -116,6 +117,26 @@ func TestQuestionsOfATaskReachTheHandlersOfItsClient(t *testing.T) {
 			}
 			if asked != 4 {
 				t.Errorf("asked %d times, want each question once", asked)
+			}
+		})
+	})
+}
+
+func TestCallsAreTasksOnlyWhereServerAndToolOfferIt(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		claim.Shows(t, "R-366b", "R-367a", "R-375b")
+		synctest.Test(t, func(t *testing.T) {
+			without := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+			endLater(t, without)
+			without.Tool("greet", "", func(_ context.Context, in named) (string, error) { return "Hello, " + in.Name + "!", nil })
+			for name, srv := range map[string]*mcpserver.Server{"tool": newServer(t, nil), "server": without} {
+				h, err := tasks.Call(t.Context(), connect(t, srv, v, nil), "greet", named{"Ada"})
+				if err != nil || h.ID() != "" {
+					t.Fatalf("%s without tasks: got %+v, %v, want no task", name, h, err)
+				}
+				if got, err := h.Wait(t.Context()); err != nil || got.Content.Text() != "Hello, Ada!" {
+					t.Errorf("%s without tasks: got %+v, %v, want the result", name, got, err)
+				}
 			}
 		})
 	})

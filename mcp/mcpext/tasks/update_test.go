@@ -27,7 +27,7 @@ func accept(content string) jsontext.Value {
 func openKeys(task tasks.Task) []string { return slices.Sorted(maps.Keys(task.InputRequests)) }
 
 func TestPartialAnswersKeepATaskWaitingForTheRest(t *testing.T) {
-	claim.Shows(t, "R-379", "R-381", "R-382")
+	claim.Shows(t, "R-379", "R-381b", "R-382")
 	synctest.Test(t, func(t *testing.T) {
 		c := as(t, newServer(t, nil), mcp.V20260728, user("ada"))
 		h := begin(t, c, "both", nil)
@@ -62,7 +62,7 @@ func TestPartialAnswersKeepATaskWaitingForTheRest(t *testing.T) {
 }
 
 func TestRoundsComeBeforeTheTask(t *testing.T) {
-	claim.Shows(t, "R-378", "R-377")
+	claim.Shows(t, "R-378")
 	synctest.Test(t, func(t *testing.T) {
 		c := mcptest.Connect(t, newServer(t, nil), &mcpclient.Options{
 			Revisions: []mcp.Revision{mcp.V20260728}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
@@ -81,7 +81,7 @@ func TestRoundsComeBeforeTheTask(t *testing.T) {
 
 func TestCancelledTaskStaysCancelled(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-373", "R-381")
+		claim.Shows(t, "R-373a", "R-373b", "R-381a")
 		synctest.Test(t, func(t *testing.T) {
 			c := as(t, newServer(t, nil), v, user("ada"))
 			h := begin(t, c, "slow", work{Seconds: 60})

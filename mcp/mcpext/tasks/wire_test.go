@@ -63,7 +63,7 @@ func rank(l mcptest.Line) int {
 // messages.
 func TestWireIsAsTheTranscriptsShow(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-377", "R-379", "R-380", "R-369", "R-370")
+		claim.Shows(t, "R-369a", "R-369b", "R-370a", "R-370b", "R-375a", "R-377a", "R-379", "R-380", "R-381a", "G-e")
 		synctest.Test(t, func(t *testing.T) {
 			between := mcptest.Record(mcptest.Dial(t, newServer(t, nil)), mcptest.Client)
 			c, err := mcpclient.Connect(t.Context(), mcpclient.Over(between), &mcpclient.Options{
