@@ -5,7 +5,8 @@
 #	make test                             every check, ends in one line of counts
 #	make conformance [REPEAT=1]           the official conformance suite
 #	make load | make fuzz [FUZZTIME=10s]  what measures time | what searches
-#	make fmt | make api                   mend the format | rewrite the API record
+#	make mutants                          break what tests claim to show, and see them fail
+#	make fmt | make api | make coverage   mend the format | rewrite the API record | docs/spec-coverage.md
 
 export GOTOOLCHAIN := auto
 export GOFLAGS     := -trimpath -buildvcs=false
@@ -14,7 +15,7 @@ export CGO_ENABLED := 0
 FUZZTIME ?= 10s
 REPEAT ?= 1
 
-.PHONY: run build test peers load fuzz conformance fmt api tools go
+.PHONY: run build test coverage mutants peers load fuzz conformance fmt api tools go
 .DEFAULT_GOAL := build
 
 run: build
@@ -23,7 +24,7 @@ run: build
 build: go
 	@go build -o bin/ ./cmd/fondaco
 
-test peers load fuzz: tools
+test coverage mutants peers load fuzz: tools
 	@bin/tools/checks -fuzztime $(FUZZTIME) $@
 
 conformance: go

@@ -3,7 +3,7 @@
 //
 //	checks [-fuzztime 10s] suite...
 //
-// The suites are test, peers, load and fuzz. The Makefile starts it, in the root
+// The suites are test, coverage, mutants, peers, load and fuzz. The Makefile starts it, in the root
 // of the project and with the environment that the go command needs. It fails
 // when anything failed, and with FAIL_ON_SKIP=1 when anything was skipped.
 package main

@@ -15,6 +15,8 @@ type step struct {
 	command []string
 	outcome outcome
 	missing string // not empty: what this machine lacks, so that the step is skipped
+	claims  bool   // the command reads what the tests before it claimed
+	mutant  *mutant
 }
 
 type outcome int
@@ -23,6 +25,7 @@ const (
 	exits0   outcome = iota // one check, passed when the command succeeds
 	silent                  // one check, passed when the command prints nothing
 	testJSON                // as many checks as go test -json reports
+	caught                  // one check, passed when tests fail on the mutant
 )
 
 func (s step) run(t *tally) {
@@ -31,18 +34,33 @@ func (s step) run(t *tally) {
 		t.skip(s.name, s.missing)
 		return
 	}
+	if s.claims && t.failed > 0 {
+		t.skip(s.name, "a check failed, so it is not known what the tests show")
+		return
+	}
 	began := time.Now()
-	cmd := exec.Command(s.command[0], s.command[1:]...)
-	cmd.Env = append(os.Environ(), s.env...)
-	if s.outcome == testJSON {
-		s.runTests(t, cmd)
-	} else {
-		s.runCheck(t, cmd)
+	switch s.outcome {
+	case testJSON:
+		s.runTests(t, s.cmd())
+	case caught:
+		s.runMutant(t)
+	default:
+		s.runCheck(t)
 	}
 	fmt.Fprintf(t.out, "    %.1fs\n", time.Since(began).Seconds())
 }
 
-func (s step) runCheck(t *tally, cmd *exec.Cmd) {
+func (s step) cmd() *exec.Cmd {
+	cmd := exec.Command(s.command[0], s.command[1:]...)
+	cmd.Env = append(os.Environ(), s.env...)
+	return cmd
+}
+
+func (s step) runCheck(t *tally) {
+	cmd := s.cmd()
+	if s.claims {
+		cmd.Stdin = strings.NewReader(strings.Join(t.claims, "\n"))
+	}
 	output, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:
@@ -57,7 +75,7 @@ func (s step) runCheck(t *tally, cmd *exec.Cmd) {
 // runTests blames the step itself when the command fails without a failed test,
 // and when no test ran at all.
 func (s step) runTests(t *tally, cmd *exec.Cmd) {
-	before := *t
+	before := t.counts
 	stdout, err := cmd.StdoutPipe()
 	cmd.Stderr = t.out
 	if err == nil {
@@ -70,7 +88,7 @@ func (s step) runTests(t *tally, cmd *exec.Cmd) {
 	switch {
 	case err != nil && t.failed == before.failed:
 		t.fail(s.name, fmt.Sprintf("%s: %v", strings.Join(s.command, " "), err))
-	case *t == before:
+	case t.counts == before:
 		t.fail(s.name, "no test ran")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -18,7 +19,11 @@ var platforms = []string{
 func steps(suite string, fuzzTime time.Duration) []step {
 	switch suite {
 	case "test":
-		return append(testSteps(), peerStep())
+		return append(testSteps(), coverageStep("-write=false"), peerStep())
+	case "coverage":
+		return append(raceSteps(), coverageStep("-write"))
+	case "mutants":
+		return mutantSteps()
 	case "peers":
 		return []step{peerStep()}
 	case "load":
@@ -26,7 +31,7 @@ func steps(suite string, fuzzTime time.Duration) []step {
 	case "fuzz":
 		return fuzzSteps(fuzzTime)
 	}
-	panic(fmt.Sprintf("suite %q: want test, peers, load or fuzz", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, mutants, peers, load or fuzz", suite))
 }
 
 // testSteps puts what fails fastest first.
@@ -88,6 +93,20 @@ func findCompiler() error {
 		return fmt.Errorf("the race detector needs a C compiler and its headers (gcc and libc6-dev, or clang): %w\n%s", err, output)
 	}
 	return nil
+}
+
+// coverageStep holds the requirements of the protocol against what the tests
+// before it claimed. What foreign peers show after it is not counted, so that the
+// page is the same without Node.
+func coverageStep(flag string) step {
+	s := step{
+		name: "each requirement has a test or a reason", claims: true,
+		command: words("go run ./internal/claim/coverage " + flag + " docs/spec-coverage.md"),
+	}
+	if runtime.GOOS != "linux" {
+		s.missing = "the page is made on Linux, where every test is built"
+	}
+	return s
 }
 
 // peerStep proves the project against foreign peers. interop/run hands its

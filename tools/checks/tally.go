@@ -10,9 +10,12 @@ import (
 
 // A tally counts checks by outcome and tells about those that did not pass.
 type tally struct {
-	passed, failed, skipped int
-	out                     io.Writer
+	counts
+	claims []string // of tests that passed; see package internal/claim
+	out    io.Writer
 }
+
+type counts struct{ passed, failed, skipped int }
 
 // String is the line that a run ends in.
 func (t *tally) String() string {
@@ -36,25 +39,33 @@ type event struct {
 	Test    string
 	Output  string
 	Elapsed float64
+	Key     string // of an attribute
+	Value   string
 }
 
 // subject is the test or the package that the event is about.
 func (e event) subject() string { return strings.TrimSpace(e.Package + " " + e.Test) }
 
+// A stream is what is known of a go test -json stream that is being read.
+type stream struct {
+	output map[string]string   // of each subject until its end
+	claims map[string][]string // of each subject until its end
+	blamed map[string]bool     // packages with a failed test
+}
+
 // read counts the tests of a go test -json stream. A package that fails without
 // a failed test (it did not build, it leaked, it crashed) counts as one failure.
 // Lines that are no events are handed on.
-func (t *tally) read(stream io.Reader) {
-	output := make(map[string]string) // of each subject until its end
-	blamed := make(map[string]bool)   // packages with a failed test
-	lines := bufio.NewReader(stream)
+func (t *tally) read(r io.Reader) {
+	s := stream{make(map[string]string), make(map[string][]string), make(map[string]bool)}
+	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
 		var e event
 		if json.Unmarshal([]byte(line), &e) != nil {
 			fmt.Fprint(t.out, indent(line))
 		} else {
-			t.count(e, output, blamed)
+			t.count(e, s)
 		}
 		if err != nil {
 			return
@@ -62,28 +73,33 @@ func (t *tally) read(stream io.Reader) {
 	}
 }
 
-func (t *tally) count(e event, output map[string]string, blamed map[string]bool) {
+func (t *tally) count(e event, s stream) {
 	subject := e.subject()
 	switch {
 	case e.Action == "output":
-		output[subject] += e.Output
+		s.output[subject] += e.Output
+		return
+	case e.Action == "attr" && e.Key == "shows":
+		s.claims[subject] = append(s.claims[subject], strings.Join([]string{e.Value, e.Package, e.Test}, "\t"))
 		return
 	case e.Action == "build-output":
 		fmt.Fprint(t.out, indent(e.Output))
 		return
 	case e.Action == "pass" && e.Test != "":
 		t.passed++
+		t.claims = append(t.claims, s.claims[subject]...)
 	case e.Action == "pass":
 		fmt.Fprintf(t.out, "    ok %s %.1fs\n", subject, e.Elapsed)
 	case e.Action == "skip" && e.Test != "":
-		t.skip(subject, output[subject])
-	case e.Action == "fail" && (e.Test != "" || !blamed[e.Package]):
-		t.fail(subject, output[subject])
-		blamed[e.Package] = true
+		t.skip(subject, s.output[subject])
+	case e.Action == "fail" && (e.Test != "" || !s.blamed[e.Package]):
+		t.fail(subject, s.output[subject])
+		s.blamed[e.Package] = true
 	default:
 		return
 	}
-	delete(output, subject)
+	delete(s.output, subject)
+	delete(s.claims, subject)
 }
 
 func indent(text string) string {

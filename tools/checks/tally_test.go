@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,5 +68,31 @@ func TestSilentStepFailsWhenItSpeaks(t *testing.T) {
 	step{name: "fine", command: words("go version")}.run(&total)
 	if got, want := total.String(), "1 passed, 1 failed, 1 skipped"; got != want {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestOnlyPassedTestsClaim(t *testing.T) {
+	total := tally{out: t.Output()}
+	total.read(strings.NewReader(`
+{"Action":"attr","Package":"p","Test":"TestA","Key":"shows","Value":"R-001"}
+{"Action":"attr","Package":"p","Test":"TestB","Key":"shows","Value":"R-002"}
+{"Action":"attr","Package":"p","Test":"TestC","Key":"shows","Value":"R-003"}
+{"Action":"attr","Package":"p","Test":"TestA","Key":"other","Value":"R-004"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"skip","Package":"p","Test":"TestC"}`))
+	if got, want := total.claims, []string{"R-001\tp\tTestA"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestClaimsAreHandedOn(t *testing.T) {
+	var out strings.Builder
+	total := tally{out: &out, claims: []string{"a", "b"}}
+	show := step{name: "show", command: words("cat"), outcome: silent, claims: true}
+	show.run(&total)
+	show.run(&total) // after a failure
+	if got, want := total.String(), "0 passed, 1 failed, 1 skipped"; got != want || !strings.Contains(out.String(), "a\n      b\n") {
+		t.Errorf("got %v and %q, want %v and the claims", got, out.String(), want)
 	}
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json/v2"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A mutant is a change that breaks one behaviour. The tests of a package that
+// claim to show it have to fail.
+type mutant struct {
+	requirement string
+	title       string // what is broken
+	file        string
+	pkg         string // whose tests are run
+	old, new    string // text of the file
+}
+
+// readMutants reads a list of mutants: a heading with the requirement and a
+// title, the file, the package, then lines of the old text after - and of the new
+// text after +. Lines that begin with # are comments.
+func readMutants(name string) ([]mutant, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var list []mutant
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		if word == "mutant" {
+			requirement, title, _ := strings.Cut(rest, " ")
+			list = append(list, mutant{requirement: requirement, title: title})
+			continue
+		}
+		if len(list) == 0 || !list[len(list)-1].set(line, word, rest) {
+			return nil, fmt.Errorf("%s:%d: want mutant, file, test, - or +", name, i+1)
+		}
+	}
+	return list, nil
+}
+
+func (m *mutant) set(line, word, rest string) bool {
+	switch {
+	case line[0] == '-':
+		m.old += line[1:] + "\n"
+	case line[0] == '+':
+		m.new += line[1:] + "\n"
+	case word == "file":
+		m.file = rest
+	case word == "test":
+		m.pkg = rest
+	default:
+		return false
+	}
+	return true
+}
+
+// mutantSteps runs the tests of all packages once with the code as it is, which
+// tells what they claim, and then once for each mutant.
+func mutantSteps() []step {
+	list, err := readMutants("internal/claim/mutants.txt")
+	if err != nil {
+		panic(err)
+	}
+	var packages []string
+	for _, m := range list {
+		packages = append(packages, m.pkg)
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
+	steps := []step{{
+		name: "tests of what is not broken", outcome: testJSON,
+		command: append(words("go test -json"), packages...),
+	}}
+	for _, m := range list {
+		steps = append(steps, step{name: m.requirement + " " + m.title, outcome: caught, mutant: &m})
+	}
+	return steps
+}
+
+// runMutant passes when a test that claims the requirement fails.
+func (s step) runMutant(t *tally) {
+	m := s.mutant
+	tests := t.claiming(m.requirement, m.pkg)
+	if len(tests) == 0 {
+		t.fail(s.name, fmt.Sprintf("no test of %s claims %s", m.pkg, m.requirement))
+		return
+	}
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		t.fail(s.name, err.Error())
+		return
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		t.fail(s.name, err.Error())
+		return
+	}
+	cmd := exec.Command("go", "test", "-json", "-overlay", overlay, "-run", "^("+strings.Join(tests, "|")+")$", "-timeout", "60s", m.pkg)
+	output, err := cmd.Output()
+	switch {
+	case err == nil:
+		t.fail(s.name, "survived "+strings.Join(tests, ", "))
+	case !brokeTest(output):
+		t.fail(s.name, fmt.Sprintf("%s: %v\n%s", m.file, err, output))
+	default:
+		t.passed++
+	}
+}
+
+// claiming returns the tests of a package that claim a requirement.
+func (t *tally) claiming(requirement, pkg string) (tests []string) {
+	for _, c := range t.claims {
+		fields := strings.Split(c, "\t")
+		name, _, _ := strings.Cut(fields[2], "/")
+		if fields[0] == requirement && strings.HasSuffix(fields[1], strings.TrimPrefix(pkg, ".")) {
+			tests = append(tests, name)
+		}
+	}
+	slices.Sort(tests)
+	return slices.Compact(tests)
+}
+
+// overlay writes the changed file and the description by which the go command
+// takes it for the original. It returns the name of the description.
+func (m *mutant) overlay(dir string) (string, error) {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 || m.old == "" {
+		return "", fmt.Errorf("%s: found the old text %d times, want it once", m.file, n)
+	}
+	original, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	changed, description := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
+		return "", err
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	return description, os.WriteFile(description, replace, 0o600)
+}
+
+// brokeTest reports whether a go test -json stream tells of a failure other than
+// one of the build.
+func brokeTest(stream []byte) bool {
+	broke := false
+	for line := range bytes.Lines(stream) {
+		var e event
+		if json.Unmarshal(line, &e) != nil {
+			continue
+		}
+		if e.Action == "build-fail" {
+			return false
+		}
+		broke = broke || e.Action == "fail"
+	}
+	return broke
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestMutantsAreRead(t *testing.T) {
+	list, err := readMutants(write(t, "mutants.txt", `# a remark
+mutant R-1 one is two
+file a/b.go
+test ./a
+-	return 1
++	return 2
+
+mutant R-2 nothing is left
+file a/c.go
+test ./a
+-	f()
+-	g()
+`))
+	want := []mutant{
+		{"R-1", "one is two", "a/b.go", "./a", "\treturn 1\n", "\treturn 2\n"},
+		{"R-2", "nothing is left", "a/c.go", "./a", "\tf()\n\tg()\n", ""},
+	}
+	if err != nil || !slices.Equal(list, want) {
+		t.Errorf("got %+v, %v, want %+v", list, err, want)
+	}
+	for _, bad := range []string{"file a.go\n", "mutant R-1 x\nfiel a.go\n"} {
+		if _, err := readMutants(write(t, "mutants.txt", bad)); err == nil {
+			t.Errorf("%q: got no error", bad)
+		}
+	}
+}
+
+func TestMutantHasToFindItsTextOnce(t *testing.T) {
+	file := write(t, "a.go", "package a\n\tx\n\ty\n\tx\n")
+	for old, fault := range map[string]string{"\ty\n": "", "\tx\n": "2 times", "\tz\n": "0 times", "": "times"} {
+		dir := t.TempDir()
+		_, err := (&mutant{file: file, old: old, new: "\tz\n"}).overlay(dir)
+		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
+			t.Errorf("%q: got %v, want %q", old, err, fault)
+		}
+		if text, _ := os.ReadFile(filepath.Join(dir, "a.go")); fault == "" && string(text) != "package a\n\tx\n\tz\n\tx\n" {
+			t.Errorf("got %q", text)
+		}
+	}
+}
+
+func TestOnlyFailuresOfTestsCatchAMutant(t *testing.T) {
+	for stream, want := range map[string]bool{
+		`{"Action":"pass","Package":"p"}`: false,
+		`{"Action":"fail","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"fail","Package":"p"}`: true,
+		`{"Action":"build-fail","ImportPath":"p"}` + "\n" + `{"Action":"fail","Package":"p"}`:       false,
+	} {
+		if got := brokeTest([]byte(stream)); got != want {
+			t.Errorf("%s: got %v, want %v", stream, got, want)
+		}
+	}
+}
+
+func TestClaimingTestsOfAPackage(t *testing.T) {
+	total := tally{claims: []string{
+		"R-1\texample.com/m/a\tTestB/sub", "R-1\texample.com/m/a\tTestA", "R-1\texample.com/m/a\tTestB",
+		"R-2\texample.com/m/a\tTestC", "R-1\texample.com/m/b\tTestD",
+	}}
+	if got, want := total.claiming("R-1", "./a"), []string{"TestA", "TestB"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
