@@ -238,6 +238,21 @@ func (h *hub) tellUpdated(uri string) {
 	}
 }
 
+// tellOne tells one subscriber, if it watches a resource or a parent of it.
+func (h *hub) tellOne(sub *subscriber, uri string) {
+	for watched := range itselfAndParents(uri) {
+		if h.hears(sub, updates(watched)) {
+			sub.offer(eventOf(updates(uri)), eventOf(updates(watched)))
+		}
+	}
+}
+
+func (h *hub) hears(sub *subscriber, t topic) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return sub.topics[t]
+}
+
 // tellAll tells of every topic of a kind, when what has changed is not known.
 func (h *hub) tellAll(of func(topic) bool) {
 	h.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"encoding/json/jsontext"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -32,8 +33,9 @@ type Request struct {
 
 	rounds   rounds
 	progress progress
-	scope    sync.Mutex // serialises what the call sends against its end
-	over     bool       // guarded by scope: the call has ended
+	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
+	scope    sync.Mutex                 // serialises what the call sends against its end
+	over     bool                       // guarded by scope: the call has ended
 }
 
 type requestKey struct{}

@@ -43,11 +43,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // drain counts what runs, so that a shutdown can wait for it.
 type drain struct {
 	mu       sync.Mutex
-	live     map[*exchange.Session]bool // guarded by mu
-	running  int                        // guarded by mu
-	closing  bool                       // guarded by mu
-	begin    chan struct{}              // closed when the shutdown begins
-	finished chan struct{}              // closed when it has begun and nothing runs
+	live     map[*exchange.Session]lifetime // guarded by mu
+	running  int                            // guarded by mu
+	closing  bool                           // guarded by mu
+	begin    chan struct{}                  // closed when the shutdown begins
+	finished chan struct{}                  // closed when it has begun and nothing runs
 }
 
 // channels makes the channels. The caller holds mu.
@@ -139,23 +139,38 @@ func (d *drain) open(s *exchange.Session) error {
 		return ErrShutdown
 	}
 	if d.live == nil {
-		d.live = make(map[*exchange.Session]bool)
+		d.live = make(map[*exchange.Session]lifetime)
 	}
-	d.live[s] = true
+	d.live[s] = newLifetime()
 	return nil
 }
 
 func (d *drain) closed(s *exchange.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.live, s)
+	if l, ok := d.live[s]; ok {
+		l.end()
+		delete(d.live, s)
+	}
 }
 
 // alive reports whether the session is open.
 func (d *drain) alive(s *exchange.Session) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.live[s]
+	_, ok := d.live[s]
+	return ok
+}
+
+// lifetime returns that of a session. The one of a session that has ended has
+// ended too.
+func (d *drain) lifetime(s *exchange.Session) context.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l, ok := d.live[s]; ok {
+		return l.ctx
+	}
+	return overAndDone
 }
 
 func (d *drain) sessions() []*exchange.Session {

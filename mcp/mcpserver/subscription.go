@@ -21,6 +21,21 @@ const (
 // each of them hears of the first and the last.
 func (s *Server) Updated(uri string) { s.hub.updated(uri) }
 
+// Updated tells the one subscriber that r made, or added a resource to, that the
+// resource at uri has changed: r is a request of resources/subscribe or
+// subscriptions/listen, as middleware sees it. Of a resource that is not, or no
+// longer, subscribed to nobody hears. It does not wait, and may be called after
+// the request of a session has been answered. For resources that are not the
+// same for everybody this takes the place of Server.Updated.
+func (r *Request) Updated(uri string) {
+	if r == nil {
+		return
+	}
+	if sub := r.watching.Load(); sub != nil {
+		r.server.hub.tellOne(sub, uri)
+	}
+}
+
 // subscribe does resources/subscribe of the session era.
 //
 // Spec: 2025-11-25 server/resources#subscriptions
@@ -57,6 +72,7 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 	if sub == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.Method)
 	}
+	r.watching.Store(sub)
 	return change(sub, p.URI)
 }
 
@@ -88,6 +104,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 		return r.in.Back.Send(ctx, msg)
 	})
 	defer s.hub.remove(sub)
+	r.watching.Store(sub)
 	s.hub.replicas.follow(ctx)
 	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
 		if !s.hub.hear(sub, t) {
