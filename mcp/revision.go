@@ -1,5 +1,7 @@
 package mcp
 
+import "fmt"
+
 // Revision names one published revision of the protocol. It is opaque: two
 // revisions can be compared for equality and printed, nothing else, because
 // what a revision means is a matter of facts and not of order. The zero
@@ -47,3 +49,13 @@ func (r Revision) IsZero() bool { return r == Revision{} }
 
 // MarshalText writes the wire name of the revision.
 func (r Revision) MarshalText() ([]byte, error) { return []byte(r.name), nil }
+
+// UnmarshalText takes the wire name of a revision that this package knows.
+func (r *Revision) UnmarshalText(text []byte) error {
+	known, ok := ParseRevision(string(text))
+	if !ok {
+		return fmt.Errorf("revision %q: unknown, want one such as %s", text, V20260728)
+	}
+	*r = known
+	return nil
+}

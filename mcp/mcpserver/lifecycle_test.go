@@ -363,3 +363,29 @@ func TestExtensionOfOneSideChangesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestDynamicServerDeclaresWhatMayCome(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, newServer(&mcpserver.Options{Dynamic: true}), r)
+		for method, member := range map[string]string{
+			"tools/list": "/tools", "resources/list": "/resources", "resources/templates/list": "/resourceTemplates", "prompts/list": "/prompts",
+		} {
+			if got := at(t, w.must(method, `{}`), member); got != "[]" {
+				t.Errorf("%s: got %s, want an empty list", method, got)
+			}
+		}
+		w.refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}}`, -32602)
+		capabilities := ""
+		if isModern(r) {
+			capabilities = at(t, w.must("server/discover", `{}`), "/capabilities")
+		} else {
+			again := connect(t, newServer(&mcpserver.Options{Dynamic: true}))
+			capabilities = at(t, again.must("initialize", initialize(r.String())), "/capabilities")
+		}
+		for _, declared := range []string{`"tools"`, `"resources"`, `"prompts"`, `"completions"`} {
+			if !strings.Contains(capabilities, declared) && (declared != `"completions"` || r != mcp.V20241105) {
+				t.Errorf("got %s, want %s declared", capabilities, declared)
+			}
+		}
+	})
+}

@@ -50,6 +50,18 @@ func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool {
 	return h.r.wantsLog(mcp.LoggingLevelOf(level))
 }
 
+// LogLevel returns the least urgent level of the log messages that the client wants
+// for the request, and false when it wants none, and outside of a request.
+//
+// Deprecated: part of Logging (SEP-2577), which the first revision released on or
+// after 2027-07-28 may remove.
+func (r *Request) LogLevel() (mcp.LoggingLevel, bool) {
+	if r == nil {
+		return "", false
+	}
+	return r.call.LogLevel()
+}
+
 func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 	least, wanted := r.call.LogLevel()
 	return wanted && !r.rounds.replaying() && level.Severity() <= least.Severity()

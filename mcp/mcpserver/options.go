@@ -33,6 +33,11 @@ type Options struct {
 	// as a JSON object. Extensions of the protocol are added by Server.Extend.
 	Experimental map[string]jsontext.Value
 
+	// Dynamic declares tools, resources, prompts and completion to every client,
+	// whether there are any yet or not: for a server whose features come after
+	// its clients. Otherwise what was ever registered is declared.
+	Dynamic bool
+
 	// Logger receives the server's own log. Default: slog.Default().
 	Logger *slog.Logger
 	// MaskErrors hides the texts of errors that tool handlers return: the model

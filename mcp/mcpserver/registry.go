@@ -39,6 +39,8 @@ type feature interface {
 type registry struct {
 	// changed is told of what changed, after the change.
 	changed func([]change)
+	// dynamic declares every kind, whatever was registered.
+	dynamic bool
 
 	mu       sync.Mutex
 	features [kinds]map[string]feature // guarded by mu
@@ -78,8 +80,9 @@ func (r *registry) snapshot() *snapshot {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := &snapshot{declared: r.declared}
+	s := &snapshot{declared: r.declared, completions: r.dynamic}
 	for k := range kinds {
+		s.declared[k] = s.declared[k] || r.dynamic
 		s.catalogs[k] = newCatalog(r.features[k], r.disabled[k])
 		s.completions = s.completions || slices.ContainsFunc(s.catalogs[k].order, feature.completes)
 	}

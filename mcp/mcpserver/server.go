@@ -64,6 +64,7 @@ func New(name, version string, o *Options) *Server {
 		NameMember: s.middleware.nameMember,
 	})
 	s.features.changed = s.hub.listChanged
+	s.features.dynamic = o.orZero().Dynamic
 	s.middleware.fold(s.routes())
 	return s
 }
