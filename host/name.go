@@ -61,3 +61,13 @@ func ShowName(wire string) string {
 	}
 	return key + "/" + name
 }
+
+// KeyOf returns the key of the upstream that a wire name belongs to, or the empty
+// string when it belongs to none.
+func KeyOf(wire string) string {
+	key, _, ok := strings.Cut(wire, separator)
+	if !ok || CheckKey(key) != nil {
+		return ""
+	}
+	return key
+}

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"net/http"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -18,6 +20,25 @@ type Upstream struct {
 	Reached string
 	// Header is sent with every HTTP request to it.
 	Header http.Header
+	// Settings are the host's own, apart from those that other programs know.
+	Settings Settings
+}
+
+// Settings say how the host treats an upstream. The zero value is the most
+// careful about isolation, and asks nothing.
+type Settings struct {
+	// Share lets all callers use one connection. It is for servers that keep
+	// nothing between calls; otherwise each session, and each principal of the
+	// stateless era, gets a connection and with it a process of its own.
+	Share bool
+	// Lazy leaves the server alone until somebody lists or uses what it has.
+	Lazy bool
+	// Idle is how long a server that is started as a process may be unused before
+	// it is stopped. The next use starts it again. Zero is for ever, but for
+	// callers of the stateless era, whose own processes end after 30 minutes.
+	Idle time.Duration
+	// Rules say which tools may be called, and which calls need consent.
+	Rules Rules
 }
 
 // State is what has become of an upstream.
@@ -29,23 +50,58 @@ const (
 	Starting State = "starting"
 	// Ready: connected, and its features are known.
 	Ready State = "ready"
-	// Failed: it cannot be reached, or is no MCP server. The reason is known.
+	// Idle: not connected because nobody needs it now. The next use connects.
+	Idle State = "idle"
+	// Failed: it cannot be reached, has crashed, or is no MCP server. The reason
+	// is known, and it is tried again after a pause.
 	Failed State = "failed"
+	// Parked: it has failed five times within a minute. It is tried again every
+	// two minutes.
+	Parked State = "parked"
+	// NeedsApproval: its program was never approved as it is now, so it is not
+	// started.
+	NeedsApproval State = "needs approval"
 )
+
+// ErrNeedsApproval is the reason why an upstream is not started.
+var ErrNeedsApproval = errors.New("needs approval")
 
 // Status describes an upstream at one moment.
 type Status struct {
-	Key     string
-	Reached string
-	State   State
-	// Reason says why an upstream failed. It may hold words of the upstream and
-	// is not to be trusted.
-	Reason string
+	Key string `json:"key"`
+	// Reached is that of the Upstream.
+	Reached string `json:"reached"`
+	State   State  `json:"state"`
+	// Reason says why an upstream is not ready. It may hold words of the upstream
+	// and is not to be trusted.
+	Reason string `json:"reason,omitzero"`
+	// Retry is when a failed or parked upstream is tried again.
+	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the revision of the protocol that it speaks, once it is ready.
-	Revision mcp.Revision
+	Revision mcp.Revision `json:"revision,omitzero"`
 	// Tools, Resources, Templates and Prompts count what it has.
-	Tools, Resources, Templates, Prompts int
+	Tools     int `json:"tools"`
+	Resources int `json:"resources"`
+	Templates int `json:"templates"`
+	Prompts   int `json:"prompts"`
+	// Callers counts the connections that callers have for themselves.
+	Callers int `json:"callers"`
 	// Omitted says what of it clients do not see, and why. It is not to be
 	// trusted either.
-	Omitted []string
+	Omitted []string `json:"omitted,omitempty"`
+	// Withheld are the tools that have changed since they were approved.
+	Withheld []Withheld `json:"withheld,omitempty"`
+	// Stderr is the end of what its processes wrote to standard error, line by
+	// line, and not to be trusted.
+	Stderr []string `json:"stderr,omitempty"`
+}
+
+// Withheld is a tool that clients do not see until its definition is approved.
+type Withheld struct {
+	Tool string `json:"tool"`
+	// Digest is that of what the server says now, and what an approval names.
+	Digest string `json:"digest"`
+	// Diff shows what has changed, a line each, with "-" before what was approved
+	// and "+" before what the server says now.
+	Diff string `json:"diff"`
 }

@@ -124,6 +124,7 @@ type entry struct {
 	Headers map[string]string `json:"headers,omitzero"`
 	// Disabled is set by clients for servers that their user has switched off.
 	Disabled bool           `json:"disabled,omitzero"`
+	Fondaco  jsontext.Value `json:"fondaco,omitzero"`
 	Unknown  jsontext.Value `json:",embed"`
 }
 
@@ -141,7 +142,7 @@ func (p *parser) server(key string, raw jsontext.Value, offset int64, at jsontex
 	}
 	before := len(p.faults)
 	p.expand(&e, offset, at)
-	u := host.Upstream{Key: key}
+	u := host.Upstream{Key: key, Settings: p.settings(e.Fondaco, offset, at.AppendToken("fondaco"))}
 	switch {
 	case e.Command != "" && e.URL != "":
 		p.fault(offset, at, "found both command and url, want one of them")
