@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -18,25 +19,32 @@ const (
 	listTimeout = 30 * time.Second
 )
 
-// catalog is what an upstream offers, as it was listed last.
+// catalog is what an upstream has, as it was listed last.
 type catalog struct {
 	tools     []mcp.Tool
 	resources []mcp.Resource
 	templates []mcp.ResourceTemplate
 	prompts   []mcp.Prompt
+	completes bool     // arguments of prompts and templates
+	omitted   []string // what could not be listed, and why
+
+	kept     []mcp.Tool      // the tools whose definition is approved
+	withheld []host.Withheld // the others
 }
 
 // list reads the catalog. A list that the upstream does not give leaves the
 // others as they are, and is told in omitted. The loss of the connection is an
 // error.
-func list(ctx context.Context, c *mcpclient.Client) (cat catalog, omitted []string, err error) {
+func list(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
+	cat := catalog{completes: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
+	var lost error
 	note := func(kind string, failed error) {
 		if failed == nil {
 			return
 		}
-		omitted = append(omitted, fmt.Sprintf("%s: %v", kind, failed))
-		if _, lost := errors.AsType[*mcpclient.LostError](failed); lost || ctx.Err() != nil {
-			err = failed
+		cat.omitted = append(cat.omitted, fmt.Sprintf("%s: %v", kind, failed))
+		if _, ok := errors.AsType[*mcpclient.LostError](failed); ok || ctx.Err() != nil {
+			lost = failed
 		}
 	}
 	patience := mcpclient.WithTimeout(listTimeout)
@@ -49,7 +57,7 @@ func list(ctx context.Context, c *mcpclient.Client) (cat catalog, omitted []stri
 	note("resource templates", failed)
 	cat.prompts, failed = gather(c.Prompts(ctx, patience))
 	note("prompts", failed)
-	return cat, omitted, err
+	return &cat, lost
 }
 
 // gather takes a whole list. A server that declares a kind of feature and does

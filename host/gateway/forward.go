@@ -6,83 +6,98 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// clientFor returns the client that serves the caller of ctx. All callers share
-// one so far.
-func (u *upstream) clientFor(context.Context) (*mcpclient.Client, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.client == nil {
-		return nil, errors.New("not connected")
+// forward does one call for the caller of ctx, over the line that serves it. When
+// ctx ends, because the caller cancelled or left, the upstream is told in the way
+// of its era.
+func forward[Result any](ctx context.Context, u *upstream, call func(*mcpclient.Client, ...mcpclient.CallOption) (Result, error)) (result Result, err error) {
+	r := mcpserver.From(ctx)
+	use, err := u.lease(ctx, callerOf(r))
+	if err != nil {
+		return result, u.translate(err)
 	}
-	return u.client, nil
-}
-
-// forward does one call for the caller of ctx. When ctx ends, because the caller
-// cancelled or left, the upstream is told in the way of its era.
-func forward[Result any](ctx context.Context, u *upstream, call func(*mcpclient.Client, ...mcpclient.CallOption) (Result, error)) (Result, error) {
-	c, err := u.clientFor(ctx)
-	var result Result
-	if err == nil {
-		result, err = call(c, passedOn(ctx)...)
-	}
+	result, err = call(use.client, passedOn(ctx, r, use)...)
+	use.done(err)
 	return result, u.translate(err)
 }
 
 // passedOn are the options of a call that carry what belongs to its caller:
-// metadata and trace context on the way up, progress on the way down.
-func passedOn(ctx context.Context) []mcpclient.CallOption {
-	return []mcpclient.CallOption{
-		mcpclient.WithMeta(metaOf(mcpserver.From(ctx))),
+// metadata on the way up, progress and log messages on the way down.
+func passedOn(ctx context.Context, r *mcpserver.Request, use lease) []mcpclient.CallOption {
+	opts := []mcpclient.CallOption{
+		mcpclient.WithMeta(r.Meta()),
 		mcpclient.WithProgress(func(p mcp.ProgressParams) {
 			mcpserver.Progress(ctx, p.Progress, p.Total, p.Message)
 		}),
 	}
+	level, wanted := r.LogLevel()
+	if !wanted || !use.logsForOne() {
+		return opts
+	}
+	use.wantLog(ctx, level)
+	return append(opts, mcpclient.WithLogLevel(level), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
+		_ = mcpserver.RelayLog(ctx, m) // a message that makes no sense is nothing to fail for
+	}))
 }
 
-func metaOf(r *mcpserver.Request) mcp.Meta {
-	meta := make(mcp.Meta)
-	for key, value := range r.Meta() {
-		meta[key] = value
-	}
-	parent, state, baggage := r.Trace()
-	for key, value := range map[string]string{mcp.MetaTraceparent: parent, mcp.MetaTracestate: state, mcp.MetaBaggage: baggage} {
-		if value != "" {
-			_ = meta.Set(key, value) // a string always encodes
-		}
-	}
-	return meta
-}
-
-func (u *upstream) callTool(name string) mcpserver.ToolHandler {
+func (u *upstream) callTool(o offer[mcp.Tool]) mcpserver.ToolHandler {
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-		result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
-			return c.CallTool(ctx, name, p.Arguments, opts...)
+		return u.recorded(ctx, host.ActionCall, o.name, func() (mcp.Result, error) {
+			if o.verdict == host.Confirm {
+				if err := confirm(ctx, u.Key, o.name, p.Arguments); err != nil {
+					return refusal(err)
+				}
+			}
+			result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
+				return c.CallTool(ctx, o.name, p.Arguments, opts...)
+			})
+			if err != nil {
+				return nil, err
+			}
+			delete(result.Meta, host.MetaRefused) // which is ours to say
+			u.gateway.links.note(callerOf(mcpserver.From(ctx)), u, result.Content)
+			return result, nil
 		})
-		return result, err
 	}
 }
 
+// readResource reads a resource. Nothing of it is for other principals to keep:
+// what an upstream says of that it says of the one that it sees.
 func (u *upstream) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-	result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
-		return c.ReadResource(ctx, p.URI, opts...)
+	return u.recorded(ctx, host.ActionRead, p.URI, func() (mcp.Result, error) {
+		result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
+			return c.ReadResource(ctx, p.URI, opts...)
+		})
+		switch {
+		case isNotFound(err, p.URI):
+			return nil, mcpserver.ErrNotFound
+		case err != nil:
+			return nil, err
+		}
+		result.CacheScope = mcp.CachePrivate
+		return result, nil
 	})
-	if isNotFound(err, p.URI) {
-		return nil, mcpserver.ErrNotFound
-	}
-	return result, err
 }
 
 func (u *upstream) getPrompt(name string) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
-		result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.GetPromptResult, error) {
-			return c.GetPrompt(ctx, name, p.Arguments, opts...)
+		return u.recorded(ctx, host.ActionGet, name, func() (mcp.Result, error) {
+			result, err := forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.GetPromptResult, error) {
+				return c.GetPrompt(ctx, name, p.Arguments, opts...)
+			})
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range result.Messages {
+				u.gateway.links.note(callerOf(mcpserver.From(ctx)), u, mcp.Contents{m.Content})
+			}
+			return result, nil
 		})
-		return result, err
 	}
 }
 

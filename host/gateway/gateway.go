@@ -1,8 +1,8 @@
 // Package gateway brings many MCP servers, the upstreams, to clients as one. It
 // is a client of each upstream and one server in front of them all:
 //
-//	client ── mcpserver ── forward ──┬── mcpclient ── upstream
-//	              ▲                  ├── mcpclient ── upstream
+//	client ── mcpserver ── forward ──┬── line ── mcpclient ── upstream
+//	              ▲                  ├── line ── mcpclient ── upstream
 //	              └── merge ── catalogs of the upstreams
 //
 // Meaning is passed on, never frames: each side speaks the revision that it
@@ -11,57 +11,31 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Options of a Gateway. The zero value, like a nil pointer, gives the defaults.
-type Options struct {
-	// StartTimeout is how long Start waits for upstreams. Those that take longer
-	// join when they are ready. Default: 10 seconds.
-	StartTimeout time.Duration
-	// OnStatus hears of an upstream whose state has changed. It is called from
-	// several goroutines, and must not call Close.
-	OnStatus func(host.Status)
-	// HTTP holds what concerns the handlers of the server for HTTP.
-	HTTP *mcpserver.HTTPOptions
-	// Logger receives what an operator should know. Default: slog.Default().
-	Logger *slog.Logger
-}
-
-func (o *Options) orZero() *Options {
-	if o == nil {
-		return new(Options)
-	}
-	return o
-}
-
-func (o *Options) startTimeout() time.Duration {
-	return cmp.Or(o.orZero().StartTimeout, 10*time.Second)
-}
-
-func (o *Options) logger() *slog.Logger { return cmp.Or(o.orZero().Logger, slog.Default()) }
-
 // Gateway is a set of upstreams behind one server. All methods are safe for
 // concurrent use.
 type Gateway struct {
-	options   *Options
-	server    *mcpserver.Server
+	options    *Options
+	server     *mcpserver.Server
+	merger     merger
+	subscribed subscriptions
+	links      links
+
+	reloading sync.Mutex  // one change of the upstreams at a time
+	mu        sync.Mutex  // guards the fields below
 	upstreams []*upstream // in the order given, which decides between them
-	merger    merger
-	followed  followed
 
 	// Lifetime.
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup
 }
 
 // New returns a gateway to the upstreams, whose keys have to differ. Nothing is
@@ -72,10 +46,11 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
 		Title:       "Fondaco",
 		Description: "Many MCP servers behind one endpoint",
+		Dynamic:     true,
 		Logger:      o.logger(),
 		HTTP:        o.orZero().HTTP,
 	})
-	g.server.Use(g.followWatched)
+	g.server.Use(g.recordHidden, g.awaitUpstreams, g.relayWatches, g.readLinked)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}
@@ -85,37 +60,65 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 // Server returns the server that clients see.
 func (g *Gateway) Server() *mcpserver.Server { return g.server }
 
-// Start starts all upstreams side by side, and returns when each of them is ready
-// or has failed, when the time for it is over, or when ctx ends. It is called
-// once.
+// Start starts all upstreams side by side, but for lazy ones, and returns when
+// each of them is ready or has failed, when the time for it is over, or when ctx
+// ends. It is called once.
 func (g *Gateway) Start(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, g.options.startTimeout())
-	defer cancel()
-	for _, u := range g.upstreams {
-		g.work.Go(func() { u.run(g.ctx) })
+	all := g.all()
+	for _, u := range all {
+		u.start()
 	}
-	for _, u := range g.upstreams {
-		select {
-		case <-u.settled:
-		case <-ctx.Done():
-			return
-		}
+	for _, u := range all {
+		u.await(ctx)
 	}
+}
+
+func (g *Gateway) all() []*upstream {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.upstreams
+}
+
+// named returns the upstream of a key, or nil.
+func (g *Gateway) named(key string) *upstream {
+	all := g.all()
+	i := slices.IndexFunc(all, func(u *upstream) bool { return u.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// Retry starts the upstream of a key at once if it has failed or was not
+// approved, and looks again at its tools. It reports whether there is one.
+func (g *Gateway) Retry(key string) bool {
+	u := g.named(key)
+	if u == nil {
+		return false
+	}
+	u.screen()
+	g.merge()
+	switch state, _ := u.house.current(); state {
+	case host.Failed, host.Parked, host.NeedsApproval:
+		u.house.start()
+	}
+	return true
 }
 
 // Status describes the upstreams, in their order.
 func (g *Gateway) Status() []host.Status {
-	all := make([]host.Status, len(g.upstreams))
-	for i, u := range g.upstreams {
-		all[i] = u.describe()
+	all := g.all()
+	statuses := make([]host.Status, len(all))
+	for i, u := range all {
+		statuses[i] = u.describe()
 	}
-	return all
+	return statuses
 }
 
 // Tools returns the tools that clients see now, by upstream and in its order.
 func (g *Gateway) Tools() []mcp.Tool {
 	var all []mcp.Tool
-	for _, u := range g.upstreams {
+	for _, u := range g.all() {
 		all = append(all, u.tools()...)
 	}
 	return all
@@ -124,7 +127,17 @@ func (g *Gateway) Tools() []mcp.Tool {
 // Close ends the connections to all upstreams, and the programs that were
 // started, and returns when nothing runs any more. Shut the server down before.
 func (g *Gateway) Close() {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
 	g.cancel()
-	g.followed.end()
-	g.work.Wait()
+	closeAll(g.all())
+}
+
+// closeAll closes upstreams side by side.
+func closeAll(upstreams []*upstream) {
+	var work sync.WaitGroup
+	for _, u := range upstreams {
+		work.Go(u.close)
+	}
+	work.Wait()
 }

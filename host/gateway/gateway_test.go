@@ -30,12 +30,19 @@ func upstream(key string, srv *mcpserver.Server) host.Upstream {
 	return host.Upstream{Key: key, Reached: "in this process", Target: mcpclient.InProcess(srv)}
 }
 
-// open starts a gateway to the upstreams and connects a client to it.
-func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*gateway.Gateway, *mcpclient.Client) {
+// start starts a gateway to which nobody is connected.
+func start(t *testing.T, upstreams ...host.Upstream) *gateway.Gateway {
 	t.Helper()
 	g := gateway.New(upstreams, &gateway.Options{Logger: quiet})
 	t.Cleanup(g.Close)
 	g.Start(t.Context())
+	return g
+}
+
+// open starts a gateway to the upstreams and connects a client to it.
+func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*gateway.Gateway, *mcpclient.Client) {
+	t.Helper()
+	g := start(t, upstreams...)
 	if opts == nil {
 		opts = new(mcpclient.Options)
 	}
@@ -221,4 +228,55 @@ func toolNames(t *testing.T, c *mcpclient.Client) (names []string) {
 		names = append(names, tool.Name)
 	}
 	return names
+}
+
+func TestLogMessagesReachTheirCallerAtItsLevel(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("talker", "1", up)
+		srv.Tool("talk", "Talk", func(ctx context.Context, _ struct{}) (string, error) {
+			mcpserver.Log(ctx).Debug("too much")
+			mcpserver.Log(ctx).Warn("take care", "what", 1)
+			return "", nil
+		})
+		_, c := open(t, down, upstream("a", srv))
+		_, other := open(t, &mcpclient.Options{
+			Revisions: down.Revisions, OnLog: func(_ context.Context, m *mcp.LoggingMessageParams) { t.Errorf("another client got %s", m.Data) },
+		}, upstream("a", srv))
+		if err := c.SetLogLevel(t.Context(), mcp.LevelNotice); err != nil {
+			t.Fatal(err)
+		}
+		var heard []string
+		for range 2 {
+			_, err := c.CallTool(t.Context(), "a__talk", nil, mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
+				heard = append(heard, fmt.Sprintf("%s %s %s", m.Level, m.Logger, m.Data))
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		const want = `warning talker {"msg":"take care","what":1}`
+		if !slices.Equal(heard, []string{want, want}) {
+			t.Errorf("got %q, want each message as it was sent: %s", heard, want)
+		}
+		if err := other.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCompletionSaysHowManyThereAre(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("a", "1", up)
+		srv.Prompt("p", "p", func(context.Context, greeting) ([]mcp.PromptMessage, error) { return nil, nil },
+			mcpserver.CompleteWith(func(context.Context, *mcp.CompleteParams) (*mcp.Completion, error) {
+				return &mcp.Completion{Values: []string{"x", "y"}, Total: new(int64(250)), HasMore: true}, nil
+			}))
+		_, c := open(t, down, upstream("a", srv))
+		got, err := c.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("a__p"), Argument: mcp.CompleteArgument{Name: "name"}})
+		if err != nil || !slices.Equal(got.Values, []string{"x", "y"}) || got.Total == nil || *got.Total != 250 || !got.HasMore {
+			t.Errorf("got %+v, %v, want what the upstream knows", got, err)
+		}
+	})
 }

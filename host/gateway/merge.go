@@ -16,6 +16,8 @@ type offer[Def any] struct {
 	from *upstream
 	name string // that the upstream knows it by
 	def  Def
+	// verdict says whether calls of a tool need consent.
+	verdict host.Verdict
 }
 
 // offers are features by the key that clients know them by: a wire name, a URI,
@@ -49,50 +51,55 @@ func (g *Gateway) merge() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	refused := make(refusals)
-	wanted := g.wanted(refused)
+	upstreams := g.all()
+	wanted := wantedOf(upstreams, refused)
 	s := g.server
 	s.Change(func() {
 		reconcile(m.now.tools, wanted.tools, refused, "tool", s.RemoveTool, func(o offer[mcp.Tool]) error {
-			return s.SetTool(o.def, o.from.callTool(o.name))
+			return s.SetTool(o.def, o.from.callTool(o))
 		})
 		reconcile(m.now.resources, wanted.resources, refused, "resource", s.RemoveResource, func(o offer[mcp.Resource]) error {
 			return s.SetResource(o.def, o.from.readResource)
 		})
 		reconcile(m.now.templates, wanted.templates, refused, "template", s.RemoveTemplate, func(o offer[mcp.ResourceTemplate]) error {
-			return s.SetTemplate(o.def, o.from.readResource, o.from.templateCompleters(o.def)...)
+			return s.SetTemplate(o.def, o.from.readResource, o.from.completeTemplate(o.name)...)
 		})
 		reconcile(m.now.prompts, wanted.prompts, refused, "prompt", s.RemovePrompt, func(o offer[mcp.Prompt]) error {
-			return s.SetPrompt(o.def, o.from.getPrompt(o.name), o.from.promptCompleters(o.name, o.def)...)
+			return s.SetPrompt(o.def, o.from.getPrompt(o.name), o.from.completePrompt(o.name)...)
 		})
 	})
-	for _, u := range g.upstreams {
+	for _, u := range upstreams {
 		u.merged(m.now, refused[u])
 	}
 }
 
-// wanted returns what the upstreams have together. What two of them claim goes
-// to the first.
-func (g *Gateway) wanted(refused refusals) *offers {
+// wantedOf returns what upstreams have together. What two of them claim goes to
+// the first.
+func wantedOf(upstreams []*upstream, refused refusals) *offers {
 	w := newOffers()
-	for _, u := range g.upstreams {
-		cat := u.listed()
-		for _, t := range cat.tools {
+	for _, u := range upstreams {
+		cat := u.present()
+		for _, t := range cat.kept {
+			verdict := u.Settings.Rules.Verdict(&t)
+			if verdict == host.Deny {
+				continue
+			}
 			if t.TaskSupport() == mcp.TaskRequired {
 				refused.add(u, "tool %q: it can be called as a task only, and tasks are not passed on", t.Name)
 				continue
 			}
-			o := offer[mcp.Tool]{u, t.Name, t}
+			o := offer[mcp.Tool]{u, t.Name, t, verdict}
 			o.def.Name, o.def.Execution = host.WireName(u.Key, t.Name), nil
 			claim(w.tools, o.def.Name, o, refused, "tool")
 		}
 		for _, r := range cat.resources {
-			claim(w.resources, r.URI, offer[mcp.Resource]{u, r.URI, r}, refused, "resource")
+			claim(w.resources, r.URI, offer[mcp.Resource]{from: u, name: r.URI, def: r}, refused, "resource")
 		}
 		for _, t := range cat.templates {
-			claim(w.templates, t.URITemplate, offer[mcp.ResourceTemplate]{u, t.URITemplate, t}, refused, "template")
+			claim(w.templates, t.URITemplate, offer[mcp.ResourceTemplate]{from: u, name: t.URITemplate, def: t}, refused, "template")
 		}
 		for _, p := range cat.prompts {
-			o := offer[mcp.Prompt]{u, p.Name, p}
+			o := offer[mcp.Prompt]{from: u, name: p.Name, def: p}
 			o.def.Name = host.WireName(u.Key, p.Name)
 			claim(w.prompts, o.def.Name, o, refused, "prompt")
 		}
@@ -120,7 +127,7 @@ func reconcile[Def any](now, wanted map[string]offer[Def], refused refusals, kin
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		o := wanted[key]
-		if have, ok := now[key]; ok && have.from == o.from && reflect.DeepEqual(have.def, o.def) {
+		if have, ok := now[key]; ok && have.from == o.from && have.verdict == o.verdict && reflect.DeepEqual(have.def, o.def) {
 			continue
 		}
 		if err := set(o); err != nil {
@@ -143,4 +150,11 @@ func (r refusals) add(u *upstream, format string, args ...any) {
 	if len(r[u]) < maxRefusals {
 		r[u] = append(r[u], fmt.Sprintf(format, args...))
 	}
+}
+
+// holder returns the upstream whose resource is offered at a URI, or nil.
+func (m *merger) holder(uri string) *upstream {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now.resources[uri].from
 }

@@ -2,138 +2,215 @@ package gateway
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// upstream is one server and the client that speaks to it.
+// upstream is one server, and the lines to it. The line of the house tells what
+// the server has. It serves calls only when callers share it; otherwise each of
+// them has a line of its own, see callers.go.
 type upstream struct {
 	host.Upstream
 	gateway *Gateway
-	changed chan struct{} // one token: its lists may have changed
-	settled chan struct{} // closed when it is ready or has failed for the first time
+	log     *slog.Logger
+	house   *line
+	stderr  tail
+	watches watches
+
+	// Lifetime.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	told   host.Status // that OnStatus has heard last; the house's goroutine alone uses it
 
 	mu      sync.Mutex // guards the fields below
-	client  *mcpclient.Client
-	catalog catalog
-	status  host.Status
-	refused []string   // what of the catalog cannot be offered, and why
-	offered []mcp.Tool // as clients see them
+	callers map[caller]*line
+	awaited time.Time // until then lists wait for its start
+	closed  bool
+	catalog *catalog     // never nil, and not changed once it is here
+	known   bool         // the catalog was read
+	absent  bool         // what it holds is not offered for now
+	refused []string     // what of it cannot be offered, and why
+	offered []mcp.Tool   // as clients see them
+	speaks  mcp.Revision // that was spoken last
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
-	return &upstream{
+	up := &upstream{
 		Upstream: u,
 		gateway:  g,
-		changed:  make(chan struct{}, 1),
-		settled:  make(chan struct{}),
-		status:   host.Status{Key: u.Key, Reached: u.Reached, State: host.Starting},
+		log:      g.options.logger().With("upstream", u.Key),
+		callers:  make(map[caller]*line),
+		catalog:  new(catalog),
 	}
+	up.ctx, up.cancel = context.WithCancel(g.ctx)
+	up.house = newLine(lineParams{
+		connect: up.connectHouse,
+		prepare: up.refresh,
+		kept:    true,
+		lazy:    u.Settings.Lazy,
+		idle:    u.Settings.Idle,
+		tell:    up.tell,
+		log:     up.log,
+	})
+	return up
 }
 
-// run connects to the upstream, and offers what it has until ctx is done.
-//
-//	run
-//	 ├─ connect      once; a connection that is lost later the client makes anew
-//	 └─ refresh      at first, and whenever the lists may have changed
-//	     ├─ list     the catalog
-//	     └─ merge    into what the gateway's server offers
-func (u *upstream) run(ctx context.Context) {
-	settle := sync.OnceFunc(func() { close(u.settled) })
-	defer settle()
-	client, err := mcpclient.Connect(ctx, u.Target, u.clientOptions())
-	if err != nil {
-		u.failed(err)
-		return
-	}
-	defer u.close(client)
+// start begins to make the line of the house.
+func (u *upstream) start() {
 	u.mu.Lock()
-	u.client = client
-	u.mu.Unlock()
-	for {
-		u.refresh(ctx, client)
-		settle()
-		select {
-		case <-u.changed:
-		case <-ctx.Done():
-			return
-		}
+	if !u.Settings.Lazy {
+		u.awaited = time.Now().Add(u.gateway.options.startTimeout())
 	}
+	u.mu.Unlock()
+	u.work.Go(func() { u.house.run(u.ctx) })
 }
 
-func (u *upstream) close(client *mcpclient.Client) {
-	if err := client.Close(); err != nil {
-		u.gateway.options.logger().Warn("upstream does not end", "upstream", u.Key, "error", err)
-	}
+// close ends all lines, and returns when nothing of the upstream runs any more.
+func (u *upstream) close() {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
+	u.cancel()
+	u.work.Wait()
+}
+
+func (u *upstream) connectHouse(ctx context.Context, l *line) (*mcpclient.Client, error) {
+	changed := func(context.Context, *mcpclient.Client) { l.touch() }
+	o := u.clientOptions(l)
+	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
+	return u.connect(ctx, o)
 }
 
 // clientOptions declare no capabilities: nothing that an upstream could ask for
 // is relayed, so it must not wait for an answer. Calls have no timeout of their
-// own: the caller decides how long it waits, up to the client's maximum.
-func (u *upstream) clientOptions() *mcpclient.Options {
-	changed := func(context.Context, *mcpclient.Client) { u.touch() }
+// own: the caller decides how long it waits, up to the client's maximum. What
+// was lost is made again by the line.
+func (u *upstream) clientOptions(l *line) *mcpclient.Options {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	return &mcpclient.Options{
-		Info:               mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
-		Header:             u.Header,
-		OnToolsChanged:     changed,
-		OnPromptsChanged:   changed,
-		OnResourcesChanged: changed,
-		OnEvent:            u.heard,
-		Timeout:            -1,
-		Logger:             u.gateway.options.logger().With("upstream", u.Key),
+		Info:       mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
+		Header:     u.Header,
+		OnEvent:    l.heard,
+		Remembered: u.speaks,
+		Timeout:    -1,
+		NoRestart:  true,
+		Logger:     u.log,
 	}
 }
 
-// heard follows the connection. A lost one is made anew by the client, and the
-// lists are read again.
-func (u *upstream) heard(_ context.Context, e mcpclient.Event) {
-	switch e.Kind {
-	case mcpclient.EventLost:
-		u.failed(fmt.Errorf("connection lost: %w", e.Err))
-	case mcpclient.EventReinitialised:
-		u.touch()
+// connect starts the server, if it is a program that may be started, and connects
+// to it.
+func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclient.Client, error) {
+	d := host.Decision{Time: time.Now(), Upstream: u.Key, Action: host.ActionStart}
+	target, err := u.gateway.options.admit(&u.Upstream)
+	var c *mcpclient.Client
+	if err == nil {
+		c, err = mcpclient.Connect(ctx, u.listeningTo(target), o)
 	}
-}
-
-// touch has the lists read again.
-func (u *upstream) touch() {
-	select {
-	case u.changed <- struct{}{}:
+	switch {
+	case err == nil:
+		d.Outcome = host.OutcomeDone
+		u.mu.Lock()
+		u.speaks = c.Revision()
+		u.mu.Unlock()
+	case errors.Is(err, host.ErrNeedsApproval):
+		d.Outcome = host.OutcomeWithheld
+		u.gateway.record(d, nil) // the reason is the command, whose arguments are nobody else's business
+		return nil, err
 	default:
+		d.Outcome = host.OutcomeFailed
 	}
+	u.gateway.record(d, err)
+	return c, err
+}
+
+// listeningTo has the standard error of a program kept.
+func (u *upstream) listeningTo(t mcpclient.Target) mcpclient.Target {
+	program, ok := t.(*mcpclient.CommandTarget)
+	if !ok || program.Stderr != nil {
+		return t
+	}
+	heard := *program
+	heard.Stderr = u.stderr.add
+	return &heard
 }
 
 // refresh reads the lists of the upstream and offers what they hold.
-func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) {
-	cat, omitted, err := list(ctx, client)
+func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error {
+	cat, err := list(ctx, client)
 	if err != nil {
-		u.failed(err)
-		return
+		return err
+	}
+	if err := u.gateway.options.screen(&u.Upstream, cat); err != nil {
+		return err
 	}
 	u.mu.Lock()
-	u.catalog = cat
-	u.status.Revision, u.status.Omitted = client.Revision(), omitted
+	before := u.catalog
+	u.catalog, u.known, u.speaks = cat, true, client.Revision()
 	u.mu.Unlock()
+	u.recordWithheld(before)
 	u.gateway.merge()
-	u.become(host.Ready, "")
+	return nil
 }
 
-// listed returns what the upstream has offered last.
-func (u *upstream) listed() catalog {
+// screen looks again at what was read last, with what is approved now.
+func (u *upstream) screen() {
+	before := u.listed()
+	now := *before
+	if err := u.gateway.options.screen(&u.Upstream, &now); err != nil {
+		u.log.Error("tools cannot be compared with what was approved", "error", err)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.catalog == before { // else a refresh was faster, and has screened its own
+		u.catalog = &now
+	}
+}
+
+// recordWithheld records the tools that are withheld and were not before.
+func (u *upstream) recordWithheld(before *catalog) {
+	for _, w := range u.listed().withheld {
+		if !slices.ContainsFunc(before.withheld, func(b host.Withheld) bool { return b.Tool == w.Tool }) {
+			u.gateway.record(host.Decision{
+				Time: time.Now(), Upstream: u.Key, Action: host.ActionOffer, Name: w.Tool, Outcome: host.OutcomeWithheld,
+			}, errChanged)
+		}
+	}
+}
+
+var errChanged = errors.New("the definition has changed since it was approved")
+
+// listed returns what the upstream has listed last.
+func (u *upstream) listed() *catalog {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.catalog
+}
+
+// present returns what of it is there for clients: nothing while there is no
+// hope that it works.
+func (u *upstream) present() *catalog {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.absent {
+		return new(catalog)
+	}
 	return u.catalog
 }
 
 // merged notes what has become of the catalog.
 func (u *upstream) merged(now *offers, refused []string) {
 	var offered []mcp.Tool
-	for _, t := range u.listed().tools {
+	for _, t := range u.present().kept {
 		if o, ok := now.tools[host.WireName(u.Key, t.Name)]; ok && o.from == u && o.name == t.Name {
 			offered = append(offered, o.def)
 		}
@@ -149,25 +226,36 @@ func (u *upstream) tools() []mcp.Tool {
 	return u.offered
 }
 
-func (u *upstream) failed(err error) { u.become(host.Failed, err.Error()) }
-
-// become changes the state, and tells whoever wants to know of it.
-func (u *upstream) become(state host.State, reason string) {
-	u.mu.Lock()
-	same := u.status.State == state && u.status.Reason == reason
-	u.status.State, u.status.Reason = state, reason
-	u.mu.Unlock()
-	if tell := u.gateway.options.orZero().OnStatus; tell != nil && !same {
-		tell(u.describe())
+// tell tells whoever wants to know of a change of state; attempts to start are
+// none. What the upstream has leaves the lists when it is parked or must not
+// start, and comes back with it.
+func (u *upstream) tell() {
+	s := u.describe()
+	if s.State == host.Starting || s.State == u.told.State && s.Reason == u.told.Reason {
+		return
 	}
+	u.told = s
+	absent := s.State == host.Parked || s.State == host.NeedsApproval
+	u.mu.Lock()
+	turned := u.absent != absent
+	u.absent = absent
+	u.mu.Unlock()
+	if turned {
+		u.gateway.merge()
+	}
+	u.gateway.options.tell(s)
 }
 
 func (u *upstream) describe() host.Status {
+	s := host.Status{Key: u.Key, Reached: u.Reached, Stderr: u.stderr.all()}
+	u.house.describe(&s)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	s := u.status
-	s.Omitted = slices.Concat(s.Omitted, u.refused)
+	s.Revision = u.speaks
+	s.Omitted = slices.Concat(u.catalog.omitted, u.refused)
+	s.Withheld = slices.Clone(u.catalog.withheld)
 	s.Tools, s.Prompts = len(u.catalog.tools), len(u.catalog.prompts)
 	s.Resources, s.Templates = len(u.catalog.resources), len(u.catalog.templates)
+	s.Callers = len(u.callers)
 	return s
 }

@@ -2,146 +2,207 @@ package gateway
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 const (
-	// maxFollowed bounds the resources whose changes are followed.
-	maxFollowed = 1024
-	// followGrace is how long a subscriber waits until the upstream tells of
+	// maxWatches bounds the resources of one upstream that are watched.
+	maxWatches = 1024
+	// placeGrace is how long a subscriber waits until the upstream tells of
 	// changes, so that none is missed between.
-	followGrace = 3 * time.Second
+	placeGrace = 3 * time.Second
+	// rewatchPause is how long a watch waits for a line that is not there.
+	rewatchPause = 2 * time.Second
 )
 
-// followWatched is middleware that follows each resource upstream from the
-// moment when somebody watches it.
-func (g *Gateway) followWatched(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		var listen mcp.ListenParams
-		var subscribe mcp.SubscribeParams
-		switch {
-		case r.Method == mcp.MethodListen && r.Decode(&listen) == nil:
-			g.follow(ctx, listen.Notifications.ResourceSubscriptions...)
-		case r.Method == mcp.MethodResourcesSubscribe && r.Decode(&subscribe) == nil:
-			g.follow(ctx, subscribe.URI)
+// watches are the resources of one upstream that somebody watches, each once for
+// all subscribers that share a line.
+type watches struct {
+	mu   sync.Mutex
+	byID map[watchID]*watch // guarded by mu
+}
+
+type watchID struct {
+	caller caller // who has the line; nobody for that of the house
+	uri    string
+}
+
+// watch follows one resource as long as it has subscribers. Each of them is
+// known by the request that subscribed.
+type watch struct {
+	watchID
+	upstream *upstream
+	cancel   context.CancelFunc
+	placed   chan struct{} // closed once the upstream tells of changes, or refuses to
+	place    func()        // closes it
+
+	mu          sync.Mutex
+	subscribers map[*mcpserver.Request]bool // guarded by mu
+	refused     error                       // guarded by mu
+}
+
+// watch adds a subscriber to a resource, until leave is called.
+func (u *upstream) watch(r *mcpserver.Request, uri string) (w *watch, leave func()) {
+	id := watchID{uri: uri}
+	if !u.Settings.Share {
+		id.caller = callerOf(r)
+	}
+	ws := &u.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if w = ws.byID[id]; w == nil {
+		if w = u.beginWatch(id); w == nil {
+			return nil, func() {}
 		}
-		return next(ctx, r)
+	}
+	w.mu.Lock()
+	w.subscribers[r] = true
+	w.mu.Unlock()
+	return w, sync.OnceFunc(func() { ws.leave(w, r) })
+}
+
+// beginWatch returns a new watch, or nil when there are too many. The caller
+// holds the lock of the watches.
+func (u *upstream) beginWatch(id watchID) *watch {
+	ws := &u.watches
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(ws.byID) >= maxWatches || u.closed {
+		return nil
+	}
+	w := &watch{watchID: id, upstream: u, placed: make(chan struct{}), subscribers: make(map[*mcpserver.Request]bool)}
+	w.place = sync.OnceFunc(func() { close(w.placed) })
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(u.ctx)
+	if ws.byID == nil {
+		ws.byID = make(map[watchID]*watch)
+	}
+	ws.byID[id] = w
+	u.work.Go(func() {
+		defer w.place()
+		defer ws.remove(w)
+		w.run(ctx)
+	})
+	return w
+}
+
+// leave removes a subscriber. With the last one the watch ends.
+func (ws *watches) leave(w *watch, r *mcpserver.Request) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.mu.Lock()
+	delete(w.subscribers, r)
+	left := len(w.subscribers)
+	w.mu.Unlock()
+	if left == 0 {
+		w.cancel()
+		ws.removeLocked(w)
 	}
 }
 
-// follow begins to follow resources that are not followed yet, and waits a
-// little for the upstreams to agree.
-func (g *Gateway) follow(ctx context.Context, uris ...string) {
-	var all []<-chan struct{}
-	for _, uri := range uris {
-		if u := g.upstreamOf(uri); u != nil {
-			all = append(all, g.followed.begin(uri, func(placed func()) { u.follow(g.ctx, uri, placed) }))
-		}
+func (ws *watches) remove(w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.cancel()
+	ws.removeLocked(w)
+}
+
+func (ws *watches) removeLocked(w *watch) {
+	if ws.byID[w.watchID] == w {
+		delete(ws.byID, w.watchID)
 	}
-	grace := time.NewTimer(followGrace)
-	defer grace.Stop()
-	for _, placed := range all {
+}
+
+// run follows the resource, over one line after the other, until ctx is done or
+// the upstream does not tell of it.
+func (w *watch) run(ctx context.Context) {
+	for again := false; ctx.Err() == nil; again = true {
+		use, err := w.upstream.lease(ctx, w.caller)
+		if err == nil {
+			err = w.follow(ctx, use.client, again)
+			use.done(err)
+		}
+		if isRefused(err) {
+			w.upstream.log.Info("resource is not followed", "uri", w.uri, "error", err)
+			w.mu.Lock()
+			w.refused = err
+			w.mu.Unlock()
+			return
+		}
 		select {
-		case <-placed:
-		case <-grace.C:
-			return
+		case <-time.After(rewatchPause):
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
-// upstreamOf returns the upstream that has a resource: by its URI, else by a
-// template that it may match, or nil.
-func (g *Gateway) upstreamOf(uri string) *upstream {
-	g.merger.mu.Lock()
-	defer g.merger.mu.Unlock()
-	if o, ok := g.merger.now.resources[uri]; ok {
-		return o.from
-	}
-	for _, u := range g.upstreams {
-		for _, t := range u.listed().templates {
-			if literal, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, literal) {
-				return u
+// follow tells the subscribers of changes until the line is lost. On a line that
+// takes the place of another everything may have changed meanwhile.
+func (w *watch) follow(ctx context.Context, client *mcpclient.Client, again bool) error {
+	first := true
+	for uri, err := range client.Watch(ctx, w.uri) {
+		if err != nil {
+			if _, lost := errors.AsType[*mcpclient.LostError](err); lost || errors.Is(err, mcpclient.ErrClosed) {
+				return nil
 			}
+			return &refusedError{err}
+		}
+		news := again || !first || w.isPlaced() // else they wait for it, and missed nothing
+		first = false
+		w.place()
+		if news {
+			w.tell(uri)
 		}
 	}
 	return nil
 }
 
-// follow passes the changes of a resource on until ctx is done, or the upstream
-// does not tell of them. It calls placed once the upstream does.
-func (u *upstream) follow(ctx context.Context, uri string, placed func()) {
-	client, err := u.clientFor(ctx)
-	if err != nil {
-		return
-	}
-	begun, first := time.Now(), true
-	for changed, err := range client.Watch(ctx, uri) {
-		if err != nil {
-			u.gateway.options.logger().Info("resource is not followed", "upstream", u.Key, "uri", uri, "error", err)
-			return
-		}
-		inTime := first && time.Since(begun) < followGrace
-		first = false
-		placed()
-		if !inTime { // else the subscriber has waited, and missed nothing
-			u.gateway.server.Updated(changed)
-		}
+// refusedError is the answer of an upstream that does not tell of a resource.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*refusedError](err)
+	return ok
+}
+
+func (w *watch) isPlaced() bool {
+	select {
+	case <-w.placed:
+		return true
+	default:
+		return false
 	}
 }
 
-// followed is the set of resources that are followed.
-type followed struct {
-	mu    sync.Mutex               // guards the fields below
-	uris  map[string]chan struct{} // closed once it is in place, or has come to nothing
-	ended bool
-	work  sync.WaitGroup
+func (w *watch) tell(uri string) {
+	w.mu.Lock()
+	all := slices.Collect(maps.Keys(w.subscribers))
+	w.mu.Unlock()
+	for _, r := range all {
+		r.Updated(uri)
+	}
 }
 
-// nothing is the channel of what need not be waited for.
-var nothing = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-// begin runs follow, apart, unless the resource is followed already or the set
-// is full. The channel is closed when there is nothing to wait for any more.
-func (f *followed) begin(uri string, follow func(placed func())) <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c, ok := f.uris[uri]; ok {
-		return c
+// inPlace waits a little for the upstream to tell of changes, and returns why it
+// does not.
+func (w *watch) inPlace(ctx context.Context) error {
+	enough := time.NewTimer(placeGrace)
+	defer enough.Stop()
+	select {
+	case <-w.placed:
+	case <-enough.C:
+	case <-ctx.Done():
 	}
-	if f.ended || len(f.uris) >= maxFollowed {
-		return nothing
-	}
-	if f.uris == nil {
-		f.uris = make(map[string]chan struct{})
-	}
-	c := make(chan struct{})
-	f.uris[uri] = c
-	f.work.Go(func() {
-		placed := sync.OnceFunc(func() { close(c) })
-		defer placed()
-		follow(placed)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.uris, uri)
-	})
-	return c
-}
-
-// end waits for what runs, whose context is done, and lets nothing begin.
-func (f *followed) end() {
-	f.mu.Lock()
-	f.ended = true
-	f.mu.Unlock()
-	f.work.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refused
 }

@@ -1,0 +1,366 @@
+//go:build unix
+
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+func init() {
+	// honest is a server as it should be.
+	roles["honest"] = func() { mcpserver.Main(process(nil)) }
+	// legacy is one that knows sessions alone.
+	roles["legacy"] = func() {
+		mcpserver.Main(process(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
+	}
+	// noisy prints what is no message: many lines, or one that is too long.
+	roles["noisy"] = func() {
+		const out = 3
+		srv := process(nil)
+		srv.Tool("garbage", "Print garbage", func(context.Context, struct{}) (string, error) {
+			for range 30 {
+				_, _ = syscall.Write(out, []byte("no message at all\n"))
+			}
+			return "printed", nil
+		})
+		srv.Tool("shout", "Print 20 MiB", func(context.Context, struct{}) (string, error) {
+			_, _ = fmt.Fprintln(os.NewFile(out, ""), strings.Repeat("x", 20<<20))
+			return "shouted", nil
+		})
+		mustDup(1, out) // standard output is the server's own from now on
+		mcpserver.Main(srv)
+	}
+	// hasty dies as soon as it is started.
+	roles["hasty"] = func() {
+		fmt.Fprintln(os.Stderr, "DATABASE_URL is not set")
+		os.Exit(3)
+	}
+	// host starts a server, tells its number and waits to be killed.
+	roles["host"] = func() {
+		g := gateway.New([]host.Upstream{child("c", "honest")}, &gateway.Options{Logger: quiet})
+		g.Start(context.Background())
+		c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+		if err != nil {
+			panic(err)
+		}
+		pid, err := c.Call[int](context.Background(), "c__pid", nil)
+		fmt.Println(pid, err)
+		time.Sleep(time.Minute)
+	}
+}
+
+func mustDup(from, to int) {
+	if err := syscall.Dup2(from, to); err != nil {
+		panic(err)
+	}
+}
+
+// process is a server that runs in a process of its own.
+func process(o *mcpserver.Options) *mcpserver.Server {
+	if o == nil {
+		o = new(mcpserver.Options)
+	}
+	o.Logger = quiet
+	srv := mcpserver.New("process", "1", o)
+	srv.Tool("pid", "Tell the number of the process", func(context.Context, struct{}) (int, error) { return os.Getpid(), nil })
+	srv.Tool("die", "Die", func(context.Context, struct{}) (string, error) {
+		fmt.Fprintln(os.Stderr, "I was asked to die")
+		os.Exit(4)
+		return "", nil
+	})
+	return srv
+}
+
+func child(key, as string) host.Upstream {
+	t := mcpclient.Command(os.Args[0])
+	t.Env = map[string]string{role: as}
+	return host.Upstream{Key: key, Target: t, Reached: "over stdio"}
+}
+
+// shared is a child that all callers share.
+func shared(key, as string) host.Upstream {
+	u := child(key, as)
+	u.Settings.Share = true
+	return u
+}
+
+// runs reports whether a process runs. One that is dead, and that nobody has
+// waited for yet, does not.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.HasPrefix(state, "Z"))
+}
+
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); runs(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d still runs", pid)
+		}
+	}
+}
+
+func await(t *testing.T, g *gateway.Gateway, key string, state host.State) host.Status {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for _, s := range g.Status() {
+			if s.Key == key && s.State == state {
+				return s
+			}
+			if s.Key == key && time.Now().After(deadline) {
+				t.Fatalf("got %+v, want it %s", s, state)
+			}
+		}
+	}
+}
+
+func pidOf(t *testing.T, c *mcpclient.Client, tool string) int {
+	t.Helper()
+	pid, err := c.Call[int](t.Context(), tool, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestEachSessionHasAProcessOfItsOwn(t *testing.T) {
+	t.Parallel()
+	g, _ := open(t, nil, child("c", "honest"), shared("s", "honest"))
+	connect := func() *mcpclient.Client {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20250618}, Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	one, two := connect(), connect()
+	pid := pidOf(t, one, "c__pid")
+	if again, other := pidOf(t, one, "c__pid"), pidOf(t, two, "c__pid"); again != pid || other == pid {
+		t.Errorf("got processes %d, %d and %d, want one for each session", pid, again, other)
+	}
+	if one, other := pidOf(t, one, "s__pid"), pidOf(t, two, "s__pid"); one != other {
+		t.Errorf("got processes %d and %d, want one for all that share", one, other)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	awaitEnd(t, pid)
+	if err := two.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever becomes of one upstream, calls to the others are as quick as ever.
+func TestUpstreamInTroubleDisturbsNoOther(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	g, c := open(t, nil,
+		shared("good", "honest"), shared("killed", "legacy"), shared("stopped", "legacy"), shared("chatty", "noisy"),
+		shared("loud", "noisy"), shared("hasty", "hasty"),
+		host.Upstream{Key: "missing", Target: mcpclient.Command("no-such-program")})
+
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var slowest time.Duration
+	calls := 0
+	work.Go(func() {
+		for ctx.Err() == nil {
+			begun := time.Now()
+			if _, err := c.CallTool(ctx, "good__pid", nil); err != nil && ctx.Err() == nil {
+				t.Errorf("good: %v", err)
+				return
+			}
+			slowest = max(slowest, time.Since(begun))
+			calls++
+			time.Sleep(time.Millisecond)
+		}
+	})
+
+	killed := pidOf(t, c, "killed__pid")
+	_ = syscall.Kill(killed, syscall.SIGKILL)
+	awaitEnd(t, killed)
+	_, _ = c.CallTool(ctx, "killed__pid", nil) // the first one may come before the death is known
+	if again := pidOf(t, c, "killed__pid"); again == killed {
+		t.Errorf("got process %d, want another", again)
+	}
+
+	stopped := pidOf(t, c, "stopped__pid")
+	_ = syscall.Kill(stopped, syscall.SIGSTOP)
+	time.Sleep(50 * time.Millisecond) // until all its threads have stopped
+	hung, end := context.WithTimeout(ctx, 200*time.Millisecond)
+	if _, err := c.CallTool(hung, "stopped__pid", nil); err == nil {
+		t.Error("got an answer of a process that is stopped")
+	}
+	end()
+	_ = syscall.Kill(stopped, syscall.SIGCONT)
+	if again := pidOf(t, c, "stopped__pid"); again != stopped {
+		t.Errorf("got process %d, want %d to go on", again, stopped)
+	}
+
+	if got, err := c.Call[string](ctx, "loud__shout", nil); got != "shouted" || err != nil {
+		t.Errorf("got %q, %v, want a line that is too long to be skipped", got, err)
+	}
+	for tool, want := range map[string]string{"chatty__garbage": "no message", "killed__die": "exited with status 4"} {
+		result, err := c.CallTool(ctx, tool, nil)
+		if err != nil {
+			t.Errorf("%s: %v", tool, err)
+		} else if got := result.Content.Text(); !result.IsError || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want a failure: %s", tool, got, want)
+		}
+	}
+	for _, key := range []string{"chatty", "loud", "killed"} {
+		await(t, g, key, host.Ready)
+	}
+	s := await(t, g, "hasty", host.Failed)
+	if !strings.Contains(s.Reason, "exited with status 3: DATABASE_URL is not set") || len(s.Stderr) == 0 || s.Stderr[0] != "DATABASE_URL is not set" {
+		t.Errorf("got %+v, want its reason and its last words", s)
+	}
+	if s := await(t, g, "missing", host.Failed); !strings.Contains(s.Reason, "no-such-program") {
+		t.Errorf("got %+v, want its reason", s)
+	}
+	cancel()
+	work.Wait()
+	if calls < 100 || slowest > 500*time.Millisecond {
+		t.Errorf("got %d calls to the good one, the slowest took %v; want many, and all quick", calls, slowest)
+	}
+}
+
+func TestChildrenDieWithTheirHost(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells children of the death of their host; elsewhere they see the end of their input")
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), role+"=host")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.Fields(line)[0])
+	if err != nil || !runs(pid) {
+		t.Fatalf("got %q, want the number of a process that runs", line)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	awaitEnd(t, pid)
+}
+
+// Nothing is left of processes that were started and stopped: no process, dead
+// or alive, no descriptor, no goroutine.
+func TestStartsAndStopsLeaveNothing(t *testing.T) {
+	cycles := 5
+	if n, err := strconv.Atoi(os.Getenv("FONDACO_CYCLES")); err == nil {
+		cycles = n
+	}
+	mark := filepath.Join(t.TempDir(), "mark")
+	u := child("c", "honest")
+	u.Target.(*mcpclient.CommandTarget).Args = []string{mark}
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{Logger: quiet})
+	defer g.Close()
+	g.Start(t.Context())
+	c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
+	cycle := func() {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pidOf(t, c, "c__pid")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cycle()
+	pidOf(t, c, "c__pid")
+	settle(t, g)
+	descriptors, routines := openFiles(t), runtime.NumGoroutine()
+	for range cycles {
+		cycle()
+	}
+	settle(t, g)
+	if now := openFiles(t); now > descriptors {
+		t.Errorf("got %d descriptors after %d cycles, want %d", now, cycles, descriptors)
+	}
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > routines; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("got %d goroutines after %d cycles, want %d", runtime.NumGoroutine(), cycles, routines)
+		}
+	}
+	if n := marked(t, mark); n != 2 {
+		t.Errorf("got %d processes, want that of the house and that of the one caller", n)
+	}
+	g.Close()
+	if n := marked(t, mark); n != 0 {
+		t.Errorf("got %d processes after the end, want none", n)
+	}
+}
+
+// settle waits until only one caller has a connection.
+func settle(t *testing.T, g *gateway.Gateway) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); g.Status()[0].Callers > 1; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("got %+v, want one caller left", g.Status()[0])
+		}
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// marked counts the processes that have the mark as an argument, dead ones too.
+func marked(t *testing.T, mark string) (n int) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are not counted here")
+	}
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), mark) {
+			n++
+		}
+	}
+	return n
+}
