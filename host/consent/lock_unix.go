@@ -1,0 +1,28 @@
+//go:build unix
+
+package consent
+
+import (
+	"os"
+	"syscall"
+)
+
+// lock waits until no other process holds the file, and holds it until unlock is
+// called or the process ends.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return func() { _ = f.Close() }, nil
+}
