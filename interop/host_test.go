@@ -35,10 +35,12 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	mark := t.TempDir() // an argument by which a child can be told
-	h := startHost(t, "--config", configure(t, map[string]upstream{
-		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}},
-		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse"},
-		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp"},
+	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+		// Shared, because its tools add to its lists, which is told to everybody
+		// who shares them: what is added for one session alone is in no list.
+		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}, Settings: sharing},
+		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse", Settings: sharing},
+		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp", Settings: sharing},
 		"typescript":      {URL: "http://" + startForeign(t, "server.mjs", "http") + "/mcp"},
 	}))
 	wantChildren(t, mark, 1)
@@ -52,7 +54,7 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 				for _, c := range remote(slices.Concat(foreignClients, ourClients)) {
 					t.Run(c.String(), func(t *testing.T) {
 						p := planOf(slug(c.String() + " " + key)).behind(key)
-						c.visit(t, server{addr: h.addr}, p, throughTheHost(c.revision))
+						c.visit(t, server{addr: h.addr}, p, throughTheHost(c.revision, key))
 					})
 				}
 			})
@@ -63,11 +65,14 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 	wantChildren(t, mark, 0)
 }
 
-// throughTheHost is what does not come through to clients of a revision.
-func throughTheHost(v mcp.Revision) lacks {
+// throughTheHost is what of a server does not come through to clients of a
+// revision.
+func throughTheHost(v mcp.Revision, key string) lacks {
 	l := lacks{
-		"logged": "the host passes on no log messages of its upstreams",
-		"asked":  "the host declares no capabilities to its upstreams, so they cannot ask",
+		"asked": "the host declares no capabilities to its upstreams, so they cannot ask",
+	}
+	if strings.HasPrefix(key, "everything") {
+		l["logged"] = "it logs outside of calls, and nobody can tell for whom on a connection that is shared"
 	}
 	if v == mcp.V20241105 || v == mcp.V20250326 {
 		l["structured"] = "the revision has no structured content"
@@ -93,10 +98,13 @@ func linger(t *testing.T, s server) {
 
 // upstream is a server in a configuration.
 type upstream struct {
-	Command string   `json:"command,omitzero"`
-	Args    []string `json:"args,omitzero"`
-	URL     string   `json:"url,omitzero"`
+	Command  string          `json:"command,omitzero"`
+	Args     []string        `json:"args,omitzero"`
+	URL      string          `json:"url,omitzero"`
+	Settings map[string]bool `json:"fondaco,omitzero"`
 }
+
+var sharing = map[string]bool{"share": true}
 
 // configure writes a configuration and returns its path.
 func configure(t *testing.T, servers map[string]upstream) string {

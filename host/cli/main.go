@@ -24,6 +24,8 @@ type Main struct {
 	// Terminal tells that Stdout is a terminal: tables are aligned, and texts of
 	// peers are cleaned of what a terminal would obey.
 	Terminal bool
+	// Interactive tells that Stdin and Stderr are terminals: the user can be asked.
+	Interactive bool
 
 	entry    *entry
 	verb     verb

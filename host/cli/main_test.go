@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host/cli"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -29,15 +30,18 @@ func TestMain(m *testing.M) {
 		context.AfterFunc(ctx, stop)
 		os.Exit((&cli.Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ()}).Main(ctx))
 	case "upstream":
-		mcpserver.Main(newUpstream())
+		mcpserver.Main(newUpstream(nil))
+		os.Exit(0)
+	case "quick": // to end, because nothing is listening to it
+		mcpserver.Main(newUpstream(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
 // newUpstream is a server that a configuration of the tests names.
-func newUpstream() *mcpserver.Server {
-	srv := mcpserver.New("upstream", "1.0.0", nil)
+func newUpstream(o *mcpserver.Options) *mcpserver.Server {
+	srv := mcpserver.New("upstream", "1.0.0", o)
 	srv.Tool("pid", "Tell the number of the process", func(context.Context, struct{}) (int, error) {
 		return os.Getpid(), nil
 	}, mcpserver.ReadOnly())

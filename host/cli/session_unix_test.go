@@ -156,7 +156,7 @@ func configure(t *testing.T, home string) string {
 func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	host := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config "+configure(t, home))
+	host := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config "+configure(t, home))
 	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	for _, want := range []string{
 		`server "good": member "color" is unknown`,
@@ -192,7 +192,7 @@ func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	host := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config "+configure(t, home))
+	host := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config "+configure(t, home))
 	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	pid := start(t, home, program(t)+" call good/pid --url "+url)
 	if code := pid.end(t); code != 0 {

@@ -39,7 +39,7 @@ func (s *summary) print(g *gateway.Gateway) {
 // news tells of an upstream that has changed after the summary was printed.
 func (s *summary) news(u host.Status) {
 	if s.printed.Load() {
-		s.to.say("  upstream   %s    %s    %s", u.Key, u.State, cleanLine(account(u)))
+		s.to.say("  upstream   %s    %s    %s", u.Key, u.State, cleanLine(s.account(u)))
 	}
 }
 
@@ -52,7 +52,7 @@ const maxLeftOut = 3
 func (s *summary) upstreams(all []host.Status) {
 	w := tabwriter.NewWriter(s.to.Stderr, 0, 0, 4, ' ', 0)
 	for _, u := range all {
-		fmt.Fprintf(w, "  upstream   %s\t%s\t%s\n", u.Key, u.State, cleanLine(account(u)))
+		fmt.Fprintf(w, "  upstream   %s\t%s\t%s\n", u.Key, u.State, cleanLine(s.account(u)))
 	}
 	_ = w.Flush()
 	for _, u := range all {
@@ -66,12 +66,16 @@ func (s *summary) upstreams(all []host.Status) {
 }
 
 // account says what an upstream is, or why it is not there.
-func account(u host.Status) string {
+func (s *summary) account(u host.Status) string {
 	switch u.State {
-	case host.Failed:
+	case host.Failed, host.Parked:
 		return u.Reason
+	case host.NeedsApproval:
+		return fmt.Sprintf("%s approve %s   %s", s.to.program(), u.Key, strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
 	case host.Starting:
 		return u.Reached + ", joins when it is ready"
+	case host.Idle:
+		return u.Reached + ", starts when it is needed"
 	}
 	var counts []string
 	for _, c := range []struct {

@@ -8,12 +8,17 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/demo"
-	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/page"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 var upEntry = entry{
@@ -21,6 +26,7 @@ var upEntry = entry{
 	about: `It runs the servers of FILE, or else of fondaco/mcp.json in $XDG_CONFIG_HOME
 (~/.config), or else a demonstration server. FILE has the form of other clients:
 {"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}.
+A program that was never approved is shown, and started if you say so.
 The line "LISTEN host:port" on standard error tells that it is ready. A second
 Ctrl-C ends it at once.`,
 	example: "up --config mcp.json --addr 127.0.0.1:0",
@@ -28,14 +34,14 @@ Ctrl-C ends it at once.`,
 }
 
 type upVerb struct {
+	hosting
 	addr   string
-	config string
 	noAuth bool
 }
 
 func (v *upVerb) declare(f *flag.FlagSet) {
+	v.hosting.declare(f)
 	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
-	f.StringVar(&v.config, "config", "", "run the servers of `FILE`")
 	f.BoolVar(&v.noAuth, "insecure-no-auth", false, "serve other machines, though nobody is asked who they are")
 }
 
@@ -43,34 +49,61 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
-	upstreams, demonstration, err := v.upstreams(m)
-	if err != nil {
-		return err
-	}
-	listener, err := listen(v.addr, v.noAuth)
+	listener, err := v.listen(m)
 	if err != nil {
 		return err
 	}
 	m.closing(func() { _ = listener.Close() })
-
-	s := &summary{to: m, base: baseURL(listener.Addr()), demonstration: demonstration}
-	g := gateway.New(upstreams, &gateway.Options{OnStatus: s.news, Logger: m.logger()})
-	m.closing(g.Close)
-	if !demonstration {
-		m.say("starting the servers of the configuration: %d", len(upstreams))
+	s := &summary{to: m, base: baseURL(listener.Addr())}
+	if err := v.open(m, &mcpserver.HTTPOptions{Principal: principalOf}, s.news); err != nil {
+		return err
 	}
-	g.Start(ctx)
+	if s.demonstration = v.path == ""; !s.demonstration {
+		if err := v.askForPrograms(ctx); err != nil {
+			return err
+		}
+		m.say("starting the servers of the configuration: %d", len(v.upstreams))
+	}
+	v.gateway.Start(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
-	s.print(g)
+	return v.serve(ctx, listener, s)
+}
+
+// serve tells that the host is there, and serves until ctx is done.
+func (v *upVerb) serve(ctx context.Context, listener net.Listener, s *summary) error {
+	m := v.main
+	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
+	defer v.followApart(ctx)()
+	s.print(v.gateway)
 	m.say("LISTEN %s", listener.Addr())
-	err = g.Server().ServeListener(ctx, listener, v.routes(g, s.base))
+	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base))
 	if err != nil && ctx.Err() != nil {
 		m.say("what still ran was given up: %v", err)
 		return nil
 	}
 	return err
+}
+
+// followApart follows the files of the host until it is ended. SIGHUP asks a host
+// that has no terminal to read its configuration again; with a terminal it means
+// that this is gone, and ends the host as ever.
+func (v *upVerb) followApart(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	reload, ended := make(chan os.Signal, 1), make(chan struct{})
+	if !v.main.Interactive {
+		signal.Notify(reload, syscall.SIGHUP)
+	}
+	go func() {
+		defer close(ended)
+		v.follow(ctx, reload)
+	}()
+	return func() {
+		signal.Stop(reload)
+		cancel()
+		<-ended
+	}
 }
 
 // logger is the log of a host that goes on for long.
@@ -80,33 +113,12 @@ func (m *Main) logger() *slog.Logger {
 
 // routes is what the host serves: both kinds of endpoint, and a page that says
 // so.
-func (v *upVerb) routes(g *gateway.Gateway, base string) http.Handler {
+func (v *upVerb) routes(base string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", g.Server().HTTPHandler())
-	mux.Handle("/sse", g.Server().EventStreamHandler())
-	mux.Handle("GET /{$}", page(base))
+	mux.Handle("/mcp", v.gateway.Server().HTTPHandler())
+	mux.Handle("/sse", v.gateway.Server().EventStreamHandler())
+	mux.Handle("GET /{$}", page.New(base, v.gateway))
 	return mux
-}
-
-// upstreams returns what to run: what the file says that the user named, else
-// that which is found, else the demonstration.
-func (v *upVerb) upstreams(m *Main) (upstreams []host.Upstream, demonstration bool, err error) {
-	path := v.config
-	if path == "" {
-		path = config.Find(m.lookup)
-	}
-	if path == "" {
-		m.nameForeign()
-		return []host.Upstream{m.demonstration()}, true, nil
-	}
-	c, err := config.Load(path, m.lookup)
-	if err != nil {
-		return nil, false, &codedError{exitUsage, err}
-	}
-	for _, note := range c.Notes {
-		m.say("%s: %s", path, clean(note))
-	}
-	return c.Upstreams, false, nil
 }
 
 // demoKey is the name of the demonstration among the upstreams.
@@ -115,7 +127,10 @@ const demoKey = "demo"
 func (m *Main) demonstration() host.Upstream {
 	srv, stop := demo.New()
 	m.closing(stop)
-	return host.Upstream{Key: demoKey, Target: mcpclient.InProcess(srv), Reached: "in this process"}
+	return host.Upstream{
+		Key: demoKey, Target: mcpclient.InProcess(srv), Reached: "in this process",
+		Settings: host.Settings{Share: true}, // its notes are there for everybody
+	}
 }
 
 // nameForeign tells of servers that other programs have configured, and how to
@@ -131,22 +146,33 @@ func (m *Main) nameForeign() {
 }
 
 // listen listens on an address of this machine alone, unless the user insists.
-func listen(addr string, noAuth bool) (net.Listener, error) {
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, usagef("--addr %q: want HOST:PORT, such as %s", addr, defaultAddr)
+func (v *upVerb) listen(m *Main) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(v.addr); err != nil {
+		return nil, usagef("--addr %q: want HOST:PORT, such as %s", v.addr, defaultAddr)
 	}
-	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	resolved, err := net.ResolveTCPAddr("tcp", v.addr)
 	if err != nil {
-		return nil, usagef("--addr %q: %w", addr, err)
+		return nil, usagef("--addr %q: %w", v.addr, err)
 	}
-	if !resolved.IP.IsLoopback() && !noAuth {
-		return nil, usagef("--addr %s: other machines could reach it, and nobody is asked who they are; want a loopback address such as %s, or --insecure-no-auth where everybody may use these servers", addr, defaultAddr)
+	if !resolved.IP.IsLoopback() && !v.noAuth {
+		return nil, usagef("--addr %s: other machines could reach it, and nobody is asked who they are; want a loopback address such as %s, or --insecure-no-auth where everybody may use these servers", v.addr, defaultAddr)
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
-		return nil, fmt.Errorf("%w; --addr names another address, with port 0 a free one", err)
+		return nil, fmt.Errorf("%w; %s; --addr names another address, with port 0 a free one", err, m.holderOf(resolved.Port))
 	}
 	return listener, nil
+}
+
+// holderOf says who has a port, as far as that can be known, or whom to ask.
+func (m *Main) holderOf(port int) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s, err := control.NewClient(control.Path(control.Dir(m.lookup), port)).Status(ctx)
+	if err != nil {
+		return fmt.Sprintf("another program has it, which \"lsof -i :%d\" names", port)
+	}
+	return fmt.Sprintf("a host of yours has it, process %d", s.PID)
 }
 
 // baseURL is the root of what is served, as a client on this machine reaches it.

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/audit"
+	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// hosting is a host that runs: the gateway, and what the user has to say of it.
+type hosting struct {
+	main   *Main
+	config string // the file that the user named
+	yes    bool   // programs are approved without being shown
+	calls  bool   // a line is printed for each call
+
+	path    string // of the configuration that is used; empty for the demonstration
+	book    *consent.Book
+	audit   *audit.Log
+	gateway *gateway.Gateway
+
+	mu        sync.Mutex
+	upstreams []host.Upstream // guarded by mu
+}
+
+func (h *hosting) declare(f *flag.FlagSet) {
+	f.StringVar(&h.config, "config", "", "run the servers of `FILE`")
+	f.BoolVar(&h.yes, "yes", false, "approve every program of the configuration as it is")
+	f.BoolVar(&h.calls, "calls", false, "print a line for each call")
+}
+
+// open reads the configuration and makes the gateway. Nothing is started yet.
+func (h *hosting) open(m *Main, web *mcpserver.HTTPOptions, news func(host.Status)) error {
+	h.main = m
+	h.path = h.config
+	if h.path == "" {
+		h.path = config.Find(m.lookup)
+	}
+	o := &gateway.Options{OnStatus: news, HTTP: web, Logger: m.logger()}
+	if h.path == "" {
+		m.nameForeign()
+		h.upstreams = []host.Upstream{m.demonstration()}
+	} else if err := h.keep(o); err != nil {
+		return err
+	}
+	o.OnDecision = h.decided
+	h.gateway = gateway.New(h.upstreams, o)
+	m.closing(h.gateway.Close)
+	return nil
+}
+
+// keep reads the configuration, and opens what is kept of its servers: what was
+// approved, and what became of it.
+func (h *hosting) keep(o *gateway.Options) (err error) {
+	if h.upstreams, err = h.load(); err != nil {
+		return &codedError{exitUsage, err}
+	}
+	state, err := stateDir(h.main.lookup)
+	if err != nil {
+		return err
+	}
+	if h.book, err = consent.Open(filepath.Join(state, "approvals")); err != nil {
+		return err
+	}
+	if h.audit, err = audit.Open(filepath.Join(state, "audit.jsonl"), nil); err != nil {
+		return err
+	}
+	h.main.closing(func() { _ = h.audit.Close() })
+	h.audit.Hide(secretsOf(h.upstreams))
+	o.Admit, o.Screen = h.admit, h.book.Screen
+	return nil
+}
+
+// load reads the file.
+func (h *hosting) load() ([]host.Upstream, error) {
+	c, err := config.Load(h.path, h.main.lookup)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range c.Notes {
+		h.main.say("%s: %s", h.path, clean(note))
+	}
+	return c.Upstreams, nil
+}
+
+// reload makes the host run what the file says now. A file with mistakes changes
+// nothing.
+func (h *hosting) reload() error {
+	if h.path == "" {
+		return errors.New("the demonstration has no configuration")
+	}
+	upstreams, err := h.load()
+	if err != nil {
+		h.main.say("configuration: %s\n  what was running goes on", clean(err.Error()))
+		return err
+	}
+	h.audit.Hide(secretsOf(upstreams))
+	h.mu.Lock()
+	h.upstreams = upstreams
+	h.mu.Unlock()
+	h.gateway.Reload(upstreams)
+	h.main.say("configuration: read again")
+	return nil
+}
+
+// admit lets a program start that was approved.
+func (h *hosting) admit(u *host.Upstream) (mcpclient.Target, error) {
+	target, err := h.book.Admit(u)
+	if !h.yes || !errors.Is(err, host.ErrNeedsApproval) {
+		return target, err
+	}
+	p, _, err := h.book.ProgramOf(u)
+	if err == nil {
+		err = h.approve(u, p, "by --yes")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.book.Admit(u)
+}
+
+// approve lets a program be started, and records who has said so.
+func (h *hosting) approve(u *host.Upstream, p consent.Program, by string) error {
+	err := h.book.Approve(u, p)
+	if err == nil {
+		h.decided(host.Decision{
+			Time: time.Now(), Upstream: u.Key, Action: host.ActionApprove, Name: p.File, Outcome: host.OutcomeDone, Reason: by,
+		})
+	}
+	return err
+}
+
+// decided records what became of a start or a call. It tells of a tool that has
+// changed, and of calls if that was asked for.
+func (h *hosting) decided(d host.Decision) {
+	if h.audit != nil {
+		if err := h.audit.Write(d); err != nil {
+			h.main.logger().Error("a decision was not recorded", "error", err)
+		}
+	}
+	if d.Action == host.ActionOffer && d.Outcome == host.OutcomeWithheld {
+		name := d.Upstream + "/" + cleanLine(d.Name)
+		h.main.say("  changed    %s is withheld: %s; %s approve %s", name, cleanLine(d.Reason), h.main.program(), name)
+	}
+	if h.calls && d.Principal != "" {
+		h.main.say("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Took.Milliseconds())
+	}
+}
+
+// secretsOf returns the values that upstreams are given for themselves.
+func secretsOf(upstreams []host.Upstream) (secrets []string) {
+	for _, u := range upstreams {
+		for _, values := range u.Header {
+			secrets = append(secrets, values...)
+		}
+		if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
+			for _, value := range t.Env {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	return secrets
+}
+
+// watchInterval is how often the host looks for changes of its files.
+const watchInterval = 500 * time.Millisecond
+
+// follow reloads the configuration when the file changes or reload comes, and
+// looks again at what was approved, until ctx is done.
+func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
+	if h.path == "" {
+		return
+	}
+	configured, approved := stampOf(h.path), h.book.Stamp()
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-reload:
+			configured = stampOf(h.path)
+			_ = h.reload() // which has told
+		case <-tick.C:
+			if now := stampOf(h.path); now != configured {
+				configured = now
+				_ = h.reload()
+			}
+			if now := h.book.Stamp(); now != approved {
+				approved = now
+				h.retryBlocked()
+			}
+		}
+	}
+}
+
+// retryBlocked has the upstreams looked at again that wait for an approval.
+func (h *hosting) retryBlocked() {
+	for _, s := range h.gateway.Status() {
+		if s.State == host.NeedsApproval || len(s.Withheld) > 0 {
+			h.gateway.Retry(s.Key)
+		}
+	}
+}
+
+// stateDir returns the directory for what programs keep of their user: that of
+// the XDG Base Directory Specification, or of Windows.
+func stateDir(env config.Env) (string, error) {
+	for _, place := range []struct{ variable, below string }{
+		{"XDG_STATE_HOME", ""}, {"LOCALAPPDATA", ""}, {"HOME", filepath.Join(".local", "state")}, {"USERPROFILE", filepath.Join(".local", "state")},
+	} {
+		if dir, _ := env(place.variable); filepath.IsAbs(dir) {
+			return filepath.Join(dir, place.below, "fondaco"), nil
+		}
+	}
+	return "", fmt.Errorf("there is no place to keep approvals: want $HOME or $XDG_STATE_HOME set")
+}
