@@ -139,7 +139,7 @@ func (w *writer) heard() (progress string, updates int) {
 // belongs to it reaches another one.
 func TestSessionsKnowNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-406", "R-412")
+	claim.Shows(t, "R-406a", "R-406b", "R-412")
 	for _, up := range []mcp.Revision{mcp.V20250326, mcp.V20251125} {
 		for _, down := range []mcp.Revision{mcp.V20250326, mcp.V20251125} {
 			t.Run(fmt.Sprintf("%s behind for %s", up, down), func(t *testing.T) {
@@ -246,7 +246,7 @@ func (s serveAs) Serve(ctx context.Context, conn mcp.Conn) error {
 // What belongs to a call or a subscription reaches its own caller alone.
 func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-406")
+	claim.Shows(t, "R-406a", "R-406b")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		t.Run(up.String(), func(t *testing.T) {
 			t.Parallel()

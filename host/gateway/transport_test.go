@@ -48,7 +48,7 @@ func serveHTTP(t *testing.T, srv *mcpserver.Server) *served {
 // Upstreams over every transport are brought to clients over every transport.
 func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-406")
+	claim.Shows(t, "R-406a", "R-406b")
 	type cell struct {
 		path     string
 		revision mcp.Revision
