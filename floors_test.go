@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os/exec"
 	"slices"
 	"strings"
@@ -82,12 +83,19 @@ var floors = []room{
 // imports a library and hides it from the rest.
 var libraries = map[string][]string{
 	"mcp/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
+	"mcp/mcpext/skills":   {"go.yaml.in/yaml/v3"},
 }
 
 // built are the modules that users of the SDK build, besides the standard library.
 var built = []string{
 	"github.com/santhosh-tekuri/jsonschema/v6",
 	"golang.org/x/text", // imported by jsonschema, for its messages
+}
+
+// chosen are the modules that users of one package build besides, because they chose
+// to import it. No other package of the SDK imports that one.
+var chosen = map[string][]string{
+	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
 }
 
 // jsonV1 are the packages that may import encoding/json, and why.
@@ -154,13 +162,32 @@ func TestEachPackageHasAFloorAndAName(t *testing.T) {
 var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "types", "shared", "http", "server", "client"}
 
 func TestUsersOfTheSDKBuildFewModules(t *testing.T) {
-	eachSystem(t, func(t *testing.T, _ []listed) {
-		for _, p := range goList(t, "-deps", "./mcp/...") {
-			if p.Module != nil && p.Module.Path != module && !slices.Contains(built, p.Module.Path) {
-				t.Errorf("the SDK builds %s of module %s: drop the import that brings it, or give the reason in a decision record and a row in built", p.ImportPath, p.Module.Path)
+	eachSystem(t, func(t *testing.T, packages []listed) {
+		for asked, modules := range builds(packages) {
+			for _, p := range goList(t, append([]string{"-deps"}, asked...)...) {
+				if p.Module != nil && p.Module.Path != module && !slices.Contains(modules, p.Module.Path) {
+					t.Errorf("the SDK builds %s of module %s: drop the import that brings it, or give the reason in a decision record and a row in built", p.ImportPath, p.Module.Path)
+				}
 			}
 		}
 	})
+}
+
+// builds yields the packages of the SDK and the modules that their users may build:
+// first all but those with a choice of their own, then each of these.
+func builds(packages []listed) iter.Seq2[[]string, []string] {
+	return func(yield func([]string, []string) bool) {
+		var plain []string
+		for _, p := range packages {
+			if covers("mcp/...", p.path()) && chosen[p.path()] == nil {
+				plain = append(plain, p.ImportPath)
+			}
+		}
+		more := yield(plain, built)
+		for path, modules := range chosen {
+			more = more && yield([]string{module + "/" + path}, append(modules, built...))
+		}
+	}
 }
 
 // TestFloorsRefuse shows that the rules above can fail.
@@ -182,6 +209,8 @@ func TestFloorsRefuse(t *testing.T) {
 		{"mcp/mcpserver", "os/exec", true},
 		{"mcp/mcpserver", "github.com/santhosh-tekuri/jsonschema/v6", true},
 		{"mcp/internal/schema", "github.com/santhosh-tekuri/jsonschema/v6/kind", false},
+		{"mcp/mcpext/skills", "go.yaml.in/yaml/v3", false},
+		{"mcp/mcpserver", "go.yaml.in/yaml/v3", true},
 		{"mcp/mcptest", module + "/mcp/mcpclient", false},
 		{"host", module + "/mcp/mcpclient", false},
 		{"host/gateway", module + "/host", false},

@@ -31,6 +31,9 @@ type Extension struct {
 	// Sessions tells that the extension holds in the session era as well, where
 	// both sides declare it once, in initialize.
 	Sessions bool
+	// OneSided tells that the server alone declares the extension, so that its
+	// requests and notifications are taken from every client.
+	OneSided bool
 
 	// Requests are those that the extension defines, by method. A client that did
 	// not declare it is refused with CodeMissingCapability.
@@ -251,10 +254,11 @@ func (m *middleware) addExtended(e *Extension) error {
 	return nil
 }
 
-// declaredOnly refuses requests of clients that did not declare the extension.
+// declaredOnly refuses requests of clients that should have declared the extension
+// and did not.
 func declaredOnly(e *Extension, h Handler) Handler {
-	if h == nil {
-		return nil
+	if h == nil || e.OneSided {
+		return h
 	}
 	return func(ctx context.Context, r *Request) (any, error) {
 		err := r.RequireExtension(e.ID)
@@ -269,8 +273,8 @@ func declaredOnly(e *Extension, h Handler) Handler {
 }
 
 func droppedUnless(e *Extension, h Handler) Handler {
-	if h == nil {
-		return nil
+	if h == nil || e.OneSided {
+		return h
 	}
 	return func(ctx context.Context, r *Request) (any, error) {
 		if _, ok := r.Extension(e.ID); !ok {

@@ -1,0 +1,158 @@
+package apps
+
+import (
+	"cmp"
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// Client returns the extension for mcpclient.Options.Extensions. It tells servers
+// that documents are shown, so it is for hosts that do.
+//
+// Spec: ext-apps 2026-01-26#clientserver-capability-negotiation
+func Client() mcpclient.Extension {
+	return mcpclient.Extension{ID: ID, Settings: jsontext.Value(`{"mimeTypes":["` + MIMEType + `"]}`), Sessions: true}
+}
+
+// HostOptions say what a host grants. Nil gives the defaults.
+type HostOptions struct {
+	// Grant are the permissions that a document gets if it asks for them.
+	// Default: none.
+	Grant Permissions
+	// MaxHTML bounds a document, in bytes. Default: 4 MiB.
+	MaxHTML int
+}
+
+func (o *HostOptions) orZero() *HostOptions {
+	if o == nil {
+		return new(HostOptions)
+	}
+	return o
+}
+
+func (o *HostOptions) maxHTML() int { return cmp.Or(o.orZero().MaxHTML, 4<<20) }
+
+// Interfaces are what one server offers to show, and the tools that it goes with,
+// as they were listed once. They do not change, and may be used concurrently.
+type Interfaces struct {
+	c     *mcpclient.Client
+	o     *HostOptions
+	tools []mcp.Tool
+	links map[string]Link // by tool
+}
+
+// Of lists the tools of the server that c is connected to. When the server
+// announces that they changed, ask again.
+//
+// A tool whose link makes no sense is for nobody.
+func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, error) {
+	i := &Interfaces{c: c, o: o, links: make(map[string]Link)}
+	for t, err := range c.Tools(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("apps: %w", err)
+		}
+		i.tools = append(i.tools, t)
+		i.links[t.Name], _ = LinkOf(t)
+	}
+	return i, nil
+}
+
+// ModelTools returns the tools that the model may know of.
+//
+// Spec: ext-apps 2026-01-26#visibility
+func (i *Interfaces) ModelTools() []mcp.Tool {
+	var tools []mcp.Tool
+	for _, t := range i.tools {
+		if i.links[t.Name].To(Model) {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// ErrNotForApps tells that a document wants to call a tool that is not for it.
+var ErrNotForApps = errors.New("the tool is not for documents of this server")
+
+// Call does a call that a document of this server asks for, of a tool of the same
+// server. It refuses tools that are not for apps, which is ErrNotForApps. Args
+// encode as a JSON object, or are nil.
+//
+// Spec: ext-apps 2026-01-26#visibility
+func (i *Interfaces) Call(ctx context.Context, tool string, args any, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
+	if l, ok := i.links[tool]; !ok || !l.To(App) {
+		return nil, fmt.Errorf("call %q from a document: %w", tool, ErrNotForApps)
+	}
+	return i.c.CallTool(ctx, tool, args, opts...)
+}
+
+// View is a document, and how it is to be shown.
+type View struct {
+	URI  string
+	HTML string
+	// Policy is the Content-Security-Policy for it, and Refused what the server
+	// declared and the policy leaves out. A host should log both.
+	Policy  string
+	Refused []string
+	// Permissions are those that the document asks for and the host grants.
+	Permissions Permissions
+	// Meta is what the document says of itself. The origins and permissions in it
+	// are wishes, and not to be used.
+	Meta ResourceMeta
+}
+
+// ErrNoView tells that a tool has no document.
+var ErrNoView = errors.New("the tool has no document")
+
+// View reads the document that shows the results of a tool: ErrNoView when there is
+// none. It refuses what is not the document of that URI, of MIMEType, in UTF-8 and
+// within the bound.
+//
+// Spec: ext-apps 2026-01-26#content-requirements
+func (i *Interfaces) View(ctx context.Context, tool string) (*View, error) {
+	uri := i.links[tool].ResourceURI
+	if uri == "" {
+		return nil, fmt.Errorf("view of tool %q: %w", tool, ErrNoView)
+	}
+	result, err := i.c.ReadResource(ctx, uri)
+	if err != nil {
+		return nil, fmt.Errorf("view of tool %q: %w", tool, err)
+	}
+	v, err := i.o.view(uri, result.Contents)
+	if err != nil {
+		return nil, fmt.Errorf("view of tool %q: document %q: %w", tool, uri, err)
+	}
+	return v, nil
+}
+
+// view makes a view of what was read.
+func (o *HostOptions) view(uri string, contents []mcp.ResourceContents) (*View, error) {
+	if len(contents) != 1 || contents[0].URI != uri {
+		return nil, errors.New("want its contents and no others")
+	}
+	c := contents[0]
+	html := c.Text
+	if c.IsBlob() {
+		html = string(c.Blob)
+	}
+	v := &View{URI: uri, HTML: html}
+	switch {
+	case !isDocument(c.MIMEType):
+		return nil, fmt.Errorf("MIME type %q: want %s", c.MIMEType, MIMEType)
+	case len(html) > o.maxHTML():
+		return nil, fmt.Errorf("has %d bytes, the limit is %d", len(html), o.maxHTML())
+	case html == "" || !utf8.ValidString(html):
+		return nil, errors.New("want HTML in UTF-8")
+	}
+	if _, err := c.Meta.Get(metaKey, &v.Meta); err != nil {
+		return nil, err
+	}
+	v.Policy, v.Refused = v.Meta.CSP.Policy()
+	v.Permissions = v.Meta.Permissions.Both(o.orZero().Grant)
+	return v, nil
+}

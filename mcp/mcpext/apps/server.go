@@ -1,0 +1,153 @@
+package apps
+
+import (
+	"context"
+	"encoding/json/v2"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// Options of the apps of a server. Nil gives the defaults.
+type Options struct {
+	// FlatKey repeats the link of a tool under the older key, which is deprecated,
+	// for hosts that know no other.
+	FlatKey bool
+}
+
+func (o *Options) flatKey() bool { return o != nil && o.FlatKey }
+
+// Apps are the interfaces of one server. Its methods may be called concurrently.
+type Apps struct {
+	srv *mcpserver.Server
+	o   *Options
+
+	mu        sync.Mutex
+	documents map[string]bool // guarded by mu: by URI
+}
+
+// Enable adds the extension to a server, in every revision. It panics when the
+// server has it already.
+func Enable(srv *mcpserver.Server, o *Options) *Apps {
+	srv.Extend(mcpserver.Extension{ID: ID, Sessions: true})
+	return &Apps{srv: srv, o: o, documents: make(map[string]bool)}
+}
+
+// Resource registers a document at a ui:// URI: HTML5, which begins with its
+// doctype, and what it needs. Data do not belong into it; it gets them as the
+// results of tools. Resource panics when something makes no sense, or the URI is
+// taken.
+//
+// Spec: ext-apps 2026-01-26#content-requirements
+func (a *Apps) Resource(uri, name, html string, meta ResourceMeta, opts ...mcpserver.ResourceOption) {
+	if err := checkDocument(uri, html, meta); err != nil {
+		panic(fmt.Sprintf("apps: resource %q: %v", uri, err))
+	}
+	of := mcp.Meta{}
+	if err := of.Set(metaKey, meta); err != nil {
+		panic(fmt.Sprintf("apps: resource %q: %v", uri, err))
+	}
+	result := mcp.ResourceContents{URI: uri, MIMEType: MIMEType, Text: html, Meta: of}
+	a.srv.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: MIMEType, Meta: of, Size: new(int64(len(html)))},
+		func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{result}}, nil
+		}, opts...)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.documents[uri] = true
+}
+
+func checkDocument(uri, html string, meta ResourceMeta) error {
+	if err := checkURI(uri); err != nil {
+		return err
+	}
+	const doctype = "<!doctype html"
+	start := strings.TrimLeft(html, "\uFEFF \t\r\n")
+	if len(start) < len(doctype) || !strings.EqualFold(start[:len(doctype)], doctype) {
+		return fmt.Errorf("want an HTML5 document, which begins with %s>", doctype)
+	}
+	if _, refused := meta.CSP.Policy(); len(refused) > 0 {
+		return fmt.Errorf("domains %q: want origins such as https://api.example.com", refused)
+	}
+	return nil
+}
+
+// Show is the option by which a document shows the results of a tool. It panics
+// when there is no such Resource yet. The tool has to return content that makes
+// sense without it: a result without any is an internal error.
+//
+// Spec: ext-apps 2026-01-26#resource-discovery
+func (a *Apps) Show(uri string) mcpserver.ToolOption {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.documents[uri] {
+		panic(fmt.Sprintf("apps: show %q: there is no such document; want it registered by Resource before", uri))
+	}
+	link := change(func(l *Link) { l.ResourceURI = uri })
+	flat := mcpserver.Define(func(t *mcp.Tool) {
+		if a.o.flatKey() {
+			set(t, flatKey, uri)
+		}
+	})
+	return mcpserver.Together(link, flat, mcpserver.Wrap(withContent))
+}
+
+// VisibleTo is the option that says who may know of a tool and call it: App alone
+// for what a document does by itself, such as a refresh. It is the host that keeps
+// to it, and hosts without apps do not know of it: it guards nothing.
+func VisibleTo(who ...Visibility) mcpserver.ToolOption {
+	if len(who) == 0 || slices.ContainsFunc(who, func(v Visibility) bool { return v != Model && v != App }) {
+		panic("apps: VisibleTo: want Model, App or both")
+	}
+	return change(func(l *Link) { l.Visibility = who })
+}
+
+// change changes the link of a tool.
+func change(f func(*Link)) mcpserver.ToolOption {
+	return mcpserver.Define(func(t *mcp.Tool) {
+		var l Link
+		if _, err := t.Meta.Get(metaKey, &l); err != nil {
+			panic("apps: " + err.Error())
+		}
+		f(&l)
+		set(t, metaKey, l)
+	})
+}
+
+func set(t *mcp.Tool, key string, value any) {
+	m := make(mcp.Meta)
+	for k, v := range t.Meta {
+		m[k] = v
+	}
+	if err := m.Set(key, value); err != nil {
+		panic("apps: " + err.Error())
+	}
+	t.Meta = m
+}
+
+// withContent sees to it that there is something for those who see no document.
+//
+// Spec: ext-apps 2026-01-26#server-behavior
+func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		result, err := next(ctx, p)
+		if r, ok := result.(*mcp.CallToolResult); ok && err == nil && len(r.Content) == 0 {
+			return nil, fmt.Errorf("tool %q: the result has no content; want some that makes sense without the document", p.Name)
+		}
+		return result, err
+	}
+}
+
+// Shown reports whether the client of the call that ctx belongs to shows documents,
+// so that a handler can say in words what the document would show.
+func Shown(ctx context.Context) bool {
+	settings, ok := mcpserver.From(ctx).Extension(ID)
+	var s struct {
+		MIMETypes []string `json:"mimeTypes"`
+	}
+	return ok && json.Unmarshal(settings, &s) == nil && slices.ContainsFunc(s.MIMETypes, isDocument)
+}

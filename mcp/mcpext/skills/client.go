@@ -1,0 +1,113 @@
+package skills
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// Client returns the extension for mcpclient.Options.Extensions.
+func Client() mcpclient.Extension { return mcpclient.Extension{ID: ID, Sessions: true} }
+
+// ErrNotOffered tells that the server does not declare what was asked for.
+var ErrNotOffered = errors.New("the server does not offer it")
+
+// maxPages bounds the pages of one list, against a server that never ends it.
+const maxPages = 10_000
+
+// List returns the skills that the server lists, page by page as they are taken,
+// and reads none of their files. It is empty for a server without the extension.
+// A server may serve more skills than it lists, see Get. Entries are as they came:
+// Load refuses those that make no sense, and Skill.Check says so before. An error
+// ends the list.
+func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*Skill, error] {
+	return func(yield func(*Skill, error) bool) {
+		if _, ok := c.HasExtension(ID); !ok {
+			return
+		}
+		pages(func(cursor *string) ([]*Skill, *string, error) {
+			var page listResult
+			err := c.Request(ctx, MethodList, &mcp.ListParams{Cursor: cursor}, &page)
+			return page.Skills, page.NextCursor, err
+		})(yield)
+	}
+}
+
+// Get returns the entry of one skill, which need not be listed, by the URI of its
+// SKILL.md. It is the way to a fresh entry when files are no longer what the old
+// one says.
+func Get(ctx context.Context, c *mcpclient.Client, uri string) (*Skill, error) {
+	if _, ok := c.HasExtension(ID); !ok {
+		return nil, fmt.Errorf("skill %q: %w", uri, ErrNotOffered)
+	}
+	var result getResult
+	if err := c.Request(ctx, MethodGet, &getParams{URI: uri}, &result); err != nil {
+		return nil, fmt.Errorf("skill %q: %w", uri, err)
+	}
+	if result.Skill == nil || result.Skill.URI != uri {
+		return nil, fmt.Errorf("skill %q: the server answered with another one", uri)
+	}
+	return result.Skill, nil
+}
+
+// Directory returns what is directly in a directory, such as
+// skill://pdf-processing/templates, page by page as it is taken. It says what the
+// server has now, which adds nothing to what an entry allows to read. Only some
+// servers offer it.
+func Directory(ctx context.Context, c *mcpclient.Client, uri string) iter.Seq2[mcp.Resource, error] {
+	return func(yield func(mcp.Resource, error) bool) {
+		if !readsDirectories(c) {
+			yield(mcp.Resource{}, fmt.Errorf("directory %q: %w", uri, ErrNotOffered))
+			return
+		}
+		pages(func(cursor *string) ([]mcp.Resource, *string, error) {
+			var page directoryResult
+			err := c.Request(ctx, MethodDirectoryRead, &directoryParams{URI: uri, Cursor: cursor}, &page)
+			return page.Resources, page.NextCursor, err
+		})(yield)
+	}
+}
+
+func readsDirectories(c *mcpclient.Client) bool {
+	settings, ok := c.HasExtension(ID)
+	var s struct {
+		DirectoryRead bool `json:"directoryRead"`
+	}
+	return ok && json.Unmarshal(settings, &s) == nil && s.DirectoryRead
+}
+
+// pages returns the items of all pages.
+func pages[Item any](page func(cursor *string) ([]Item, *string, error)) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		var none Item
+		var cursor *string
+		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
+		for range maxPages {
+			items, next, err := page(cursor)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if next == nil {
+				return
+			}
+			key := sha256.Sum256([]byte(*next))
+			if seen[key] {
+				break
+			}
+			seen[key], cursor = true, next
+		}
+		yield(none, errors.New("the list does not end"))
+	}
+}

@@ -1,0 +1,162 @@
+package skills
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// Fault says in what a skill is not what its entry describes.
+type Fault string
+
+// The faults.
+const (
+	// FaultEntry: the entry itself makes no sense.
+	FaultEntry Fault = "entry"
+	// FaultDynamic: the entry does not say what is in the files.
+	FaultDynamic Fault = "dynamic"
+	// FaultLimits: the entry describes more than MaxFiles or MaxBytes.
+	FaultLimits Fault = "limits"
+	// FaultSize: a file has another length.
+	FaultSize Fault = "size"
+	// FaultDigest: a file has other content.
+	FaultDigest Fault = "digest"
+	// FaultFrontmatter: the frontmatter of SKILL.md is another one.
+	FaultFrontmatter Fault = "frontmatter"
+	// FaultUnlisted: the skill has no such file.
+	FaultUnlisted Fault = "unlisted"
+)
+
+// VerificationError tells that a skill, or a file of it, is not what its entry
+// describes, so that it must not be used.
+type VerificationError struct {
+	// URI is that of the file, or of the skill.
+	URI   string
+	Fault Fault
+	// Found says what was found instead.
+	Found string
+}
+
+// Error says what is wrong with what.
+func (e *VerificationError) Error() string {
+	return fmt.Sprintf("skill: %q is not what the entry describes: %s: %s", e.URI, e.Fault, e.Found)
+}
+
+// Loaded is a skill in use, bound to the server and to the entry that it was
+// loaded from. Its methods may be called concurrently.
+type Loaded struct {
+	// Skill is the entry.
+	Skill Skill
+	// Text is SKILL.md, with its frontmatter.
+	Text string
+
+	c     *mcpclient.Client
+	paths map[string]File
+
+	mu     sync.Mutex
+	broken error // guarded by mu: what ended the use of the skill
+}
+
+// Load reads the SKILL.md of a skill and holds it against the entry: size, digest
+// and every field of the frontmatter. It reads nothing else. What does not agree
+// is a *VerificationError, as are entries that make no sense, are too large or
+// leave open what is in the files. Consent is the caller's, before.
+//
+// Spec: ext-skills stable#integrity-and-verification
+func Load(ctx context.Context, c *mcpclient.Client, s *Skill) (*Loaded, error) {
+	l := &Loaded{Skill: *s, c: c}
+	l.Skill.Files.List = slices.Clone(s.Files.List)
+	if err := l.admit(); err != nil {
+		return nil, err
+	}
+	data, err := l.ReadFile(ctx, Manifest)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := frontmatter(data)
+	if err != nil {
+		return nil, &VerificationError{s.URI, FaultFrontmatter, err.Error()}
+	}
+	if !sameJSON(fields, s.Frontmatter) {
+		return nil, &VerificationError{s.URI, FaultFrontmatter, "the fields differ"}
+	}
+	l.Text = string(data)
+	return l, nil
+}
+
+// admit checks the entry before anything is read.
+func (l *Loaded) admit() error {
+	s := &l.Skill
+	if err := s.checkName(); err != nil {
+		return &VerificationError{s.URI, FaultEntry, err.Error()}
+	}
+	if s.Files.Dynamic {
+		return &VerificationError{s.URI, FaultDynamic, "nothing to verify files by"}
+	}
+	if err := s.checkLimits(); err != nil {
+		return &VerificationError{s.URI, FaultLimits, err.Error()}
+	}
+	paths, err := s.paths()
+	if err != nil {
+		return &VerificationError{s.URI, FaultEntry, err.Error()}
+	}
+	l.paths = paths
+	return nil
+}
+
+// ReadFile reads one file of the skill by its path below the skill, such as
+// references/FORMS.md, and holds it against the entry. A path that the entry does
+// not list is a *VerificationError, and the server is not asked. So is content
+// that does not agree; after that the server is asked for no file of this skill
+// any more, and each call returns the same error. Get and Load again to go on.
+func (l *Loaded) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	f, ok := l.paths[path]
+	if !ok {
+		return nil, &VerificationError{l.Skill.URI, FaultUnlisted, fmt.Sprintf("%q is not among its files", path)}
+	}
+	if err := l.fault(nil); err != nil {
+		return nil, err
+	}
+	result, err := l.c.ReadResource(ctx, f.URI)
+	if err != nil {
+		return nil, fmt.Errorf("skill: %w", err)
+	}
+	data, err := verify(f, result)
+	if err := l.fault(err); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// fault keeps the first fault and returns it.
+func (l *Loaded) fault(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken == nil {
+		l.broken = err
+	}
+	return l.broken
+}
+
+// verify returns the bytes of a file when they are what the entry says.
+func verify(f File, r *mcp.ReadResourceResult) ([]byte, error) {
+	i := slices.IndexFunc(r.Contents, func(c mcp.ResourceContents) bool { return c.URI == f.URI })
+	if i < 0 {
+		return nil, &VerificationError{f.URI, FaultDigest, "the server answered with another file"}
+	}
+	data := r.Contents[i].Blob
+	if !r.Contents[i].IsBlob() {
+		data = []byte(r.Contents[i].Text)
+	}
+	if int64(len(data)) != f.Size {
+		return nil, &VerificationError{f.URI, FaultSize, fmt.Sprintf("%d bytes, want %d", len(data), f.Size)}
+	}
+	if got := digestOf(data); got != f.Digest {
+		return nil, &VerificationError{f.URI, FaultDigest, fmt.Sprintf("%s, want %s", got, f.Digest)}
+	}
+	return data, nil
+}

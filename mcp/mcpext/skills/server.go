@@ -1,0 +1,258 @@
+package skills
+
+import (
+	"cmp"
+	"context"
+	"encoding/json/jsontext"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// Options of the skills of a server. Nil gives the defaults.
+type Options struct {
+	// Cache says how long clients may keep entries and files. Default: not at
+	// all, private.
+	Cache mcpserver.Cache
+	// PageSize is the number of entries on one page of a list, and of children on
+	// one page of a directory. Default: 50.
+	PageSize int
+}
+
+func (o *Options) orZero() *Options {
+	if o == nil {
+		return new(Options)
+	}
+	return o
+}
+
+func (o *Options) pageSize() int { return max(cmp.Or(o.orZero().PageSize, 50), 1) }
+
+func (o *Options) hints() mcp.Caching {
+	scope := mcp.CachePrivate
+	if o.orZero().Cache.Public {
+		scope = mcp.CachePublic
+	}
+	return mcp.CacheFor(o.orZero().Cache.TTL, scope)
+}
+
+// Skills are those that one server serves. Its methods may be called
+// concurrently.
+type Skills struct {
+	srv     *mcpserver.Server
+	fsys    fs.FS
+	o       *Options
+	scans   atomic.Int64 // numbers the scans in the order in which they begin
+	catalog atomic.Pointer[catalog]
+
+	mu    sync.Mutex
+	shown int64 // guarded by mu: number of the scan that is served
+}
+
+// Serve adds the extension to a server and serves every skill in fsys: each
+// directory with a SKILL.md. Its path there is its path in URIs, and the last
+// name of it the name of the skill, so fsys holds directories of skills and no
+// SKILL.md of its own. A SKILL.md is listed as a resource; other files of skills
+// are read by their URIs. What does not belong to a skill is not served, nor are
+// names that begin with a dot.
+//
+// The entries are those of now, and of each Rescan. A file that was modified since
+// is not served until then, because it is not what its entry says.
+//
+// Skills that break the rules are errors: of names, of frontmatter (at most 64 KiB
+// of YAML, without anchors and tags), of MaxFiles and MaxBytes, and anything in
+// a skill that is neither file nor directory. Symbolic links are such. Of the file
+// systems of a directory os.Root.FS is safe, and os.DirFS is not, where others may
+// make links in it. Serve panics when the server has the extension already.
+//
+// Spec: ext-skills stable
+func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
+	s := &Skills{srv: srv, fsys: fsys, o: o}
+	first, err := scan(fsys)
+	if err != nil {
+		return nil, fmt.Errorf("skills: %w", err)
+	}
+	s.catalog.Store(first)
+	srv.Extend(mcpserver.Extension{
+		ID: ID, Settings: jsontext.Value(`{"directoryRead":true}`), Sessions: true, OneSided: true,
+		Requests: map[string]mcpserver.ExtensionRequest{
+			MethodList:          {Handler: s.list},
+			MethodGet:           {Handler: s.get},
+			MethodDirectoryRead: {Handler: s.directory},
+		},
+	})
+	srv.Change(func() {
+		srv.AddTemplate(mcp.ResourceTemplate{
+			URITemplate: scheme + "{+path}", Name: "skills", Description: "A file of a skill, or a directory of files.",
+		}, s.read, mcpserver.CacheResource(o.orZero().Cache))
+		err = s.offer(first, &catalog{})
+	})
+	return s, err
+}
+
+// Rescan reads all skills again. Clients hear of what came and went, and
+// subscribers of each file that was modified. After an error everything is as it
+// was. When several run at once, the one that began last prevails.
+func (s *Skills) Rescan() error {
+	n := s.scans.Add(1)
+	now, err := scan(s.fsys)
+	if err != nil {
+		return fmt.Errorf("skills: %w", err)
+	}
+	modified, err := s.show(n, now)
+	for _, uri := range modified {
+		s.srv.Updated(uri)
+	}
+	return err
+}
+
+// show serves what a scan has found, unless a later one is served already, and
+// returns what was modified.
+func (s *Skills) show(n int64, now *catalog) (modified []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < s.shown {
+		return nil, nil
+	}
+	s.shown = n
+	before := s.catalog.Swap(now)
+	for uri, f := range now.files {
+		if old, ok := before.files[uri]; ok && old.Digest != f.Digest {
+			modified = append(modified, uri)
+		}
+	}
+	s.srv.Change(func() { err = s.offer(now, before) })
+	slices.Sort(modified)
+	return modified, err
+}
+
+// offer lists what is new of the skills as resources, and withdraws what is gone.
+func (s *Skills) offer(now, before *catalog) error {
+	for _, old := range before.skills {
+		if now.skill(old.URI) == nil {
+			s.srv.RemoveResource(old.URI)
+		}
+	}
+	for _, skill := range now.skills {
+		f := now.files[skill.URI]
+		if before.files[skill.URI].Digest == f.Digest {
+			continue
+		}
+		if err := s.srv.SetResource(f.def, s.read, mcpserver.CacheResource(s.o.orZero().Cache)); err != nil {
+			return fmt.Errorf("skills: %w", err)
+		}
+	}
+	return nil
+}
+
+// read does resources/read for files and directories of skills. A URI is looked
+// up and never taken apart, so that it leads nowhere else.
+func (s *Skills) read(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+	c := s.catalog.Load()
+	contents := mcp.ResourceContents{URI: p.URI, MIMEType: directoryType}
+	if children, ok := c.dirs[p.URI]; ok {
+		for _, child := range children {
+			contents.Text += child.URI + "\n"
+		}
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
+	}
+	f, ok := c.files[p.URI]
+	if !ok {
+		return nil, mcpserver.ErrNotFound
+	}
+	data, err := read(s.fsys, f.path, f.Size)
+	if err != nil || digestOf(data) != f.Digest {
+		return nil, mcp.Errorf(mcp.CodeInternal, "resource %q: was modified since it was listed", f.URI)
+	}
+	contents.MIMEType = f.def.MIMEType
+	if utf8.Valid(data) {
+		contents.Text = string(data)
+	} else {
+		contents.Blob = data
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
+}
+
+// listResult is one page of skills/list.
+type listResult struct {
+	mcp.ResultBase
+	mcp.Caching
+	Skills     []*Skill `json:"skills"`
+	NextCursor *string  `json:"nextCursor,omitzero"`
+}
+
+// list does skills/list.
+//
+// Spec: ext-skills stable#listing-skills
+func (s *Skills) list(_ context.Context, r *mcpserver.Request) (any, error) {
+	var p mcp.ListParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	page, next, err := pageOf(s.catalog.Load().skills, func(k *Skill) string { return k.URI }, p.Cursor, s.o.pageSize())
+	if err != nil {
+		return nil, err
+	}
+	return &listResult{Caching: s.o.hints(), Skills: page, NextCursor: next}, nil
+}
+
+type getParams struct {
+	URI string `json:"uri"`
+}
+
+type getResult struct {
+	mcp.ResultBase
+	mcp.Caching
+	Skill *Skill `json:"skill"`
+}
+
+// get does skills/get.
+//
+// Spec: ext-skills stable#getting-a-skill
+func (s *Skills) get(_ context.Context, r *mcpserver.Request) (any, error) {
+	var p getParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	skill := s.catalog.Load().skill(p.URI)
+	if skill == nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no skill is served at this URI", r.Method)
+	}
+	return &getResult{Caching: s.o.hints(), Skill: skill}, nil
+}
+
+type directoryParams struct {
+	URI    string  `json:"uri"`
+	Cursor *string `json:"cursor,omitzero"`
+}
+
+type directoryResult struct {
+	mcp.ResultBase
+	Resources  []mcp.Resource `json:"resources"`
+	NextCursor *string        `json:"nextCursor,omitzero"`
+}
+
+// directory does resources/directory/read.
+//
+// Spec: ext-skills stable#reading-directories
+func (s *Skills) directory(_ context.Context, r *mcpserver.Request) (any, error) {
+	var p directoryParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	children, ok := s.catalog.Load().dirs[p.URI]
+	if !ok {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no directory is served at this URI", r.Method)
+	}
+	page, next, err := pageOf(children, func(r mcp.Resource) string { return r.URI }, p.Cursor, s.o.pageSize())
+	if err != nil {
+		return nil, err
+	}
+	return &directoryResult{Resources: page, NextCursor: next}, nil
+}
