@@ -20,6 +20,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/skills"
 )
 
 // patience is less than what the suite has, so that a failure is told.
@@ -49,10 +50,11 @@ func play(ctx context.Context, name, url string) (err error) {
 		return fmt.Errorf("unknown")
 	}
 	c, err := mcpclient.Connect(ctx, mcpclient.URL(url), &mcpclient.Options{
-		Info:   mcp.Implementation{Name: "conformance", Version: "1.0.0"},
-		Elicit: fillIn,
-		Sample: sample,
-		Roots:  roots,
+		Info:       mcp.Implementation{Name: "conformance", Version: "1.0.0"},
+		Elicit:     fillIn,
+		Sample:     sample,
+		Roots:      roots,
+		Extensions: []mcpclient.Extension{skills.Client()},
 	})
 	if err != nil {
 		return err

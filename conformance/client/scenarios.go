@@ -25,6 +25,11 @@ var scenarios = map[string]func(context.Context, *mcpclient.Client) error{
 	"http-invalid-tool-headers":        callAllListed,
 	"json-schema-ref-no-deref":         listTools,
 	"json-schema-2020-12-preservation": echoSchema,
+
+	"sep-2640-client-no-prefetch":        listSkills,
+	"sep-2640-client-verify-digest":      useSkills,
+	"sep-2640-client-verify-size":        useSkills,
+	"sep-2640-client-verify-frontmatter": useSkills,
 }
 
 func listTools(ctx context.Context, c *mcpclient.Client) error {

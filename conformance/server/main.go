@@ -67,6 +67,7 @@ func newServer() *mcpserver.Server {
 	addResources(srv)
 	addPrompts(srv)
 	addTasks(srv)
+	addSkills(srv)
 	return srv
 }
 

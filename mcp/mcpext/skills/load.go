@@ -3,6 +3,7 @@ package skills
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -107,6 +108,9 @@ func (l *Loaded) admit() error {
 	l.paths = paths
 	return nil
 }
+
+// Paths returns the paths of all files of the skill, in order.
+func (l *Loaded) Paths() []string { return slices.Sorted(maps.Keys(l.paths)) }
 
 // ReadFile reads one file of the skill by its path below the skill, such as
 // references/FORMS.md, and holds it against the entry. A path that the entry does
