@@ -194,3 +194,37 @@ func TestExtensionThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestOneSidedExtensionServesClientsThatDidNotDeclareIt(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("paint", "1", nil)
+	told := make(chan string, 1)
+	srv.Extend(mcpserver.Extension{
+		ID: paintID, OneSided: true,
+		Requests: map[string]mcpserver.ExtensionRequest{paintMix: {Handler: func(_ context.Context, r *mcpserver.Request) (any, error) {
+			_, declared := r.Extension(paintID)
+			return map[string]bool{"declared": declared}, nil
+		}}},
+		Notifications: map[string]mcpserver.Handler{paintNews: func(_ context.Context, r *mcpserver.Request) (any, error) {
+			told <- r.Method
+			return nil, nil
+		}},
+	})
+	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+	var got struct {
+		Declared bool `json:"declared"`
+	}
+	if err := c.Request(t.Context(), paintMix, nil, &got); err != nil || got.Declared {
+		t.Errorf("got %+v, %v, want it served and not declared", got, err)
+	}
+	if err := c.Notify(t.Context(), paintNews, nil); err != nil {
+		t.Fatal(err)
+	}
+	if method := <-told; method != paintNews {
+		t.Errorf("heard %s, want %s", method, paintNews)
+	}
+	old := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+	if err := old.Request(t.Context(), paintMix, nil, nil); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
+		t.Errorf("in the session era: got %v, want method not found", err)
+	}
+}

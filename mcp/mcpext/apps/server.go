@@ -30,8 +30,9 @@ type Apps struct {
 	documents map[string]bool // guarded by mu: by URI
 }
 
-// Enable adds the extension to a server, in every revision. It panics when the
-// server has it already.
+// Enable adds the extension to a server, for revisions from 2025-06-18 on: before,
+// tools had no metadata that could link them. It panics when the server has it
+// already.
 func Enable(srv *mcpserver.Server, o *Options) *Apps {
 	srv.Extend(mcpserver.Extension{ID: ID, Sessions: true})
 	return &Apps{srv: srv, o: o, documents: make(map[string]bool)}
@@ -145,7 +146,11 @@ func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 // Shown reports whether the client of the call that ctx belongs to shows documents,
 // so that a handler can say in words what the document would show.
 func Shown(ctx context.Context) bool {
-	settings, ok := mcpserver.From(ctx).Extension(ID)
+	r := mcpserver.From(ctx)
+	if v := r.Revision(); v == mcp.V20241105 || v == mcp.V20250326 {
+		return false
+	}
+	settings, ok := r.Extension(ID)
 	var s struct {
 		MIMETypes []string `json:"mimeTypes"`
 	}
