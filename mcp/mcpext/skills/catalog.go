@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/url"
 	"path"
@@ -67,7 +68,7 @@ func scan(fsys fs.FS) (*catalog, error) {
 			c.addDirectory(p)
 		}
 	}
-	return c, c.finish(t)
+	return c, c.finish()
 }
 
 // visit takes down what is at a path. Names that begin with a dot are left out.
@@ -197,22 +198,21 @@ func checkReserved(fields []byte) error {
 
 // finish gives each skill its files, among them those of skills inside of it, and
 // brings everything in order.
-func (c *catalog) finish(t *tree) error {
-	byURI := func(a, b string) int { return strings.Compare(a, b) }
+func (c *catalog) finish() error {
+	files := slices.SortedFunc(maps.Values(c.files), func(a, b servedFile) int { return strings.Compare(a.URI, b.URI) })
 	for _, s := range c.skills {
-		for _, p := range t.files {
-			if f, ok := c.files[uriOf(p)]; ok && strings.HasPrefix(f.URI, s.root()+"/") {
+		for _, f := range files {
+			if strings.HasPrefix(f.URI, s.root()+"/") {
 				s.Files.List = append(s.Files.List, f.File)
 			}
 		}
 		if err := s.checkLimits(); err != nil {
 			return fmt.Errorf("%s: %w", s.URI, err)
 		}
-		slices.SortFunc(s.Files.List, func(a, b File) int { return byURI(a.URI, b.URI) })
 	}
-	slices.SortFunc(c.skills, func(a, b *Skill) int { return byURI(a.URI, b.URI) })
+	slices.SortFunc(c.skills, func(a, b *Skill) int { return strings.Compare(a.URI, b.URI) })
 	for _, children := range c.dirs {
-		slices.SortFunc(children, func(a, b mcp.Resource) int { return byURI(a.URI, b.URI) })
+		slices.SortFunc(children, func(a, b mcp.Resource) int { return strings.Compare(a.URI, b.URI) })
 	}
 	return nil
 }
