@@ -71,7 +71,7 @@ func of(t *testing.T, c *mcpclient.Client, o *apps.HostOptions) *apps.Interfaces
 
 func TestHandlerKnowsWhetherItsClientShowsDocuments(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-389", "R-390")
+	claim.Shows(t, "R-389", "R-390b")
 	with := func(settings string) []mcpclient.Extension {
 		return []mcpclient.Extension{{ID: apps.ID, Sessions: true, Settings: jsontext.Value(settings)}}
 	}
@@ -272,7 +272,7 @@ func TestLinksThatMakeNoSenseAreForNobody(t *testing.T) {
 
 func TestResultsWithoutContentAreAnError(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-390")
+	claim.Shows(t, "R-390b")
 	srv := newServer()
 	ui := apps.Enable(srv, nil)
 	ui.Resource(mapURI, "map", page, apps.ResourceMeta{})
