@@ -5,7 +5,8 @@
 // A server serves a tree of them, where the path of a skill is the path of its
 // directory:
 //
-//	found, err := skills.Serve(srv, os.DirFS("skills"), nil)
+//	root, err := os.OpenRoot("skills")
+//	found, err := skills.Serve(srv, root.FS(), nil)
 //
 // A client lists what there is. Nothing is fetched until a skill is loaded, and
 // nothing is handed out that is not what its entry describes:
