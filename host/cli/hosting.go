@@ -85,12 +85,12 @@ func (h *hosting) keep(o *gateway.Options) (err error) {
 
 // load reads the file.
 func (h *hosting) load() ([]host.Upstream, error) {
-	c, err := config.Load(h.path, h.main.lookup)
+	c, err := config.Load(h.path, &config.Options{Env: h.main.lookup, Strict: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, note := range c.Notes {
-		h.main.say("%s: %s", h.path, clean(note))
+		h.main.say("%s", clean(note.Error()))
 	}
 	return c.Upstreams, nil
 }

@@ -141,7 +141,7 @@ func (m *Main) nameForeign() {
 		return
 	}
 	for _, f := range config.FindForeign(m.lookup, dir) {
-		m.say("found servers of %s; to run them: %s up --config %s", f.Program, m.program(), quote(f.Path))
+		m.say("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
 	}
 }
 

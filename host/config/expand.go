@@ -1,55 +1,191 @@
 package config
 
 import (
-	"encoding/json/jsontext"
-	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 var (
-	reference = regexp.MustCompile(`\$\{[^}]*\}`)
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// reference matches what stands for something else. "$${" is "${" itself.
+	reference = regexp.MustCompile(`\$?\$\{[^}]*\}`)
+	// curly matches that of opencode, and plain that of Gemini CLI.
+	curly    = regexp.MustCompile(`\{(env|file):([^}]*)\}`)
+	plain    = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// expand replaces ${env:NAME} in every text of a server. Values are taken as
-// they are: what they hold is not expanded again.
-func (p *parser) expand(e *entry, offset int64, at jsontext.Pointer) {
-	text := func(s *string, place jsontext.Pointer) {
-		*s = reference.ReplaceAllStringFunc(*s, func(ref string) string {
-			return p.lookup(ref, offset, place)
-		})
+// places are references to directories and the like.
+var places = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}
+
+// wanted says what references there are.
+const wanted = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}"
+
+// expand returns a text with what its references stand for. Values are taken as
+// they are: what they hold is not expanded again. A program's own variables,
+// which may be nil, are known to its arguments too: programs that expand their
+// arguments themselves know no others. Codex takes texts as they are.
+func (r *resolver) expand(f field, own map[string]string) string {
+	if isTOML(r.path) {
+		return f.text + r.following(f)
 	}
-	each := func(m map[string]string, place jsontext.Pointer) {
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			value := m[name]
-			text(&value, place.AppendToken(name))
-			m[name] = value
+	text := f.text
+	var expanded strings.Builder
+	for {
+		at := r.nextReference(text)
+		if at == nil {
+			return expanded.String() + text + r.following(f)
 		}
+		expanded.WriteString(text[:at[0]])
+		expanded.WriteString(r.lookup(text[at[0]:at[1]], f, own))
+		text = text[at[1]:]
 	}
-	text(&e.Command, at.AppendToken("command"))
-	for i := range e.Args {
-		text(&e.Args[i], at.AppendToken("args").AppendToken(strconv.Itoa(i)))
-	}
-	each(e.Env, at.AppendToken("env"))
-	text(&e.Cwd, at.AppendToken("cwd"))
-	text(&e.URL, at.AppendToken("url"))
-	each(e.Headers, at.AppendToken("headers"))
 }
 
-// lookup returns the value of a reference, and reports one that has none: a
-// server that is started with an empty key fails later and less clearly.
-func (p *parser) lookup(ref string, offset int64, at jsontext.Pointer) string {
-	name, ok := strings.CutPrefix(ref[2:len(ref)-1], "env:")
-	if !ok || !variable.MatchString(name) {
-		p.fault(offset, at, "found %s, want ${env:NAME} with the name of a variable", ref)
+// following returns the value of the variable that follows a text.
+func (r *resolver) following(f field) string {
+	if f.variable == "" {
 		return ""
 	}
-	value, ok := p.env(name)
-	if !ok {
-		p.fault(offset, at, "the variable %s is not set", name)
-	}
-	return value
+	return r.variable(f.variable, "", false, f, nil)
 }
+
+// nextReference returns where the first reference of a text is.
+func (r *resolver) nextReference(text string) []int {
+	first := reference.FindStringIndex(text)
+	for _, more := range r.dialect() {
+		if at := more.FindStringIndex(text); at != nil && (first == nil || at[0] < first[0]) {
+			first = at
+		}
+	}
+	return first
+}
+
+// dialect returns what else is a reference in this file.
+func (r *resolver) dialect() []*regexp.Regexp {
+	switch {
+	case filepath.Base(filepath.Dir(r.absolute)) == ".gemini":
+		return []*regexp.Regexp{plain}
+	case strings.HasPrefix(filepath.Base(r.absolute), "opencode.json"):
+		return []*regexp.Regexp{curly}
+	}
+	return nil
+}
+
+// lookup returns what a reference stands for, and reports one that stands for
+// nothing: a server that is started with an empty key fails later and less
+// clearly.
+func (r *resolver) lookup(ref string, f field, own map[string]string) string {
+	switch {
+	case strings.HasPrefix(ref, "$$"):
+		return ref[1:]
+	case strings.HasPrefix(ref, "{file:"):
+		return r.fileText(ref[len("{file:"):len(ref)-1], f)
+	case strings.HasPrefix(ref, "{"):
+		return r.variable(ref[len("{env:"):len(ref)-1], "", false, f, own)
+	case !strings.HasPrefix(ref, "${"):
+		return r.variable(ref[1:], "", false, f, own)
+	}
+	inner := ref[2 : len(ref)-1]
+	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	switch kind, rest, _ := strings.Cut(inner, ":"); {
+	case strings.HasPrefix(inner, "env:"):
+		return r.variable(rest, "", false, f, own)
+	case kind == "input":
+		return r.input(rest, f)
+	case slices.Contains(places, inner):
+		return r.place(inner, f)
+	case variable.MatchString(name):
+		return r.variable(name, fallback, hasFallback, f, own)
+	}
+	r.fault(f.at, "found %s, want %s", ref, wanted)
+	return ""
+}
+
+func (r *resolver) variable(name, fallback string, hasFallback bool, f field, own map[string]string) string {
+	if v, ok := r.env(name); ok {
+		return v
+	}
+	if v, ok := own[name]; ok {
+		return v
+	}
+	if !hasFallback {
+		r.fault(f.at, "the variable %s is not set", name)
+	}
+	return fallback
+}
+
+func (r *resolver) place(name string, f field) string {
+	switch name {
+	case "userHome":
+		return home(r.env)
+	case "pathSeparator", "/":
+		return string(os.PathSeparator)
+	}
+	if r.workspace == "" {
+		r.fault(f.at, "found ${%s}, which only the file of a project has; want a path", name)
+		return ""
+	}
+	if name == "workspaceFolderBasename" {
+		return filepath.Base(r.workspace)
+	}
+	return r.workspace
+}
+
+// fileText returns the content of a file that opencode puts in place of its name.
+func (r *resolver) fileText(path string, f field) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(home(r.env), rest)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(r.absolute), path)
+	}
+	content, err := read(path)
+	if err != nil {
+		r.fault(f.at, "%v", err)
+	}
+	return strings.TrimSpace(string(content))
+}
+
+// parseEnv reads lines of NAME=VALUE: comments, "export" and quotes are as in
+// shells, but nothing is expanded. Otherwise it returns the number of a line that
+// is none.
+func parseEnv(content string) (variables map[string]string, fault int) {
+	variables = make(map[string]string)
+	for i, line := range strings.Split(content, "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "export "))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, text, ok := strings.Cut(line, "=")
+		name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+		if !ok || !variable.MatchString(name) {
+			return variables, i + 1
+		}
+		variables[name] = unquoteEnv(text)
+	}
+	return variables, 0
+}
+
+func unquoteEnv(text string) string {
+	if len(text) > 1 && (text[0] == '"' || text[0] == '\'') {
+		if end := strings.IndexByte(text[1:], text[0]); end >= 0 {
+			quoted := text[1 : 1+end]
+			if text[0] == '"' {
+				quoted = strings.ReplaceAll(quoted, `\n`, "\n")
+			}
+			return quoted
+		}
+	}
+	text, _, _ = strings.Cut(text, " #")
+	return strings.TrimSpace(text)
+}
+
+// variableOf is the name of the variable that holds an input.
+func variableOf(id string) string {
+	return "FONDACO_INPUT_" + strings.ToUpper(notInVariables.ReplaceAllString(id, "_"))
+}
+
+var notInVariables = regexp.MustCompile(`[^A-Za-z0-9]`)

@@ -5,19 +5,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 )
 
-// Find returns the path of the host's own configuration, or the empty string
-// when there is none: fondaco/mcp.json in the directory of the XDG Base
-// Directory Specification, which is ~/.config by default. One that is there and
-// cannot be read is found, so that Load says why.
-func Find(env Env) string {
-	dir, _ := env("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(home(env), ".config")
+// OwnPath returns where the host's own configuration is, or would be:
+// fondaco/mcp.json in the directory of the XDG Base Directory Specification, which
+// is ~/.config by default. It is empty where the environment tells of no home.
+func OwnPath(env Env) string {
+	path := below(xdg(env), "fondaco", "mcp.json")
+	if !filepath.IsAbs(path) {
+		return ""
 	}
-	path := filepath.Join(dir, "fondaco", "mcp.json")
-	if _, err := os.Stat(path); !filepath.IsAbs(dir) || errors.Is(err, fs.ErrNotExist) {
+	return path
+}
+
+// Find returns OwnPath, or the empty string when there is no file. One that is
+// there and cannot be read is found, so that Load says why.
+func Find(env Env) string {
+	path := OwnPath(env)
+	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	return path
@@ -25,51 +33,49 @@ func Find(env Env) string {
 
 // Foreign is the configuration of another program. The host does not read it
 // unless it is told to.
-type Foreign struct{ Program, Path string }
-
-// foreignPlaces are where other programs keep their configuration, with the
-// variable that each path starts from, or none for the working directory.
-var foreignPlaces = []struct{ program, base, path string }{
-	{"Claude Desktop", "HOME", ".config/Claude/claude_desktop_config.json"},
-	{"Claude Desktop", "HOME", "Library/Application Support/Claude/claude_desktop_config.json"},
-	{"Claude Desktop", "APPDATA", "Claude/claude_desktop_config.json"},
-	{"Cursor", "HOME", ".cursor/mcp.json"},
-	{"VS Code", "HOME", ".config/Code/User/mcp.json"},
-	{"VS Code", "HOME", "Library/Application Support/Code/User/mcp.json"},
-	{"VS Code", "APPDATA", "Code/User/mcp.json"},
-	{"this directory", "", ".mcp.json"},
-	{"Cursor, in this directory", "", ".cursor/mcp.json"},
-	{"VS Code, in this directory", "", ".vscode/mcp.json"},
+type Foreign struct {
+	Client Client
+	Path   string
+	// Project tells that the file belongs to the working directory.
+	Project bool
 }
 
 // FindForeign returns the configurations of other programs that there are, in
 // the user's directories and in the working directory dir.
-func FindForeign(env Env, dir string) []Foreign {
-	var found []Foreign
-	for _, place := range foreignPlaces {
-		base := dir
-		switch place.base {
-		case "HOME":
-			base = home(env)
-		case "APPDATA":
-			base, _ = env("APPDATA")
+func FindForeign(env Env, dir string) (found []Foreign) {
+	for _, c := range clients {
+		for _, path := range c.files(env, runtime.GOOS) {
+			if isFile(path) {
+				found = append(found, Foreign{Client: c, Path: path})
+			}
 		}
-		if base == "" {
-			continue
-		}
-		path := filepath.Join(base, filepath.FromSlash(place.path))
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			found = append(found, Foreign{place.program, path})
+		for _, name := range c.project {
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			known := slices.ContainsFunc(found, func(f Foreign) bool { return f.Path == path })
+			if !known && isFile(path) {
+				found = append(found, Foreign{Client: c, Path: path, Project: true})
+			}
 		}
 	}
 	return found
 }
 
-// home is the user's directory, on Windows too.
-func home(env Env) string {
-	if dir, ok := env("HOME"); ok {
-		return dir
+// workspaceOf returns the directory of the project that a file belongs to: that
+// which the file is in, or the one above hidden directories. Files of the user
+// belong to no project.
+func workspaceOf(path string, env Env) string {
+	if path == OwnPath(env) {
+		return ""
 	}
-	dir, _ := env("USERPROFILE")
-	return dir
+	for _, c := range clients {
+		if slices.Contains(c.files(env, runtime.GOOS), path) {
+			return ""
+		}
+		for _, name := range c.project {
+			if dir, ok := strings.CutSuffix(filepath.ToSlash(path), "/"+name); ok {
+				return filepath.FromSlash(dir)
+			}
+		}
+	}
+	return filepath.Dir(path)
 }

@@ -1,73 +1,149 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 )
 
-// settings reads the host's own settings of a server, which stand together in one
-// member where no other program looks for them:
-//
-//	"fondaco": {"share": true, "lazy": true, "idle": "5m", "allow": ["read_*"], "deny": ["*_all"],
-//	            "confirm": {"read_*": "never", "*": "destructive"}}
-//
-// Of confirm the first pattern that matches a tool decides; a single word stands
-// for all tools.
-func (p *parser) settings(raw jsontext.Value, offset int64, at jsontext.Pointer) (s host.Settings) {
-	if raw == nil {
-		return s
+// ownMember is the member of an entry that holds the host's own settings. Other
+// programs pass over it.
+const ownMember = "fondaco"
+
+// settingNames are its members.
+var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm"}
+
+// readSettings reads the host's own settings, of which nothing is passed over.
+// Where they say which tools are allowed, the lists of other programs yield.
+func (s *source) readSettings(e *entry, all value) {
+	if !s.want(all, kindObject) {
+		return
 	}
-	var own struct {
-		Share   bool           `json:"share,omitzero"`
-		Lazy    bool           `json:"lazy,omitzero"`
-		Idle    string         `json:"idle,omitzero"`
-		Allow   []string       `json:"allow,omitzero"`
-		Deny    []string       `json:"deny,omitzero"`
-		Confirm jsontext.Value `json:"confirm,omitzero"`
-	}
-	if err := json.Unmarshal(raw, &own, json.RejectUnknownMembers(true)); err != nil {
-		p.valueFault(offset, at, err)
-		return s
-	}
-	s = host.Settings{Share: own.Share, Lazy: own.Lazy, Rules: host.Rules{Allow: own.Allow, Deny: own.Deny}}
-	if own.Idle != "" {
-		idle, err := time.ParseDuration(own.Idle)
-		if err != nil || idle <= 0 {
-			p.fault(offset, at.AppendToken("idle"), `found %q, want a duration such as "90s" or "5m"`, own.Idle)
+	own := &e.settings
+	s.each(all, func(m member, v value) {
+		switch m.name {
+		case "share":
+			own.Share = s.boolean(v)
+		case "lazy":
+			own.Lazy = s.boolean(v)
+		case "idle":
+			own.Idle = s.duration(v)
+		case "allow":
+			own.Rules.Allow = append(own.Rules.Allow, s.patterns(v)...)
+		case "deny":
+			own.Rules.Deny = append(own.Rules.Deny, s.patterns(v)...)
+		case "confirm":
+			own.Rules.Confirm = s.confirm(v)
+		default:
+			s.fault(all.named(m), "found %q, want %s%s", m.name, oneOf(settingNames), suggest(m.name, settingNames))
 		}
-		s.Idle = idle
-	}
-	s.Rules.Confirm = p.confirm(own.Confirm, offset, at.AppendToken("confirm"))
-	return s
+	})
 }
 
-func (p *parser) confirm(raw jsontext.Value, offset int64, at jsontext.Pointer) (rules []host.ConfirmRule) {
-	var one host.When
-	switch raw.Kind() {
-	case 0:
-		return nil
-	case jsontext.KindString:
-		_ = json.Unmarshal(raw, &one) // a string is one
-		rules = []host.ConfirmRule{{Tools: "*", When: one}}
-	default:
-		dec := jsontext.NewDecoder(bytes.NewReader(raw))
-		err := eachMember(dec, func(pattern string) error {
-			var when host.When
-			err := json.UnmarshalDecode(dec, &when)
-			rules = append(rules, host.ConfirmRule{Tools: pattern, When: when})
-			return err
+func (s *source) duration(v value) time.Duration {
+	if !s.want(v, kindString) {
+		return 0
+	}
+	d, err := time.ParseDuration(v.text)
+	if err != nil || d <= 0 {
+		s.fault(v, `found %q, want a duration such as "90s" or "10m"`, v.text)
+	}
+	return d
+}
+
+// patterns reads one pattern or several.
+func (s *source) patterns(v value) []string {
+	switch v.kind {
+	case kindString:
+		return []string{v.text}
+	case kindArray:
+		return s.words(v)
+	}
+	s.fault(v, "found %s, want a string, or an array of strings", v.kind)
+	return nil
+}
+
+// confirm reads when calls need consent: one word for all tools, or a word for
+// each pattern, of which the first that matches a tool decides.
+func (s *source) confirm(v value) (rules []host.ConfirmRule) {
+	switch v.kind {
+	case kindString:
+		return []host.ConfirmRule{{Tools: "*", When: s.when(v)}}
+	case kindObject:
+		s.each(v, func(m member, v value) {
+			if s.want(v, kindString) {
+				rules = append(rules, host.ConfirmRule{Tools: m.name, When: s.when(v)})
+			}
 		})
-		if err != nil {
-			p.valueFault(offset, at, err)
-			return nil
+		return rules
+	}
+	s.fault(v, "found %s, want %s, or an object of patterns", v.kind, oneOf(whens))
+	return nil
+}
+
+var whens = []host.When{host.Never, host.Destructive, host.Always}
+
+func (s *source) when(v value) host.When {
+	w := host.When(v.text)
+	if !slices.Contains(whens, w) {
+		s.fault(v, "found %q, want %s%s", v.text, oneOf(whens), suggest(v.text, []string{string(host.Never), string(host.Destructive), string(host.Always)}))
+	}
+	return w
+}
+
+// writeSettings writes settings as readSettings takes them, or nothing when they
+// are the defaults.
+func writeSettings(own host.Settings) (jsontext.Value, error) {
+	var o object
+	o.add("share", own.Share, own.Share)
+	o.add("lazy", own.Lazy, own.Lazy)
+	o.add("idle", own.Idle.String(), own.Idle > 0)
+	o.add("allow", own.Rules.Allow, len(own.Rules.Allow) > 0)
+	o.add("deny", own.Rules.Deny, len(own.Rules.Deny) > 0)
+	var confirm object
+	for _, rule := range own.Rules.Confirm {
+		confirm.add(rule.Tools, rule.When, true)
+	}
+	o.add("confirm", &confirm, len(confirm.members) > 0)
+	if len(o.members) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(&o)
+}
+
+// An object is written with its members in their order.
+type object struct {
+	members []struct {
+		name  string
+		value any
+	}
+}
+
+// add adds a member if there is something to say.
+func (o *object) add(name string, v any, said bool) {
+	if said {
+		o.members = append(o.members, struct {
+			name  string
+			value any
+		}{name, v})
+	}
+}
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (o *object) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, m := range o.members {
+		if err := enc.WriteToken(jsontext.String(m.name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(enc, m.value); err != nil {
+			return err
 		}
 	}
-	if err := (&host.Rules{Confirm: rules}).Check(); err != nil {
-		p.fault(offset, at, "%v", err)
-	}
-	return rules
+	return enc.WriteToken(jsontext.EndObject)
 }

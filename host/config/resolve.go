@@ -1,0 +1,125 @@
+package config
+
+import (
+	"net/http"
+	"net/url"
+	"path/filepath"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A resolver makes upstreams of the entries of a file: it looks up variables,
+// and asks for inputs.
+type resolver struct {
+	*file
+	opts      *Options
+	env       Env
+	workspace string // the directory that a project's file belongs to
+	answers   map[string]field
+
+	upstreams []host.Upstream
+	disabled  []string
+	broken    []string
+}
+
+func (f *file) resolve(o *Options) *resolver {
+	r := &resolver{file: f, opts: o, env: o.env(), answers: make(map[string]field), broken: f.broken}
+	r.workspace = workspaceOf(f.absolute, r.env)
+	for _, e := range f.entries {
+		switch before := len(f.faults); {
+		case e.foreign && e.command.text == "" && !e.remote():
+		case e.isHost():
+			f.note(e.at, "left out: this is the host itself")
+		case e.disabled:
+			r.disabled = append(r.disabled, e.key)
+			f.note(e.at, "server %q is disabled", e.key)
+		default:
+			u := r.upstream(e)
+			if len(f.faults) > before {
+				r.broken = append(r.broken, e.name)
+				continue
+			}
+			r.upstreams = append(r.upstreams, u)
+		}
+	}
+	return r
+}
+
+func (r *resolver) upstream(e *entry) host.Upstream {
+	u := host.Upstream{Key: e.key, Settings: e.settings}
+	if e.remote() {
+		r.endpoint(&u, e)
+	} else {
+		r.program(&u, e)
+	}
+	return u
+}
+
+// program makes an upstream of a program.
+func (r *resolver) program(u *host.Upstream, e *entry) {
+	own := r.fileEnv(e)
+	for _, name := range e.variables {
+		if v, ok := r.env(name); ok {
+			own[name] = v
+		}
+	}
+	for _, p := range e.env {
+		own[p.name] = r.expand(p.field, nil)
+	}
+	t := mcpclient.Command(r.expand(e.command, own))
+	for _, a := range e.args {
+		t.Args = append(t.Args, r.expand(a, own))
+	}
+	if len(own) > 0 {
+		t.Env = own
+	}
+	t.Dir = r.under(r.expand(e.dir, own))
+	u.Target, u.Reached = t, "over stdio"
+}
+
+// under makes a path absolute: relative ones start from the workspace, or else
+// from where the file is.
+func (r *resolver) under(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	if r.workspace != "" {
+		return filepath.Join(r.workspace, path)
+	}
+	return filepath.Join(filepath.Dir(r.absolute), path)
+}
+
+// fileEnv reads the variables of the file that an entry names.
+func (r *resolver) fileEnv(e *entry) map[string]string {
+	if e.envFile.text == "" {
+		return make(map[string]string)
+	}
+	path := r.under(r.expand(e.envFile, nil))
+	content, err := read(path)
+	if err != nil {
+		r.fault(e.envFile.at, "%v", err)
+		return make(map[string]string)
+	}
+	variables, line := parseEnv(string(content))
+	if line > 0 {
+		r.fault(e.envFile.at, "%s:%d: want NAME=VALUE", path, line)
+	}
+	return variables
+}
+
+// endpoint makes an upstream of a URL.
+func (r *resolver) endpoint(u *host.Upstream, e *entry) {
+	address := r.expand(e.url, nil)
+	if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		r.fault(e.url.at, "want an http or https URL such as https://example.com/mcp")
+	}
+	u.Target, u.Reached = mcpclient.URL(address), "over HTTP"
+	if e.transport == transportEventStream {
+		u.Target, u.Reached = mcpclient.EventStream(address), "over HTTP+SSE"
+	}
+	u.Header = make(http.Header)
+	for _, p := range e.headers {
+		u.Header.Set(p.name, r.expand(p.field, nil))
+	}
+}

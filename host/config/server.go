@@ -1,0 +1,236 @@
+package config
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Server is one server as a configuration describes it, with variables still in
+// its texts. It can be added to another configuration.
+type Server struct {
+	// Name is that of the upstream.
+	Name string
+
+	entry     *entry
+	workspace string // that a project's file belongs to
+	origin    *file
+}
+
+// NewServer describes a server: a command and its arguments, or a URL alone.
+// Variables are written NAME=VALUE, or NAME for one that is handed down, and
+// headers NAME: VALUE.
+func NewServer(name string, words, env, headers []string) (*Server, error) {
+	e := &entry{name: name, key: name}
+	if key := keyOf(name); key != name {
+		return nil, fmt.Errorf("name %q: want 1 to 32 of a-z, 0-9 and '-', such as %q", name, key)
+	}
+	switch {
+	case len(words) == 0:
+		return nil, errors.New("want a command after --, or a URL")
+	case len(words) == 1 && isURL(words[0]):
+		e.url.text = words[0]
+	default:
+		e.command.text = words[0]
+		for _, a := range words[1:] {
+			e.args = append(e.args, field{text: a})
+		}
+	}
+	for _, v := range env {
+		name, text, ok := strings.Cut(v, "=")
+		if !variable.MatchString(name) {
+			return nil, fmt.Errorf("variable %q: want NAME=VALUE, or NAME", name)
+		}
+		if !ok {
+			text = "${env:" + name + "}"
+		}
+		e.env = append(e.env, pair{name, field{text: text}})
+	}
+	for _, h := range headers {
+		name, text, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, fmt.Errorf("header: want NAME: VALUE, found no colon after a name")
+		}
+		e.headers = append(e.headers, pair{strings.TrimSpace(name), field{text: strings.TrimSpace(text)}})
+	}
+	switch {
+	case e.remote() && len(env) > 0:
+		return nil, errors.New("found a variable for a URL, want variables for a command only")
+	case !e.remote() && len(headers) > 0:
+		return nil, errors.New("found a header for a command, want headers for a URL only")
+	}
+	return &Server{Name: name, entry: e}, nil
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// Servers reads the servers of a file of another program, without starting or
+// asking anything. What cannot be taken is among the findings.
+func (f Foreign) Servers(env Env, dir string) ([]*Server, []*Finding) {
+	file, err := open(f.Path, dir)
+	if err != nil {
+		return nil, []*Finding{{Path: f.Path, Line: 1, Column: 1, Text: err.Error()}}
+	}
+	if file.root == nil && file.readable() {
+		return nil, nil
+	}
+	var servers []*Server
+	for _, e := range file.entries {
+		if !e.isHost() && (e.command.text != "" || e.remote()) {
+			servers = append(servers, &Server{Name: e.key, entry: e, workspace: workspaceOf(file.absolute, env), origin: file})
+		}
+	}
+	return servers, file.faults
+}
+
+// readable reports whether a file was read and holds no servers.
+func (f *file) readable() bool {
+	return len(f.faults) == 1 && strings.HasPrefix(f.faults[0].Text, `found no "mcpServers"`)
+}
+
+// Disabled reports whether the server is switched off.
+func (s *Server) Disabled() bool { return s.entry.disabled }
+
+var (
+	flagOnly = regexp.MustCompile(`^-{1,2}[A-Za-z][A-Za-z0-9-]*$`)
+	packaged = regexp.MustCompile(`^@?[A-Za-z0-9][\w./-]*(@[\w.-]+)?$`)
+	// runners start what their first argument names.
+	runners = []string{"npx", "uvx", "bunx", "pipx", "pnpm", "yarn", "deno", "node", "python", "python3", "docker", "uv"}
+)
+
+// String describes the server on one line. Whatever could be a secret is shown as
+// "…": it holds no values of variables and headers, no path of a URL, and of the
+// arguments flags and the name of a package alone.
+func (s *Server) String() string {
+	e := s.entry
+	if e.remote() {
+		return VeilURL(e.url.text)
+	}
+	shown := []string{e.command.text}
+	packageShown := !slices.Contains(runners, strings.TrimSuffix(filepath.Base(e.command.text), ".cmd"))
+	for i, a := range e.args {
+		afterFlag := i > 0 && strings.HasPrefix(e.args[i-1].text, "--")
+		switch {
+		case flagOnly.MatchString(a.text):
+			shown = append(shown, a.text)
+		case !packageShown && !afterFlag && packaged.MatchString(a.text):
+			packageShown = true
+			shown = append(shown, a.text)
+		default:
+			shown = append(shown, "…")
+		}
+	}
+	return strings.Join(shown, " ")
+}
+
+// VeilURL returns a URL with "…" in place of its path and query, which may hold a
+// secret, and without a password.
+func VeilURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "…"
+	}
+	shown := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		shown += "/…"
+	}
+	return shown
+}
+
+// Names are the names of its variables or headers.
+func (s *Server) Names() (names []string) {
+	for _, p := range append(s.entry.env, s.entry.headers...) {
+		names = append(names, p.name)
+	}
+	return append(names, s.entry.variables...)
+}
+
+// portable writes a text so that it means the same in the host's own file.
+func (s *Server) portable(f field) string {
+	text := f.text
+	if s.origin != nil {
+		switch {
+		case isTOML(s.origin.path):
+			text = strings.ReplaceAll(text, "${", "$${")
+		case len((&resolver{file: s.origin}).dialect()) > 0:
+			text = s.translate(text)
+		}
+	}
+	if s.workspace != "" {
+		text = strings.ReplaceAll(text, "${workspaceFolder}", s.workspace)
+		text = strings.ReplaceAll(text, "${workspaceFolderBasename}", filepath.Base(s.workspace))
+	}
+	if f.variable != "" {
+		text += "${env:" + f.variable + "}"
+	}
+	return text
+}
+
+// translate writes references of a dialect as all programs have them.
+func (s *Server) translate(text string) string {
+	for _, dialect := range (&resolver{file: s.origin}).dialect() {
+		text = dialect.ReplaceAllStringFunc(text, func(ref string) string {
+			switch m := dialect.FindStringSubmatch(ref); {
+			case dialect == plain:
+				return "${" + m[1] + "}"
+			case m[1] == "env":
+				return "${env:" + m[2] + "}"
+			}
+			return ref
+		})
+	}
+	return text
+}
+
+// path makes a path of a file absolute, because it moves to another one.
+func (s *Server) path(f field) string {
+	text := s.portable(f)
+	if text == "" || filepath.IsAbs(text) || strings.HasPrefix(text, "${") || s.origin == nil {
+		return text
+	}
+	r := &resolver{file: s.origin, workspace: s.workspace}
+	return r.under(text)
+}
+
+// value writes the server in the form of the host's own file.
+func (s *Server) value() (jsontext.Value, error) {
+	e := s.entry
+	var o, env, headers object
+	o.add("type", e.transport, e.transport == transportEventStream)
+	o.add("command", s.portable(e.command), e.command.text != "")
+	var args []string
+	for _, a := range e.args {
+		args = append(args, s.portable(a))
+	}
+	o.add("args", args, len(args) > 0)
+	for _, name := range e.variables {
+		env.add(name, "${"+name+":-}", true)
+	}
+	for _, p := range e.env {
+		env.add(p.name, s.portable(p.field), true)
+	}
+	o.add("env", &env, len(env.members) > 0)
+	o.add("envFile", s.path(e.envFile), e.envFile.text != "")
+	o.add("cwd", s.path(e.dir), e.dir.text != "")
+	o.add("url", s.portable(e.url), e.remote())
+	for _, p := range e.headers {
+		headers.add(p.name, s.portable(p.field), true)
+	}
+	o.add("headers", &headers, len(headers.members) > 0)
+	o.add("disabled", true, e.disabled)
+	settings, err := writeSettings(e.settings)
+	if err != nil {
+		return nil, err
+	}
+	o.add(ownMember, settings, settings != nil)
+	return json.Marshal(&o)
+}
