@@ -25,6 +25,7 @@ type hosting struct {
 	config string // the file that the user named
 	yes    bool   // programs are approved without being shown
 	calls  bool   // a line is printed for each call
+	strict bool   // nothing is run if the configuration has a mistake
 
 	path    string // of the configuration that is used; empty for the demonstration
 	book    *consent.Book
@@ -37,6 +38,7 @@ type hosting struct {
 
 func (h *hosting) declare(f *flag.FlagSet) {
 	f.StringVar(&h.config, "config", "", "run the servers of `FILE`")
+	f.BoolVar(&h.strict, "strict", false, "run nothing if the configuration has a mistake")
 	f.BoolVar(&h.yes, "yes", false, "approve every program of the configuration as it is")
 	f.BoolVar(&h.calls, "calls", false, "print a line for each call")
 }
@@ -64,7 +66,7 @@ func (h *hosting) open(m *Main, web *mcpserver.HTTPOptions, news func(host.Statu
 // keep reads the configuration, and opens what is kept of its servers: what was
 // approved, and what became of it.
 func (h *hosting) keep(o *gateway.Options) (err error) {
-	if h.upstreams, err = h.load(); err != nil {
+	if h.upstreams, err = h.load(h.strict, h.main.asker()); err != nil {
 		return &codedError{exitUsage, err}
 	}
 	state, err := stateDir(h.main.lookup)
@@ -84,13 +86,10 @@ func (h *hosting) keep(o *gateway.Options) (err error) {
 }
 
 // load reads the file.
-func (h *hosting) load() ([]host.Upstream, error) {
-	c, err := config.Load(h.path, &config.Options{Env: h.main.lookup, Strict: true})
+func (h *hosting) load(strict bool, ask asker) ([]host.Upstream, error) {
+	c, err := h.main.loadConfig(h.path, strict, ask)
 	if err != nil {
 		return nil, err
-	}
-	for _, note := range c.Notes {
-		h.main.say("%s", clean(note.Error()))
 	}
 	return c.Upstreams, nil
 }
@@ -101,7 +100,7 @@ func (h *hosting) reload() error {
 	if h.path == "" {
 		return errors.New("the demonstration has no configuration")
 	}
-	upstreams, err := h.load()
+	upstreams, err := h.load(true, h.main.rememberInput)
 	if err != nil {
 		h.main.say("configuration: %s\n  what was running goes on", clean(err.Error()))
 		return err

@@ -138,7 +138,7 @@ func TestConfigurationIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers": {"better": {"command": 7}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	words.await(t, `mcp\.json:1:\d+: /mcpServers/better/command: found a number, want a string\n  what was running goes on`)
+	words.await(t, `mcp\.json:1:\d+: /mcpServers/better/command: found a number, want a string, or an array of strings\n  what was running goes on`)
 	if s := status(t, words, home); s.Upstreams[0].State != host.Ready {
 		t.Errorf("got %+v, want what was running to go on", s)
 	}

@@ -31,6 +31,7 @@ type Main struct {
 	verb     verb
 	operands []string
 	closers  []func()
+	answers  map[string]string // to inputs of the configuration
 }
 
 // Main does the whole run and returns the exit code. When ctx ends, the verb

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -26,9 +28,7 @@ const role = "FONDACO_CLI_TEST"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "fondaco":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop)
-		os.Exit((&cli.Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ()}).Main(ctx))
+		runProgram()
 	case "upstream":
 		mcpserver.Main(newUpstream(nil))
 		os.Exit(0)
@@ -36,7 +36,14 @@ func TestMain(m *testing.M) {
 		mcpserver.Main(newUpstream(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"fondaco": runProgram})
+}
+
+// runProgram is the program itself.
+func runProgram() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit((&cli.Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ()}).Main(ctx))
 }
 
 // newUpstream is a server that a configuration of the tests names.

@@ -159,7 +159,7 @@ func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
 	host := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config "+configure(t, home))
 	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	for _, want := range []string{
-		`server "good": member "color" is unknown`,
+		`good/color: unknown, and has no effect`,
 		`upstream   dies .*failed .*exited with status 3: WEATHER_KEY is not set`,
 		`upstream   missing .*failed .*"no-such-program"`,
 		`upstream   nowhere .*failed .*connection refused`,

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/cli"
+
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -18,13 +20,13 @@ import (
 func TestConfigurationMistakesAreTold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	content := "{\"mcpServers\": {\n  \"Files\": {\"command\": \"x\"},\n  \"b\": {\"command\": \"c\", \"args\": [\"\x7f\", 1]}\n}}"
+	content := "{\"mcpServers\": {\n  \"Files\": {\"command\": 7},\n  \"b\": {\"command\": \"c\", \"args\": [\"\x7f\", 1]}\n}}"
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	stdout, stderr, code := session{}.run(t.Context(), "up", "--addr", "127.0.0.1:0", "--config", path)
 	for _, want := range []string{
-		path + `:2:9: /mcpServers/Files: name "Files": want 1 to 32 of a-z, 0-9 and '-'`,
+		path + `:2:24: /mcpServers/Files/command: found a number, want a string`,
 		path + `:3:39: /mcpServers/b/args/1: found a number, want a string`,
 	} {
 		if !strings.Contains(stderr, want) {
@@ -33,6 +35,31 @@ func TestConfigurationMistakesAreTold(t *testing.T) {
 	}
 	if code != 2 || stdout != "" || strings.Contains(stderr, "LISTEN") {
 		t.Errorf("got %q, %q, %d, want nothing started", stdout, stderr, code)
+	}
+}
+
+func TestInputsAreAskedForOnATerminalAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	content := `{"inputs": [{"id": "key", "description": "Key of the API"}, {"id": "region", "options": ["eu", "us"], "default": "eu"}],
+		"servers": {"a": {"command": "c", "args": ["${input:key}", "${input:region}", "${input:key}"]}, "b": {"command": "${UNSET}"}}}`
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, interactive := range []bool{true, false} {
+		var words output
+		m := &cli.Main{
+			Stdin: strings.NewReader("s3cr3t\n\n"), Stdout: &words, Stderr: &words, Interactive: interactive,
+			Args: []string{"fondaco", "up", "--strict", "--addr", "127.0.0.1:0", "--config", path},
+		}
+		if code := m.Main(t.Context()); code != 2 {
+			t.Errorf("got exit code %d, want 2: there is a mistake", code)
+		}
+		asked := strings.Count(words.String(), "Key of the API: ") == 1 && strings.Contains(words.String(), "region (eu, us) [eu]: ")
+		refused := strings.Contains(words.String(), `input "key": nobody can be asked for it; want the variable FONDACO_INPUT_KEY set`)
+		if asked != interactive || refused == interactive || !strings.Contains(words.String(), "the variable UNSET is not set") {
+			t.Errorf("interactive %v: got %s", interactive, words.String())
+		}
 	}
 }
 

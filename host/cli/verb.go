@@ -25,7 +25,7 @@ type entry struct {
 }
 
 // verbs are in the order in which help lists them.
-var verbs = []entry{upEntry, toolsEntry, callEntry, watchEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, versionEntry}
+var verbs = []entry{upEntry, toolsEntry, callEntry, watchEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, addEntry, importEntry, connectEntry, configEntry, versionEntry}
 
 // find returns the entry of a verb, or nil. The flags that people try in place
 // of two of them are taken too.

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fondaco/fondaco/host/config"
+)
+
+var connectEntry = entry{
+	name: "connect", operands: "CLIENT", does: "add the host to the configuration of a client",
+	about: `A client that can reach a URL gets that of the host; another one gets the command
+that starts it, "fondaco stdio". The rest of the file stays as it is, byte for
+byte, and a copy of what there was is kept beside it. --dry-run shows the change;
+texts of the file that may be secrets are shown as "…".`,
+	example: "connect cursor --dry-run",
+	make:    func() verb { return new(connectVerb) },
+}
+
+type connectVerb struct {
+	url    string
+	file   string
+	name   string
+	path   string
+	stdio  bool
+	dryRun bool
+}
+
+func (v *connectVerb) declare(f *flag.FlagSet) {
+	declareConfig(f, &v.path)
+	f.StringVar(&v.url, "url", defaultURL, "endpoint of the host, a `URL`; default "+defaultURL)
+	f.StringVar(&v.file, "file", "", "change `FILE` instead of the user's own of the client")
+	f.StringVar(&v.name, "name", "fondaco", "`NAME` of the host in it; default fondaco")
+	f.BoolVar(&v.stdio, "stdio", false, "have the client start the host as a program")
+	f.BoolVar(&v.dryRun, "dry-run", false, "write the change instead of making it")
+}
+
+func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
+	if len(operands) != 1 {
+		return usagef("want the name of one client, such as cursor")
+	}
+	client, err := clientNamed(operands[0])
+	if err != nil {
+		return err
+	}
+	path := v.file
+	if path == "" {
+		path = client.File(m.lookup)
+	}
+	if path == "" {
+		return usagef("the environment does not say where %s has its configuration; want --file FILE", client.Name)
+	}
+	endpoint, err := v.endpoint(client)
+	if err != nil {
+		return err
+	}
+	change, err := client.Connect(path, v.name, endpoint)
+	switch {
+	case err != nil:
+		return &codedError{exitUsage, err}
+	case change.Empty():
+		m.say("%s has it already: %s", client.Name, path)
+		return nil
+	case v.dryRun:
+		return m.writeText(change.Diff())
+	}
+	copied, err := change.Write(true)
+	if err != nil {
+		return err
+	}
+	m.say("added %s to %s: %s", v.name, client.Name, path)
+	if copied != "" {
+		m.say("what there was: %s", copied)
+	}
+	return nil
+}
+
+// endpoint says how the client is to reach the host.
+func (v *connectVerb) endpoint(c config.Client) (config.Endpoint, error) {
+	if c.TakesURL() && !v.stdio {
+		return config.Endpoint{URL: v.url}, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return config.Endpoint{}, fmt.Errorf("find this program: %w", err)
+	}
+	command := []string{program, "stdio"}
+	if v.path != "" {
+		path, err := filepath.Abs(v.path)
+		if err != nil {
+			return config.Endpoint{}, err
+		}
+		command = append(command, "--config", path)
+	}
+	return config.Endpoint{Command: command}, nil
+}

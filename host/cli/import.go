@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host/config"
+)
+
+var importEntry = entry{
+	name: "import", operands: "[NAME...]", does: "copy servers that other programs have configured",
+	about: `It reads the files of other programs that it finds on this machine and in this
+directory, and adds their servers to the configuration of the host, or those of
+the given names alone. Nothing is started, and their files stay as they are. It
+writes what it takes: name, program, command or URL, and the names of variables
+and headers. Secrets are copied, and shown as "…".`,
+	example: "import --from cursor --dry-run",
+	make:    func() verb { return new(importVerb) },
+}
+
+type importVerb struct {
+	path   string
+	from   string
+	dryRun bool
+}
+
+func (v *importVerb) declare(f *flag.FlagSet) {
+	declareConfig(f, &v.path)
+	f.StringVar(&v.from, "from", "", "read the files of `CLIENT` alone, such as cursor")
+	f.BoolVar(&v.dryRun, "dry-run", false, "show what would be taken")
+}
+
+func (v *importVerb) run(_ context.Context, m *Main, operands []string) error {
+	path, err := m.ownPath(v.path)
+	if err != nil {
+		return err
+	}
+	if v.from != "" {
+		if _, err := clientNamed(v.from); err != nil {
+			return err
+		}
+	}
+	found, err := v.find(m, operands)
+	if err != nil {
+		return err
+	}
+	servers := make([]*config.Server, len(found))
+	for i, f := range found {
+		servers[i] = f.server
+	}
+	change, taken, err := config.Add(path, servers)
+	if err != nil {
+		return &codedError{exitUsage, err}
+	}
+	found = slices.DeleteFunc(found, func(f importable) bool {
+		if slices.Contains(taken, f.server) {
+			m.say("left out: %s of %s, because the name is taken", f.server.Name, f.client)
+			return true
+		}
+		return false
+	})
+	return v.finish(m, path, change, found)
+}
+
+// finish shows what is taken, and takes it.
+func (v *importVerb) finish(m *Main, path string, change *config.Change, found []importable) error {
+	if len(found) == 0 {
+		m.say("nothing to add to %s", path)
+		return nil
+	}
+	var rows [][]string
+	for _, f := range found {
+		rows = append(rows, []string{f.server.Name, f.client, f.server.String(), strings.Join(f.server.Names(), " ")})
+	}
+	if err := m.writeTable(rows); err != nil {
+		return err
+	}
+	if v.dryRun {
+		m.say("%s stays as it is: this was a dry run", path)
+		return nil
+	}
+	if _, err := change.Write(false); err != nil {
+		return err
+	}
+	m.say("added to %s: %d; %s up starts them, and asks first", path, len(found), m.program())
+	return nil
+}
+
+// importable is a server of another program.
+type importable struct {
+	client string
+	server *config.Server
+}
+
+// find reads the servers of other programs, or those of the given names.
+func (v *importVerb) find(m *Main, names []string) (found []importable, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range config.FindForeign(m.lookup, dir) {
+		if v.from != "" && f.Client.ID != v.from {
+			continue
+		}
+		servers, faults := f.Servers(m.lookup, dir)
+		for _, fault := range faults {
+			m.say("%s", clean(fault.Error()))
+		}
+		m.say("read %s: %s", f.Client.Name, f.Path)
+		for _, s := range servers {
+			if len(names) == 0 || slices.Contains(names, s.Name) {
+				found = append(found, importable{f.Client.Name, s})
+			}
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(found, func(f importable) bool { return f.server.Name == name }) {
+			return nil, usagef("server %q: no program has one of that name", name)
+		}
+	}
+	return found, nil
+}
+
+// clientNamed returns the client that a user means.
+func clientNamed(id string) (config.Client, error) {
+	var ids []string
+	for _, c := range config.Clients() {
+		if c.ID == id {
+			return c, nil
+		}
+		ids = append(ids, c.ID)
+	}
+	return config.Client{}, usagef("client %q: want one of %s", id, strings.Join(ids, ", "))
+}
