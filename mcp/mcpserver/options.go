@@ -68,8 +68,8 @@ type Options struct {
 	MaxResult int
 
 	// Store keeps small pieces of state for all replicas of the server: used
-	// states, and states that are too large for a client to carry. It needs Keys.
-	// Default: a bounded one in the memory of the process.
+	// states, and states that are too large for a client to carry. One other than
+	// a MemoryStore needs Keys. Default: a MemoryStore.
 	Store mcp.Store
 	// Bus carries announcements of changes between the replicas of the server, which
 	// are those of the same name: what one announces the subscribers of all hear of.

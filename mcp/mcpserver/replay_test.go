@@ -261,6 +261,7 @@ func TestStoreNeedsKeys(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	newServer(&mcpserver.Options{Store: newMapStore(), Keys: []mcpserver.Key{keyA}})
+	newServer(&mcpserver.Options{Store: new(mcpserver.MemoryStore)}) // for this process alone
 }
 
 func TestLargeStateGoesToTheStoreOrFails(t *testing.T) {

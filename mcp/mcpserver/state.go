@@ -31,7 +31,7 @@ func (s *Server) keepState() (err error) {
 	switch {
 	case len(o.Keys) > 0:
 		s.keys, err = seal.NewRing(o.Keys...)
-	case o.Store != nil:
+	case isSharedStore(o.Store):
 		err = errors.New("Options.Store without Options.Keys: want the keys that all replicas share")
 	case isShared(o.Bus):
 		err = errors.New("Options.Bus without Options.Keys: want the keys that all replicas share")
@@ -46,6 +46,13 @@ func (s *Server) keepState() (err error) {
 		s.hub.openReplicas(o.Bus, s.info.Name, s.parked.instance)
 	}
 	return err
+}
+
+// isSharedStore reports whether a Store can be that of servers outside of this
+// process.
+func isSharedStore(s mcp.Store) bool {
+	_, local := s.(*MemoryStore)
+	return s != nil && !local
 }
 
 // isShared reports whether a Bus can reach servers outside of this process.

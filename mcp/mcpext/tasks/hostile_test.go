@@ -161,6 +161,31 @@ func TestResultThatIsTooLargeFailsTheTask(t *testing.T) {
 	})
 }
 
+func TestResultForWhichTheStoreHasNoRoomFailsTheTask(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := addTools(t, mcpserver.New("works", "1", &mcpserver.Options{
+				Logger: quiet, Store: &mcpserver.MemoryStore{MaxBytes: 8_000},
+			}), nil)
+			c := as(t, srv, v, user("ada"))
+			large := work{Label: strings.Repeat("x", 4_000)}
+			first, second := begin(t, c, "slow", large), begin(t, c, "slow", large)
+			small := begin(t, c, "slow", work{Label: "small"})
+			synctest.Wait()
+			ended := map[mcp.TaskStatus]int{}
+			for _, h := range []*tasks.Handle{first, second, small} {
+				got := state(t, h)
+				if ended[got.Status]++; got.Status == mcp.TaskFailed && got.StatusMessage != "the result could not be kept" {
+					t.Errorf("got %q", got.StatusMessage)
+				}
+			}
+			if ended[mcp.TaskCompleted] != 2 || ended[mcp.TaskFailed] != 1 {
+				t.Errorf("got %v, want one of the large ones failed", ended)
+			}
+		})
+	})
+}
+
 func TestRacingAnswersAndCancellationsEndInOneState(t *testing.T) {
 	srv := newServer(t, nil)
 	c := as(t, srv, mcp.V20260728, user("ada"))
