@@ -16,7 +16,8 @@ import (
 // client. All fields may be nil.
 type Apart struct {
 	// Ask has a question answered that the work asks, under a key that is used
-	// once. Nil: nothing can be asked.
+	// once. Its ctx ends with the cause ErrShutdown as soon as a Shutdown begins,
+	// which takes no more answers. Nil: nothing can be asked.
 	Ask func(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error)
 	// Progress hears how far the work has come, whether or not the client asked
 	// for progress.
@@ -84,6 +85,9 @@ func (r *Request) putApart(ctx context.Context, key, method string, params any) 
 	case r.apart.Ask == nil:
 		return nil, fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.server.open, func() { cancel(ErrShutdown) })()
 	return r.apart.Ask(ctx, key, q)
 }
 

@@ -33,6 +33,8 @@ type Server struct {
 	store  mcp.Store
 	parked parkingLot
 
+	open    context.Context // ends when a shutdown begins
+	endOpen context.CancelCauseFunc
 	apart   drain           // of work that goes on when its request was answered
 	life    context.Context // of that work
 	endLife context.CancelCauseFunc
@@ -43,8 +45,8 @@ type Server struct {
 
 // New returns a server of the given name and version, without any features. A
 // nil Options is valid and gives the defaults. New panics when name or version
-// is empty, an option makes no sense, or there is a Store, or a Bus other than a
-// MemoryBus, without Keys.
+// is empty, an option makes no sense, or there is a Store other than a MemoryStore
+// or a Bus other than a MemoryBus without Keys.
 func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
@@ -53,6 +55,7 @@ func New(name, version string, o *Options) *Server {
 		panic("mcpserver.New: " + err.Error())
 	}
 	s := &Server{info: o.implementation(name, version), options: o}
+	s.open, s.endOpen = context.WithCancelCause(context.Background())
 	s.life, s.endLife = context.WithCancelCause(context.Background())
 	if err := s.keepState(); err != nil {
 		panic("mcpserver.New: " + err.Error())

@@ -17,10 +17,13 @@ var ErrShutdown = errors.New("the server is shut down")
 
 // Shutdown ends the server in an orderly way: new requests are refused, running
 // ones finish, subscriptions end with their result, then every connection and
-// session is closed. When ctx ends first what still runs is cancelled, work that
-// goes on apart gets one more second to take note of it, and Shutdown returns the
-// cause of ctx. A server that has been shut down stays so.
+// session is closed. Work that goes on apart, such as a task, is waited for too,
+// but what it asks gets no answer any more: questions end with ErrShutdown. When
+// ctx ends first what still runs is cancelled, work that goes on apart gets one
+// more second to take note of it, and Shutdown returns the cause of ctx. A server
+// that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.endOpen(ErrShutdown)
 	s.hub.endVigils()
 	s.hub.replicas.close()
 	err := s.drain.wait(ctx)

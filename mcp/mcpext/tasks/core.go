@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -183,7 +184,12 @@ func codeOf(number int64) mcp.Code {
 // requests of the session era. Each answer lets the task go on.
 func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) error {
 	for key, q := range e.Open {
-		a, err := put(ctx, r, e.ID, q)
+		asking, stop := t.whileOpen(ctx, e.ID, key)
+		a, err := put(asking, r, e.ID, q)
+		stop()
+		if context.Cause(asking) == errMoot {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -192,6 +198,34 @@ func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) erro
 		}
 	}
 	return nil
+}
+
+// errMoot ends a question that waits for an answer nobody wants any more.
+var errMoot = errors.New("the task no longer asks")
+
+// whileOpen returns a context that ends when the task no longer asks the question:
+// it has ended, or another has answered. stop has to be called.
+func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Context, stop func()) {
+	open, cancel := context.WithCancelCause(ctx)
+	w := t.book.watch(id)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for {
+			if e, err := t.book.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
+				cancel(errMoot)
+			}
+			select {
+			case <-w.wake:
+			case <-open.Done():
+				return
+			}
+		}
+	})
+	return open, func() {
+		cancel(nil)
+		watching.Wait()
+		w.stop()
+	}
 }
 
 // put puts one question. A refusal of the client is an answer.

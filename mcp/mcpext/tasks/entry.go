@@ -71,6 +71,11 @@ func (e *entry) open(key string, q mcp.InputRequest) {
 	e.Open[key], e.Status = q, mcp.TaskInputRequired
 }
 
+func (e *entry) asks(key string) bool {
+	_, open := e.Open[key]
+	return open
+}
+
 // close removes a question. The last one lets the task work again.
 func (e *entry) close(key string) {
 	delete(e.Open, key)
@@ -83,7 +88,7 @@ func (e *entry) close(key string) {
 // were never asked, or are answered already.
 func (e *entry) take(answers map[string]answer) {
 	for key, a := range answers {
-		if _, isOpen := e.Open[key]; !isOpen {
+		if !e.asks(key) {
 			continue
 		}
 		if e.Answers == nil {

@@ -144,6 +144,81 @@ func TestShutdownWaitsForTasksAndThenEndsThem(t *testing.T) {
 	})
 }
 
+// A question that nobody can answer any more does not hold up a shutdown.
+func TestShutdownEndsTasksThatWaitForAnAnswer(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		synctest.Test(t, func(t *testing.T) {
+			store := new(mcpserver.MemoryStore)
+			srv, other := replica(t, store, nil), replica(t, store, nil)
+			c := dial(t, srv, user("ada"), &mcpclient.Options{
+				Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+				Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					<-ctx.Done() // a user who thinks for long
+					return nil, context.Cause(ctx)
+				},
+			})
+			for _, err := range c.Tools(t.Context()) {
+				must(t, err)
+			}
+			h := begin(t, c, "confirm", work{Label: "a"})
+			waiting, giveUp := context.WithCancel(t.Context())
+			waited := make(chan error, 1)
+			go func() {
+				_, err := h.Wait(waiting)
+				waited <- err
+			}()
+			time.Sleep(5 * time.Second) // the question has reached the user
+			began := time.Now()
+			must(t, srv.Shutdown(t.Context()))
+			if got := time.Since(began); got != 0 {
+				t.Errorf("waited %v, want no time", got)
+			}
+			got := state(t, tasks.Resume(as(t, other, v, user("ada")), h.ID()))
+			if want := "the server was shut down while the task waited for an answer"; got.Status != mcp.TaskFailed || got.StatusMessage != want {
+				t.Errorf("got %s, %q, want it failed, %q", got.Status, got.StatusMessage, want)
+			}
+			if v == mcp.V20260728 && (got.Error == nil || got.Error.Code != -32603) {
+				t.Errorf("got %+v, want -32603", got.Error)
+			}
+			giveUp()
+			if err := <-waited; err == nil {
+				t.Error("got a result, want an error")
+			}
+		})
+	})
+}
+
+// A user is not asked any longer than somebody waits for the answer.
+func TestQuestionOfATaskThatIsCancelledIsWithdrawn(t *testing.T) {
+	claim.Shows(t, "R-370", "R-373")
+	synctest.Test(t, func(t *testing.T) {
+		srv, withdrawn := newServer(t, nil), make(chan struct{})
+		c := dial(t, srv, user("ada"), &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+			Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				<-ctx.Done()
+				close(withdrawn)
+				return nil, context.Cause(ctx)
+			},
+		})
+		for _, err := range c.Tools(t.Context()) {
+			must(t, err)
+		}
+		h := begin(t, c, "confirm", work{Label: "a"})
+		waited := make(chan error, 1)
+		go func() {
+			_, err := h.Wait(t.Context())
+			waited <- err
+		}()
+		time.Sleep(5 * time.Second)
+		must(t, h.Cancel(t.Context()))
+		<-withdrawn
+		if err := <-waited; err == nil || !strings.Contains(err.Error(), "the task was cancelled") {
+			t.Errorf("got %v, want that it was cancelled", err)
+		}
+	})
+}
+
 // replica returns one of several servers that share a store.
 func replica(t *testing.T, store mcp.Store, bus mcp.Bus) *mcpserver.Server {
 	t.Helper()

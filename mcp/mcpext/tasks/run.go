@@ -7,6 +7,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ import (
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errExpired   = errors.New("the task has expired")
+	// errUnanswered is what its client learns too.
+	errUnanswered = mcp.Errorf(mcp.CodeInternal, "the server was shut down while the task waited for an answer")
 )
 
 // settleTimeout bounds the writing of what became of a task.
@@ -191,7 +194,8 @@ func (x *run) created() mcp.Result {
 }
 
 // ask opens a question in the task and waits for its answer. A question that is
-// asked again has a key of its own.
+// asked again has a key of its own. A shutdown, after which no answer can come,
+// ends the work with the question.
 func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	key = x.fresh(key)
 	w := x.tasks.book.watch(x.id)
@@ -211,6 +215,10 @@ func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), mcpserver.ErrShutdown) {
+				x.cancel(errUnanswered)
+				return nil, errUnanswered
+			}
 			_ = x.change(context.WithoutCancel(ctx), func(e *entry) { e.close(key) })
 			return nil, context.Cause(ctx)
 		}
@@ -316,7 +324,21 @@ func (x *run) settle(result mcp.Result, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), settleTimeout)
 	defer cancel()
 	status, raw, failure := x.judge(result, err)
-	_ = x.change(ctx, func(e *entry) {
+	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
+		failure = &Failure{Code: -32603, Message: "the result could not be kept"}
+		x.tasks.o.logger().LogAttrs(ctx, slog.LevelError, failure.Message, slog.String("task", x.id[:6]), slog.Any("error", err))
+		_ = x.conclude(ctx, mcp.TaskFailed, nil, failure)
+	}
+	if e, err := x.tasks.book.load(ctx, x.id); err == nil {
+		x.tasks.audit(ctx, x.r, "task ended", e)
+	}
+	close(x.over)
+	x.minded.Wait()
+	x.done()
+}
+
+func (x *run) conclude(ctx context.Context, status mcp.TaskStatus, raw jsontext.Value, failure *Failure) error {
+	return x.change(ctx, func(e *entry) {
 		message := e.Message
 		if failure != nil {
 			message = failure.Message
@@ -324,12 +346,6 @@ func (x *run) settle(result mcp.Result, err error) {
 		e.end(status, message)
 		e.Result, e.Error = raw, failure
 	})
-	if e, err := x.tasks.book.load(ctx, x.id); err == nil {
-		x.tasks.audit(ctx, x.r, "task ended", e)
-	}
-	close(x.over)
-	x.minded.Wait()
-	x.done()
 }
 
 // judge makes of what the handler returned what is kept.
