@@ -8,26 +8,57 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// interactNow runs a handler in the session era: once, and again for each round
-// of questions that it asks by itself.
+// Pauses before a handler that has kept state and asked nothing runs again.
+const (
+	leastStatePause = 100 * time.Millisecond
+	mostStatePause  = 5 * time.Second
+)
+
+// interactNow runs a handler in the session era and in work that goes on apart:
+// once, and again for each round of questions that it asks by itself.
 func (r *Request) interactNow(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	*in = mcp.InputResponseParams{} // members that the revision does not have
-	for range r.server.options.asking().maxRounds() {
+	for round := range r.server.options.asking().maxRounds() {
 		result, err := run(ctx)
+		visiting := r.apart != nil && requiresVisits(err)
+		if visiting {
+			result, err = r.visitApart(err, in.RequestState)
+		}
 		raw, ok := result.(*mcp.InputRequiredResult)
 		if err != nil || !ok || raw == nil {
 			return result, err
 		}
-		if *in, err = r.answerRaw(ctx, raw); err != nil {
+		if len(raw.InputRequests) == 0 {
+			err = pauseRaw(ctx, round)
+		}
+		if err == nil {
+			*in, err = r.answerRaw(ctx, raw)
+		}
+		if err == nil && visiting {
+			err = agreed(in.InputResponses)
+		}
+		if err != nil {
 			return nil, err
 		}
 		r.rounds.again()
 	}
 	return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, r.server.options.asking().maxRounds())
+}
+
+func pauseRaw(ctx context.Context, round int) error {
+	timer := time.NewTimer(min(leastStatePause<<min(round, 10), mostStatePause))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // answerRaw asks the questions of one round, all at once.

@@ -287,6 +287,45 @@ func TestHandlerThatAsksByItself(t *testing.T) {
 	})
 }
 
+func TestHandlerThatAsksByItselfGetsAsManyRoundsAsItNeeds(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.AddTool(mcp.Tool{Name: "raw"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			state := ""
+			if p.RequestState != nil {
+				state = *p.RequestState
+				if len(p.InputResponses) != 1 {
+					t.Errorf("got %v, want the answers of this round", p.InputResponses)
+				}
+			}
+			if len(state) == 7 {
+				return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(state)}}, nil
+			}
+			return &mcp.InputRequiredResult{RequestState: new(state + "x"), InputRequests: map[string]mcp.InputRequest{"colour": {Method: "roots/list"}}}, nil
+		})
+		m, asked := answerEach(t, dialAs(t, srv, r, canAll), "tools/call", `{"name":"raw"}`, `{"roots":[]}`)
+		if got := at(t, m.Result, "/content/0/text"); asked != 7 || got != `"xxxxxxx"` {
+			t.Errorf("asked %d times, got %s", asked, m.raw)
+		}
+	})
+}
+
+func TestHandlerThatOnlyKeepsStateIsNotRunInATightLoop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, began := newServer(nil), time.Now()
+		srv.AddTool(mcp.Tool{Name: "raw"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+			if time.Since(began) < 3*time.Second {
+				return &mcp.InputRequiredResult{RequestState: new("wait")}, nil
+			}
+			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("done")}}, nil
+		})
+		if got := at(t, dialAs(t, srv, mcp.V20251125, "{}").must("tools/call", `{"name":"raw"}`), "/content/0/text"); got != `"done"` {
+			t.Errorf("got %s after %v, want done", got, time.Since(began))
+		}
+	})
+}
+
 func TestHandlerThatAsksByItselfForEverIsStopped(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)

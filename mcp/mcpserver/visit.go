@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 //	}
 //
 // Clients of 2025-11-25 get the error of that name, those of 2026-07-28 a
-// question. A client that cannot send its user anywhere gets an error; in older
+// question, as do those whose call has become a task. A client that cannot send its user anywhere gets an error; in older
 // revisions that is a text with the URL, for the model to pass on. The URL must
 // hold neither secrets nor what identifies the user.
 //
@@ -60,11 +61,7 @@ func requiresVisits(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElici
 // understands. Another server may have said it to the handler; that is no reason
 // to send the user anywhere.
 func (r *Request) requireVisits(ctx context.Context, required error) (any, error) {
-	e, _ := errors.AsType[*mcp.Error](required)
-	if e.Remote {
-		return nil, fmt.Errorf("another server requires visits: %s", e.Message)
-	}
-	visits, err := visitsIn(e)
+	visits, err := visitsIn(required)
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +76,16 @@ func (r *Request) requireVisits(ctx context.Context, required error) (any, error
 	for _, v := range visits {
 		v.ElicitationID = r.server.visits.add(r.in.Session, v.URL, v.ElicitationID)
 	}
+	e, _ := errors.AsType[*mcp.Error](required)
 	return nil, visitRequired(e.Message, visits)
 }
 
-func visitsIn(e *mcp.Error) ([]*mcp.ElicitParams, error) {
+// visitsIn returns the visits that a handler required.
+func visitsIn(required error) ([]*mcp.ElicitParams, error) {
+	e, _ := errors.AsType[*mcp.Error](required)
+	if e.Remote {
+		return nil, fmt.Errorf("another server requires visits: %s", e.Message)
+	}
 	var data struct {
 		Elicitations []*mcp.ElicitParams `json:"elicitations"`
 	}
@@ -123,21 +126,59 @@ func (r *Request) visitByRounds(ctx context.Context, visits []*mcp.ElicitParams)
 	if limit := r.server.options.asking().maxRounds(); r.rounds.round() >= limit {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
 	}
+	in, err := r.visitRequests(visits)
+	if err != nil {
+		return nil, err
+	}
+	answers := make(map[string]jsontext.Value)
+	for key := range in.InputRequests {
+		if raw, _, known := r.rounds.answer(key); known {
+			answers[key] = raw
+		}
+	}
+	if err := agreed(answers); err != nil {
+		return r.refusedVisit(ctx, err)
+	}
+	return r.requireInput(ctx, in, false)
+}
+
+// visitRequests returns the questions by which visits are asked for.
+func (r *Request) visitRequests(visits []*mcp.ElicitParams) (*mcp.InputRequiredResult, error) {
 	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(visits))}
 	for i, v := range visits {
-		key := fmt.Sprintf("visit-%d", i+1)
-		if raw, _, known := r.rounds.answer(key); known {
-			if _, err := accepted(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
-				return r.refusedVisit(ctx, err)
-			}
-		}
 		q, err := r.call.InputRequest(mcp.MethodElicit, v)
 		if err != nil {
 			return nil, err
 		}
-		in.InputRequests[key] = q
+		in.InputRequests[fmt.Sprintf("visit-%d", i+1)] = q
 	}
-	return r.requireInput(ctx, in, false)
+	return in, nil
+}
+
+// agreed returns the error of a user who did not want to make one of the visits.
+func agreed(answers map[string]jsontext.Value) error {
+	for _, raw := range answers {
+		if _, err := accepted(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
+			return err
+		}
+	}
+	return nil
+}
+
+// visitApart has work that goes on apart ask for the visits that it requires, for
+// its call has been answered already. state is the one of a handler that asks by
+// itself.
+func (r *Request) visitApart(required error, state *string) (mcp.Result, error) {
+	visits, err := visitsIn(required)
+	if err != nil {
+		return nil, err
+	}
+	in, err := r.visitRequests(visits)
+	if err != nil {
+		return nil, err
+	}
+	in.RequestState = state
+	return in, nil
 }
 
 func (r *Request) refusedVisit(ctx context.Context, err error) (any, error) {

@@ -79,6 +79,68 @@ func TestRoundsComeBeforeTheTask(t *testing.T) {
 	})
 }
 
+// connectAnswering returns a client with tasks that is answered by mcptest.Answer.
+func connectAnswering(t *testing.T, srv *mcpserver.Server, v mcp.Revision) *mcpclient.Client {
+	t.Helper()
+	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)}})
+	for _, err := range c.Tools(t.Context()) {
+		must(t, err)
+	}
+	return c
+}
+
+func TestVisitThatATaskRequiresIsAskedForInIt(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		for action, want := range map[mcp.ElicitAction]string{mcp.ElicitAccept: "in", mcp.ElicitDecline: "the user declined"} {
+			synctest.Test(t, func(t *testing.T) {
+				runs, srv := 0, mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+				endLater(t, srv)
+				all := tasks.Enable(srv, &tasks.Options{Logger: quiet})
+				srv.Tool("enter", "", func(context.Context, struct{}) (string, error) {
+					if runs++; runs == 1 {
+						return "", mcpserver.VisitRequired("Please sign in.", "https://id.example.com/in/7")
+					}
+					return "in", nil
+				}, all.AsTask())
+				c := connectAnswering(t, srv, v)
+				mcptest.Answer(c, "visit-1", action)
+				got, err := begin(t, c, "enter", nil).Wait(t.Context())
+				if err != nil || got.Content.Text() != want || got.IsError != (action == mcp.ElicitDecline) {
+					t.Errorf("%s: got %+v, %v, want %q", action, got, err, want)
+				}
+			})
+		}
+	})
+}
+
+func TestHandlerOfATaskMayAskByItself(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+			endLater(t, srv)
+			all := tasks.Enable(srv, &tasks.Options{Logger: quiet})
+			srv.AddTool(mcp.Tool{Name: "raw"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+				if p.RequestState == nil || len(*p.RequestState) < 3 {
+					state := "x"
+					if p.RequestState != nil {
+						state += *p.RequestState
+					}
+					return &mcp.InputRequiredResult{RequestState: &state, InputRequests: map[string]mcp.InputRequest{"roots": {Method: mcp.MethodRootsList}}}, nil
+				}
+				return &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("%s %s", *p.RequestState, p.InputResponses["roots"])}}, nil
+			}, all.AsTask())
+			c := connectAnswering(t, srv, v)
+			for _, key := range []string{"roots", "roots#2", "roots#3"} { // keys of a task are not used again
+				mcptest.Answer(c, key, []mcp.Root{{URI: "file:///home"}})
+			}
+			got, err := begin(t, c, "raw", nil).Wait(t.Context())
+			if want := `xxx {"roots":[{"uri":"file:///home"}]}`; err != nil || got.Content.Text() != want {
+				t.Errorf("got %+v, %v, want %s", got, err, want)
+			}
+		})
+	})
+}
+
 func TestCancelledTaskStaysCancelled(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		claim.Shows(t, "R-373a", "R-373b", "R-381a")
