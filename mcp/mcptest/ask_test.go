@@ -2,15 +2,21 @@ package mcptest_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
@@ -41,9 +47,32 @@ type airline struct {
 
 func newAirline() *airline {
 	a := &airline{Server: mcpserver.New("airline", "1.0.0", nil)}
-	a.Tool("book", "Books a seat", a.book)
-	a.Tool("summarise", "Summarises", func(ctx context.Context, _ struct{}) (string, error) { return summarise(ctx, "a flight") })
+	a.tools()
 	return a
+}
+
+// newTaskAirline returns an airline whose tools become tasks, which are polled
+// often.
+func newTaskAirline() *airline {
+	a := &airline{Server: mcpserver.New("airline", "1.0.0", nil)}
+	a.tools(tasks.Enable(a.Server, &tasks.Options{Poll: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}).AsTask())
+	return a
+}
+
+func (a *airline) tools(opts ...mcpserver.ToolOption) {
+	a.Tool("book", "Books a seat", a.book, opts...)
+	a.Tool("summarise", "Summarises", func(ctx context.Context, _ struct{}) (string, error) { return summarise(ctx, "a flight") }, opts...)
+}
+
+// forms reports whether a revision has elicitation.
+func forms(v mcp.Revision) bool { return v != mcp.V20241105 && v != mcp.V20250326 }
+
+// booked is what a passenger gets of book.
+func booked(v mcp.Revision) booking {
+	if !forms(v) {
+		return booking{Ref: "at the desk"}
+	}
+	return booking{"R1", "4 window", "soup", "in short"}
 }
 
 func (a *airline) book(ctx context.Context, _ struct{}) (booking, error) {
@@ -77,10 +106,15 @@ func summarise(ctx context.Context, text string) (string, error) {
 	return answer.Content.Text(), err
 }
 
-func passenger(revision mcp.Revision) *mcpclient.Options {
+// passenger answers what an airline asks. A revision without forms has none to
+// answer.
+func passenger(tb testing.TB, v mcp.Revision) *mcpclient.Options {
 	return &mcpclient.Options{
-		Revisions: []mcp.Revision{revision},
+		Revisions: []mcp.Revision{v},
 		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			if !forms(v) {
+				tb.Errorf("asked %q by form", p.Message)
+			}
 			content := `{"row":4,"side":"window"}`
 			if strings.Contains(p.Message, "to eat") {
 				content = `{"dish":"soup"}`
@@ -95,16 +129,37 @@ func passenger(revision mcp.Revision) *mcpclient.Options {
 
 // askTransports are the ways to an airline.
 var askTransports = map[string]func(t *testing.T, a *airline) mcpclient.Target{
-	"memory": func(t *testing.T, a *airline) mcpclient.Target { return inMemory(t, a) },
+	"memory": func(t *testing.T, a *airline) mcpclient.Target {
+		return mcpclient.Over(mcptest.CheckWire(t, mcptest.Dial(t, a, taskWire...), mcptest.Client, append(taskWire, mcptest.JudgeOnly(mcptest.Client))...))
+	},
 	"stdio": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.Over(mcptest.CheckWire(t, framed(t, a), mcptest.Client))
+		return mcpclient.Over(mcptest.CheckWire(t, framed(t, a), mcptest.Client, taskWire...))
 	},
 	"http": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.URL(serveHTTP(t, a.Server, a.HTTPHandler()))
+		return mcpclient.URL(serveHTTP(t, a.Server, a.HTTPHandler(), taskWire...))
 	},
 	"http+sse": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.URL(serveHTTP(t, a.Server, a.EventStreamHandler()))
+		return mcpclient.URL(serveHTTP(t, a.Server, a.EventStreamHandler(), taskWire...))
 	},
+}
+
+// What tasks add to the wire.
+type (
+	taskResult struct {
+		mcp.ResultBase
+		tasks.Task
+	}
+	taskUpdate struct {
+		TaskID         string                    `json:"taskId"`
+		InputResponses map[string]jsontext.Value `json:"inputResponses"`
+		Meta           mcp.Meta                  `json:"_meta,omitempty"`
+	}
+)
+
+var taskWire = []mcptest.CheckOption{
+	mcptest.ExpectMethod(mcp.MethodToolsCall, nil, taskResult{}),
+	mcptest.ExpectMethod(mcp.MethodTasksGet, mcp.TaskParams{}, taskResult{}),
+	mcptest.ExpectMethod(tasks.MethodUpdate, taskUpdate{}, mcp.EmptyResult{}),
 }
 
 // framed serves an airline over lines on a pipe, as over stdio, and returns the
@@ -121,38 +176,67 @@ func framed(t *testing.T, a *airline) mcp.Conn {
 	return conn
 }
 
+// Without tasks the way on the wire is in testdata/asking, and with them in those
+// of the package tasks.
 func TestHandlerThatAsksGivesTheSameResultEverywhere(t *testing.T) {
+	claim.Shows(t, "R-290", "R-293", "R-301")
 	t.Parallel()
-	want := booking{"R1", "4 window", "soup", "in short"}
 	for name, transport := range askTransports {
 		for _, v := range mcp.Revisions() {
 			if name == "http+sse" && v == mcp.V20260728 {
 				continue // not legal
 			}
-			t.Run(name+"/"+v.String(), func(t *testing.T) {
+			t.Run(name+"/"+v.String()+"/call", func(t *testing.T) {
 				t.Parallel()
-				want, reserved := want, int32(1)
-				if v == mcp.V20241105 || v == mcp.V20250326 {
-					want, reserved = booking{Ref: "at the desk"}, 0
-				}
 				a := newAirline()
-				c, err := mcpclient.Connect(t.Context(), transport(t, a), passenger(v))
-				if err != nil {
-					t.Fatal(err)
+				c := connectTo(t, transport(t, a), passenger(t, v))
+				a.check(t, v, func(tool string) (*mcp.CallToolResult, error) { return c.CallTool(t.Context(), tool, nil) })
+			})
+			if v != mcp.V20251125 && v != mcp.V20260728 {
+				continue // has no tasks
+			}
+			t.Run(name+"/"+v.String()+"/task", func(t *testing.T) {
+				t.Parallel()
+				a, o := newTaskAirline(), passenger(t, v)
+				o.Extensions = []mcpclient.Extension{tasks.Client(nil)}
+				c := connectTo(t, transport(t, a), o)
+				for _, err := range c.Tools(t.Context()) { // says which may be tasks
+					if err != nil {
+						t.Fatal(err)
+					}
 				}
-				defer c.Close()
-				got, err := c.Call[booking](t.Context(), "book", nil)
-				if err != nil || got != want {
-					t.Errorf("got %+v, %v, want %+v", got, err, want)
-				}
-				if n := a.reserved.Load(); n != reserved {
-					t.Errorf("reserved %d times, want %d", n, reserved)
-				}
-				if text, err := c.Call[string](t.Context(), "summarise", nil); err != nil || text != "in short" {
-					t.Errorf("summarise: got %q, %v", text, err)
-				}
+				a.check(t, v, func(tool string) (*mcp.CallToolResult, error) {
+					h, err := tasks.Call(t.Context(), c, tool, nil)
+					if err != nil || h.ID() == "" {
+						t.Fatalf("%s: got no task, %v", tool, err)
+					}
+					return h.Wait(t.Context())
+				})
 			})
 		}
+	}
+}
+
+// check calls the tools of an airline.
+func (a *airline) check(t *testing.T, v mcp.Revision, call func(tool string) (*mcp.CallToolResult, error)) {
+	t.Helper()
+	result, err := call("book")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got booking
+	if err := json.Unmarshal([]byte(result.Content.Text()), &got); err != nil || got != booked(v) {
+		t.Errorf("got %s, %v, want %+v", result.Content.Text(), err, booked(v))
+	}
+	reserved := int32(0)
+	if forms(v) {
+		reserved = 1
+	}
+	if n := a.reserved.Load(); n != reserved {
+		t.Errorf("reserved %d times, want %d", n, reserved)
+	}
+	if result, err := call("summarise"); err != nil || result.Content.Text() != "in short" {
+		t.Errorf("summarise: got %+v, %v", result, err)
 	}
 }
 

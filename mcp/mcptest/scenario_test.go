@@ -24,7 +24,9 @@ type scenario struct {
 	// server and client prepare the two ends; nil leaves the defaults.
 	server func(*mcpserver.Options)
 	client func(*mcpclient.Options, *stage)
-	run    func(*stage)
+	// serve returns another server than the fixture; nil is the fixture.
+	serve func() *mcpserver.Server
+	run   func(*stage)
 }
 
 var scenarios = []scenario{
@@ -82,10 +84,23 @@ var scenarios = []scenario{
 		server: func(o *mcpserver.Options) { o.PageSize = 5 },
 		run:    pagination,
 	},
+	{
+		name:  "asking",
+		about: "A tool asks by form, reserves, asks by form again, and asks the model. Another asks the model alone.",
+		client: func(o *mcpclient.Options, s *stage) {
+			p := passenger(s.T, s.revision)
+			o.Elicit, o.Sample = p.Elicit, p.Sample
+		},
+		serve: func() *mcpserver.Server { return newAirline().Server },
+		run:   asking,
+	},
 }
 
 // newServer returns a new fixture for the scenario.
 func (sc scenario) newServer() *mcpserver.Server {
+	if sc.serve != nil {
+		return sc.serve()
+	}
 	o := &mcpserver.Options{Instructions: "Try every feature once."}
 	if sc.server != nil {
 		sc.server(o)
@@ -316,4 +331,15 @@ func pagination(s *stage) {
 	}
 	s.note("A cursor of the client's own making.")
 	s.refused(s.c.Request(s.Context(), mcp.MethodToolsList, object{"cursor": "page 2"}, nil), mcp.CodeInvalidParams)
+}
+
+func asking(s *stage) {
+	if !forms(s.revision) {
+		s.note("The revision has no forms: nothing is sent, and the tool does without.")
+	}
+	if got, err := s.c.Call[booking](s.Context(), "book", nil); err != nil || got != booked(s.revision) {
+		s.Errorf("got %+v, %v, want %+v", got, err, booked(s.revision))
+	}
+	s.note("Only the model.")
+	s.call("summarise", nil)
 }

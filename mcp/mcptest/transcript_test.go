@@ -3,8 +3,10 @@ package mcptest_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -65,6 +67,7 @@ func (sc scenario) record(t *testing.T, v mcp.Revision) {
 	sc.perform(t, between, v, between.Note, func() {
 		transcript := between.Transcript()
 		transcript.Comment = sc.about
+		nameStates(transcript)
 		if err := os.MkdirAll(filepath.Dir(sc.file(v)), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +78,46 @@ func (sc scenario) record(t *testing.T, v mcp.Revision) {
 }
 
 func (sc scenario) playToServer(t *testing.T, transcript *mcptest.Transcript) {
-	if err := transcript.Play(t.Context(), mcptest.Client, mcptest.Dial(t, sc.newServer())); err != nil {
+	conn := &echoing{Conn: mcptest.Dial(t, sc.newServer())}
+	if err := transcript.Play(t.Context(), mcptest.Client, conn, mcptest.Ignore("/result/requestState")); err != nil {
 		t.Error(err)
 	}
+}
+
+// aState is a requestState in a message.
+var aState = regexp.MustCompile(`"requestState":"[^"]*"`)
+
+// nameStates puts short names in the place of the states that the server has
+// sealed, which are others each time: state-1, state-2, and so on.
+func nameStates(t *mcptest.Transcript) {
+	names := make(map[string]string)
+	for i, l := range t.Lines {
+		t.Lines[i].Message = aState.ReplaceAllFunc(l.Message, func(state []byte) []byte {
+			if names[string(state)] == "" {
+				names[string(state)] = fmt.Sprintf(`"requestState":"state-%d"`, len(names)+1)
+			}
+			return []byte(names[string(state)])
+		})
+	}
+}
+
+// echoing is the client's end of a connection. Where the client sends a state, it
+// sends the last one of the server instead.
+type echoing struct {
+	mcp.Conn
+	last []byte
+}
+
+func (e *echoing) Read(ctx context.Context) ([]byte, error) {
+	msg, err := e.Conn.Read(ctx)
+	if state := aState.Find(msg); state != nil {
+		e.last = state
+	}
+	return msg, err
+}
+
+func (e *echoing) Write(ctx context.Context, msg []byte) error {
+	return e.Conn.Write(ctx, aState.ReplaceAllFunc(msg, func([]byte) []byte { return e.last }))
 }
 
 // playToClient performs the scenario once more, with the transcript in the
