@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -67,6 +68,23 @@ func addTools(tb testing.TB, srv *mcpserver.Server, o *tasks.Options) *mcpserver
 			return "kept", err
 		}
 		return "deleted " + in.Label, nil
+	}, t.AsTask())
+	reserved := 0
+	srv.Tool("book", "Asks three times", func(ctx context.Context, _ struct{}) (string, error) {
+		if _, err := mcpserver.Ask[sure](ctx, "seat", "This seat?"); err != nil {
+			return "", err
+		}
+		if _, err := mcpserver.Once(ctx, "reserve", func() (int, error) { reserved++; return reserved, nil }); err != nil {
+			return "", err
+		}
+		if _, err := mcpserver.Ask[sure](ctx, "meal", "This meal?"); err != nil {
+			return "", err
+		}
+		var answer mcp.CreateMessageResult
+		err := mcpserver.AskAll(ctx, mcpserver.Sample("summary", &mcp.CreateMessageParams{
+			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Summarise")}}}, MaxTokens: 100,
+		}, &answer))
+		return fmt.Sprintf("reserved %d, %s", reserved, answer.Content.Text()), err
 	}, t.AsTask())
 	srv.Tool("both", "Asks twice at once", func(ctx context.Context, _ struct{}) (string, error) {
 		var first, last named

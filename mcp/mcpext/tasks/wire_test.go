@@ -59,47 +59,76 @@ func rank(l mcptest.Line) int {
 	return 1
 }
 
-// A conversation that a client has by hand, with time to itself between any two
-// messages.
 func TestWireIsAsTheTranscriptsShow(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		claim.Shows(t, "R-369a", "R-369b", "R-370a", "R-370b", "R-375a", "R-377a", "R-379", "R-380", "R-381a", "G-e")
-		synctest.Test(t, func(t *testing.T) {
-			between := mcptest.Record(mcptest.Dial(t, newServer(t, nil)), mcptest.Client)
-			c, err := mcpclient.Connect(t.Context(), mcpclient.Over(between), &mcpclient.Options{
-				Info: mcp.Implementation{Name: "transcript", Version: "1.0.0"}, Revisions: []mcp.Revision{v},
-				Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: slog.New(slog.DiscardHandler),
-				Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil
-				},
-			})
-			must(t, err)
-			defer c.Close()
-			synctest.Wait()
-			converse(t, c, v, func(text string) {
-				synctest.Wait()
-				between.Note(text)
-			})
-			synctest.Wait()
-			transcript := between.Transcript()
-			transcript.Comment = "Tasks of " + v.String() + ", driven by hand."
-			compare(t, filepath.Join("testdata", v.String()+".txtar"), steady(transcript))
-		})
+		transcribe(t, v, ".", "Tasks of "+v.String()+", driven by hand.", converse)
 	})
+}
+
+// The same handler as a call is in the transcripts of the package mcptest.
+func TestWireOfATaskThatAsksThreeTimes(t *testing.T) {
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		claim.Shows(t, "R-371", "R-382")
+		transcribe(t, v, "asking", "A task asks by form, reserves, asks by form again, and asks the model.", book)
+	})
+}
+
+// transcribe has a conversation with time to itself between any two messages, and
+// compares it with its transcript.
+func transcribe(t *testing.T, v mcp.Revision, directory, about string, converse func(t *testing.T, c *mcpclient.Client, v mcp.Revision, note func(string))) {
+	synctest.Test(t, func(t *testing.T) {
+		between := mcptest.Record(mcptest.Dial(t, newServer(t, nil)), mcptest.Client)
+		c, err := mcpclient.Connect(t.Context(), mcpclient.Over(between), &mcpclient.Options{
+			Info: mcp.Implementation{Name: "transcript", Version: "1.0.0"}, Revisions: []mcp.Revision{v},
+			Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: slog.New(slog.DiscardHandler),
+			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil
+			},
+			Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text("in short")}, Model: "m"}, nil
+			},
+		})
+		must(t, err)
+		defer c.Close()
+		synctest.Wait()
+		converse(t, c, v, func(text string) {
+			synctest.Wait()
+			between.Note(text)
+		})
+		synctest.Wait()
+		transcript := between.Transcript()
+		transcript.Comment = about
+		compare(t, filepath.Join("testdata", directory, v.String()+".txtar"), steady(transcript))
+	})
+}
+
+// callAsTask calls a tool as a task.
+func callAsTask(t *testing.T, c *mcpclient.Client, v mcp.Revision, tool string, args any) *tasks.Handle {
+	if v == mcp.V20260728 {
+		return begin(t, c, tool, args)
+	}
+	var created mcp.CreateTaskResult
+	raw, err := json.Marshal(args)
+	must(t, err)
+	must(t, c.Request(t.Context(), mcp.MethodToolsCall, &mcp.CallToolParams{Name: tool, Arguments: raw, Task: &mcp.TaskMetadata{TTL: new(int64(60_000))}}, &created))
+	return tasks.Resume(c, created.Task.TaskID)
+}
+
+// book calls the tool that asks three times.
+func book(t *testing.T, c *mcpclient.Client, v mcp.Revision, note func(string)) {
+	note("The call becomes a task.")
+	h := callAsTask(t, c, v, "book", struct{}{})
+	note("Its questions are answered, one after the other.")
+	got, err := h.Wait(t.Context())
+	if err != nil || got.Content.Text() != "reserved 1, in short" {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }
 
 // converse makes tasks of every kind.
 func converse(t *testing.T, c *mcpclient.Client, v mcp.Revision, note func(string)) {
-	call := func(tool string, args any) *tasks.Handle {
-		if v == mcp.V20260728 {
-			return begin(t, c, tool, args)
-		}
-		var created mcp.CreateTaskResult
-		raw, err := json.Marshal(args)
-		must(t, err)
-		must(t, c.Request(t.Context(), mcp.MethodToolsCall, &mcp.CallToolParams{Name: tool, Arguments: raw, Task: &mcp.TaskMetadata{TTL: new(int64(60_000))}}, &created))
-		return tasks.Resume(c, created.Task.TaskID)
-	}
+	call := func(tool string, args any) *tasks.Handle { return callAsTask(t, c, v, tool, args) }
 	note("A call becomes a task, which is polled.")
 	h := call("slow", work{1, "a"})
 	synctest.Wait()
