@@ -45,6 +45,9 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	if err := r.rounds.stopped(); err != nil {
 		return zero, err
 	}
+	if held, ok := r.rounds.held(key); ok { // by an earlier round of the session era, or before the call became a task
+		return held.value.(T), nil
+	}
 	if ticket, ok := r.rounds.ticket(key); ok {
 		held, ok := r.takeParked(key, ticket)
 		if !ok {
@@ -74,6 +77,14 @@ type parked struct {
 	principal mcp.Principal
 	close     func() // works once
 	expiry    *time.Timer
+}
+
+// held returns the value that the call holds already.
+func (r *rounds) held(key string) (*parked, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, ok := r.live[key]
+	return p, ok
 }
 
 // ticket returns where a value of an earlier round is.

@@ -79,6 +79,24 @@ func TestParkedValueLivesUntilItsCallIsDone(t *testing.T) {
 	})
 }
 
+func TestParkedValueIsThatOfAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		g := newGarage(nil)
+		g.AddTool(mcp.Tool{Name: "raw"}, func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			car, err := mcpserver.Park(ctx, "car", g.open, g.close)
+			if err == nil && p.InputResponses == nil {
+				return &mcp.InputRequiredResult{InputRequests: map[string]mcp.InputRequest{"colour": {Method: "roots/list"}}}, nil
+			}
+			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("%d", car)}}, err
+		})
+		m, _ := answerEach(t, dialAs(t, g.Server, r, canAll), "tools/call", `{"name":"raw"}`, `{"roots":[]}`)
+		if got := at(t, m.Result, "/content/0/text"); got != `"1"` {
+			t.Errorf("got %s, want the same value", m.raw)
+		}
+		g.holds(t, 1, 1)
+	})
+}
+
 func TestParkedValueThatIsGoneIsNotOpenedAgain(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, w *wire, again string) *wire{
