@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		mcpserver.Main(newFixture(nil))
 		return
 	}
+	if steps := os.Getenv(replicaEnv); steps != "" {
+		mcpserver.Main(newReplica(steps))
+		return
+	}
 	leak.Main(m)
 }
 
