@@ -74,6 +74,20 @@ func (w *watcher) overhear() {
 	}
 }
 
+// wait waits for a change, or for as long as one may stay unheard: that of another
+// replica, the end of a process, or that of the task's time.
+func (w *watcher) wait(ctx context.Context) error {
+	unheard := time.NewTimer(lease / 3)
+	defer unheard.Stop()
+	select {
+	case <-w.wake:
+	case <-unheard.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
 func (w *watcher) stop() {
 	for _, off := range w.off {
 		off()

@@ -142,10 +142,8 @@ func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, erro
 			}
 			continue
 		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := w.wait(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -210,15 +208,11 @@ func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Con
 	w := t.book.watch(id)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		for {
+		for open.Err() == nil {
 			if e, err := t.book.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
 				cancel(errMoot)
 			}
-			select {
-			case <-w.wake:
-			case <-open.Done():
-				return
-			}
+			_ = w.wait(open)
 		}
 	})
 	return open, func() {

@@ -205,7 +205,9 @@ func (h *Handle) answer(ctx context.Context, t Task, answered map[string]bool) e
 		}
 		raw, err := h.c.Answer(ctx, key, t.InputRequests[key])
 		if err != nil {
-			h.giveUp(ctx)
+			if ctx.Err() == nil { // it could not be asked, and will not be
+				h.giveUp(ctx)
+			}
 			return err
 		}
 		answers[key], answered[key] = raw, true

@@ -161,6 +161,28 @@ func TestResultThatIsTooLargeFailsTheTask(t *testing.T) {
 	})
 }
 
+// Somebody waits for the end of a task whose user never answers.
+func TestTaskThatEndsWithItsTimeWithdrawsItsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(t, &tasks.Options{TTL: time.Minute})
+		c := dial(t, srv, user("ada"), &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+			Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			},
+		})
+		for _, err := range c.Tools(t.Context()) {
+			must(t, err)
+		}
+		began := time.Now()
+		_, err := begin(t, c, "confirm", work{}).Wait(t.Context())
+		if !isUnknown(errors.Unwrap(err)) || time.Since(began) > 75*time.Second {
+			t.Errorf("got %v after %v, want unknown after a minute", err, time.Since(began))
+		}
+	})
+}
+
 func TestResultForWhichTheStoreHasNoRoomFailsTheTask(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		synctest.Test(t, func(t *testing.T) {

@@ -264,11 +264,15 @@ func (s *brittleStore) Swap(ctx context.Context, key string, old, value []byte, 
 }
 
 func TestTaskWhoseProcessIsGoneHasFailed(t *testing.T) {
+	eachEra(t, taskWhoseProcessIsGone)
+}
+
+func taskWhoseProcessIsGone(t *testing.T, v mcp.Revision) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &brittleStore{MemoryStore: new(mcpserver.MemoryStore)}
 		one, two := replica(t, store, nil), replica(t, store.MemoryStore, nil)
-		h := begin(t, as(t, one, mcp.V20260728, user("ada")), "slow", work{Seconds: 600})
-		there := tasks.Resume(as(t, two, mcp.V20260728, user("ada")), h.ID())
+		h := begin(t, as(t, one, v, user("ada")), "slow", work{Seconds: 600})
+		there := tasks.Resume(as(t, two, v, user("ada")), h.ID())
 		time.Sleep(2 * time.Minute)
 		if got := state(t, there); got.Status != mcp.TaskWorking {
 			t.Errorf("got %+v, want it at work as long as its process lives", got)

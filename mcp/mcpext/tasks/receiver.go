@@ -245,10 +245,8 @@ func (v *receiver) result(ctx context.Context, r *mcpclient.Request) (any, error
 		if e.Status.Terminal() {
 			return answerOf(e)
 		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := w.wait(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

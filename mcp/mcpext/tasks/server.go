@@ -303,9 +303,7 @@ func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
 					return
 				}
 			}
-			select {
-			case <-w.wake:
-			case <-ctx.Done():
+			if w.wait(ctx) != nil {
 				return
 			}
 		}
