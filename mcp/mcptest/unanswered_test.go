@@ -130,8 +130,8 @@ func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
 		elicit elicitor
 		want   map[mcp.Revision]string // the begin of the text; the zero Revision stands for both
 	}{
-		"declined":  {answer(mcp.ElicitResult{Action: mcp.ElicitDecline}), map[mcp.Revision]string{{}: `isError ask "seat": the user declined`}},
-		"dismissed": {answer(mcp.ElicitResult{Action: mcp.ElicitCancel}), map[mcp.Revision]string{{}: `isError ask "seat": the user dismissed the question`}},
+		"declined":        {answer(mcp.ElicitResult{Action: mcp.ElicitDecline}), map[mcp.Revision]string{{}: `isError ask "seat": the user declined`}},
+		"dismissed":       {answer(mcp.ElicitResult{Action: mcp.ElicitCancel}), map[mcp.Revision]string{{}: `isError ask "seat": the user dismissed the question`}},
 		"cannot be asked": {nil, map[mcp.Revision]string{mcp.V20251125: `isError ask "seat": elicitation/create: `, mcp.V20260728: `-32021 `}},
 	} {
 		t.Run(name, func(t *testing.T) {
