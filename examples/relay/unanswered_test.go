@@ -111,8 +111,8 @@ func told(r *mcp.CallToolResult, err error) string {
 func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		elicit            elicitor
-		write             func(msg []byte) []byte
+		elicit             elicitor
+		write              func(msg []byte) []byte
 		session, stateless string
 	}{
 		"answered":        {elicit: answer(row4), session: "row 4", stateless: "row 4"},
