@@ -190,7 +190,7 @@ func TestShutdownEndsTasksThatWaitForAnAnswer(t *testing.T) {
 
 // A user is not asked any longer than somebody waits for the answer.
 func TestQuestionOfATaskThatIsCancelledIsWithdrawn(t *testing.T) {
-	claim.Shows(t, "R-370", "R-373")
+	claim.Shows(t, "R-370a", "R-373b")
 	synctest.Test(t, func(t *testing.T) {
 		srv, withdrawn := newServer(t, nil), make(chan struct{})
 		c := dial(t, srv, user("ada"), &mcpclient.Options{
