@@ -28,9 +28,10 @@ import (
 //	}
 //
 // Clients of 2025-11-25 get the error of that name, those of 2026-07-28 a
-// question, as do those whose call has become a task. A client that cannot send its user anywhere gets an error; in older
-// revisions that is a text with the URL, for the model to pass on. The URL must
-// hold neither secrets nor what identifies the user.
+// question, as do those whose call has become a task. A client that cannot send
+// its user anywhere gets an error; in older revisions that is a text with the URL,
+// for the model to pass on. The URL must hold neither secrets nor what identifies
+// the user.
 //
 // Visit is for a handler that goes on once the user has agreed to the visit.
 //

@@ -45,7 +45,7 @@ func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
 	})
 	all := tasks.Enable(s, &tasks.Options{TTL: short, Poll: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	work := func(ctx context.Context, _ struct{}) (string, error) {
-		_, err := mcpserver.Park(ctx, "held", func(context.Context) ([]byte, error) { return make([]byte, 64<<10), nil }, func([]byte) {})
+		_, err := mcpserver.Park(ctx, "held", func(context.Context) ([]byte, error) { return make([]byte, 256<<10), nil }, func([]byte) {})
 		if err != nil {
 			return "", err
 		}
@@ -83,13 +83,17 @@ func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
 		round()
 	}
 	after := holds()
-	for deadline := time.Now().Add(5 * time.Second); after.descriptors > before.descriptors && time.Now().Before(deadline); after = holds() {
+	const slack = 4 << 20 // of 60 questions, which held 15 MiB
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); after = holds() {
+		if after.descriptors <= before.descriptors && after.heap <= before.heap+slack {
+			break
+		}
 		time.Sleep(10 * time.Millisecond) // connections are closed by themselves
 	}
 	if after.descriptors > before.descriptors {
 		t.Errorf("got %d open descriptors, want %d as before", after.descriptors, before.descriptors)
 	}
-	if after.heap > before.heap+1<<20 { // 60 questions, of which each held 64 KiB
+	if after.heap > before.heap+slack {
 		t.Errorf("got a heap of %d bytes, want about the %d before", after.heap, before.heap)
 	}
 }
