@@ -41,7 +41,6 @@ func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
 	const short = 50 * time.Millisecond
 	s := mcpserver.New("desk", "1", &mcpserver.Options{
 		Ask: &mcpserver.AskOptions{Wait: short, Expiry: short}, Logger: slog.New(slog.DiscardHandler),
-		HTTP: &mcpserver.HTTPOptions{SessionIdle: short},
 	})
 	all := tasks.Enable(s, &tasks.Options{TTL: short, Poll: time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	work := func(ctx context.Context, _ struct{}) (string, error) {
