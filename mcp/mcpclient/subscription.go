@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -187,6 +188,7 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 		acknowledged := placed
 		placed = func() { late.Stop(); acknowledged() }
 	}
+	placed = sync.OnceFunc(placed) // a server may acknowledge as often as it likes
 	d := k.dialect()
 	req, err := k.encode(mcp.MethodListen, &mcp.ListenParams{Notifications: filter})
 	if err != nil {

@@ -512,3 +512,32 @@ func TestAcknowledgementIsComparedWithTheFilter(t *testing.T) {
 		<-one.done
 	})
 }
+
+// A subscription is in place once, however often the server says so.
+func TestSecondAcknowledgementIsNoNews(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, target := serve(t, stateless(func(s *script, m message) string {
+			if m.Method != mcp.MethodListen {
+				return ""
+			}
+			ack := new(watchable).handle(s, m)
+			s.send(ack)
+			time.Sleep(time.Second)
+			return ack
+		}))
+		c := connect(t, target, &mcpclient.Options{OnToolsChanged: func(context.Context, *mcpclient.Client) {}})
+		ctx, cancel := context.WithCancel(t.Context())
+		w := watch(ctx, c, "a://1")
+		synctest.Wait()
+		if got := w.take(); !slices.Equal(got, []string{"a://1"}) {
+			t.Errorf("at first: got %q, want the resource", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := w.take(); got != nil {
+			t.Errorf("after the second acknowledgement: got %q, want nothing", got)
+		}
+		cancel()
+		<-w.done
+	})
+}
