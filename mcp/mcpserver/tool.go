@@ -182,6 +182,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
 	}
+	if p.Task != nil && s.takesTasks(r.call.Facts) && t.def.TaskSupport() == mcp.TaskForbidden {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: cannot be called as a task", p.Name)
+	}
 	if len(p.Arguments) == 0 {
 		p.Arguments = jsontext.Value("{}")
 	}
@@ -198,6 +201,14 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 	}
 	return t.perform(ctx, &p)
+}
+
+// takesTasks reports whether the server has declared that calls of tools may ask to
+// be tasks. Where it has not, the wish is ignored.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
+func (s *Server) takesTasks(f *dialect.Facts) bool {
+	return f.TaskSupport && s.capabilities(f).Tasks.Takes(mcp.MethodToolsCall)
 }
 
 // perform runs the handler of a tool, with as many rounds as it asks for, and

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -74,20 +73,6 @@ func (w *watcher) overhear() {
 	}
 }
 
-// wait waits for a change, or for as long as one may stay unheard: that of another
-// replica, the end of a process, or that of the task's time.
-func (w *watcher) wait(ctx context.Context) error {
-	unheard := time.NewTimer(lease / 3)
-	defer unheard.Stop()
-	select {
-	case <-w.wake:
-	case <-unheard.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
 func (w *watcher) stop() {
 	for _, off := range w.off {
 		off()
@@ -100,6 +85,13 @@ func (w *watcher) stop() {
 			delete(b.watchers, id)
 		}
 	}
+}
+
+// wait returns when a watched task has changed, and in any case after a while or at
+// until: nobody tells of a task that expires, of one whose process has gone, and
+// without a Bus of what another replica has done. It fails when ctx ends.
+func (w *watcher) wait(ctx context.Context, until time.Time) error {
+	return pause(ctx, min(lease/3, time.Until(until)), w.wake)
 }
 
 // signal wakes those of this process who watch the task.
@@ -115,7 +107,7 @@ func (b *book) signal(id string) {
 }
 
 // changed tells everybody that a task has changed. That nobody of another replica
-// hears of it only delays them: they look into the store with every lease.
+// hears of it only delays them: they look into the store every third of a lease.
 func (b *book) changed(ctx context.Context, id string) {
 	b.signal(id)
 	if b.bus != nil {
@@ -123,17 +115,13 @@ func (b *book) changed(ctx context.Context, id string) {
 	}
 }
 
-// open keeps a new task, which has the rest of its members set, under an id that
-// nobody can guess.
-func (b *book) open(ctx context.Context, e *entry, ttl time.Duration) error {
-	now := time.Now().Truncate(time.Millisecond)
-	e.ID, e.Status = rand.Text(), mcp.TaskWorking
-	e.Created, e.Updated, e.Expires, e.Lease = now, now, now.Add(ttl), now.Add(lease)
+// open writes a new task.
+func (b *book) open(ctx context.Context, e *entry) error {
 	raw, err := json.Marshal(e, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("task: %w", err)
 	}
-	made, err := b.store.Create(ctx, keyPrefix+e.ID, raw, ttl)
+	made, err := b.store.Create(ctx, keyPrefix+e.ID, raw, e.left())
 	if err == nil && !made {
 		err = errors.New("the id is taken")
 	}
@@ -219,7 +207,7 @@ func (b *book) swap(ctx context.Context, id string, change func(*entry) error) (
 		if err != nil {
 			return nil, fmt.Errorf("task: %w", err)
 		}
-		swapped, err := b.store.Swap(ctx, keyPrefix+id, old, raw, time.Until(e.Expires))
+		swapped, err := b.store.Swap(ctx, keyPrefix+id, old, raw, e.left())
 		if err != nil {
 			return nil, fmt.Errorf("task: %w", err)
 		}

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json/jsontext"
@@ -10,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -31,28 +31,6 @@ func declareCore(c *mcp.ServerCapabilities) {
 func relatedTo(id string) mcp.Meta {
 	raw, _ := json.Marshal(mcp.RelatedTask{TaskID: id})
 	return mcp.Meta{mcp.MetaRelatedTask: raw}
-}
-
-// guard refuses calls as tasks of tools that cannot be called so.
-//
-// Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
-func (t *Tasks) guard(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Outbound || r.Method != mcp.MethodToolsCall || !hasCore(r.Revision()) || !bytes.Contains(r.Params, []byte(`"task"`)) {
-			return next(ctx, r)
-		}
-		var p mcp.CallToolParams
-		if err := r.Decode(&p); err != nil {
-			return nil, err
-		}
-		t.mu.Lock()
-		may := t.tools[p.Name]
-		t.mu.Unlock()
-		if p.Task != nil && !may {
-			return nil, mcp.Errorf(mcp.CodeMethodNotFound, "this tool cannot be called as a task")
-		}
-		return next(ctx, r)
-	}
 }
 
 func (t *Tasks) coreGet(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -126,23 +104,24 @@ func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, erro
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
+	if _, err := t.find(ctx, r, p.TaskID); err != nil {
+		return nil, err
+	}
 	w := t.book.watch(p.TaskID)
 	defer w.stop()
 	for {
 		e, err := t.find(ctx, r, p.TaskID)
-		if err != nil {
-			return nil, err
-		}
 		switch {
+		case err != nil:
+			return nil, err
 		case e.Status.Terminal():
 			return outcomeOf(e)
 		case len(e.Open) > 0:
-			if err := t.putAll(ctx, r, e); err != nil {
-				return nil, err
-			}
-			continue
+			err = t.putAll(ctx, r, e)
+		default:
+			err = w.wait(ctx, e.Expires)
 		}
-		if err := w.wait(ctx); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +191,7 @@ func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Con
 			if e, err := t.book.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
 				cancel(errMoot)
 			}
-			_ = w.wait(open)
+			_ = w.wait(open, time.Now().Add(lease))
 		}
 	})
 	return open, func() {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"crypto/rand"
 	"encoding/json/jsontext"
 	"time"
 
@@ -37,6 +38,19 @@ type answer struct {
 	Value   jsontext.Value `json:"value,omitzero"`
 	Failure *Failure       `json:"failure,omitzero"`
 }
+
+// newEntry returns a task that begins now, under an id that nobody can guess.
+func newEntry(owner, method string, ttl, poll time.Duration) *entry {
+	now := time.Now().Truncate(time.Millisecond)
+	return &entry{
+		ID: rand.Text(), Owner: owner, Method: method, Status: mcp.TaskWorking, Poll: poll.Milliseconds(),
+		Created: now, Updated: now, Expires: now.Add(ttl), Lease: now.Add(lease),
+	}
+}
+
+// left returns how long the task is still to be kept, which is never 0: for a store
+// that would be for ever.
+func (e *entry) left() time.Duration { return max(time.Until(e.Expires), time.Millisecond) }
 
 // task returns the entry in the shapes of the extension.
 func (e *entry) task() Task {

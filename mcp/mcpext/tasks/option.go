@@ -36,9 +36,6 @@ func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
 	}
 	define := mcpserver.Define(func(d *mcp.Tool) {
 		if t.o.core() {
-			t.mu.Lock()
-			t.tools[d.Name] = true
-			t.mu.Unlock()
 			d.Execution = &mcp.ToolExecution{TaskSupport: support}
 		}
 	})

@@ -19,6 +19,7 @@ import (
 // What one server may have a client keep.
 const (
 	maxReceived = 64
+	maxFailure  = 64 << 10 // bytes of an error
 	receivedTTL = time.Hour
 )
 
@@ -71,14 +72,13 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 	if wish.TTL != nil && *wish.TTL > 0 && *wish.TTL < ttl.Milliseconds() {
 		ttl = time.Duration(*wish.TTL) * time.Millisecond
 	}
-	e := &entry{Owner: ownerName(r.Client()), Method: r.Method, Poll: defaultPoll.Milliseconds()}
-	if err := v.admit(ctx, r); err != nil {
+	e := newEntry(ownerName(r.Client()), r.Method, ttl, defaultPoll)
+	if err := v.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	if err := v.book.open(ctx, e, ttl); err != nil {
+	if err := v.book.open(ctx, e); err != nil {
 		return nil, err
 	}
-	v.keep(received{e.ID, r.Client(), e.Expires})
 	work, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), e.Expires, errExpired)
 	if !r.Client().Go(func(life context.Context) {
 		defer cancel()
@@ -94,8 +94,9 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 // ownerName tells apart the clients that share the extension.
 func ownerName(c *mcpclient.Client) string { return fmt.Sprintf("%p", c) }
 
-// admit refuses one task too many. Those whose time is over are forgotten first.
-func (v *receiver) admit(ctx context.Context, r *mcpclient.Request) error {
+// admit takes a new task among those that are kept, or refuses it as one too many.
+// Those whose time is over are forgotten first.
+func (v *receiver) admit(ctx context.Context, r *mcpclient.Request, e *entry) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := time.Now()
@@ -109,13 +110,8 @@ func (v *receiver) admit(ctx context.Context, r *mcpclient.Request) error {
 	if len(v.of(r.Client())) >= maxReceived {
 		return mcp.Errorf(mcp.CodeInternal, "%s: %d tasks are kept, which is the limit", r.Method, maxReceived)
 	}
+	v.kept = append(v.kept, received{e.ID, r.Client(), e.Expires})
 	return nil
-}
-
-func (v *receiver) keep(k received) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.kept = append(v.kept, k)
 }
 
 // of returns the ids of a client's tasks. The caller holds mu.
@@ -176,7 +172,7 @@ func (v *receiver) settle(id string, o outcomeOfQuestion) {
 			e.Result = raw
 			return nil
 		}
-		e.Error = failureOf(err)
+		e.Error = failureOf(err).fit(maxFailure)
 		e.end(mcp.TaskFailed, e.Error.Message)
 		return nil
 	})
@@ -245,7 +241,7 @@ func (v *receiver) result(ctx context.Context, r *mcpclient.Request) (any, error
 		if e.Status.Terminal() {
 			return answerOf(e)
 		}
-		if err := w.wait(ctx); err != nil {
+		if err := w.wait(ctx, e.Expires); err != nil {
 			return nil, err
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -65,11 +67,14 @@ type stage struct {
 	tasks *Tasks
 	p     *mcp.CallToolParams
 	as    kind
-	let   func() bool // of the request: its end is no longer that of the work
 	began chan *run
 
+	request context.Context         // whose end is that of the work until Begin
+	end     context.CancelCauseFunc // of the work
+
 	mu  sync.Mutex
-	run *run // guarded by mu: nil before Begin
+	run *run        // guarded by mu: nil before Begin
+	let func() bool // guarded by mu: the end of the request is no longer that of the work
 }
 
 type stageKey struct{}
@@ -83,13 +88,14 @@ type outcome struct {
 // runLate runs the handler of a Late tool and answers its call with the task that
 // it begins, or with its result when it begins none.
 func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
-	s := &stage{tasks: t, p: p, as: as, began: make(chan *run, 1)}
+	s := &stage{tasks: t, p: p, as: as, began: make(chan *run, 1), request: ctx}
 	work, end := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), stageKey{}, s))
-	s.let = context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	defer s.let()
+	s.end = end
+	s.bind()
 	done := make(chan outcome, 1)
 	go func() {
 		defer end(nil)
+		defer s.letGo()
 		result, err := next(work, p)
 		if x := s.task(); x != nil {
 			x.settle(result, err)
@@ -105,6 +111,17 @@ func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, nex
 	}
 }
 
+// bind has the work end with the request. The caller holds mu, or is alone.
+func (s *stage) bind() {
+	s.let = context.AfterFunc(s.request, func() { s.end(context.Cause(s.request)) })
+}
+
+func (s *stage) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.let()
+}
+
 func (s *stage) task() *run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,10 +135,11 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 		return s.run.working, nil
 	}
 	if !s.let() {
-		return nil, context.Cause(ctx)
+		return nil, context.Cause(s.request)
 	}
 	x, err := s.tasks.begin(ctx, s.p, s.as)
 	if err != nil {
+		s.bind()
 		return nil, err
 	}
 	s.run = x
@@ -133,14 +151,14 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 // before it returns.
 func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
 	r := mcpserver.From(ctx)
-	e := &entry{Owner: ownerOf(r), Method: r.Method, Poll: t.o.poll().Milliseconds()}
-	if err := t.admit(ctx, r, e.Owner); err != nil {
+	e := newEntry(ownerOf(r), r.Method, t.ttlOf(p, as), t.o.poll())
+	if err := t.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	if err := t.book.open(ctx, e, t.ttlOf(p, as)); err != nil {
+	if err := t.book.open(ctx, e); err != nil {
+		t.abandon(ctx, e.ID)
 		return nil, err
 	}
-	t.keep(e)
 	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), keys: make(map[string]int)}
 	apart := mcpserver.Apart{Ask: x.ask, Progress: x.progress}
 	if as == coreTask {
@@ -258,8 +276,12 @@ func (x *run) progress(p mcp.ProgressParams) {
 const maxStatus = 1024
 
 func (x *run) status(ctx context.Context, message string) {
-	if len(message) > maxStatus {
-		message = message[:maxStatus]
+	message = strings.ToValidUTF8(message, "\uFFFD")
+	if end := maxStatus; len(message) > end {
+		for !utf8.RuneStart(message[end]) {
+			end--
+		}
+		message = message[:end]
 	}
 	_ = x.change(ctx, func(e *entry) { e.Message = message })
 }
@@ -364,7 +386,7 @@ func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Valu
 		return mcp.TaskCompleted, raw, nil
 	}
 	fault := x.r.Reveal(x.working, err)
-	return mcp.TaskFailed, nil, &Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}
+	return mcp.TaskFailed, nil, Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}.fit(x.tasks.o.maxResult())
 }
 
 // encodeResult encodes a result in the newest shapes. Metadata under the protocol's

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -65,9 +66,8 @@ type Tasks struct {
 	o    *Options
 	book *book
 
-	mu    sync.Mutex
-	kept  map[string]kept // guarded by mu: by id
-	tools map[string]bool // guarded by mu: that may be called as tasks
+	mu   sync.Mutex
+	kept map[string]kept // guarded by mu: by id
 }
 
 // kept says whose a task of this process is, and until when it counts.
@@ -82,7 +82,7 @@ type kept struct {
 // replicas of answers and cancellations; without one they take up to 10 seconds.
 // It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
-	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]kept), tools: make(map[string]bool)}
+	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]kept)}
 	e := mcpserver.Extension{
 		ID: ID,
 		Requests: map[string]mcpserver.ExtensionRequest{
@@ -105,9 +105,6 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 		e.Capabilities = declareCore
 	}
 	srv.Extend(e)
-	if o.core() {
-		srv.Use(t.guard)
-	}
 	return t
 }
 
@@ -118,15 +115,15 @@ func ownerOf(r *mcpserver.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// admit refuses one task too many. Those whose time is over are forgotten first.
-func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, owner string) error {
+// admit takes a new task among those that are kept, or refuses it as one too many.
+// Those whose time is over are forgotten first.
+func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error {
 	for _, id := range t.expired() {
 		if err := t.book.store.Delete(ctx, keyPrefix+id); err != nil {
 			return fmt.Errorf("task: %w", err)
 		}
 	}
-	all, mine := t.count(owner)
-	if all >= t.o.maxTasks() || r.Principal().Authenticated() && mine >= t.o.perPrincipal() {
+	if !t.keep(e, r.Principal().Authenticated()) {
 		return mcp.Errorf(mcp.CodeInternal, "%s: too many tasks are kept; try again when some have expired", r.Method)
 	}
 	return nil
@@ -146,21 +143,21 @@ func (t *Tasks) expired() (ids []string) {
 	return ids
 }
 
-func (t *Tasks) count(owner string) (all, mine int) {
+// keep counts a task in, unless there are as many as there may be.
+func (t *Tasks) keep(e *entry, authenticated bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	mine := 0
 	for _, k := range t.kept {
-		if k.owner == owner {
+		if k.owner == e.Owner {
 			mine++
 		}
 	}
-	return len(t.kept), mine
-}
-
-func (t *Tasks) keep(e *entry) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if len(t.kept) >= t.o.maxTasks() || authenticated && mine >= t.o.perPrincipal() {
+		return false
+	}
 	t.kept[e.ID] = kept{e.Owner, e.Created, e.Expires}
+	return true
 }
 
 // of returns the ids of the tasks of an owner that this process has made, the
@@ -303,7 +300,7 @@ func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
 					return
 				}
 			}
-			if w.wait(ctx) != nil {
+			if w.wait(ctx, time.Now().Add(lease)) != nil {
 				return
 			}
 		}
@@ -312,5 +309,5 @@ func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
 
 // version tells apart the states of a task that its client can tell apart.
 func (e *entry) version() string {
-	return fmt.Sprint(e.Status, e.Message, e.Updated.UnixMilli(), len(e.Open))
+	return fmt.Sprint(e.Status, e.Message, e.Updated.UnixMilli(), slices.Sorted(maps.Keys(e.Open)))
 }

@@ -2,6 +2,9 @@ package tasks
 
 import (
 	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -54,6 +57,20 @@ type Failure struct {
 	Data    jsontext.Value `json:"data,omitzero"`
 }
 
+// fit returns a failure that can be kept: the same, unless it cannot be encoded or
+// is larger than the limit, in bytes.
+func (f Failure) fit(limit int) *Failure {
+	f.Message = strings.ToValidUTF8(f.Message, "\uFFFD")
+	raw, err := json.Marshal(f)
+	switch {
+	case err != nil:
+		return &Failure{Code: -32603, Message: "internal error"}
+	case len(raw) > limit:
+		return &Failure{Code: f.Code, Message: fmt.Sprintf("the error has %d bytes, the limit of a task is %d", len(raw), limit)}
+	}
+	return &f
+}
+
 // taskResult is a result that is a task: the answer to a request that became one,
 // and the result of tasks/get.
 type taskResult struct {
@@ -85,7 +102,8 @@ func (t Task) pause() time.Duration {
 	if t.PollIntervalMs == nil {
 		return defaultPoll
 	}
-	return min(max(time.Duration(*t.PollIntervalMs)*time.Millisecond, leastPoll), mostPoll)
+	wish := min(max(*t.PollIntervalMs, leastPoll.Milliseconds()), mostPoll.Milliseconds())
+	return time.Duration(wish) * time.Millisecond
 }
 
 // Times between two polls: what is taken where the peer wishes none, and the
