@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -64,7 +65,8 @@ type Inbox interface {
 }
 
 const (
-	// maxAnswering bounds the server's requests that are answered at once.
+	// maxAnswering bounds the server's requests that are answered at once, up to
+	// when the answers are written.
 	maxAnswering = 64
 	// cancelTimeout is how long a call that was given up may take to say so.
 	cancelTimeout = time.Second
@@ -84,10 +86,11 @@ func (e *NotSentError) Unwrap() error { return e.Err }
 
 // connLink is a Link over one ordered connection.
 type connLink struct {
-	conn    mcp.Conn
-	inbox   Inbox
-	pending peer.Pending
-	running peer.Running
+	conn      mcp.Conn
+	inbox     Inbox
+	pending   peer.Pending
+	running   peer.Running
+	answering atomic.Int64 // requests of the server whose answer is not written yet
 
 	ctx    context.Context // of the requests being answered
 	cancel context.CancelCauseFunc
@@ -272,9 +275,10 @@ func (l *connLink) cancelled(id jsonrpc.ID, m jsonrpc.Message) {
 	}
 }
 
-// answer lets the inbox answer one request of the server on its own goroutine.
+// answer lets the inbox answer one request of the server on its own goroutine. A
+// refusal is written before anything more is read.
 func (l *connLink) answer(m jsonrpc.Message) {
-	if l.running.Len() >= maxAnswering {
+	if l.answering.Load() >= maxAnswering {
 		_ = l.conn.Write(l.ctx, dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body)
 		return
 	}
@@ -282,7 +286,9 @@ func (l *connLink) answer(m jsonrpc.Message) {
 	if work == nil {
 		return
 	}
+	l.answering.Add(1)
 	l.work.Go(func() {
+		defer l.answering.Add(-1)
 		reply := l.inbox.Request(ctx, m)
 		if work.End() && reply != nil {
 			_ = l.conn.Write(l.ctx, reply)

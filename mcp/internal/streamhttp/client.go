@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -47,8 +48,9 @@ var ErrSessionLost = errors.New("the server has ended the session")
 type Link struct {
 	ClientParams
 
-	pending peer.Pending
-	running peer.Running
+	pending   peer.Pending
+	running   peer.Running
+	answering atomic.Int64 // requests of the server up to the end of the POST of the answer
 
 	ctx    context.Context // of everything that outlives a call
 	cancel context.CancelFunc

@@ -135,17 +135,31 @@ func (l *Link) take(m jsonrpc.Message, of jsonrpc.ID) {
 	}
 }
 
-// maxAnswering bounds the server's requests that are answered at once.
-const maxAnswering = 64
+const (
+	// maxAnswering bounds the server's requests that are answered at once, up to
+	// when the server has taken the answers. As many again are refused, and what
+	// comes on top is dropped: each answer is a connection, and the server need not
+	// take any.
+	maxAnswering = 64
+	// answerTimeout is how long the server may take to take an answer.
+	answerTimeout = 30 * time.Second
+)
 
 // answer lets the inbox answer one request of the server, and posts the answer.
 func (l *Link) answer(m jsonrpc.Message) {
-	ctx, work := l.running.Begin(l.ctx, m.ID)
-	if work == nil {
+	n := l.answering.Add(1)
+	if n > 2*maxAnswering {
+		l.answering.Add(-1)
 		return
 	}
-	crowded := l.running.Len() > maxAnswering
+	ctx, work := l.running.Begin(l.ctx, m.ID)
+	if work == nil {
+		l.answering.Add(-1)
+		return
+	}
+	crowded := n > maxAnswering
 	l.begin(func() {
+		defer l.answering.Add(-1)
 		var reply []byte
 		if crowded {
 			reply = dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body
@@ -153,7 +167,9 @@ func (l *Link) answer(m jsonrpc.Message) {
 			reply = l.Inbox.Request(ctx, m)
 		}
 		if work.End() && reply != nil {
-			_ = l.submit(l.ctx, reply, nil)
+			ctx, stop := context.WithTimeout(l.ctx, answerTimeout)
+			defer stop()
+			_ = l.submit(ctx, reply, nil)
 		}
 	})
 }
