@@ -73,11 +73,7 @@ func (r *Request) runFeeds(ctx context.Context, feeds []feed, end context.Cancel
 func (r *Request) tell(ctx context.Context, f feed) (err error) {
 	defer contain(&err)
 	for method, params := range f {
-		msg, err := r.call.Subscribed(method, params)
-		if err == nil {
-			err = r.in.Back.Send(ctx, msg)
-		}
-		if err != nil {
+		if err := r.sendSubscribed(ctx, method, params); err != nil {
 			return err
 		}
 	}

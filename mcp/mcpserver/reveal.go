@@ -30,7 +30,7 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 	if forCaller(err) {
 		return mcp.Errorf(mcp.CodeInternal, "%s: %s", call.Method, cleanText(err.Error(), maxErrorText))
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errUnheard) {
 		return mcp.Errorf(mcp.CodeInternal, "%s: ended before it was done", call.Method)
 	}
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -97,11 +98,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	}
 	r.letGo()
 	sub := newSubscriber(r.Principal(), func(ctx context.Context, e event) error {
-		msg, err := r.call.Subscribed(e.topic.method, e.params)
-		if err != nil {
-			return err
-		}
-		return r.in.Back.Send(ctx, msg)
+		return r.sendSubscribed(ctx, e.topic.method, e.params)
 	})
 	defer s.hub.remove(sub)
 	r.watching.Store(sub)
@@ -125,6 +122,19 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 		_ = r.in.Back.Send(ctx, r.call.SubscriptionCancelled())
 	}
 	return r.call.SubscriptionEnd(), nil
+}
+
+// errUnheard ends a subscription whose client does not take what is sent, as a rule
+// because it has gone.
+var errUnheard = errors.New("the client does not take what is sent")
+
+// sendSubscribed sends what a subscription is about.
+func (r *Request) sendSubscribed(ctx context.Context, method string, params any) error {
+	msg, err := r.call.Subscribed(method, params)
+	if err == nil && r.in.Back.Send(ctx, msg) != nil {
+		err = errUnheard
+	}
+	return err
 }
 
 // letGo drops the params of a request that lasts. They can be as large as a message.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"testing"
@@ -482,5 +483,33 @@ func TestSubscriptionCarriesChangesAndNothingElse(t *testing.T) {
 		w.quiet()
 		srv.Updated("notes://a")
 		w.updates(1)
+	})
+}
+
+// brittle is a connection on which no change can be told.
+type brittle struct{ mcp.Conn }
+
+func (b brittle) Write(ctx context.Context, msg []byte) error {
+	if strings.Contains(string(msg), mcp.NotificationResourceUpdated) {
+		return io.ErrClosedPipe
+	}
+	return b.Conn.Write(ctx, msg)
+}
+
+// A client that leaves while it is being told something is no failure of the server.
+func TestListenerThatLeavesIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var book logbook
+		srv := newServer(&mcpserver.Options{Logger: textLog(&book)})
+		srv.Resource("notes://a", "a", "", fixed(""))
+		ours, theirs := pipe(t)
+		w := attach(t, srv, ours, brittle{theirs})
+		w.begin(mcp.V20260728, `{}`)
+		watch(w, "notes://a")
+		srv.Updated("notes://a")
+		synctest.Wait()
+		if got := book.String(); strings.Contains(got, "incident") {
+			t.Errorf("logged %s, want nothing of a failure", got)
+		}
 	})
 }
