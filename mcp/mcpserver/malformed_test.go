@@ -209,3 +209,19 @@ func TestReservedMetadataOfUsersIsStripped(t *testing.T) {
 		}
 	})
 }
+
+// Data that is not JSON costs the data, and not the answer.
+func TestErrorWithBadDataIsStillAnAnswer(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		for _, data := range []string{`{"a":`, `1 2`, "\"\xff\"", `{"a":1,"a":2}`} {
+			srv := newServer(nil)
+			srv.AddTool(mcp.Tool{Name: "bad"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+				return nil, &mcp.Error{Code: mcp.CodeInternal, Message: "out of order", Data: []byte(data)}
+			})
+			e := dial(t, srv, r).refused("tools/call", `{"name":"bad"}`, -32603)
+			if e.Message != "out of order" || e.Data != nil {
+				t.Errorf("data %q: got %+v, want the error without its data", data, e)
+			}
+		}
+	})
+}

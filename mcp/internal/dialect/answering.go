@@ -23,7 +23,7 @@ func (c *Client) Reply(id jsonrpc.ID, result any, err error) []byte {
 	if !ok {
 		e = mcp.Errorf(mcp.CodeInternal, "internal error")
 	}
-	return jsonrpc.AppendError(nil, id, &jsonrpc.Error{Code: c.Facts.WireNumber(e), Message: validText(e.Message), Data: e.Data})
+	return jsonrpc.AppendError(nil, id, c.Facts.wireError(e))
 }
 
 // InputResponse encodes the answer to one question of the server as the bare

@@ -98,8 +98,18 @@ func (c *Call) sealError(err error) Reply {
 	if status == 0 {
 		status = statusOK
 	}
-	body := jsonrpc.AppendError(nil, c.ID, &jsonrpc.Error{Code: c.Facts.WireNumber(e), Message: validText(e.Message), Data: e.Data})
+	body := jsonrpc.AppendError(nil, c.ID, c.Facts.wireError(e))
 	return Reply{Body: body, Status: status, Err: e}
+}
+
+// wireError returns e as it is sent. Data that is not strict JSON is left out, for
+// with it nobody could read the answer.
+func (f *Facts) wireError(e *mcp.Error) *jsonrpc.Error {
+	out := &jsonrpc.Error{Code: f.WireNumber(e), Message: validText(e.Message)}
+	if e.Data.IsValid() {
+		out.Data = e.Data
+	}
+	return out
 }
 
 // statelessStatus are the HTTP statuses of errors that have one of their own.
