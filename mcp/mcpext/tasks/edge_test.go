@@ -240,3 +240,43 @@ func TestAbsurdPauseIsTheLongest(t *testing.T) {
 		}
 	})
 }
+
+// Panics of user code fail the task that they are in, wherever they come from.
+func TestPanicFailsTheTaskAndNothingElse(t *testing.T) {
+	t.Run("around a tool", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv, all := withTools(t, new(tasks.Options))
+			bad := mcpserver.Wrap(func(mcpserver.ToolHandler) mcpserver.ToolHandler {
+				return func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { panic("secret") }
+			})
+			srv.Tool("now", "", slow, all.AsTask(), bad)
+			srv.Tool("late", "", slow, all.AsTask(tasks.Late), bad)
+			c := as(t, srv, mcp.V20260728, user("ada"))
+			h := begin(t, c, "now", nil)
+			synctest.Wait()
+			if got := state(t, h); got.Status != mcp.TaskFailed || strings.Contains(got.Error.Message, "secret") {
+				t.Errorf("got %+v, want it failed without saying why", got)
+			}
+			if _, err := tasks.Call(t.Context(), c, "late", nil); mcp.CodeOf(err) != mcp.CodeInternal || strings.Contains(err.Error(), "secret") {
+				t.Errorf("before a task began: got %v, want an internal error", err)
+			}
+		})
+	})
+	t.Run("of a client that is asked", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := newServer(t, nil)
+			srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+				ask := &mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)}
+				return "", tasks.Ask(ctx, mcp.MethodElicit, ask, nil)
+			})
+			c := dial(t, srv, user("ada"), &mcpclient.Options{
+				Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: quiet,
+				Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("secret") },
+			})
+			got, err := c.CallTool(t.Context(), "ask", nil)
+			if err != nil || !got.IsError || strings.Contains(got.Content.Text(), "secret") {
+				t.Errorf("got %+v, %v, want an error that does not say why", got, err)
+			}
+		})
+	})
+}

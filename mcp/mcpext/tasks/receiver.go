@@ -129,10 +129,13 @@ func (v *receiver) work(ctx context.Context, cancel func(), r *mcpclient.Request
 	w := v.book.watch(id)
 	defer w.stop()
 	done := make(chan outcomeOfQuestion, 1)
-	go func() {
-		result, err := next(ctx, r)
-		done <- outcomeOfQuestion{result, err}
-	}()
+	if !r.Client().Go(func(context.Context) { // which logs a panic
+		o := outcomeOfQuestion{err: errors.New("the handler panicked")}
+		defer func() { done <- o }()
+		o.result, o.err = next(ctx, r)
+	}) {
+		done <- outcomeOfQuestion{err: mcpclient.ErrClosed}
+	}
 	renewal := time.NewTicker(lease / 3)
 	defer renewal.Stop()
 	for {

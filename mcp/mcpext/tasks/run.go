@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -56,10 +57,21 @@ func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next
 		return nil, err
 	}
 	go func() {
-		result, err := next(x.working, p)
+		result, err := contained(x.working, p, next)
 		x.settle(result, err)
 	}()
 	return x.created(), nil
+}
+
+// contained does a call on a goroutine of its own, where nobody else contains the
+// panics of what is wrapped around the tool.
+func contained(ctx context.Context, p *mcp.CallToolParams, next mcpserver.ToolHandler) (result mcp.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return next(ctx, p)
 }
 
 // stage is a call of a Late tool.
@@ -96,7 +108,7 @@ func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, nex
 	go func() {
 		defer end(nil)
 		defer s.letGo()
-		result, err := next(work, p)
+		result, err := contained(work, p, next)
 		if x := s.task(); x != nil {
 			x.settle(result, err)
 			return
