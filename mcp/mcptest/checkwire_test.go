@@ -262,3 +262,35 @@ func parseHead(msg []byte) (h head) {
 	_ = json.Unmarshal(msg, &h)
 	return h
 }
+
+// canned answers every request with the same event stream.
+type canned string
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(string(c))),
+	}, nil
+}
+
+// Lines of an event stream end in three ways, and its messages are checked in each.
+func TestEventsAreCheckedHoweverTheirLinesEnd(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		try := &trial{TB: t}
+		rt := mcptest.CheckTransport(try, canned("event: message"+end+`data: {"jsonrpc":"2.0","result":{}}`+end+end))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x.example/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if len(try.failures) != 1 {
+			t.Errorf("lines that end in %q: got %q, want the answer to nothing", end, try.failures)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/sse"
@@ -175,14 +176,19 @@ func (x *exchange) response(p []byte) {
 		x.buf = nil
 	}
 	for x.media == "text/event-stream" {
-		event, rest, found := bytes.Cut(x.buf, []byte("\n\n"))
-		if !found {
+		end := endOfEvent.FindIndex(x.buf)
+		if end == nil {
 			return
 		}
-		x.buf = rest
-		x.event(append(event, "\n\n"...))
+		event := x.buf[:end[1]]
+		x.buf = x.buf[end[1]:]
+		x.event(event)
 	}
 }
+
+// endOfEvent is the blank line behind an event, in the three forms that lines end
+// in.
+var endOfEvent = regexp.MustCompile(`\r\n\r\n|\n\n|\r\r`)
 
 func (x *exchange) event(text []byte) {
 	ev, err := sse.NewReader(bytes.NewReader(text), len(text)+1).Next()
