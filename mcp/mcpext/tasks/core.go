@@ -143,16 +143,20 @@ func outcomeOf(e *entry) (any, error) {
 	return &result, nil
 }
 
-// codeOf returns the kind of error behind a number of JSON-RPC. Others are the
+// codeOf returns the kind of error behind a number of 2025-11-25. Others are the
 // application's.
 func codeOf(number int64) mcp.Code {
-	for code, n := range map[mcp.Code]int64{
-		mcp.CodeInvalidRequest: -32600, mcp.CodeMethodNotFound: -32601,
-		mcp.CodeInvalidParams: -32602, mcp.CodeInternal: -32603,
-	} {
-		if n == number {
-			return code
-		}
+	switch number {
+	case -32600:
+		return mcp.CodeInvalidRequest
+	case -32601:
+		return mcp.CodeMethodNotFound
+	case -32602:
+		return mcp.CodeInvalidParams
+	case -32603:
+		return mcp.CodeInternal
+	case -32002:
+		return mcp.CodeResourceNotFound
 	}
 	return mcp.CodeOther
 }

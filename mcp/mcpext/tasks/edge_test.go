@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"encoding/json/jsontext"
+	"errors"
 	"math"
 	"strings"
 	"sync"
@@ -278,5 +279,29 @@ func TestPanicFailsTheTaskAndNothingElse(t *testing.T) {
 				t.Errorf("got %+v, %v, want an error that does not say why", got, err)
 			}
 		})
+	})
+}
+
+func TestErrorOfATaskHasTheNumberOfTheCall(t *testing.T) {
+	claim.Shows(t, "R-370a")
+	synctest.Test(t, func(t *testing.T) {
+		srv, all := withTools(t, new(tasks.Options))
+		faults := map[string]*mcp.Error{
+			"missing": mcp.Errorf(mcp.CodeResourceNotFound, "no such thing"),
+			"params":  mcp.Errorf(mcp.CodeInvalidParams, "not so"),
+			"own":     {Code: mcp.CodeOther, Number: -31000, Message: "of our own"},
+		}
+		for name, fault := range faults {
+			srv.Tool(name, "", func(context.Context, struct{}) (string, error) { return "", fault }, all.AsTask())
+		}
+		c := as(t, srv, mcp.V20251125, user("ada"))
+		for name := range faults {
+			_, direct := c.CallTool(t.Context(), name, nil)
+			_, later := begin(t, c, name, nil).Wait(t.Context())
+			want, _ := errors.AsType[*mcp.Error](direct)
+			if got, ok := errors.AsType[*mcp.Error](later); !ok || want == nil || got.Number != want.Number || got.Message != want.Message {
+				t.Errorf("%s: got %v, want %v", name, later, direct)
+			}
+		}
 	})
 }
