@@ -33,7 +33,9 @@ import (
 // for the model to pass on. The URL must hold neither secrets nor what identifies
 // the user.
 //
-// Visit is for a handler that goes on once the user has agreed to the visit.
+// Visit is for a handler that goes on once the user has agreed to the visit, and
+// for work that goes on apart: nobody makes its call again, so that there the
+// error is nothing but an error.
 //
 // Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
 func VisitRequired(message, address string) error {
