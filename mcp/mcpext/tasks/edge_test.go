@@ -136,6 +136,7 @@ func TestTextsOfAnySizeAndBytesAreKept(t *testing.T) {
 		faults := map[string]*mcp.Error{
 			"text": mcp.Errorf(mcp.CodeInternal, "bad \xff text"),
 			"huge": mcp.Errorf(mcp.CodeInternal, "%s", strings.Repeat("x", 2<<20)),
+			"long": mcp.Errorf(mcp.CodeInternal, "%s", strings.Repeat("x", 500_000)),
 			"data": {Code: mcp.CodeInternal, Message: "bad data", Data: []byte(`{"a":`)},
 		}
 		for name, fault := range faults {
@@ -150,7 +151,7 @@ func TestTextsOfAnySizeAndBytesAreKept(t *testing.T) {
 		for name := range faults {
 			h := begin(t, c, name, nil)
 			synctest.Wait()
-			if got := state(t, h); got.Status != mcp.TaskFailed || got.Error == nil || got.Error.Code != -32603 || len(got.Error.Message) > 1024 {
+			if got := state(t, h); got.Status != mcp.TaskFailed || got.Error == nil || got.Error.Code != -32603 || len(got.StatusMessage) > 1024 {
 				t.Errorf("%s: got %s, %.99v, want it failed", name, got.Status, got.Error)
 			}
 		}

@@ -176,7 +176,7 @@ func (v *receiver) settle(id string, o outcomeOfQuestion) {
 			return nil
 		}
 		e.Error = failureOf(err).fit(maxFailure)
-		e.end(mcp.TaskFailed, e.Error.Message)
+		e.end(mcp.TaskFailed, statusText(e.Error.Message))
 		return nil
 	})
 }

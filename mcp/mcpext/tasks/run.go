@@ -288,14 +288,21 @@ func (x *run) progress(p mcp.ProgressParams) {
 const maxStatus = 1024
 
 func (x *run) status(ctx context.Context, message string) {
-	message = strings.ToValidUTF8(message, "\uFFFD")
-	if end := maxStatus; len(message) > end {
-		for !utf8.RuneStart(message[end]) {
-			end--
-		}
-		message = message[:end]
-	}
+	message = statusText(message)
 	_ = x.change(ctx, func(e *entry) { e.Message = message })
+}
+
+// statusText returns text that can be kept as a status.
+func statusText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxStatus {
+		return s
+	}
+	end := maxStatus
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
 }
 
 // change changes the task, unless it has ended.
@@ -375,7 +382,7 @@ func (x *run) conclude(ctx context.Context, status mcp.TaskStatus, raw jsontext.
 	return x.change(ctx, func(e *entry) {
 		message := e.Message
 		if failure != nil {
-			message = failure.Message
+			message = statusText(failure.Message)
 		}
 		e.end(status, message)
 		e.Result, e.Error = raw, failure
