@@ -505,6 +505,7 @@ func TestAcknowledgementIsComparedWithTheFilter(t *testing.T) {
 		if two.err == nil || !strings.Contains(two.err.Error(), `resource "a://2"`) {
 			t.Errorf("got %v, want the resource that is not honoured", two.err)
 		}
+		synctest.Wait()
 		if got := one.take(); !slices.Equal(got, []string{"a://1"}) {
 			t.Errorf("got %v from the other subscription, want it in place", got)
 		}
