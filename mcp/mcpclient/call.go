@@ -75,10 +75,10 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case kind != mcp.ResultComplete:
-		return nil, fmt.Errorf("invalid response: resultType %.64q is no answer to %s", kind, r.Method)
+		return nil, dialect.Invalid("resultType %.64q is no answer to %s", kind, r.Method)
 	}
 	if err := json.Unmarshal(raw, r.result); err != nil {
-		return nil, fmt.Errorf("invalid response: %w", err)
+		return nil, dialect.Invalid("%w", err)
 	}
 	return r.result, nil
 }

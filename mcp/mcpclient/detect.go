@@ -187,7 +187,7 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	}
 	var result mcp.InitializeResult
 	if err := json.Unmarshal(m.Result, &result); err != nil {
-		return fmt.Errorf("initialize: invalid response: %w", err)
+		return fmt.Errorf("initialize: %w", dialect.Invalid("%w", err))
 	}
 	best := c.among(dialect.Known([]string{result.ProtocolVersion}))
 	if best == nil || best.Era != dialect.SessionEra {

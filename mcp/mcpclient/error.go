@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
@@ -21,6 +22,10 @@ var ErrClosed = exchange.ErrClosed
 // HTTPError reports an HTTP response that is no answer in the protocol, by its
 // Status and Header. The text that came with it is not kept.
 type HTTPError = streamhttp.StatusError
+
+// ProtocolError reports that the server broke the protocol: what it sent is no
+// answer to what it was asked. Asking again is of no use.
+type ProtocolError = dialect.ProtocolError
 
 // LostError reports that the connection ended, or over HTTP the stream that was to
 // bring the answer, and could not be taken up again. A call that was under way may

@@ -1,6 +1,10 @@
 package mcpclient_test
 
 import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -64,5 +68,20 @@ func TestOutputCheckCanBeSwitchedOff(t *testing.T) {
 	}
 	if _, err := c.CallTool(t.Context(), "sum", answer(`{"sum":"3"}`)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAnswersThatBreakTheProtocolAreToldApart(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`<html>`, `{"jsonrpc":"2.0","id":"none of ours","result":{}}`} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(web.Close)
+		_, err := mcpclient.Connect(t.Context(), mcpclient.URL(web.URL), nil)
+		if _, broken := errors.AsType[*mcpclient.ProtocolError](err); !broken {
+			t.Errorf("%s: got %v, want a *ProtocolError", body, err)
+		}
 	}
 }

@@ -326,7 +326,7 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	var kind mcp.ResultType
 	if raw := member(m.Result, "resultType"); raw != nil {
 		if err := json.Unmarshal(raw, &kind); err != nil {
-			return Outcome{}, fmt.Errorf("%s: invalid response: resultType: want a string", method)
+			return Outcome{}, Invalid("%s: resultType: want a string", method)
 		}
 	}
 	switch kind {
@@ -335,14 +335,14 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	case mcp.ResultInputRequired:
 		in := new(mcp.InputRequiredResult)
 		if err := json.Unmarshal(m.Result, in); err != nil {
-			return Outcome{}, fmt.Errorf("%s: invalid response: %s", method, reason(err))
+			return Outcome{}, Invalid("%s: %s", method, reason(err))
 		}
 		return Outcome{InputRequired: in}, nil
 	}
 	if slices.Contains(extensions, kind) {
 		return Outcome{Type: kind, Result: m.Result}, nil
 	}
-	return Outcome{}, fmt.Errorf("%s: invalid response: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
+	return Outcome{}, Invalid("%s: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
 }
 
 // numberResourceNotFound is accepted in every revision, because older servers

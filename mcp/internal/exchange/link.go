@@ -227,7 +227,7 @@ func (l *connLink) decode(data []byte) {
 
 func (l *connLink) refuse(bad *jsonrpc.DecodeError) {
 	if bad.Kind == jsonrpc.Response {
-		l.pending.Refuse(bad.ID, fmt.Errorf("invalid response: %w", bad))
+		l.pending.Refuse(bad.ID, dialect.Invalid("%w", bad))
 	}
 }
 

@@ -61,7 +61,7 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	case kind == TypeJSON:
 		return l.readAnswer(id, resp)
 	case resp.ok():
-		return &ContentError{Status: resp.StatusCode, Type: kind}
+		return &dialect.ProtocolError{Err: &ContentError{Status: resp.StatusCode, Type: kind}}
 	}
 	return resp.statusError()
 }
@@ -77,7 +77,7 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 		return resp.statusError()
 	}
 	if err != nil {
-		return fmt.Errorf("invalid response: %w", err)
+		return dialect.Invalid("%w", err)
 	}
 	answered := false
 	for _, item := range items {
@@ -89,7 +89,7 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 		l.take(m, id)
 	}
 	if !answered {
-		return fmt.Errorf("invalid response: HTTP %d without an answer to request %s", resp.StatusCode, id)
+		return dialect.Invalid("HTTP %d without an answer to request %s", resp.StatusCode, id)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func transportError(req *http.Request, err error) error {
 // Spec: 2025-11-25 basic/transports#session-management
 func (l *Link) keepSession(id string) error {
 	if strings.ContainsFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
-		return errors.New("invalid response: session id: want visible ASCII")
+		return dialect.Invalid("session id: want visible ASCII")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
@@ -130,7 +130,7 @@ func (s *eventSource) take(data []byte, last func(jsonrpc.Message) bool) (done b
 func (s *eventSource) malformed(err error, last func(jsonrpc.Message) bool) error {
 	bad, ok := errors.AsType[*jsonrpc.DecodeError](err)
 	if ok && bad.Kind == jsonrpc.Response && last(jsonrpc.Message{Kind: jsonrpc.Response, ID: bad.ID}) {
-		return fmt.Errorf("invalid response: %w", bad)
+		return dialect.Invalid("%w", bad)
 	}
 	return nil
 }
