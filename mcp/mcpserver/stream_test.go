@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -93,6 +94,22 @@ func TestMainServesStandardStreams(t *testing.T) {
 		if !slices.Contains(printed, "stray output") {
 			t.Errorf("got %q on standard error, want what the handler printed", printed)
 		}
+	}
+}
+
+func TestSubscriptionDoesNotHoldTheEndUp(t *testing.T) {
+	t.Parallel()
+	target := mcpclient.Command(os.Args[0])
+	target.Env = map[string]string{mainEnv: "1"}
+	c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{
+		Revisions: []mcp.Revision{mcp.V20260728}, OnToolsChanged: func(context.Context, *mcpclient.Client) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := c.Close(); err != nil || time.Since(begun) > 900*time.Millisecond {
+		t.Errorf("got %v after %v, want no wait for the last word of a subscription, which takes a second", err, time.Since(begun))
 	}
 }
 

@@ -42,6 +42,9 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &serving{ServeParams: p}
+	listening, deaf := context.WithCancelCause(ctx)
+	defer deaf(nil)
+	c.listening = listening
 	c.session = &Session{
 		Principal: p.Principal,
 		Push:      p.Conn.Write,
@@ -54,6 +57,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	}
 	err := c.read(ctx)
 	if errors.Is(err, io.EOF) && p.Grace > 0 {
+		deaf(errDisconnected)
 		c.settle(ctx)
 	}
 	cancel(errDisconnected)
@@ -82,6 +86,9 @@ type serving struct {
 	ServeParams
 	session  *Session
 	handlers sync.WaitGroup
+	// listening ends before the rest does: a subscription is not worth waiting for
+	// once the client has said its last word.
+	listening context.Context
 }
 
 func (c *serving) read(ctx context.Context) error {
@@ -116,6 +123,9 @@ func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		c.write(ctx, reply(c.session.Begin(ctx, c.Core, c.inbound(m))))
+	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodListen:
+		run := c.session.Begin(c.listening, c.Core, c.inbound(m))
+		c.spawn(ctx, func() []byte { return reply(run) })
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, c.inbound(m))
 		c.spawn(ctx, func() []byte { return reply(run) })
