@@ -1,12 +1,13 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // Finding is something to say about a file, and the place that it is about. As an
@@ -86,44 +87,10 @@ func (s *source) line(offset int) int { return s.at(offset, "", "").Line }
 // suggest returns a question that ends a sentence about a name that is unknown:
 // the name that was probably meant, or nothing.
 func suggest(found string, known []string) string {
-	best := slices.MinFunc(known, func(a, b string) int {
-		return cmp.Or(cmp.Compare(distance(found, a), distance(found, b)), strings.Compare(a, b))
-	})
-	if distance(found, best) > max(1, len(best)/3) {
-		return ""
+	if best := host.Nearest(found, known); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
 	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// maxCompared bounds the names that are compared with known ones.
-const maxCompared = 64
-
-// distance counts the letters to add, drop, change or swap with the next that lead
-// from one name to another, whatever their case.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	if len(a) > maxCompared {
-		return len(a)
-	}
-	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			change := row[j]
-			if a[i] != b[j] {
-				change++
-			}
-			next[j+1] = min(change, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row, next = row, next, before
-	}
-	return row[len(b)]
+	return ""
 }
 
 // oneOf writes a choice of words.

@@ -1,0 +1,50 @@
+package host
+
+import "strings"
+
+// maxCompared bounds the names that Nearest compares, in characters.
+const maxCompared = 64
+
+// Nearest returns the name among those that are known that somebody probably
+// meant who wrote another one, or the empty string when none is near. Case does
+// not count.
+func Nearest(written string, known []string) string {
+	best, least := "", maxCompared
+	for _, name := range known {
+		d := distance(strings.ToLower(written), strings.ToLower(name))
+		if d <= max(1, len(name)/3) && d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance counts the characters to add, drop, change or swap with their
+// neighbour that lead from one name to another.
+func distance(from, to string) int {
+	a, b := []rune(from), []rune(to)
+	if len(a) > maxCompared || len(b) > maxCompared {
+		return maxCompared
+	}
+	var earlier []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], earlier[j-1]+1)
+			}
+		}
+		earlier, row = row, next
+	}
+	return row[len(b)]
+}
