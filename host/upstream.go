@@ -91,6 +91,8 @@ type Status struct {
 	Omitted []string `json:"omitted,omitempty"`
 	// Withheld are the tools that have changed since they were approved.
 	Withheld []Withheld `json:"withheld,omitempty"`
+	// Denied are the tools that the rules hide from clients.
+	Denied []string `json:"denied,omitempty"`
 	// Stderr is the end of what its processes wrote to standard error, line by
 	// line, and not to be trusted.
 	Stderr []string `json:"stderr,omitempty"`

@@ -22,7 +22,9 @@ type Status struct {
 	Version string `json:"version"` // of the host
 	PID     int    `json:"pid"`
 	// Endpoint is the URL for clients, or empty where there is none.
-	Endpoint  string        `json:"endpoint,omitzero"`
+	Endpoint string `json:"endpoint,omitzero"`
+	// Config is the file that the host was given, or empty for the user's own.
+	Config    string        `json:"config,omitzero"`
 	Upstreams []host.Status `json:"upstreams"`
 }
 

@@ -254,6 +254,11 @@ func (u *upstream) describe() host.Status {
 	s.Revision = u.speaks
 	s.Omitted = slices.Concat(u.catalog.omitted, u.refused)
 	s.Withheld = slices.Clone(u.catalog.withheld)
+	for i := range u.catalog.tools {
+		if t := &u.catalog.tools[i]; u.Settings.Rules.Verdict(t) == host.Deny {
+			s.Denied = append(s.Denied, t.Name)
+		}
+	}
 	s.Tools, s.Prompts = len(u.catalog.tools), len(u.catalog.prompts)
 	s.Resources, s.Templates = len(u.catalog.resources), len(u.catalog.templates)
 	s.Callers = len(u.callers)
