@@ -17,6 +17,7 @@ func main() {
 	m := &cli.Main{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Args: os.Args, Env: os.Environ(), Terminal: cli.IsTerminal(os.Stdout),
+		Drawing:     cli.IsTerminal(os.Stderr),
 		Interactive: cli.IsTerminal(os.Stdin) && cli.IsTerminal(os.Stderr),
 	}
 	os.Exit(m.Main(ctx))

@@ -85,16 +85,25 @@ func (a *argument) types() []string {
 // kind says what values the argument takes, in a word or two.
 func (a *argument) kind() string {
 	if len(a.Enum) > 0 {
-		texts := make([]string, len(a.Enum))
-		for i, v := range a.Enum {
-			texts[i] = strings.Trim(string(v), `"`)
-		}
-		return "one of " + strings.Join(texts, ", ")
+		return "one of " + strings.Join(a.values(), ", ")
 	}
 	if types := a.types(); len(types) > 0 {
 		return strings.Join(types, " or ")
 	}
 	return "any value"
+}
+
+// values returns the few values that the argument takes, as they are written, or
+// nothing when it takes many.
+func (a *argument) values() []string {
+	if slices.Equal(a.types(), []string{"boolean"}) {
+		return []string{"false", "true"}
+	}
+	texts := make([]string, len(a.Enum))
+	for i, v := range a.Enum {
+		texts[i] = strings.Trim(string(v), `"`)
+	}
+	return texts
 }
 
 // parse returns the value that a person wrote as text. Numbers, booleans and
@@ -112,7 +121,7 @@ func (a *argument) parse(text string) (jsontext.Value, error) {
 			return quoted, nil
 		}
 	}
-	return nil, fmt.Errorf("argument %q: found %s, want %s", a.name, text, a.want())
+	return nil, fmt.Errorf("%s: found %s, want %s", pointerTo(a.name), text, a.want())
 }
 
 // want says what to write.
@@ -191,7 +200,7 @@ func (a *arguments) fromJSON(text []byte) (jsontext.Value, error) {
 	}
 	for _, m := range given {
 		if arg := a.find(m.name); arg != nil && !arg.allows(m.value) {
-			return nil, fmt.Errorf("argument %q: found %s, want %s", m.name, m.value, arg.want())
+			return nil, fmt.Errorf("%s: found %s, want %s", pointerTo(m.name), m.value, arg.want())
 		}
 	}
 	return a.encode(given)
@@ -203,10 +212,10 @@ func (a *arguments) encode(given []member) (jsontext.Value, error) {
 	var faults []error
 	for i, m := range given {
 		if a.closed && a.find(m.name) == nil {
-			faults = append(faults, fmt.Errorf("argument %q: unknown, want %s", m.name, a.names()))
+			faults = append(faults, fmt.Errorf("%s: unknown, want %s%s", pointerTo(m.name), a.names(), didYouMean(m.name, a.known())))
 		}
 		if slices.ContainsFunc(given[:i], func(earlier member) bool { return earlier.name == m.name }) {
-			faults = append(faults, fmt.Errorf("argument %q: given twice", m.name))
+			faults = append(faults, fmt.Errorf("%s: given twice", pointerTo(m.name)))
 		}
 	}
 	for _, arg := range a.list {
@@ -222,7 +231,7 @@ func (a *arguments) encode(given []member) (jsontext.Value, error) {
 }
 
 func missing(arg argument) string {
-	text := fmt.Sprintf("argument %q is missing, want %s", arg.name, arg.want())
+	text := fmt.Sprintf("%s: missing, want %s", pointerTo(arg.name), arg.want())
 	if arg.Description != "" {
 		text += ": " + brief(arg.Description)
 	}
@@ -233,12 +242,19 @@ func (a *arguments) names() string {
 	if len(a.list) == 0 {
 		return "none at all"
 	}
+	return strings.Join(a.known(), ", ")
+}
+
+func (a *arguments) known() []string {
 	names := make([]string, len(a.list))
 	for i, arg := range a.list {
 		names[i] = arg.name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+// pointerTo is the JSON Pointer of an argument.
+func pointerTo(name string) jsontext.Pointer { return jsontext.Pointer("").AppendToken(name) }
 
 // needed reports whether any argument is required.
 func (a *arguments) needed() bool {

@@ -61,21 +61,21 @@ func TestWordsAreTypedByTheSchema(t *testing.T) {
 func TestWrongWordsAreExplained(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{ // words → error
-		"count=1":               `argument "path" is missing, want a string: file to write`,
+		"count=1":               `/path: missing, want a string: file to write`,
 		"path":                  `found "path", want KEY=VALUE`,
 		"=x":                    `found "=x", want KEY=VALUE`,
-		"path=a|count=1.5":      `argument "count": found 1.5, want an integer`,
-		"path=a|count=many":     `argument "count": found many, want an integer`,
-		"path=a|ratio=NaN":      `argument "ratio": found NaN, want a number`,
-		"path=a|force=yes":      `argument "force": found yes, want a boolean`,
-		"path=a|tags=x":         `argument "tags": found x, want an array as JSON, such as '["a","b"]'`,
-		"path=a|where=[]":       `argument "where": found [], want an object as JSON, such as '{"a":1}'`,
+		"path=a|count=1.5":      `/count: found 1.5, want an integer`,
+		"path=a|count=many":     `/count: found many, want an integer`,
+		"path=a|ratio=NaN":      `/ratio: found NaN, want a number`,
+		"path=a|force=yes":      `/force: found yes, want a boolean`,
+		"path=a|tags=x":         `/tags: found x, want an array as JSON, such as '["a","b"]'`,
+		"path=a|where=[]":       `/where: found [], want an object as JSON, such as '{"a":1}'`,
 		`path=a|where={"a":1,}`: `want an object as JSON`,
-		"path=a|unit=ly":        `argument "unit": found ly, want one of km, mi, 3`,
-		"path=a|patj=b":         `argument "patj": unknown, want path, count, ratio, force`,
-		"path=a|path=b":         `argument "path": given twice`,
-		"path=\xff":             `argument "path": found`,
-		"either=1|unknown=2":    "argument \"unknown\": unknown, want path, count, ratio, force, tags, where, unit, loose, maybe, either, odd\nargument \"path\" is missing",
+		"path=a|unit=ly":        `/unit: found ly, want one of km, mi, 3`,
+		"path=a|patj=b":         `odd; did you mean path?`,
+		"path=a|path=b":         `/path: given twice`,
+		"path=\xff":             `/path: found`,
+		"either=1|unknown=2":    "/unknown: unknown, want path, count, ratio, force, tags, where, unit, loose, maybe, either, odd\n/path: missing",
 	}
 	args, err := readArguments(schema)
 	if err != nil {
@@ -93,13 +93,13 @@ func TestArgumentsAsJSONAreChecked(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want, fault string }{
 		{text: `{"path": "a", "count": 1}`, want: `{"path":"a","count":1}`},
-		{text: `{"path": 1}`, fault: `argument "path": found 1, want a string`},
-		{text: `{}`, fault: `argument "path" is missing`},
+		{text: `{"path": 1}`, fault: `/path: found 1, want a string`},
+		{text: `{}`, fault: `/path: missing`},
 		{text: `[]`, fault: `arguments: want a JSON object`},
 		{text: `{"path": "a"`, fault: `arguments: `},
 		{text: `{"path": "a"} x`, fault: `nothing after it`},
 		{text: `{"path": "a", "path": "b"}`, fault: `duplicate`},
-		{text: `{"path": "a", "x": 1}`, fault: `argument "x": unknown`},
+		{text: `{"path": "a", "x": 1}`, fault: `/x: unknown`},
 	}
 	args, err := readArguments(schema)
 	if err != nil {

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -17,7 +17,6 @@ func (h *hosting) askForPrograms(ctx context.Context) error {
 	if h.book == nil || h.yes || !h.main.Interactive {
 		return nil
 	}
-	answers := linesOf(ctx, h.main.Stdin)
 	for i := range h.upstreams {
 		u := &h.upstreams[i]
 		p, isProgram, err := h.book.ProgramOf(u)
@@ -27,17 +26,15 @@ func (h *hosting) askForPrograms(ctx context.Context) error {
 		if ok, err := h.book.Approved(u, p); err != nil || ok {
 			continue
 		}
-		h.show(u, p)
-		select {
-		case answer, ok := <-answers:
-			if !ok {
-				return nil
-			}
-			if !isYes(answer) {
-				continue
-			}
-		case <-ctx.Done():
+		h.main.showProgram(u, p)
+		answer, err := h.main.ask(ctx, "\nIt can do whatever you can do. Start it now and in future? [y/N]")
+		switch {
+		case errors.Is(err, io.EOF), ctx.Err() != nil:
 			return nil
+		case err != nil:
+			return err
+		case !isYes(answer):
+			continue
 		}
 		if err := h.approve(u, p, "by the user"); err != nil {
 			return err
@@ -46,26 +43,8 @@ func (h *hosting) askForPrograms(ctx context.Context) error {
 	return nil
 }
 
-// linesOf returns the lines of a reader until ctx is done. A terminal that says
-// nothing more is waited for until the process ends: nothing else ends the wait.
-func linesOf(ctx context.Context, r io.Reader) <-chan string {
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for scanner := bufio.NewScanner(r); scanner.Scan(); {
-			select {
-			case lines <- scanner.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return lines
-}
-
-// show shows the whole of a program.
-func (h *hosting) show(u *host.Upstream, p consent.Program) {
-	m := h.main
+// showProgram shows the whole of a program.
+func (m *Main) showProgram(u *host.Upstream, p consent.Program) {
 	m.say("\nThe server %q is a program that was not approved as it is now:\n", u.Key)
 	m.say("  %s\n", p)
 	m.say("  file       %s", cleanLine(p.File))
@@ -81,10 +60,4 @@ func (h *hosting) show(u *host.Upstream, p consent.Program) {
 		}
 		m.say("  with       %s", cleanLine(name))
 	}
-	m.say("\nIt can do whatever you can do. Start it now and in future? [y/N]")
-}
-
-func isYes(answer string) bool {
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }

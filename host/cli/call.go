@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"time"
+	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -14,126 +16,160 @@ import (
 )
 
 var callEntry = entry{
-	name: "call", operands: "NAME [KEY=VALUE...]", does: "call a tool",
+	name: "call", operands: "NAME [KEY=VALUE... | JSON | -]", does: "call a tool",
 	about: `Values are typed as the tool wants them; arrays and objects are written as JSON.
-Names and types of the arguments are checked first: when one is missing or
-wrong nothing is sent. The server checks the rest.
-Ctrl-C cancels the call.`,
+JSON is all arguments as one object, - reads it from standard input. Arguments
+are checked first: when one is wrong nothing is sent. Images, audio and other
+binary results become files, whose paths are printed. Ctrl-C cancels the call.`,
 	example: "call demo/time zone=Europe/Rome",
 	make:    func() verb { return new(callVerb) },
 }
 
 type callVerb struct {
 	endpoint
-	args string
+	files fileWriter
 }
 
 func (v *callVerb) declare(f *flag.FlagSet) {
 	v.endpoint.declare(f)
-	f.StringVar(&v.args, "args", "", "all arguments as one `JSON` object; - reads standard input")
+	f.StringVar(&v.files.dir, "dir", "", "write files to `DIR`, not among the temporary ones")
 }
 
 func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
-	switch {
-	case len(operands) == 0:
+	if len(operands) == 0 {
 		return usagef("want the name of a tool; %s tools lists them", m.program())
-	case v.args != "" && len(operands) > 1:
-		return usagef("found both --args and %q, want one of them", operands[1])
 	}
-	c, err := v.connect(ctx, m, nil)
+	p, err := v.connect(ctx, m, keyIn(operands[0]), nil)
 	if err != nil {
 		return err
 	}
-	tool, err := toolNamed(ctx, c, m, operands[0])
+	tool, err := p.toolNamed(ctx, m, operands[0])
 	if err != nil {
 		return err
 	}
-	args, err := v.arguments(m, tool, operands[1:])
+	args, err := m.arguments(tool, operands[1:])
 	if err != nil {
 		return err
 	}
-	p := progressWriter{to: m, since: time.Now()}
-	result, err := c.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(p.show))
+	w := m.measure("%s", host.ShowName(tool.Name))
+	p.questions.during(w)
+	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.show))
+	w.stop()
 	if err != nil {
-		return err
+		return p.afterQuestions(err)
 	}
-	return v.show(m, tool, result)
+	return v.show(p, m, tool, result)
 }
 
-// maxArguments bounds the arguments that are read from standard input.
+// afterQuestions returns the error of a call: when a question was declined, the
+// call has failed for want of consent.
+func (p *place) afterQuestions(err error) error {
+	if p.questions.wereDeclined() && exitCode(err) == exitTool {
+		return &codedError{exitConsent, err}
+	}
+	return err
+}
+
+// maxArguments bounds the arguments that are read from standard input, in bytes.
 const maxArguments = 4 << 20
 
-// arguments returns what is to be sent as a JSON object.
-func (v *callVerb) arguments(m *Main, tool mcp.Tool, pairs []string) (jsontext.Value, error) {
+// arguments returns what is to be sent as a JSON object, checked.
+func (m *Main) arguments(tool mcp.Tool, words []string) (jsontext.Value, error) {
 	known, err := readArguments(tool.InputSchema)
 	if err != nil {
-		return nil, fmt.Errorf("tool %q: %w", tool.Name, err)
+		return nil, coded(exitProtocol, "tool %q: %w", tool.Name, err)
 	}
-	args, err := known.fromPairs(pairs)
-	if v.args != "" {
-		args, err = v.fromJSON(m, known)
+	args, err := m.readArguments(known, words)
+	if err == nil {
+		err = mcpclient.CheckArguments(tool, args)
+		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); err != nil && !wrong {
+			m.note("%v; the server checks the arguments", err)
+			err = nil
+		}
 	}
 	if err != nil {
-		return nil, usagef("%s: %w", host.ShowName(tool.Name), err)
+		return nil, usagef("%s: nothing was sent\n%w", host.ShowName(tool.Name), err)
 	}
 	return args, nil
 }
 
-func (v *callVerb) fromJSON(m *Main, known *arguments) (jsontext.Value, error) {
-	if v.args != "-" {
-		return known.fromJSON([]byte(v.args))
+// readArguments reads the arguments in one of their forms.
+func (m *Main) readArguments(known *arguments, words []string) (jsontext.Value, error) {
+	switch {
+	case len(words) == 0 || words[0] != "-" && !strings.HasPrefix(words[0], "{"):
+		return known.fromPairs(words)
+	case len(words) > 1:
+		return nil, fmt.Errorf("found %q behind all arguments, want nothing", words[1])
+	case words[0] != "-":
+		return known.fromJSON([]byte(words[0]))
 	}
-	text, err := io.ReadAll(io.LimitReader(m.Stdin, maxArguments))
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(m.Stdin, maxArguments+1))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("standard input: %w", err)
+	case len(text) > maxArguments:
+		return nil, fmt.Errorf("standard input: more than %d bytes", maxArguments)
 	}
 	return known.fromJSON(text)
 }
 
 // show writes what a tool answered. The words of one that failed go to standard
 // error.
-func (v *callVerb) show(m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
+func (v *callVerb) show(p *place, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
 	switch {
 	case v.json:
-		if err := m.writeJSON(result); err != nil {
+		if err := m.writeDocument(document{"result": result}); err != nil {
 			return err
 		}
 	case result.IsError:
-		m.say("%s failed: %s", cleanLine(host.ShowName(tool.Name)), clean(result.Content.Text()))
-	case len(result.Content) == 0 && result.StructuredContent != nil:
-		return m.writeJSON(result.StructuredContent)
+		m.say("%s failed: %s", cleanLine(host.ShowName(tool.Name)), result.Content.Text())
 	default:
-		if err := m.writeContents(result.Content); err != nil {
+		if err := m.writeResult(result, &v.files); err != nil {
 			return err
 		}
 	}
-	if result.IsError {
-		return errTool
+	switch {
+	case !result.IsError:
+		return nil
+	case result.Meta[host.MetaRefused] != nil, p.questions.wereDeclined():
+		return &codedError{exitConsent, errTool}
 	}
-	return nil
+	return errTool
 }
 
-// progressWriter tells a user who waits how far a call has come.
-type progressWriter struct {
-	to    *Main
-	since time.Time
-	last  time.Time
+// writeResult writes the content of a result, and its structured form unless that
+// says the same again.
+func (m *Main) writeResult(result *mcp.CallToolResult, files *fileWriter) error {
+	structured := jsontext.Value(result.StructuredContent)
+	told := structured == nil
+	for _, c := range result.Content {
+		if text, ok := c.(mcp.TextContent); ok && !told && equal(jsontext.Value(text.Text), structured) {
+			told = true
+			if err := m.writeStructured(structured); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := m.writeContent(c, files); err != nil {
+			return err
+		}
+	}
+	if told {
+		return nil
+	}
+	return m.writeStructured(structured)
 }
 
-const (
-	quickCall     = 700 * time.Millisecond // calls that are done by then show no progress
-	progressPause = 200 * time.Millisecond
-)
-
-// show writes one line, at most five times a second.
-func (w *progressWriter) show(p mcp.ProgressParams) {
-	if time.Since(w.since) < quickCall || time.Since(w.last) < progressPause {
-		return
+// writeStructured writes JSON: indented for people, on one line otherwise.
+func (m *Main) writeStructured(v jsontext.Value) error {
+	shown := v.Clone()
+	if m.Terminal {
+		if err := shown.Indent(); err != nil {
+			return err
+		}
+	} else if err := shown.Compact(); err != nil {
+		return err
 	}
-	w.last = time.Now()
-	if p.Total > 0 {
-		w.to.say("%3.0f %%  %s", 100*p.Progress/p.Total, cleanLine(p.Message))
-		return
-	}
-	w.to.say("%v  %s", p.Progress, cleanLine(p.Message))
+	_, err := fmt.Fprintf(m.Stdout, "%s\n", cleanJSON(bytes.TrimSpace(shown)))
+	return err
 }

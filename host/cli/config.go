@@ -61,7 +61,7 @@ func (v *configVerb) run(_ context.Context, m *Main, operands []string) error {
 	case "show":
 		return v.show(m, path)
 	}
-	return usagef("found %q, want path, check or show", operands[0])
+	return usagef("found %q, want path, check or show%s", operands[0], didYouMean(operands[0], []string{"path", "check", "show"}))
 }
 
 // ownPath returns the configuration that the user names, or else the host's own,
@@ -128,13 +128,13 @@ func (v *configVerb) show(m *Main, path string) error {
 		shown = append(shown, shownServer{Name: name, State: "broken"})
 	}
 	if v.json {
-		return m.writeJSON(map[string]any{"version": 1, "path": path, "servers": shown})
+		return m.writeDocument(document{"path": path, "servers": shown})
 	}
-	var rows [][]string
+	t := table{head: []string{"SERVER", "STATE", "REACHED", "TARGET", "NAMES"}}
 	for _, s := range shown {
-		rows = append(rows, []string{s.Name, s.State, s.Reached, s.Target, strings.Join(append(s.Variables, s.Headers...), " ")})
+		t.rows = append(t.rows, []string{s.Name, s.State, s.Reached, s.Target, strings.Join(append(s.Variables, s.Headers...), " ")})
 	}
-	return m.writeTable(rows)
+	return m.writeTable(t)
 }
 
 // showUpstream tells of a server without what may be secret: a command without its
@@ -182,10 +182,10 @@ func (m *Main) readConfig(path string, strict bool, ask asker) (*config.Config, 
 		return nil, &codedError{exitUsage, err}
 	}
 	for _, f := range c.Faults {
-		m.say("%s", clean(f.Error()))
+		m.say("%s", f.Error())
 	}
 	for _, f := range c.Notes {
-		m.say("note: %s", clean(f.Error()))
+		m.note("note: %s", f.Error())
 	}
 	return c, nil
 }

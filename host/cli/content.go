@@ -1,23 +1,18 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// writeContents writes blocks of content: texts as they are, of other kinds one
-// line that says what they are.
-func (m *Main) writeContents(contents mcp.Contents) error {
-	for _, c := range contents {
-		if err := m.writeContent(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *Main) writeContent(c mcp.Content) error {
+// writeContent writes a block of content: texts as they are, links on a line, and
+// what is binary as the path of a file.
+func (m *Main) writeContent(c mcp.Content, files *fileWriter) error {
 	switch c := c.(type) {
 	case mcp.TextContent:
 		return m.writeText(c.Text)
@@ -25,20 +20,60 @@ func (m *Main) writeContent(c mcp.Content) error {
 		if !c.Resource.IsBlob() {
 			return m.writeText(c.Resource.Text)
 		}
-		return m.writeLine("[resource %s: %d bytes of %s]", c.Resource.URI, len(c.Resource.Blob), c.Resource.MIMEType)
+		return m.writeFile(files, c.Resource.Blob, c.Resource.MIMEType)
 	case mcp.ResourceLink:
-		return m.writeLine("%s", c.URI)
+		return m.writeLink(c)
 	case mcp.ImageContent:
-		return m.writeLine("[image: %d bytes of %s]", len(c.Data), c.MIMEType)
+		return m.writeFile(files, c.Data, c.MIMEType)
 	case mcp.AudioContent:
-		return m.writeLine("[audio: %d bytes of %s]", len(c.Data), c.MIMEType)
+		return m.writeFile(files, c.Data, c.MIMEType)
 	case mcp.UnknownContent:
 		return m.writeLine("[%s]", c.Type)
 	}
 	return m.writeLine("[%T]", c)
 }
 
-func (m *Main) writeLine(format string, args ...any) error {
-	_, err := fmt.Fprintln(m.Stdout, cleanLine(fmt.Sprintf(format, args...)))
-	return err
+// writeLink writes a URI, and beside it what it leads to.
+func (m *Main) writeLink(l mcp.ResourceLink) error {
+	row := []string{l.URI}
+	if name := l.DisplayName(); name != "" {
+		row = append(row, name)
+	}
+	return m.writeTable(table{rows: [][]string{row}})
+}
+
+// fileWriter is where binary results go.
+type fileWriter struct{ dir string }
+
+// writeFile writes a file for the user alone, and its path as a line.
+func (m *Main) writeFile(files *fileWriter, data []byte, mimeType string) error {
+	f, err := os.CreateTemp(files.dir, "fondaco-*"+extensionOf(mimeType)) // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	path, err := filepath.Abs(f.Name())
+	if err != nil {
+		return err
+	}
+	return m.writeLine("%s", path)
+}
+
+// extensions are those of the files that tools return most. A name that a server
+// chooses does not decide by what program a file is opened.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "text/plain": ".txt",
+}
+
+func extensionOf(mimeType string) string {
+	kind, _, err := mime.ParseMediaType(mimeType)
+	if extension := extensions[strings.ToLower(kind)]; err == nil && extension != "" {
+		return extension
+	}
+	return ".bin"
 }

@@ -24,7 +24,7 @@ func (h *hosting) serveControl(port int, endpoint string) {
 		ReadHeaderTimeout: 5 * time.Second,
 		Handler: control.Handler(control.Host{
 			Status: func() control.Status {
-				return control.Status{Format: 1, Version: host.Version, PID: os.Getpid(), Endpoint: endpoint, Upstreams: h.gateway.Status()}
+				return control.Status{Format: 1, Version: host.Version, PID: os.Getpid(), Endpoint: endpoint, Config: h.config, Upstreams: h.gateway.Status()}
 			},
 			Retry:  h.gateway.Retry,
 			Reload: h.reload,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 var helpEntry = entry{
@@ -26,7 +27,7 @@ func (*helpVerb) run(_ context.Context, m *Main, operands []string) error {
 	}
 	e := find(operands[0])
 	if e == nil {
-		return usagef("verb %q: unknown; %s help lists them", operands[0], m.program())
+		return m.unknownVerb(operands[0])
 	}
 	m.help(m.Stdout, e)
 	return nil
@@ -36,18 +37,26 @@ func (*helpVerb) run(_ context.Context, m *Main, operands []string) error {
 func (m *Main) overview(w io.Writer) {
 	fmt.Fprintf(w, "fondaco brings many MCP servers to MCP clients behind one endpoint.\n\nusage: %s VERB [OPERANDS] [FLAGS]\n\n", m.program())
 	for _, e := range append(verbs, helpEntry) {
-		fmt.Fprintf(w, "  %-28s %s\n", e.name+" "+e.operands, e.does)
+		fmt.Fprintf(w, "  %-11s %s\n", e.name, e.does)
 	}
 	fmt.Fprintf(w, "\n%s VERB --help shows flags and an example.\n", m.program())
 }
 
 // help shows one verb, on one screen.
 func (m *Main) help(w io.Writer, e *entry) {
-	fmt.Fprintf(w, "usage: %s %s [FLAGS]\n\n%s.\n%s\n", m.program(), strings.TrimSpace(e.name+" "+e.operands), capitalize(e.does), e.about)
+	v := e.make()
+	command := ""
+	if _, ok := v.(interface{ limit() time.Duration }); ok {
+		command = " [-- COMMAND...]"
+	}
+	fmt.Fprintf(w, "usage: %s %s [FLAGS]%s\n\n%s.\n", m.program(), strings.TrimSpace(e.name+" "+e.operands), command, capitalize(e.does))
+	if e.about != "" {
+		fmt.Fprintln(w, e.about)
+	}
 	heading := "\nflags:\n"
-	flagsOf(e, e.make()).VisitAll(func(f *flag.Flag) {
+	flagsOf(e, v).VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
-		fmt.Fprintf(w, "%s  %-20s %s\n", heading, strings.TrimSpace("--"+f.Name+" "+value), usage)
+		fmt.Fprintf(w, "%s  %-19s %s\n", heading, strings.TrimSpace(dashed(f.Name)+" "+value), usage)
 		heading = ""
 	})
 	fmt.Fprintf(w, "\nexample:\n  %s %s\n\nexit codes: %s\n", m.program(), e.example, exitCodes)

@@ -2,22 +2,23 @@ package cli_test
 
 import (
 	"context"
-	"fmt"
+	"encoding/json/v2"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// evil is what a hostile server says wherever it can.
-const evil = "\x1b]52;c;aGk=\a\x1b[2J\u202Eevil\u009b31m\r\u2066"
+// evil is what a hostile server says wherever it can: all cases, in JSON.
+var evil = strings.ToValidUTF8(strings.Join(cli.Hostile, " "), "?")
 
 func newEvilServer() *mcpserver.Server {
-	srv := mcpserver.New("s", "1", &mcpserver.Options{Logger: quiet})
+	srv := mcpserver.New(evil, "1", &mcpserver.Options{Logger: quiet})
 	text := mcp.Contents{mcp.Text(evil), mcp.Link("x://y", evil), mcp.Image(nil, "image/png")}
 	srv.AddTool(mcp.Tool{
 		Name: "say", Title: evil, Description: evil,
@@ -33,16 +34,27 @@ func newEvilServer() *mcpserver.Server {
 	srv.AddTool(mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 		return &mcp.CallToolResult{Content: text, IsError: true}, nil
 	})
+	srv.AddTool(mcp.Tool{Name: "structured"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+		object, err := json.Marshal(map[string]string{evil: evil})
+		return &mcp.CallToolResult{Content: text, StructuredContent: object}, err
+	})
+	srv.AddTool(mcp.Tool{Name: "ask"}, func(ctx context.Context, _ *mcp.CallToolParams) (mcp.Result, error) {
+		_, err := mcpserver.Ask[struct {
+			Answer string `json:"answer"`
+		}](ctx, "k", evil)
+		return nil, err
+	})
 	srv.AddTool(mcp.Tool{Name: "err"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", evil)
 	})
 	srv.AddResource(mcp.Resource{URI: "x://y", Name: evil, Description: evil}, func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x://y", Text: evil}}}, nil
 	})
-	srv.AddPrompt(mcp.Prompt{Name: "p", Description: evil, Arguments: []mcp.PromptArgument{{Name: evil, Required: true, Description: evil}}},
+	srv.AddPrompt(mcp.Prompt{Name: "p", Description: evil, Arguments: []mcp.PromptArgument{{Name: evil, Required: true, Description: evil}, {Name: "word"}}},
 		func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{mcpserver.UserMessage(evil)}}, nil
-		})
+		},
+		mcpserver.CompleteArg("word", func(context.Context, mcpserver.Completing) ([]string, error) { return []string{evil}, nil }))
 	return srv
 }
 
@@ -51,6 +63,7 @@ func TestNothingOfAPeerReachesTheTerminalAsItIs(t *testing.T) {
 	claim.Shows(t, "R-242b")
 	s := serve(t, newEvilServer())
 	s.terminal = true
+	s.env = append(s.env, "NO_COLOR=1")
 	commands := [][]string{
 		{"tools"},
 		{"tools", "say"},
@@ -63,10 +76,14 @@ func TestNothingOfAPeerReachesTheTerminalAsItIs(t *testing.T) {
 		{"prompts"},
 		{"prompt", "p"},
 		{"prompt", "p", evil + "=x"},
+		{"complete", "p", "word=x"},
+		{"servers"},
+		{"call", "ask"},
+		{"call", "structured"},
 	}
 	for _, command := range commands {
 		for _, args := range [][]string{command, append(command[:len(command):len(command)], "--json")} {
-			t.Run(fmt.Sprintf("%q", args), func(t *testing.T) {
+			t.Run(strings.Join(args, " ")[:min(20, len(strings.Join(args, " ")))], func(t *testing.T) {
 				t.Parallel()
 				stdout, stderr, _ := s.run(t.Context(), args...)
 				for name, text := range map[string]string{"output": stdout, "error": stderr} {

@@ -6,8 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -26,6 +29,7 @@ type hosting struct {
 	yes    bool   // programs are approved without being shown
 	calls  bool   // a line is printed for each call
 	strict bool   // nothing is run if the configuration has a mistake
+	only   string // the key of the one upstream that is wanted; empty for all
 
 	path    string // of the configuration that is used; empty for the demonstration
 	book    *consent.Book
@@ -45,11 +49,7 @@ func (h *hosting) declare(f *flag.FlagSet) {
 
 // open reads the configuration and makes the gateway. Nothing is started yet.
 func (h *hosting) open(m *Main, web *mcpserver.HTTPOptions, news func(host.Status)) error {
-	h.main = m
-	h.path = h.config
-	if h.path == "" {
-		h.path = config.Find(m.lookup)
-	}
+	h.find(m)
 	o := &gateway.Options{OnStatus: news, HTTP: web, Logger: m.logger()}
 	if h.path == "" {
 		m.nameForeign()
@@ -61,6 +61,25 @@ func (h *hosting) open(m *Main, web *mcpserver.HTTPOptions, news func(host.Statu
 	h.gateway = gateway.New(h.upstreams, o)
 	m.closing(h.gateway.Close)
 	return nil
+}
+
+// find finds the configuration.
+func (h *hosting) find(m *Main) {
+	if path, err := filepath.Abs(h.config); h.config != "" && err == nil {
+		h.config = path // other programs are told of it
+	}
+	h.main, h.path = m, h.config
+	if h.path == "" {
+		h.path = config.Find(m.lookup)
+	}
+}
+
+// openBook is open for somebody who wants to approve and starts nothing.
+func (h *hosting) openBook(m *Main) error {
+	if h.find(m); h.path == "" {
+		return usagef("there is no configuration; --config names one")
+	}
+	return h.keep(new(gateway.Options))
 }
 
 // keep reads the configuration, and opens what is kept of its servers: what was
@@ -91,7 +110,17 @@ func (h *hosting) load(strict bool, ask asker) ([]host.Upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Upstreams, nil
+	return h.wanted(c.Upstreams), nil
+}
+
+// wanted returns the upstream that alone is wanted, or all when there is none of
+// that key, so that the user sees what there is.
+func (h *hosting) wanted(all []host.Upstream) []host.Upstream {
+	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == h.only })
+	if i < 0 {
+		return all
+	}
+	return all[i : i+1]
 }
 
 // reload makes the host run what the file says now. A file with mistakes changes
@@ -151,7 +180,7 @@ func (h *hosting) decided(d host.Decision) {
 	}
 	if d.Action == host.ActionOffer && d.Outcome == host.OutcomeWithheld {
 		name := d.Upstream + "/" + cleanLine(d.Name)
-		h.main.say("  changed    %s is withheld: %s; %s approve %s", name, cleanLine(d.Reason), h.main.program(), name)
+		h.main.say("  changed    %s is withheld: %s; %s", name, cleanLine(d.Reason), h.main.approval(name, h.config))
 	}
 	if h.calls && d.Principal != "" {
 		h.main.say("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Took.Milliseconds())
@@ -171,6 +200,26 @@ func secretsOf(upstreams []host.Upstream) (secrets []string) {
 		}
 	}
 	return secrets
+}
+
+// followApart follows the files of the host until it is ended. SIGHUP asks a host
+// that has no terminal to read its configuration again; with a terminal it means
+// that this is gone, and ends the host as ever.
+func (h *hosting) followApart(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	reload, ended := make(chan os.Signal, 1), make(chan struct{})
+	if !h.main.Interactive {
+		signal.Notify(reload, syscall.SIGHUP)
+	}
+	go func() {
+		defer close(ended)
+		h.follow(ctx, reload)
+	}()
+	return func() {
+		signal.Stop(reload)
+		cancel()
+		<-ended
+	}
 }
 
 // watchInterval is how often the host looks for changes of its files.

@@ -72,7 +72,7 @@ func status(t *testing.T, words *output, home string) *control.Status {
 func TestProgramIsNotStartedUnasked(t *testing.T) {
 	t.Parallel()
 	words, home, _ := begin(t, "")
-	words.await(t, `upstream   good    needs approval    fondaco approve good   `+regexp.QuoteMeta(program(t))+` 'a b'`)
+	words.await(t, `upstream   good    needs approval    fondaco approve good --config \S+   `+regexp.QuoteMeta(program(t))+` 'a b'`)
 	if s := status(t, words, home); s.Upstreams[0].State != host.NeedsApproval || s.Upstreams[0].Key != "good" {
 		t.Errorf("got %+v, want it waiting", s)
 	}
@@ -239,8 +239,8 @@ func TestToolThatHasChangedIsWithheldAndTold(t *testing.T) {
 	p.stderr.await(t, `changed    good/pid is withheld: the definition has changed since it was approved; .* approve good/pid`)
 	url := "http://" + p.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	call := start(t, home, program(t)+" call good/pid --url "+url)
-	if code := call.end(t); code == 0 || !strings.Contains(call.stderr.String(), "unknown") {
-		t.Errorf("got %d, %s, want the tool unknown", code, call.stderr.String())
+	if code := call.end(t); code != 7 || !strings.Contains(call.stderr.String(), "has changed since it was approved") {
+		t.Errorf("got %d, %s, want the change", code, call.stderr.String())
 	}
 	p.signal(t, syscall.SIGTERM)
 }

@@ -71,11 +71,11 @@ func (v *importVerb) finish(m *Main, path string, change *config.Change, found [
 		m.say("nothing to add to %s", path)
 		return nil
 	}
-	var rows [][]string
+	t := table{head: []string{"SERVER", "CLIENT", "TARGET", "NAMES"}}
 	for _, f := range found {
-		rows = append(rows, []string{f.server.Name, f.client, f.server.String(), strings.Join(f.server.Names(), " ")})
+		t.rows = append(t.rows, []string{f.server.Name, f.client, f.server.String(), strings.Join(f.server.Names(), " ")})
 	}
-	if err := m.writeTable(rows); err != nil {
+	if err := m.writeTable(t); err != nil {
 		return err
 	}
 	if v.dryRun {
@@ -133,5 +133,5 @@ func clientNamed(id string) (config.Client, error) {
 		}
 		ids = append(ids, c.ID)
 	}
-	return config.Client{}, usagef("client %q: want one of %s", id, strings.Join(ids, ", "))
+	return config.Client{}, usagef("client %q: want one of %s%s", id, strings.Join(ids, ", "), didYouMean(id, ids))
 }

@@ -1,6 +1,7 @@
 // Package cli is the command line of the host. Data goes to standard output and
 // words to standard error, so that every verb can be used in a pipe; nothing
-// asks. What a peer says passes one sanitiser before it reaches a terminal.
+// asks where nobody could answer. What a peer says passes one sanitiser, clean,
+// before it reaches a terminal.
 package cli
 
 import (
@@ -11,6 +12,9 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // Main is one run of the program: ParseFlags, Run and Close, in this order.
@@ -24,6 +28,8 @@ type Main struct {
 	// Terminal tells that Stdout is a terminal: tables are aligned, and texts of
 	// peers are cleaned of what a terminal would obey.
 	Terminal bool
+	// Drawing tells that Stderr is a terminal: progress is drawn in place.
+	Drawing bool
 	// Interactive tells that Stdin and Stderr are terminals: the user can be asked.
 	Interactive bool
 
@@ -32,6 +38,7 @@ type Main struct {
 	operands []string
 	closers  []func()
 	answers  map[string]string // to inputs of the configuration
+	words    words
 }
 
 // Main does the whole run and returns the exit code. When ctx ends, the verb
@@ -58,19 +65,53 @@ func (m *Main) ParseFlags() error {
 		return usagef("want a verb, such as %s up", m.program())
 	}
 	if m.entry = find(args[0]); m.entry == nil {
-		return usagef("verb %q: unknown; %s help lists them", args[0], m.program())
+		return m.unknownVerb(args[0])
 	}
 	m.verb = m.entry.make()
-	operands, err := parseMixed(flagsOf(m.entry, m.verb), args[1:])
+	flags := flagsOf(m.entry, m.verb)
+	operands, rest, err := parseMixed(flags, args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		m.help(m.Stdout, m.entry)
 		return err
 	case err != nil:
-		return usagef("%v", err)
+		return usagef("%v%s", err, didYouMean(undefined(err), flagNames(flags)))
 	}
 	m.operands = operands
+	if v, ok := m.verb.(interface{ takeCommand(words []string) }); ok {
+		v.takeCommand(rest)
+		return nil
+	}
+	m.operands = append(m.operands, rest...)
 	return nil
+}
+
+// undefined returns the name of the flag that an error is about, with its dashes.
+func undefined(err error) string {
+	_, name, _ := strings.Cut(err.Error(), "not defined: -")
+	return "--" + name
+}
+
+func flagNames(flags *flag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, dashed(f.Name)) })
+	return names
+}
+
+// dashed writes a flag as people do.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// didYouMean returns a question that ends a sentence about an unknown name, or
+// nothing when none of the known ones is near.
+func didYouMean(written string, known []string) string {
+	if best := host.Nearest(written, known); best != "" {
+		return fmt.Sprintf("; did you mean %s?", best)
+	}
+	return ""
 }
 
 // flagsOf returns the flags of a verb, which set its fields.
@@ -82,24 +123,36 @@ func flagsOf(e *entry, v verb) *flag.FlagSet {
 }
 
 // parseMixed parses flags that stand before, between and after operands. What
-// follows "--" is an operand.
-func parseMixed(flags *flag.FlagSet, args []string) (operands []string, err error) {
+// follows "--" is the rest, and nil only where there is no "--".
+func parseMixed(flags *flag.FlagSet, args []string) (operands, rest []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		rest := flags.Args()
-		parsed := args[:len(args)-len(rest)]
-		ended := len(parsed) > 0 && parsed[len(parsed)-1] == "--"
-		if ended || len(rest) == 0 {
-			return append(operands, rest...), nil
+		left := flags.Args()
+		parsed := args[:len(args)-len(left)]
+		if len(parsed) > 0 && parsed[len(parsed)-1] == "--" {
+			return operands, append([]string{}, left...), nil
 		}
-		operands, args = append(operands, rest[0]), rest[1:]
+		if len(left) == 0 {
+			return operands, nil, nil
+		}
+		operands, args = append(operands, left[0]), left[1:]
 	}
 }
 
 // Run does what the verb says, until it is done or ctx ends.
-func (m *Main) Run(ctx context.Context) error { return m.verb.run(ctx, m, m.operands) }
+func (m *Main) Run(ctx context.Context) error {
+	if v, ok := m.verb.(interface{ isQuiet() bool }); ok {
+		m.words.quiet = v.isQuiet()
+	}
+	if v, ok := m.verb.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), fmt.Errorf("no end after %v: %w", v.limit(), context.DeadlineExceeded))
+		defer cancel()
+	}
+	return m.verb.run(ctx, m, m.operands)
+}
 
 // Close ends what Run has started. It may be called without Run.
 func (m *Main) Close() {
@@ -124,8 +177,3 @@ func (m *Main) lookup(name string) (string, bool) {
 
 // program is the name of the program for commands to paste.
 func (m *Main) program() string { return quote(filepath.ToSlash(m.Args[0])) }
-
-// say tells the user something, on standard error.
-func (m *Main) say(format string, args ...any) {
-	fmt.Fprintf(m.Stderr, format+"\n", args...)
-}

@@ -28,7 +28,10 @@ const role = "FONDACO_CLI_TEST"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "fondaco":
-		runProgram()
+		fondaco()
+	case "server":
+		mcpserver.Main(newScriptServer())
+		os.Exit(0)
 	case "upstream":
 		mcpserver.Main(newUpstream(nil))
 		os.Exit(0)
@@ -36,14 +39,21 @@ func TestMain(m *testing.M) {
 		mcpserver.Main(newUpstream(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
 		os.Exit(0)
 	}
-	testscript.Main(m, map[string]func(){"fondaco": runProgram})
+	testscript.Main(m, map[string]func(){
+		"fondaco": fondaco,
+		"server":  func() { mcpserver.Main(newScriptServer()) },
+	})
 }
 
-// runProgram is the program itself.
-func runProgram() {
+// fondaco is the program itself.
+func fondaco() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit((&cli.Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ()}).Main(ctx))
+	os.Exit((&cli.Main{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ(),
+		Terminal: cli.IsTerminal(os.Stdout), Drawing: cli.IsTerminal(os.Stderr),
+		Interactive: cli.IsTerminal(os.Stdin) && cli.IsTerminal(os.Stderr),
+	}).Main(ctx))
 }
 
 // newUpstream is a server that a configuration of the tests names.

@@ -6,19 +6,30 @@ import (
 	"flag"
 	"fmt"
 	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 )
 
 // output is the choice between a form for people and one for programs.
-type output struct{ json bool }
+type output struct{ json, quiet bool }
 
 func (o *output) declare(f *flag.FlagSet) {
-	f.BoolVar(&o.json, "json", false, "write JSON, as the protocol has it")
+	f.BoolVar(&o.json, "json", false, "write JSON; docs/cli.md has its form")
+	f.BoolVar(&o.quiet, "q", false, "say nothing but what went wrong")
 }
 
-// writeJSON writes one JSON value, indented.
-func (m *Main) writeJSON(v any) error { return m.encode(v, jsontext.WithIndent("  ")) }
+func (o *output) isQuiet() bool { return o.quiet }
+
+// format is the version of what --json writes. Members may be added to it, and do
+// not change it.
+const format = 1
+
+// document is what --json writes, but for the version.
+type document map[string]any
+
+// writeDocument writes a document, indented.
+func (m *Main) writeDocument(d document) error {
+	d["format"] = format
+	return m.encode(d, jsontext.WithIndent("  "))
+}
 
 // writeJSONLine writes one JSON value on one line.
 func (m *Main) writeJSONLine(v any) error { return m.encode(v) }
@@ -45,34 +56,8 @@ func (m *Main) writeText(s string) error {
 	return err
 }
 
-// writeTable writes rows, cleaned: aligned for a terminal, otherwise separated
-// by tabs.
-func (m *Main) writeTable(rows [][]string) error {
-	w := tabwriter.NewWriter(m.Stdout, 0, 0, 3, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = cleanLine(cell)
-		}
-		line := strings.Join(row, "\t") + "\n"
-		if !m.Terminal {
-			if _, err := fmt.Fprint(m.Stdout, line); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprint(w, line)
-	}
-	return w.Flush()
-}
-
-// maxBrief bounds a description in a table.
-const maxBrief = 80
-
-// brief returns the first line of a description, cut.
-func brief(description string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
-	if utf8.RuneCountInString(line) <= maxBrief {
-		return line
-	}
-	return string([]rune(line)[:maxBrief-1]) + "…"
+// writeLine writes one line of data, cleaned.
+func (m *Main) writeLine(format string, args ...any) error {
+	_, err := fmt.Fprintln(m.Stdout, cleanLine(fmt.Sprintf(format, args...)))
+	return err
 }

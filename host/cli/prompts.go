@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
@@ -18,28 +17,26 @@ var promptsEntry = entry{
 
 type promptsVerb struct{ endpoint }
 
-func (v *promptsVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
-
 func (v *promptsVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
-	c, err := v.connect(ctx, m, nil)
+	p, err := v.connect(ctx, m, "", nil)
 	if err != nil {
 		return err
 	}
-	prompts, err := collect(c.Prompts(ctx))
+	prompts, err := listOf(p.Prompts(ctx))
 	switch {
 	case err != nil:
 		return err
 	case v.json:
-		return m.writeJSON(prompts)
+		return m.writeDocument(document{"prompts": prompts})
 	}
-	var rows [][]string
-	for _, p := range prompts {
-		rows = append(rows, []string{host.ShowName(p.Name), usageOf(p), brief(p.Description)})
+	t := table{head: []string{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
+	for _, prompt := range prompts {
+		t.rows = append(t.rows, []string{host.ShowName(prompt.Name), usageOf(prompt), brief(prompt.Description)})
 	}
-	return m.writeTable(rows)
+	return m.writeTable(t)
 }
 
 // usageOf shows the arguments of a prompt as they are given to it.

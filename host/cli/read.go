@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -17,22 +16,26 @@ var readEntry = entry{
 
 type readVerb struct{ endpoint }
 
-func (v *readVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
-
 func (v *readVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) != 1 {
 		return usagef("found %d operands, want one URI; %s resources lists them", len(operands), m.program())
 	}
-	c, err := v.connect(ctx, m, nil)
+	uri := operands[0]
+	p, err := v.connect(ctx, m, "", nil)
 	if err != nil {
 		return err
 	}
-	result, err := c.ReadResource(ctx, operands[0])
+	w := m.measure("reading %s", uri)
+	p.questions.during(w)
+	result, err := p.ReadResource(ctx, uri)
+	w.stop()
 	switch {
+	case mcp.CodeOf(err) == mcp.CodeResourceNotFound:
+		return p.noResource(ctx, uri, err)
 	case err != nil:
-		return err
+		return p.afterQuestions(err)
 	case v.json:
-		return m.writeJSON(result)
+		return m.writeDocument(document{"result": result})
 	}
 	for _, contents := range result.Contents {
 		if err := m.writeResource(contents); err != nil {
@@ -42,12 +45,25 @@ func (v *readVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return nil
 }
 
+// noResource adds to an error the resource that was probably meant.
+func (p *place) noResource(ctx context.Context, uri string, err error) error {
+	known, failed := listOf(p.Resources(ctx))
+	if failed != nil {
+		return err
+	}
+	uris := make([]string, len(known))
+	for i, r := range known {
+		uris[i] = r.URI
+	}
+	return fmt.Errorf("%w%s", err, didYouMean(uri, uris))
+}
+
 func (m *Main) writeResource(c mcp.ResourceContents) error {
 	switch {
 	case !c.IsBlob():
 		return m.writeText(c.Text)
 	case m.Terminal:
-		return fmt.Errorf("%s: %d bytes of %s are not for a terminal; write them to a file with > FILE", c.URI, len(c.Blob), c.MIMEType)
+		return usagef("%s: %d bytes of %s are not for a terminal; write them to a file with > FILE", c.URI, len(c.Blob), c.MIMEType)
 	}
 	_, err := m.Stdout.Write(c.Blob)
 	return err

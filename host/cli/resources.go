@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
-
-	"github.com/fondaco/fondaco/mcp"
 )
 
 var resourcesEntry = entry{
@@ -16,35 +13,31 @@ var resourcesEntry = entry{
 
 type resourcesVerb struct{ endpoint }
 
-func (v *resourcesVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
-
 func (v *resourcesVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
-	c, err := v.connect(ctx, m, nil)
+	p, err := v.connect(ctx, m, "", nil)
 	if err != nil {
 		return err
 	}
-	var all struct {
-		Resources []mcp.Resource         `json:"resources"`
-		Templates []mcp.ResourceTemplate `json:"resourceTemplates"`
-	}
-	if all.Resources, err = collect(c.Resources(ctx)); err != nil {
+	resources, err := listOf(p.Resources(ctx))
+	if err != nil {
 		return err
 	}
-	if all.Templates, err = collect(c.Templates(ctx)); err != nil {
+	templates, err := listOf(p.Templates(ctx))
+	if err != nil {
 		return err
 	}
 	if v.json {
-		return m.writeJSON(all)
+		return m.writeDocument(document{"resources": resources, "resourceTemplates": templates})
 	}
-	var rows [][]string
-	for _, r := range all.Resources {
-		rows = append(rows, []string{r.URI, r.DisplayName(), r.MIMEType, brief(r.Description)})
+	t := table{head: []string{"URI", "NAME", "TYPE", "DESCRIPTION"}}
+	for _, r := range resources {
+		t.rows = append(t.rows, []string{r.URI, r.DisplayName(), r.MIMEType, brief(r.Description)})
 	}
-	for _, t := range all.Templates {
-		rows = append(rows, []string{t.URITemplate, t.DisplayName(), t.MIMEType, brief(t.Description)})
+	for _, r := range templates {
+		t.rows = append(t.rows, []string{r.URITemplate, r.DisplayName(), r.MIMEType, brief(r.Description)})
 	}
-	return m.writeTable(rows)
+	return m.writeTable(t)
 }

@@ -2,35 +2,59 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fondaco/fondaco/host/demo"
 )
 
 // TestScripts runs the sessions in testdata/script, each in a home and a directory
-// of its own. Besides the usual commands there is
+// of its own. Besides the usual commands there are
 //
-//	exits CODE COMMAND...
+//	exits CODE COMMAND...      run a command that has to end with the exit code
+//	waitfor PATTERN            wait for a file
+//	changed PATTERN OLD NEW    write other words into a file
 //
-// which runs a command that has to end with the exit code.
+// and the program "server", see newScriptServer. $URL is the demonstration, and
+// below $ODD is what no server should answer.
 func TestScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions use paths as Unix has them")
 	}
 	t.Parallel()
+	srv, stop := demo.New()
+	t.Cleanup(stop)
+	web := httptest.NewServer(srv.HTTPHandler())
+	t.Cleanup(web.Close)
+	odd := httptest.NewServer(oddities())
+	t.Cleanup(odd.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "waitfor": waitFor, "changed": changeFile,
+		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
+			e.Setenv("XDG_RUNTIME_DIR", filepath.Join(e.WorkDir, "run"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer under -race
+			e.Setenv("URL", web.URL)
+			e.Setenv("ODD", odd.URL)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
 }
 
@@ -41,14 +65,60 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
+	err = ts.Exec(args[1], args[2:]...)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		got, err = ended.ExitCode(), nil
 	}
+	ts.Check(err)
 	if got != want {
 		ts.Fatalf("got exit code %d, want %d", got, want)
 	}
+}
+
+// oddities are answers over HTTP that no server should give.
+func oddities() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/locked", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	mux.HandleFunc("/nonsense", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":"of nobody","result":{}}`)
+	})
+	mux.HandleFunc("/silent", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is seen
+		<-r.Context().Done()
+	})
+	return mux
+}
+
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("want waitfor PATTERN")
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if found, err := filepath.Glob(ts.MkAbs(args[0])); err == nil && len(found) > 0 {
+			return
+		}
+	}
+	ts.Fatalf("nothing is at %s", args[0])
+}
+
+func changeFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("want changed PATTERN OLD NEW")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("got %q, want one file", found)
+	}
+	text, err := os.ReadFile(found[0])
+	ts.Check(err)
+	changed := strings.ReplaceAll(string(text), args[1], args[2])
+	if changed == string(text) {
+		ts.Fatalf("%s does not say %q", found[0], args[1])
+	}
+	ts.Check(os.WriteFile(found[0], []byte(changed), 0o600))
 }

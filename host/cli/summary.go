@@ -16,6 +16,7 @@ import (
 type summary struct {
 	to            *Main
 	base          string
+	config        string // the file that the user named
 	demonstration bool
 	printed       atomic.Bool
 }
@@ -71,7 +72,7 @@ func (s *summary) account(u host.Status) string {
 	case host.Failed, host.Parked:
 		return u.Reason
 	case host.NeedsApproval:
-		return fmt.Sprintf("%s approve %s   %s", s.to.program(), u.Key, strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
+		return fmt.Sprintf("%s   %s", s.to.approval(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
 	case host.Starting:
 		return u.Reached + ", joins when it is ready"
 	case host.Idle:
@@ -90,6 +91,16 @@ func (s *summary) account(u host.Status) string {
 		}
 	}
 	return fmt.Sprintf("%s %s   %s", u.Revision, u.Reached, strings.Join(counts, ", "))
+}
+
+// approval is the command that approves a server or a tool of the configuration in
+// use.
+func (m *Main) approval(name, config string) string {
+	command := m.program() + " approve " + quote(cleanLine(name))
+	if config != "" {
+		command += " --config " + quote(config)
+	}
+	return command
 }
 
 // command is a command to paste, for the address that is really served.

@@ -4,16 +4,35 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // IsTerminal reports whether a file is a terminal.
-func IsTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// defaultWidth is that of a terminal that does not tell its own.
+const defaultWidth = 80
+
+// width is how many characters fit on a line of the terminal.
+func (m *Main) width() int {
+	said, _ := m.lookup("COLUMNS")
+	if width, err := strconv.Atoi(said); err == nil && width > 0 {
+		return width
+	}
+	for _, w := range []any{m.Stdout, m.Stderr} {
+		if f, ok := w.(*os.File); ok {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+		}
+	}
+	return defaultWidth
 }
 
 // clean makes a text of a peer fit for a terminal: what is not printable, such

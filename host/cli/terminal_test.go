@@ -7,18 +7,12 @@ import (
 	"unicode"
 )
 
-// hostile are texts that a terminal would obey, or that deceive its reader.
-var hostile = []string{
-	"\x1b[31mred", "\x1b]0;title\a", "\x1b]52;c;aGk=\a", "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\",
-	"\x1b[2J\x1b[H", "\x1bP+q544e\x1b\\", "\x1b[6n", "\x1bc", "\u009b31m", "\u0090q\u009c", "\u009d0;t\u009c",
-	"safe\rfake", "a\bb", "\x00\x01\x02\x7f", "\v\f", "\u202Eevil\u202C", "\u2066a\u2069", "\u200Ehidden\u200F", "zero\u200Bwidth",
-	"\uFEFFbom", "tag\U000E0041", "line\u2028sep\u2029par", "\xff\xfe\x80", "soft\u00ADhyphen", "\U0010FFFF", "private\uE000",
-	"~~~\x1b[?1049h", "\x1b%G", "\x1b#8", "\x18\x1a", "\x05", "\x0e\x0f", "\u0085next",
-}
-
 func TestNothingThatATerminalObeysIsLeft(t *testing.T) {
 	t.Parallel()
-	for _, s := range hostile {
+	if len(Hostile) < 60 {
+		t.Errorf("got %d cases, want 60", len(Hostile))
+	}
+	for _, s := range Hostile {
 		for name, got := range map[string]string{"clean": clean(s), "cleanLine": cleanLine(s)} {
 			if i := strings.IndexFunc(got, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }); i >= 0 {
 				t.Errorf("%s(%q): got %q, want printable characters only", name, s, got)
@@ -44,7 +38,7 @@ func TestOrdinaryTextStaysAsItIs(t *testing.T) {
 
 func TestCleanJSONMeansTheSame(t *testing.T) {
 	t.Parallel()
-	for _, s := range hostile {
+	for _, s := range Hostile {
 		s = strings.ToValidUTF8(s, "?")
 		text, err := json.Marshal(s)
 		if err != nil {
@@ -74,4 +68,29 @@ func TestWordsAreQuotedForAShell(t *testing.T) {
 			t.Errorf("quote(%q): got %s, want %s", word, got, want)
 		}
 	}
+}
+
+func FuzzCleanTextIsHarmless(f *testing.F) {
+	for _, s := range Hostile {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		harmful := func(keep string) func(rune) bool {
+			return func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) }
+		}
+		if got := clean(s); strings.IndexFunc(got, harmful("\n\t")) >= 0 || clean(got) != got {
+			t.Errorf("clean(%q): got %q", s, got)
+		}
+		if got := cleanLine(s); strings.IndexFunc(got, harmful("")) >= 0 {
+			t.Errorf("cleanLine(%q): got %q", s, got)
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			return // not UTF-8, and so not JSON
+		}
+		var back string
+		if got := cleanJSON(text); strings.IndexFunc(string(got), harmful("")) >= 0 || json.Unmarshal(got, &back) != nil || back != s {
+			t.Errorf("cleanJSON(%q): got %q", text, got)
+		}
+	})
 }

@@ -2,65 +2,67 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
 var toolsEntry = entry{
-	name: "tools", operands: "[NAME]", does: "list the tools, or show one with its arguments",
-	about:   "A name is written UPSTREAM/TOOL, or UPSTREAM__TOOL as on the wire.",
+	name: "tools", operands: "[SERVER | NAME]", does: "list the tools, or show one with its arguments",
+	about:   "A name is written SERVER/TOOL, or SERVER__TOOL as on the wire.",
 	example: "tools demo/countdown",
 	make:    func() verb { return new(toolsVerb) },
 }
 
 type toolsVerb struct{ endpoint }
 
-func (v *toolsVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
-
 func (v *toolsVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
 	}
-	c, err := v.connect(ctx, m, nil)
+	written := strings.Join(operands, "")
+	p, err := v.connect(ctx, m, serverIn(written), nil)
 	if err != nil {
 		return err
 	}
-	if len(operands) == 1 {
-		tool, err := toolNamed(ctx, c, m, operands[0])
-		if err != nil {
-			return err
+	tools, err := listOf(p.Tools(ctx))
+	if err != nil {
+		return err
+	}
+	if written != "" {
+		ofServer := slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return host.KeyOf(t.Name) != strings.TrimSuffix(written, "/") })
+		if len(ofServer) == 0 || slices.ContainsFunc(tools, func(t mcp.Tool) bool { return t.Name == written }) {
+			return v.one(ctx, p, m, written)
 		}
-		return v.show(m, tool)
-	}
-	tools, err := collect(c.Tools(ctx))
-	if err != nil {
-		return err
+		tools = ofServer
 	}
 	if v.json {
-		return m.writeJSON(tools)
+		return m.writeDocument(document{"tools": tools})
 	}
-	var rows [][]string
-	for _, t := range tools {
-		rows = append(rows, []string{host.ShowName(t.Name), brief(t.Description)})
+	t := table{head: []string{"TOOL", "DESCRIPTION"}}
+	for _, tool := range tools {
+		t.rows = append(t.rows, []string{host.ShowName(tool.Name), brief(tool.Description)})
 	}
-	return m.writeTable(rows)
+	return m.writeTable(t)
 }
 
-// show writes one tool for somebody who wants to call it.
-func (v *toolsVerb) show(m *Main, t mcp.Tool) error {
-	if v.json {
-		return m.writeJSON(t)
+// one writes one tool for somebody who wants to call it.
+func (v *toolsVerb) one(ctx context.Context, p *place, m *Main, written string) error {
+	t, err := p.toolNamed(ctx, m, written)
+	switch {
+	case err != nil:
+		return err
+	case v.json:
+		return m.writeDocument(document{"tool": t})
 	}
 	args, err := readArguments(t.InputSchema)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s\n  %s\n", cleanLine(host.ShowName(t.Name)), strings.ReplaceAll(clean(t.Description), "\n", "\n  "))
+	fmt.Fprintf(m.Stdout, "%s\n  %s\n", m.paint(bold, cleanLine(host.ShowName(t.Name))), strings.ReplaceAll(clean(t.Description), "\n", "\n  "))
 	var rows [][]string
 	for _, a := range args.list {
 		need := "optional"
@@ -69,19 +71,5 @@ func (v *toolsVerb) show(m *Main, t mcp.Tool) error {
 		}
 		rows = append(rows, []string{"  " + a.name, need, a.kind(), brief(a.Description)})
 	}
-	return m.writeTable(rows)
-}
-
-// toolNamed returns the tool that a person means.
-func toolNamed(ctx context.Context, c *mcpclient.Client, m *Main, written string) (mcp.Tool, error) {
-	wire := host.ParseName(written)
-	for t, err := range c.Tools(ctx) {
-		if err != nil {
-			return mcp.Tool{}, err
-		}
-		if t.Name == wire || t.Name == written {
-			return t, nil
-		}
-	}
-	return mcp.Tool{}, usagef("tool %q: unknown; %s tools lists them", written, m.program())
+	return m.writeTable(table{rows: rows})
 }

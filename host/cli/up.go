@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -58,6 +56,7 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err := v.open(m, &mcpserver.HTTPOptions{Principal: principalOf}, s.news); err != nil {
 		return err
 	}
+	s.config = v.config
 	if s.demonstration = v.path == ""; !s.demonstration {
 		if err := v.askForPrograms(ctx); err != nil {
 			return err
@@ -86,25 +85,8 @@ func (v *upVerb) serve(ctx context.Context, listener net.Listener, s *summary) e
 	return err
 }
 
-// followApart follows the files of the host until it is ended. SIGHUP asks a host
-// that has no terminal to read its configuration again; with a terminal it means
-// that this is gone, and ends the host as ever.
-func (v *upVerb) followApart(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	reload, ended := make(chan os.Signal, 1), make(chan struct{})
-	if !v.main.Interactive {
-		signal.Notify(reload, syscall.SIGHUP)
-	}
-	go func() {
-		defer close(ended)
-		v.follow(ctx, reload)
-	}()
-	return func() {
-		signal.Stop(reload)
-		cancel()
-		<-ended
-	}
-}
+// silent is the log of a verb that tells what went wrong itself.
+func (m *Main) silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // logger is the log of a host that goes on for long.
 func (m *Main) logger() *slog.Logger {

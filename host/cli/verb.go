@@ -25,7 +25,11 @@ type entry struct {
 }
 
 // verbs are in the order in which help lists them.
-var verbs = []entry{upEntry, toolsEntry, callEntry, watchEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, addEntry, importEntry, connectEntry, configEntry, versionEntry}
+var verbs = []entry{
+	upEntry, stdioEntry, addEntry, importEntry, connectEntry, configEntry, approveEntry,
+	serversEntry, toolsEntry, callEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, completeEntry, watchEntry,
+	completionEntry, versionEntry,
+}
 
 // find returns the entry of a verb, or nil. The flags that people try in place
 // of two of them are taken too.

@@ -27,7 +27,7 @@ func (v *versionVerb) run(_ context.Context, m *Main, _ []string) error {
 		revisions = append(revisions, r.String())
 	}
 	if v.json {
-		return m.writeJSON(map[string]any{"version": host.Version, "go": runtime.Version(), "revisions": revisions})
+		return m.writeDocument(document{"version": host.Version, "go": runtime.Version(), "revisions": revisions})
 	}
 	fmt.Fprintf(m.Stdout, "fondaco %s (%s, %s/%s)\nprotocol %s\n",
 		host.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(revisions, " "))

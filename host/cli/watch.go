@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -25,24 +24,23 @@ type watchVerb struct {
 	again atomic.Pointer[context.CancelFunc] // ends the watch under way, so that it begins anew
 }
 
-func (v *watchVerb) declare(f *flag.FlagSet) { v.endpoint.declare(f) }
-
 // event is what watch prints.
 type event struct {
-	Time  time.Time `json:"time"`
-	Event string    `json:"event"` // updated or changed
-	URI   string    `json:"uri,omitzero"`
-	List  string    `json:"list,omitzero"`
+	Format int       `json:"format"`
+	Time   time.Time `json:"time"`
+	Event  string    `json:"event"` // updated or changed
+	URI    string    `json:"uri,omitzero"`
+	List   string    `json:"list,omitzero"`
 }
 
 func (v *watchVerb) run(ctx context.Context, m *Main, operands []string) error {
 	v.all = len(operands) == 0
-	c, err := v.connect(ctx, m, v.handlers(m))
+	p, err := v.connect(ctx, m, "", v.handlers(m))
 	if err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		if err := v.watch(ctx, c, m, operands); err != nil {
+		if err := v.watch(ctx, p.Client, m, operands); err != nil {
 			return err
 		}
 	}
@@ -60,7 +58,7 @@ func (v *watchVerb) watch(ctx context.Context, c *mcpclient.Client, m *Main, uri
 			return err
 		}
 	}
-	m.say("watching %d resources and the lists; Ctrl-C ends it", len(uris))
+	m.note("watching %d resources and the lists; Ctrl-C ends it", len(uris))
 	for _, err := range c.Watch(watching, uris...) {
 		if err != nil {
 			return err
@@ -92,14 +90,14 @@ func (v *watchVerb) handlers(m *Main) *mcpclient.Options {
 			case mcpclient.EventLost:
 				m.say("connection lost: %s", cleanLine(fmt.Sprint(e.Err)))
 			case mcpclient.EventReinitialised:
-				m.say("connected again")
+				m.note("connected again")
 			}
 		},
 	}
 }
 
 func (v *watchVerb) print(m *Main, e event) {
-	e.Time = time.Now()
+	e.Format, e.Time = format, time.Now()
 	if v.json {
 		_ = m.writeJSONLine(e)
 		return

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// keyIn returns the key of the upstream that a name is of, or nothing.
+func keyIn(written string) string { return host.KeyOf(host.ParseName(written)) }
+
+// serverIn is keyIn where a server may be written too.
+func serverIn(written string) string { return cmp.Or(keyIn(written), strings.TrimSuffix(written, "/")) }
+
+// isNamed reports whether a person means the feature of a wire name.
+func isNamed(wire, written string) bool { return wire == written || wire == host.ParseName(written) }
+
+// toolNamed returns the tool that a person means.
+func (p *place) toolNamed(ctx context.Context, m *Main, written string) (mcp.Tool, error) {
+	var names []string
+	for t, err := range p.Tools(ctx) {
+		if err != nil {
+			return mcp.Tool{}, err
+		}
+		if isNamed(t.Name, written) {
+			return t, nil
+		}
+		names = append(names, host.ShowName(t.Name))
+	}
+	return mcp.Tool{}, p.unknown(ctx, m, "tool", written, names)
+}
+
+// promptNamed returns the prompt that a person means.
+func (p *place) promptNamed(ctx context.Context, m *Main, written string) (mcp.Prompt, error) {
+	var names []string
+	for prompt, err := range p.Prompts(ctx) {
+		if err != nil {
+			return mcp.Prompt{}, err
+		}
+		if isNamed(prompt.Name, written) {
+			return prompt, nil
+		}
+		names = append(names, host.ShowName(prompt.Name))
+	}
+	return mcp.Prompt{}, p.unknown(ctx, m, "prompt", written, names)
+}
+
+// unknown says why there is no feature of a name: for a reason that its server
+// has, or because the name is wrong.
+func (p *place) unknown(ctx context.Context, m *Main, kind, written string, names []string) error {
+	plain := usagef("%s %q: unknown%s; %s %ss lists them", kind, written, didYouMean(written, names), m.program(), kind)
+	if p.statuses == nil {
+		return plain
+	}
+	key := serverIn(written)
+	all, err := p.statuses(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(s host.Status) bool { return s.Key == key })
+	switch {
+	case i < 0 && keyIn(written) != "" && host.Nearest(written, names) == "":
+		return unknownServer(m, key, all)
+	case i < 0:
+		return plain
+	}
+	if err := p.absence(m, all[i], host.ParseName(written)); err != nil {
+		return err
+	}
+	return plain
+}
+
+func unknownServer(m *Main, key string, all []host.Status) error {
+	var keys []string
+	for _, s := range all {
+		keys = append(keys, s.Key)
+	}
+	return usagef("server %q: unknown%s; %s servers lists them", key, didYouMean(key, keys), m.program())
+}
+
+// absence returns why a feature of an upstream is not there, other than that there
+// is none of its name.
+func (p *place) absence(m *Main, s host.Status, wire string) error {
+	for _, w := range s.Withheld {
+		if host.WireName(s.Key, w.Tool) == wire {
+			return coded(exitPolicy, "%s/%s has changed since it was approved:\n%s\n%s approves the change",
+				s.Key, w.Tool, strings.TrimSuffix(w.Diff, "\n"), m.approval(s.Key+"/"+w.Tool, p.config))
+		}
+	}
+	for _, name := range s.Denied {
+		if host.WireName(s.Key, name) == wire {
+			return coded(exitPolicy, "%s/%s is denied by the rules of the configuration", s.Key, name)
+		}
+	}
+	switch s.State {
+	case host.NeedsApproval:
+		return coded(exitConsent, "server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approval(s.Key, p.config))
+	case host.Failed, host.Parked:
+		return coded(exitUnreachable, "server %q: %s: %s", s.Key, s.State, s.Reason)
+	case host.Starting:
+		return coded(exitUnreachable, "server %q is still starting", s.Key)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fondaco/fondaco/host"
+)
+
+var serversEntry = entry{
+	name: "servers", operands: "[NAME]", does: "list the servers, or show one with its trouble",
+	about: `Of one server it shows why it is not ready, the end of what it wrote to standard
+error, what clients do not see of it, and the tools that wait for approval.`,
+	example: "servers",
+	make:    func() verb { return new(serversVerb) },
+}
+
+type serversVerb struct{ endpoint }
+
+func (v *serversVerb) run(ctx context.Context, m *Main, operands []string) error {
+	if len(operands) > 1 {
+		return usagef("found %d names, want one or none", len(operands))
+	}
+	p, err := v.connect(ctx, m, strings.Join(operands, ""), nil)
+	if err != nil {
+		return err
+	}
+	all, err := p.servers(ctx, v)
+	if err != nil {
+		return err
+	}
+	if len(operands) == 1 {
+		i := slices.IndexFunc(all, func(s host.Status) bool { return s.Key == operands[0] })
+		if i < 0 {
+			return unknownServer(m, operands[0], all)
+		}
+		return v.one(p, m, all[i])
+	}
+	if v.json {
+		return m.writeDocument(document{"servers": all})
+	}
+	return m.writeServers(all)
+}
+
+// servers returns the upstreams of a host, or else the server itself in the same
+// form.
+func (p *place) servers(ctx context.Context, v *serversVerb) ([]host.Status, error) {
+	if p.statuses != nil {
+		return p.statuses(ctx)
+	}
+	s := host.Status{Key: p.Server().Name, Reached: "over HTTP", State: host.Ready, Revision: p.Revision()}
+	if v.command != nil {
+		s.Reached = "over stdio"
+	}
+	var err error
+	if s.Tools, err = count(listOf(p.Tools(ctx))); err != nil {
+		return nil, err
+	}
+	if s.Resources, err = count(listOf(p.Resources(ctx))); err != nil {
+		return nil, err
+	}
+	if s.Templates, err = count(listOf(p.Templates(ctx))); err != nil {
+		return nil, err
+	}
+	s.Prompts, err = count(listOf(p.Prompts(ctx)))
+	return []host.Status{s}, err
+}
+
+func count[T any](items []T, err error) (int, error) { return len(items), err }
+
+func (m *Main) writeServers(all []host.Status) error {
+	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "REACHED", "NOTE"}, style: styleOfState}
+	for _, s := range all {
+		t.rows = append(t.rows, []string{
+			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Reached, noteOn(s),
+		})
+	}
+	return m.writeTable(t)
+}
+
+// noteOn is what there is to say of a server on one line.
+func noteOn(s host.Status) string {
+	switch {
+	case s.Reason != "":
+		return brief(s.Reason)
+	case len(s.Withheld) > 0:
+		return fmt.Sprintf("%d changed tools wait for approval", len(s.Withheld))
+	case len(s.Omitted) > 0:
+		return fmt.Sprintf("%d features left out", len(s.Omitted))
+	}
+	return ""
+}
+
+// stateColumn is that of the state.
+const stateColumn = 1
+
+func styleOfState(column int, cell string) style {
+	if column != stateColumn {
+		return plain
+	}
+	switch host.State(cell) {
+	case host.Ready:
+		return green
+	case host.Failed, host.Parked:
+		return red
+	case host.NeedsApproval:
+		return yellow
+	}
+	return plain
+}
+
+// one writes all that is known of one server.
+func (v *serversVerb) one(p *place, m *Main, s host.Status) error {
+	if v.json {
+		return m.writeDocument(document{"server": s})
+	}
+	if err := m.writeServers([]host.Status{s}); err != nil {
+		return err
+	}
+	var lines []string
+	add := func(heading string, more ...string) {
+		if len(more) > 0 {
+			lines = append(lines, heading)
+			for _, line := range more {
+				lines = append(lines, "  "+cleanLine(line))
+			}
+		}
+	}
+	if s.Reason != "" {
+		add("reason", strings.Split(s.Reason, "\n")...)
+	}
+	for _, w := range s.Withheld {
+		add("changed "+cleanLine(w.Tool)+"; "+m.approval(s.Key+"/"+w.Tool, p.config), strings.Split(strings.TrimSpace(w.Diff), "\n")...)
+	}
+	add("denied by the rules", s.Denied...)
+	add("left out", s.Omitted...)
+	add("standard error", s.Stderr...)
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(m.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"github.com/fondaco/fondaco/host"
+)
+
+var stdioEntry = entry{
+	name: "stdio", does: "be the host as one server over standard input and output",
+	about: `It is for clients that start their servers. Words go to standard error only, and
+nobody is asked: a program has to be approved before, by "fondaco approve" or
+with --yes. Without --config it runs the same servers as "fondaco up".`,
+	example: "stdio --config mcp.json",
+	make:    func() verb { return new(stdioVerb) },
+}
+
+type stdioVerb struct {
+	hosting
+	quiet bool
+}
+
+func (v *stdioVerb) declare(f *flag.FlagSet) {
+	v.hosting.declare(f)
+	f.BoolVar(&v.quiet, "q", false, "say nothing but what went wrong")
+}
+
+func (v *stdioVerb) isQuiet() bool { return v.quiet }
+
+func (v *stdioVerb) run(ctx context.Context, m *Main, operands []string) error {
+	if len(operands) > 0 {
+		return usagef("found %q, want no operands", operands[0])
+	}
+	m.Interactive = false // standard input is the client's
+	news := &summary{to: m}
+	news.printed.Store(true)
+	if err := v.open(m, nil, func(s host.Status) {
+		if s.State != host.Starting && !m.words.quiet {
+			news.news(s)
+		}
+	}); err != nil {
+		return err
+	}
+	news.config = v.config
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer v.followApart(ctx)()
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		v.gateway.Start(ctx)
+	}()
+	defer func() { cancel(); <-started }()
+	return v.gateway.Server().Run(ctx)
+}

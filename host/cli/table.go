@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// table is what a verb lists. The cells may be words of peers.
+type table struct {
+	head []string
+	rows [][]string
+	// style returns how the cell of a column is shown. It may be nil.
+	style func(column int, cell string) style
+}
+
+// writeTable writes a table, cleaned: for a terminal with a head, in columns, and
+// cut at its edge; otherwise the rows alone, separated by tabs.
+func (m *Main) writeTable(t table) error {
+	for _, row := range t.rows {
+		for i, cell := range row {
+			row[i] = cleanLine(cell)
+		}
+	}
+	if !m.Terminal {
+		for _, row := range t.rows {
+			if _, err := fmt.Fprintln(m.Stdout, strings.Join(row, "\t")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	widths := t.widths()
+	if len(t.head) > 0 {
+		if err := m.writeRow(t.head, widths, func(int, string) style { return dim }); err != nil {
+			return err
+		}
+	}
+	for _, row := range t.rows {
+		if err := m.writeRow(row, widths, t.style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) widths() []int {
+	var widths []int
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// gap is between two columns.
+const gap = "   "
+
+func (m *Main) writeRow(row []string, widths []int, styleOf func(int, string) style) error {
+	var b strings.Builder
+	left := m.width()
+	for i, cell := range row {
+		shown := cut(cell, max(left, minCell))
+		left -= widths[i] + len(gap)
+		if styleOf != nil {
+			b.WriteString(m.paint(styleOf(i, cell), shown))
+		} else {
+			b.WriteString(shown)
+		}
+		if i < len(row)-1 {
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)) + gap)
+		}
+	}
+	_, err := fmt.Fprintln(m.Stdout, strings.TrimRight(b.String(), " "))
+	return err
+}
+
+// minCell is how much of a cell is shown on any terminal.
+const minCell = 16
+
+// cut shortens a line to a number of characters.
+func cut(line string, most int) string {
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return string([]rune(line)[:max(most-1, 0)]) + "…"
+}
+
+// maxBrief bounds a description in a table.
+const maxBrief = 80
+
+// brief returns the first line of a description, cut.
+func brief(description string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
+	return cut(line, maxBrief)
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+)
+
+// readLine returns the next line that the user types, and io.EOF when there is
+// none. When ctx ends first the line is lost, and a goroutine waits for it until
+// the process ends: nothing else ends such a wait.
+func (m *Main) readLine(ctx context.Context) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		line, err := readLine(m.Stdin)
+		answered <- answer{line, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// ask asks the user for one line. The question is cleaned.
+func (m *Main) ask(ctx context.Context, format string, args ...any) (string, error) {
+	m.words.mu.Lock()
+	m.erase()
+	_, _ = fmt.Fprint(m.Stderr, clean(fmt.Sprintf(format, args...))+" ")
+	m.words.mu.Unlock()
+	return m.readLine(ctx)
+}
