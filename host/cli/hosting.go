@@ -31,10 +31,11 @@ type hosting struct {
 	strict bool   // nothing is run if the configuration has a mistake
 	only   string // the key of the one upstream that is wanted; empty for all
 
-	path    string // of the configuration that is used; empty for the demonstration
-	book    *consent.Book
-	audit   *audit.Log
-	gateway *gateway.Gateway
+	path       string // of the configuration that is used; empty for the demonstration
+	configured stamp  // of the file as it was read at first
+	book       *consent.Book
+	audit      *audit.Log
+	gateway    *gateway.Gateway
 
 	mu        sync.Mutex
 	upstreams []host.Upstream // guarded by mu
@@ -85,6 +86,7 @@ func (h *hosting) openBook(m *Main) error {
 // keep reads the configuration, and opens what is kept of its servers: what was
 // approved, and what became of it.
 func (h *hosting) keep(o *gateway.Options) (err error) {
+	h.configured = stampOf(h.path) // before it is read, so that no change of it is missed
 	if h.upstreams, err = h.load(h.strict, h.main.asker()); err != nil {
 		return &codedError{exitUsage, err}
 	}
@@ -231,7 +233,7 @@ func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
 	if h.path == "" {
 		return
 	}
-	configured, approved := stampOf(h.path), h.book.Stamp()
+	configured, approved := h.configured, h.book.Stamp()
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
