@@ -34,7 +34,7 @@ func init() {
 	}
 	// noisy prints what is no message: many lines, or one that is too long.
 	roles["noisy"] = func() {
-		const out = 3
+		out := mustDup(syscall.Stdout)
 		srv := process(nil)
 		srv.Tool("garbage", "Print garbage", func(context.Context, struct{}) (string, error) {
 			for range 30 {
@@ -43,11 +43,10 @@ func init() {
 			return "printed", nil
 		})
 		srv.Tool("shout", "Print 20 MiB", func(context.Context, struct{}) (string, error) {
-			_, _ = fmt.Fprintln(os.NewFile(out, ""), strings.Repeat("x", 20<<20))
+			_, _ = fmt.Fprintln(os.NewFile(uintptr(out), ""), strings.Repeat("x", 20<<20))
 			return "shouted", nil
 		})
-		mustDup(1, out) // standard output is the server's own from now on
-		mcpserver.Main(srv)
+		mcpserver.Main(srv) // standard output is the server's own from now on
 	}
 	// hasty dies as soon as it is started.
 	roles["hasty"] = func() {
@@ -68,10 +67,12 @@ func init() {
 	}
 }
 
-func mustDup(from, to int) {
-	if err := syscall.Dup2(from, to); err != nil {
+func mustDup(file int) int {
+	duplicate, err := syscall.Dup(file)
+	if err != nil {
 		panic(err)
 	}
+	return duplicate
 }
 
 // process is a server that runs in a process of its own.
