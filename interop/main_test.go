@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// programs are our own programs that the tests start, by name.
+// programs are the directories of our own programs that the tests start, by
+// name. Each is built in its own module.
 var programs = map[string]string{
-	"fixture": "./fixture",
+	"fixture": "fixture",
 	"fondaco": "../cmd/fondaco",
 }
 
@@ -35,8 +36,8 @@ func run(m *testing.M) int {
 	if missingPeers() != "" {
 		return m.Run() // every test is skipped
 	}
-	for name, pkg := range programs {
-		if out, err := exec.Command("go", "build", "-o", program(name), pkg).CombinedOutput(); err != nil {
+	for name, source := range programs {
+		if out, err := exec.Command("go", "build", "-C", source, "-o", program(name)).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
 			return 1
 		}
