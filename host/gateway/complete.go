@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -27,8 +28,11 @@ func (u *upstream) completeTemplate(uriTemplate string) []mcpserver.ResourceOpti
 func (u *upstream) completer(ref mcp.Reference) mcpserver.RawCompleter {
 	return func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
 		asked := &mcp.CompleteParams{Ref: ref, Argument: p.Argument, Context: p.Context}
-		return forward(ctx, u, func(c *mcpclient.Client, opts ...mcpclient.CallOption) (*mcp.Completion, error) {
-			return c.Complete(ctx, asked, opts...)
+		var answer *mcp.Completion
+		_, err := u.forward(ctx, host.Decision{}, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (_ mcp.Result, err error) {
+			answer, err = c.Complete(ctx, asked, opts...)
+			return nil, err
 		})
+		return answer, err
 	}
 }

@@ -20,6 +20,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
+// maxRounds is how often a call may ask: as often as a server of ours does, and
+// the host for itself besides.
+const maxRounds = 8 + 8
+
 // Gateway is a set of upstreams behind one server. All methods are safe for
 // concurrent use.
 type Gateway struct {
@@ -49,8 +53,9 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		Dynamic:     true,
 		Logger:      o.logger(),
 		HTTP:        o.orZero().HTTP,
+		Ask:         &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
-	g.server.Use(g.recordHidden, g.awaitUpstreams, g.relayWatches, g.readLinked)
+	g.server.Use(g.recordHidden, g.relayRootChanges, g.awaitUpstreams, g.relayWatches, g.readLinked)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}

@@ -50,6 +50,8 @@ type line struct {
 	client   *mcpclient.Client
 	moved    chan struct{} // closed at the next change of state
 	users    int
+	calls    []*call       // in which the server may ask, the oldest first
+	joined   chan struct{} // closed when there is one more
 	lastUsed time.Time
 	logged   mcp.LoggingLevel // that the client's server logs at, if one was asked for
 	over     bool
@@ -77,7 +79,7 @@ func newLine(p lineParams) *line {
 		lineParams: p,
 		used:       make(chan struct{}, 1), again: make(chan struct{}, 1),
 		changed: make(chan struct{}, 1), lost: make(chan error, 1),
-		state: host.Starting, moved: make(chan struct{}),
+		state: host.Starting, moved: make(chan struct{}), joined: make(chan struct{}),
 	}
 	if p.lazy {
 		l.state = host.Idle

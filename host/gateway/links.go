@@ -111,7 +111,7 @@ func (g *Gateway) readLinked(next mcpserver.Handler) mcpserver.Handler {
 		if u == nil || !slices.Contains(g.all(), u) {
 			return next(ctx, r)
 		}
-		result, err := u.readResource(ctx, &p)
+		result, err := u.read(ctx, p.URI, u.forward) // nothing can be asked here
 		if errors.Is(err, mcpserver.ErrNotFound) {
 			return next(ctx, r) // which says so in the words of the revision
 		}

@@ -23,14 +23,14 @@ func (g *Gateway) record(d host.Decision, err error) {
 
 // recorded does something for the caller of ctx, and records what became of it
 // before the caller knows. A call that asks is recorded once it is answered.
-func (u *upstream) recorded(ctx context.Context, a host.Action, name string, do func() (mcp.Result, error)) (mcp.Result, error) {
+func (u *upstream) recorded(ctx context.Context, a host.Action, name string, do func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
 	d := host.Decision{
 		Time: mcpserver.Began(ctx), Principal: mcpserver.From(ctx).Principal().String(),
 		Upstream: u.Key, Action: a, Name: name,
 	}
-	result, err := do()
-	if errors.Is(err, mcpserver.ErrInputRequired) {
-		return nil, err
+	result, err := do(d)
+	if _, asks := result.(*mcp.InputRequiredResult); asks || errors.Is(err, mcpserver.ErrInputRequired) {
+		return result, err
 	}
 	d.Outcome = outcomeOf(ctx, result, err)
 	u.gateway.record(d, reasonOf(result, err))

@@ -65,7 +65,7 @@ func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri strin
 	}
 	result, err := next(ctx, r)
 	if err == nil {
-		err = unwatched(u, w.inPlace(ctx))
+		err = unwatched(r, u, w.inPlace(ctx))
 	}
 	if err != nil {
 		leave()
@@ -76,11 +76,11 @@ func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri strin
 }
 
 // unwatched is the error of a subscriber whose upstream does not tell of changes.
-func unwatched(u *upstream, err error) error {
+func unwatched(r *mcpserver.Request, u *upstream, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*mcp.Error](u.translate(err)); ok {
+	if e, ok := errors.AsType[*mcp.Error](u.translate(r, err)); ok {
 		return e
 	}
 	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: upstream %q: %v", u.Key, err)

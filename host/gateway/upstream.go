@@ -23,6 +23,7 @@ type upstream struct {
 	house   *line
 	stderr  tail
 	watches watches
+	visits  visits
 
 	// Lifetime.
 	ctx    context.Context
@@ -32,6 +33,7 @@ type upstream struct {
 
 	mu      sync.Mutex // guards the fields below
 	callers map[caller]*line
+	vacancy chan struct{} // closed when a call that has a line for itself ends
 	awaited time.Time // until then lists wait for its start
 	closed  bool
 	catalog *catalog     // never nil, and not changed once it is here
@@ -48,6 +50,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		gateway:  g,
 		log:      g.options.logger().With("upstream", u.Key),
 		callers:  make(map[caller]*line),
+		vacancy:  make(chan struct{}),
 		catalog:  new(catalog),
 	}
 	up.ctx, up.cancel = context.WithCancel(g.ctx)
@@ -89,21 +92,21 @@ func (u *upstream) connectHouse(ctx context.Context, l *line) (*mcpclient.Client
 	return u.connect(ctx, o)
 }
 
-// clientOptions declare no capabilities: nothing that an upstream could ask for
-// is relayed, so it must not wait for an answer. Calls have no timeout of their
-// own: the caller decides how long it waits, up to the client's maximum. What
-// was lost is made again by the line.
+// clientOptions declare no capabilities: those are the caller's that a line is
+// for. Calls have no timeout of their own: the caller decides how long it waits,
+// up to the client's maximum. What was lost is made again by the line.
 func (u *upstream) clientOptions(l *line) *mcpclient.Options {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &mcpclient.Options{
-		Info:       mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
-		Header:     u.Header,
-		OnEvent:    l.heard,
-		Remembered: u.speaks,
-		Timeout:    -1,
-		NoRestart:  true,
-		Logger:     u.log,
+		Info:           mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
+		Header:         u.Header,
+		OnEvent:        l.heard,
+		OnNotification: u.noticed,
+		Remembered:     u.speaks,
+		Timeout:        -1,
+		NoRestart:      true,
+		Logger:         u.log,
 	}
 }
 

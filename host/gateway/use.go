@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
@@ -15,6 +16,8 @@ import (
 type lease struct {
 	*line
 	client *mcpclient.Client
+	call   *call  // that has joined the line, or nil
+	freed  func() // tells that it has left
 }
 
 // use waits until the line is ready, and keeps it from idling until the lease is
@@ -25,7 +28,7 @@ func (l *line) use(ctx context.Context) (lease, error) {
 	if err != nil {
 		l.leave()
 	}
-	return lease{l, client}, err
+	return lease{line: l, client: client}, err
 }
 
 // done ends the use. Who has met a lost connection lets nobody else run into it:
@@ -34,8 +37,43 @@ func (u lease) done(err error) {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
 		u.suspect(u.client)
 	}
+	u.drop()
 	u.leave()
 }
+
+// drop ends what the call has joined.
+func (u lease) drop() {
+	if u.call != nil {
+		u.part(u.call)
+		u.freed()
+	}
+}
+
+// join notes that the server may ask in a call, if there is one. It reports false
+// when the line is over, or when the call wants to be alone and is not.
+func (l *line) join(c *call, alone bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case c == nil:
+		return true
+	case alone && len(l.calls) > 0:
+		return false
+	}
+	l.calls = append(l.calls, c)
+	close(l.joined)
+	l.joined = make(chan struct{})
+	return true
+}
+
+func (l *line) part(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = slices.DeleteFunc(l.calls, func(other *call) bool { return other == c })
+}
+
+// stateless reports whether the server is one of the stateless era.
+func (u lease) stateless() bool { return u.client.Revision() == mcp.V20260728 }
 
 // await waits for the client.
 func (l *line) await(ctx context.Context) (*mcpclient.Client, error) {
@@ -99,7 +137,7 @@ func (l *line) suspect(client *mcpclient.Client) {
 // share nobody can tell.
 func (u lease) logsForOne() bool {
 	shared := u.kept
-	return u.client.Capabilities().Logging != nil && (!shared || u.client.Revision() == mcp.V20260728)
+	return u.client.Capabilities().Logging != nil && (!shared || u.stateless())
 }
 
 // wantLog has the server of a client log at a level, if it does not log as much

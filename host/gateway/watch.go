@@ -124,7 +124,7 @@ func (ws *watches) removeLocked(w *watch) {
 // the upstream does not tell of it.
 func (w *watch) run(ctx context.Context) {
 	for again := false; ctx.Err() == nil; again = true {
-		use, err := w.upstream.lease(ctx, w.caller)
+		use, err := w.upstream.lease(ctx, w.caller, nil)
 		if err == nil {
 			err = w.follow(ctx, use.client, again)
 			use.done(err)

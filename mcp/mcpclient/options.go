@@ -26,7 +26,8 @@ type Options struct {
 	Info mcp.Implementation
 	// Capabilities are declared as they are, but for elicitation, sampling and
 	// roots, which are declared when their handler is set, and for extensions.
-	// Sampling adds details to it then, such as tools.
+	// Sampling and Roots say the details then: tools, for instance, or that changes
+	// are not told.
 	Capabilities mcp.ClientCapabilities
 	// Extensions are what the client adds to the protocol. Default: none.
 	Extensions []Extension
@@ -208,7 +209,8 @@ func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 		caps.Sampling = cmp.Or(o.Capabilities.Sampling, new(mcp.SamplingCapability))
 	}
 	if o.Roots != nil {
-		caps.Roots = &mcp.RootsCapability{ListChanged: f.Era == dialect.SessionEra}
+		told := o.Capabilities.Roots == nil || o.Capabilities.Roots.ListChanged
+		caps.Roots = &mcp.RootsCapability{ListChanged: told && f.Era == dialect.SessionEra}
 	}
 	o.declareExtensions(&caps, f)
 	return caps
