@@ -36,6 +36,7 @@ type run struct {
 	done   chan struct{} // closed when the call is done
 	result mcp.Result    // set before done is closed, like err
 	err    error
+	heard  bool // a request has taken the result; nobody else waits for it then
 
 	mu        sync.Mutex
 	waiting   context.Context            // guarded by mu: of the request that waits, or nil
@@ -74,6 +75,7 @@ func (n *run) await(ctx context.Context) *mcp.InputRequiredResult {
 	for {
 		select {
 		case <-n.done:
+			n.heard = true
 			return nil
 		case <-n.asked:
 			time.Sleep(gathering)
@@ -81,6 +83,7 @@ func (n *run) await(ctx context.Context) *mcp.InputRequiredResult {
 				return in
 			}
 		case <-ctx.Done():
+			n.heard = true
 			n.end(context.Cause(ctx))
 			return nil
 		}
@@ -202,12 +205,12 @@ func (n *run) end(why error) {
 	<-n.done
 }
 
-// abandon ends a call that waits in vain, and records it.
+// abandon ends a call at the end of its caller's, and records one that was waited
+// for in vain.
 func (n *run) abandon(u *upstream, d host.Decision) {
-	if !n.isDone() {
-		n.stop(errAbandoned)
+	n.end(errAbandoned)
+	if !n.heard {
 		d.Outcome = host.OutcomeCancelled
 		u.gateway.record(d, errAbandoned)
 	}
-	n.end(errAbandoned)
 }

@@ -34,7 +34,7 @@ type upstream struct {
 	mu      sync.Mutex // guards the fields below
 	callers map[caller]*line
 	vacancy chan struct{} // closed when a call that has a line for itself ends
-	awaited time.Time // until then lists wait for its start
+	awaited time.Time     // until then lists wait for its start
 	closed  bool
 	catalog *catalog     // never nil, and not changed once it is here
 	known   bool         // the catalog was read
@@ -92,9 +92,12 @@ func (u *upstream) connectHouse(ctx context.Context, l *line) (*mcpclient.Client
 	return u.connect(ctx, o)
 }
 
+// longest is how long a call may take, with all that its caller is asked.
+const longest = time.Hour
+
 // clientOptions declare no capabilities: those are the caller's that a line is
-// for. Calls have no timeout of their own: the caller decides how long it waits,
-// up to the client's maximum. What was lost is made again by the line.
+// for. Calls have no timeout of their own: the caller decides how long it waits.
+// What was lost is made again by the line.
 func (u *upstream) clientOptions(l *line) *mcpclient.Options {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -105,6 +108,7 @@ func (u *upstream) clientOptions(l *line) *mcpclient.Options {
 		OnNotification: u.noticed,
 		Remembered:     u.speaks,
 		Timeout:        -1,
+		MaxTimeout:     longest,
 		NoRestart:      true,
 		Logger:         u.log,
 	}

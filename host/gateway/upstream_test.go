@@ -232,29 +232,6 @@ func TestErrorsOfTheProtocolPass(t *testing.T) {
 	})
 }
 
-func TestUpstreamIsToldOfNoCapabilities(t *testing.T) {
-	t.Parallel()
-	claim.Shows(t, "R-410")
-	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
-		var caps mcp.ClientCapabilities
-		srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})
-		srv.Tool("look", "Look", func(ctx context.Context, _ struct{}) (string, error) {
-			caps = mcpserver.From(ctx).Capabilities()
-			return "", nil
-		})
-		_, c := open(t, &mcpclient.Options{
-			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errors.New("asked") },
-			Roots:  func(context.Context) ([]mcp.Root, error) { return nil, nil },
-		}, upstream("a", srv))
-		if _, err := c.CallTool(t.Context(), "a__look", nil); err != nil {
-			t.Fatal(err)
-		}
-		if caps.Elicitation != nil || caps.Sampling != nil || caps.Roots != nil || caps.Tasks != nil || caps.Extensions != nil {
-			t.Errorf("got %+v, want none: nothing of it is relayed", caps)
-		}
-	}
-}
-
 func TestServersOfOneNameAreToldApart(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-209a", "R-209b")
