@@ -25,7 +25,7 @@ function transport() {
   return new lib.StreamableHTTPClientTransport(new URL(target));
 }
 
-const options = { capabilities: { elicitation: {} } };
+const options = { capabilities: { elicitation: {}, sampling: {} } };
 if (newest) options.versionNegotiation = { mode: { 2: 'auto', '2-legacy': 'legacy', '2-modern': { pin: '2026-07-28' } }[sdk] };
 const client = new lib.Client({ name: 'interop', version: '1' }, options);
 
@@ -33,6 +33,8 @@ const heard = [];
 let wake = () => {};
 client.fallbackNotificationHandler = async n => { heard.push(n); wake(); };
 client.setRequestHandler(newest ? 'elicitation/create' : lib.ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }));
+client.setRequestHandler(newest ? 'sampling/createMessage' : lib.CreateMessageRequestSchema,
+  async () => ({ role: 'assistant', model: 'none', content: { type: 'text', text: 'an ode' } }));
 
 // hear waits for a notification that fits and came after the first ones.
 async function hear(step, first, fits) {

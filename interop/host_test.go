@@ -42,12 +42,14 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse", Settings: sharing},
 		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp", Settings: sharing},
 		"typescript":      {URL: "http://" + startForeign(t, "server.mjs", "http") + "/mcp"},
+		"trip-1":          {Command: "node", Args: []string{absolute(t, "trip.mjs"), "1"}},
+		"trip-2":          {Command: "node", Args: []string{absolute(t, "trip.mjs"), "2"}},
 	}))
 	wantChildren(t, mark, 1)
 	t.Run("through", func(t *testing.T) {
 		for key, planOf := range map[string]func(string) plan{
 			"everything": everythingPlan, "everything-sse": everythingPlan, "everything-http": everythingPlan,
-			"typescript": typescriptPlan,
+			"typescript": typescriptPlan, "trip-1": tripPlan, "trip-2": tripPlan,
 		} {
 			t.Run(key, func(t *testing.T) {
 				t.Parallel() // but one client after the other: they share the session with the server
@@ -65,13 +67,35 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 	wantChildren(t, mark, 0)
 }
 
+// What comes of asking directly is what has to come of it through the host.
+func TestForeignClientsAreAskedByForeignServers(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	for _, c := range foreignClients {
+		if c.over != "stdio" {
+			continue
+		}
+		for _, sdk := range []string{"1", "2"} {
+			t.Run(c.sdk+" by "+sdk, func(t *testing.T) {
+				if c.sdk == "2-modern" && sdk == "1" {
+					return // they have no revision in common
+				}
+				revision := c.revision
+				if sdk == "1" {
+					revision = mcp.V20251125
+				}
+				visitForeign(t, c.sdk, "stdio:node trip.mjs "+sdk, revision, tripPlan(""), nil)
+			})
+		}
+	}
+}
+
 // throughTheHost is what of a server does not come through to clients of a
 // revision.
 func throughTheHost(v mcp.Revision, key string) lacks {
-	l := lacks{
-		"asked": "the host declares no capabilities to its upstreams, so they cannot ask",
-	}
+	l := withoutForms(v).with(nil)
 	if strings.HasPrefix(key, "everything") {
+		l["asked"] = "it has the tool for clients alone that can be asked, and the host lists for nobody"
 		l["logged"] = "it logs outside of calls, and nobody can tell for whom on a connection that is shared"
 	}
 	if v == mcp.V20241105 || v == mcp.V20250326 {

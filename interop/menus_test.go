@@ -40,6 +40,9 @@ func typescriptPlan(grown string) plan {
 	return append(fixturePlan(grown), call("waits", nil, answer{Text: "0"}))
 }
 
+// tripPlan uses trip.mjs: the user is asked twice and the model once, in one call.
+func tripPlan(string) plan { return plan{asked("trip", "Ada and Ada: an ode, 1 run")} }
+
 // everythingPlan uses the server "everything". The resource that it has added
 // gets the name given.
 func everythingPlan(added string) plan {

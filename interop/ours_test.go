@@ -65,6 +65,9 @@ func (g *visitor) options(v mcp.Revision) *mcpclient.Options {
 		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
 		},
+		Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "none", Content: mcp.Contents{mcp.Text("an ode")}}, nil
+		},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 }
