@@ -52,6 +52,7 @@ type line struct {
 	users    int
 	calls    []*call       // in which the server may ask, the oldest first
 	joined   chan struct{} // closed when there is one more
+	called   bool          // one has been answered since the line is ready
 	lastUsed time.Time
 	logged   mcp.LoggingLevel // that the client's server logs at, if one was asked for
 	over     bool

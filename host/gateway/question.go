@@ -13,9 +13,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// early is how long a question for the roots waits for a call: servers ask for
-// them as soon as they are connected to.
-const early = 30 * time.Second
+// Servers ask for the roots as soon as they are connected to. The first call waits
+// a moment for that question before it ends, and the question longer for a call.
+const (
+	earlyGrace = 30 * time.Millisecond
+	early      = 30 * time.Second
+)
 
 // put has a question of the server of a line answered by the caller that the
 // line is for.

@@ -90,6 +90,9 @@ func (u *upstream) serve(c *call, s state, given map[string]jsontext.Value, what
 	}
 	result, err := what(c.ctx, use.client, opts...)
 	if err == nil {
+		if use.isFirst() && abilitiesOf(c.request).roots && !use.stateless() {
+			time.Sleep(earlyGrace)
+		}
 		c.settle()
 	}
 	use.done(err)

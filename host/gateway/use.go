@@ -72,6 +72,15 @@ func (l *line) part(c *call) {
 	l.calls = slices.DeleteFunc(l.calls, func(other *call) bool { return other == c })
 }
 
+// isFirst reports whether no other call on the connection has come so far.
+func (l *line) isFirst() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := !l.called
+	l.called = true
+	return first
+}
+
 // stateless reports whether the server is one of the stateless era.
 func (u lease) stateless() bool { return u.client.Revision() == mcp.V20260728 }
 
@@ -173,7 +182,7 @@ func (l *line) current() (host.State, <-chan struct{}) {
 // ready lets callers have the client.
 func (l *line) ready(client *mcpclient.Client) {
 	l.mu.Lock()
-	l.client, l.lastUsed = client, time.Now()
+	l.client, l.lastUsed, l.called = client, time.Now(), false
 	l.mu.Unlock()
 	l.become(host.Ready, "", time.Time{})
 }

@@ -1,0 +1,249 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+const signInURL = "https://example.com/sign-in?visit=1"
+
+// club lets only those in who have visited a page, or sends them there first.
+type club struct {
+	server *mcpserver.Server
+	mu     sync.Mutex
+	member bool
+}
+
+func newClub(revision mcp.Revision) *club {
+	c := &club{server: mcpserver.New("club", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})}
+	c.server.Tool("enter", "Enter", func(context.Context, struct{}) (string, error) {
+		if !c.isMember() {
+			return "", mcpserver.VisitRequired("Please sign in.", signInURL)
+		}
+		return "welcome", nil
+	})
+	c.server.Tool("join", "Join", func(ctx context.Context, _ struct{}) (string, error) {
+		if err := mcpserver.AskAll(ctx, mcpserver.Visit("sign-in", "Please sign in.", signInURL)); err != nil {
+			return "", err
+		}
+		return "welcome", nil
+	})
+	return c
+}
+
+func (c *club) isMember() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.member
+}
+
+// signIn is what the page does.
+func (c *club) signIn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.member = true
+}
+
+// visitor is a client that sends its user to URLs.
+func (c *club) visitor(revision mcp.Revision, seen *[]string) *mcpclient.Options {
+	return &mcpclient.Options{
+		Revisions: []mcp.Revision{revision}, Logger: quiet,
+		Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			*seen = append(*seen, p.Message+" "+p.URL)
+			c.signIn()
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		},
+	}
+}
+
+func TestVisitsThatAnUpstreamRequiresAreMade(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-03")
+	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			for _, tool := range []string{"a__enter", "a__join"} {
+				t.Run(up.String()+" behind for "+down.String()+tool, func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						club := newClub(up)
+						var seen []string
+						c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), club.visitor(down, &seen))
+						got, err := c.Call[string](t.Context(), tool, nil)
+						if err != nil || got != "welcome" || !slices.Equal(seen, []string{"Please sign in. " + signInURL}) {
+							t.Errorf("got %q, %v after visits %q, want a welcome after one", got, err, seen)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestVisitThatAnUpstreamRequiresIsSaidAsTheClientUnderstandsIt(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-03", "E-05")
+	target := mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+		return serveRoots(ctx, conn, make(chan string, 10))
+	}))
+	for _, test := range []struct {
+		revision mcp.Revision
+		visits   bool
+		want     string
+	}{
+		{mcp.V20241105, false, "isError Please sign in. " + signInURL},
+		{mcp.V20250618, false, "isError Please sign in. " + signInURL},
+		{mcp.V20251125, false, "isError Please sign in. " + signInURL},
+		{mcp.V20251125, true, `-32042 {"elicitations":[{"mode":"url","message":"Please sign in.","url":"` + signInURL + `","elicitationId":"id-1"}]}`},
+		{mcp.V20260728, false, `-32021 {"requiredCapabilities":{"elicitation":{"url":{}}}}`},
+		{mcp.V20260728, true, `asks {"mode":"url","message":"Please sign in.","url":"` + signInURL + `"}`},
+	} {
+		o := answering(test.revision, noAnswer)
+		if test.visits {
+			o.Visit = o.Elicit
+		}
+		c := mcptest.Connect(t, start(t, host.Upstream{Key: "a", Target: target}).Server(), o)
+		result, err := c.CallTool(t.Context(), "a__enter", nil, mcpclient.ByHand())
+		got := ""
+		asks, rounds := errors.AsType[*mcpclient.InputRequiredError](err)
+		switch e, _ := errors.AsType[*mcp.Error](err); {
+		case rounds:
+			for _, q := range asks.Result.InputRequests {
+				got = "asks " + string(q.Params)
+			}
+		case e != nil:
+			got = fmt.Sprintf("%d %s", e.Number, e.Data)
+		case result != nil && result.IsError:
+			got = "isError " + result.Content.Text()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %s (%v), want %s", test.revision, got, err, test.want)
+		}
+	}
+}
+
+// What the client lacks is told as such; what the host does not relay is not the
+// client's fault.
+func TestMissingCapabilityIsToldWhereTheClientLacksIt(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-05")
+	srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet})
+	for _, name := range []string{"sampling", "elicitation"} {
+		srv.AddTool(mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+			e := mcp.Errorf(mcp.CodeMissingCapability, "needs it")
+			e.Data = []byte(`{"requiredCapabilities":{"` + name + `":{}}}`)
+			return nil, e
+		})
+	}
+	g := start(t, upstream("a", srv))
+	c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
+	_, err := c.CallTool(t.Context(), "a__sampling", nil)
+	if e, _ := errors.AsType[*mcp.Error](err); e == nil || e.Number != -32021 || string(e.Data) != `{"requiredCapabilities":{"sampling":{}}}` {
+		t.Errorf("got %v, want what the client lacks, in its shape", err)
+	}
+	if result, err := c.CallTool(t.Context(), "a__elicitation", nil); err != nil || !result.IsError {
+		t.Errorf("got %+v, %v, want a failure of the upstream: the client has it", result, err)
+	}
+	old := mcptest.Connect(t, g.Server(), answering(mcp.V20251125, noAnswer))
+	if result, err := old.CallTool(t.Context(), "a__sampling", nil); err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "needs it") {
+		t.Errorf("got %+v, %v, want a text that names the need", result, err)
+	}
+}
+
+// The client that waits for a visit to be done hears of it, and no other.
+func TestEndOfAVisitIsPassedOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		club := newClub(mcp.V20251125)
+		g := start(t, upstream("a", club.server))
+		var begun time.Time
+		o := club.visitor(mcp.V20251125, new([]string))
+		o.Visit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			begun = time.Now()
+			go func() {
+				time.Sleep(time.Second)
+				club.signIn()
+				if err := club.server.Visited(context.Background(), signInURL); err != nil {
+					t.Error(err)
+				}
+			}()
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}
+		c := mcptest.Connect(t, g.Server(), o)
+		other := mcptest.Connect(t, g.Server(), &mcpclient.Options{
+			Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet,
+			OnNotification: func(_ context.Context, method string, _ jsonValue) { t.Errorf("another client heard %s", method) },
+		})
+		if err := other.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.CallTool(t.Context(), "a__enter", nil); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took < time.Second || took >= 2*time.Second {
+			t.Errorf("took %v, want the call made again when the visit was done", took)
+		}
+	})
+}
+
+// To a client of 2025-11-25 the visit of an upstream of the stateless era is done
+// when the upstream has gone on.
+func TestVisitOfAStatelessUpstreamIsDoneWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	club := newClub(mcp.V20260728)
+	heard := make(chan string, 10)
+	var seen []string
+	o := club.visitor(mcp.V20251125, &seen)
+	o.OnNotification = func(_ context.Context, method string, _ jsonValue) { heard <- method }
+	c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), o)
+	if _, err := c.CallTool(t.Context(), "a__join", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != mcp.NotificationElicitationComplete || len(seen) != 1 {
+		t.Errorf("got %s after visits %q, want the end of one", got, seen)
+	}
+}
+
+func TestRootsAreAskedForAsSoonAsAnUpstreamIsConnected(t *testing.T) {
+	t.Parallel()
+	for _, down := range mcp.Revisions() {
+		t.Run(down.String(), func(t *testing.T) {
+			t.Parallel()
+			answers := make(chan string, 10)
+			target := mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+				return serveRoots(ctx, conn, answers)
+			}))
+			g := start(t, host.Upstream{Key: "a", Target: target})
+			tr := &traveller{name: "ada"}
+			c := tr.connect(t, g.Server(), down)
+			if got, err := c.Call[string](t.Context(), "a__go", nil); err != nil || got != "gone" {
+				t.Errorf("got %q, %v, want the call done", got, err)
+			}
+			if got := <-answers; !strings.Contains(got, `"uri":"file:///ada"`) {
+				t.Errorf("the upstream got %s, want the roots", got)
+			}
+			if down == mcp.V20260728 {
+				return
+			}
+			if err := c.RootsChanged(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-answers; got != "changed" {
+				t.Errorf("the upstream got %s, want to hear that they have changed", got)
+			}
+		})
+	}
+}
