@@ -6,7 +6,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -88,23 +87,17 @@ func unanswered(method string, err error) error {
 	return mcp.Errorf(mcp.CodeInternal, "%s: no answer came in time", method)
 }
 
-// asOurs returns the params of a question as the host asks it itself. Metadata of
-// the protocol, tasks and ids belong to the hop that they came by; the id of a
-// visit alone is known beyond it.
+// asOurs returns the params of a question as the host asks it itself. Metadata and
+// tasks belong to the hop that they came by, and the context of servers to
+// nobody, see abilities.
 func asOurs(params any) any {
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
-		p.Task, p.Meta = nil, ofUsers(p.Meta)
+		p.Task, p.Meta = nil, nil
 	case *mcp.CreateMessageParams:
-		p.Task, p.Meta, p.IncludeContext = nil, ofUsers(p.Meta), ""
+		p.Task, p.Meta, p.IncludeContext = nil, nil, ""
 	}
 	return params
-}
-
-func ofUsers(m mcp.Meta) mcp.Meta {
-	m = maps.Clone(m)
-	maps.DeleteFunc(m, func(key string, _ jsontext.Value) bool { return mcp.ReservedMetaKey(key) })
-	return m
 }
 
 // paramsOf reads the params of a question that came in a result.
