@@ -19,6 +19,9 @@ const (
 	early      = 30 * time.Second
 )
 
+// answerWait is how long an upstream of the session era waits for an answer.
+const answerWait = 10 * time.Minute
+
 // put has a question of the server of a line answered by the caller that the
 // line is for.
 //
@@ -31,9 +34,9 @@ func (l *line) put(ctx context.Context, method string, params, answer any) error
 		return err
 	}
 	defer c.answered()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
 	return unanswered(method, c.put(ctx, method, params, answer))
 }
 

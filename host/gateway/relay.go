@@ -67,7 +67,9 @@ func (u *upstream) relayByRounds(ctx context.Context, r *mcpserver.Request, d ho
 	}
 	if key == "" {
 		key = fmt.Sprintf("call-%d", r.Round())
-		if err := park(key, func() (*run, error) { return n, nil }); err != nil {
+		begun := n
+		if err := park(key, func() (*run, error) { return begun, nil }); err != nil {
+			begun.end(err)
 			return nil, err
 		}
 	}

@@ -71,7 +71,7 @@ func begin(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result
 // asks something. When ctx ends, so does the call.
 func (n *run) await(ctx context.Context) *mcp.InputRequiredResult {
 	n.attend(ctx)
-	defer n.attend(nil)
+	defer n.leave()
 	for {
 		select {
 		case <-n.done:
@@ -94,18 +94,22 @@ func (n *run) await(ctx context.Context) *mcp.InputRequiredResult {
 // missed.
 func (n *run) attend(ctx context.Context) {
 	n.mu.Lock()
-	n.waiting = ctx
-	var missed []func(context.Context)
-	if ctx != nil {
-		missed, n.later = n.later, nil
-		if len(n.questions) > 0 {
-			signal(n.asked)
-		}
+	missed := n.later
+	n.waiting, n.later = ctx, nil
+	if len(n.questions) > 0 {
+		signal(n.asked)
 	}
 	n.mu.Unlock()
 	for _, what := range missed {
 		what(ctx)
 	}
+}
+
+// leave notes that no request waits.
+func (n *run) leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waiting = nil
 }
 
 // inform tells the request that waits, or the next one. The oldest news are

@@ -69,10 +69,6 @@ func answering(revision mcp.Revision, answer func(context.Context) (*mcp.ElicitR
 	}
 }
 
-func acceptName(name string) *mcp.ElicitResult {
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"` + name + `"}`)}
-}
-
 func TestWhatTheUserDecidesReachesTheUpstream(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[mcp.ElicitAction]error{mcp.ElicitDecline: mcpserver.ErrDeclined, mcp.ElicitCancel: mcpserver.ErrDismissed} {
@@ -140,6 +136,30 @@ func TestFailureOfTheClientReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 		}
 		if err := <-i.ended; err == nil || !strings.Contains(err.Error(), "the display is broken") {
 			t.Errorf("%s: got %v, want what the client says", down, err)
+		}
+	}
+}
+
+func TestAnswerThatComesLateIsNone(t *testing.T) {
+	t.Parallel()
+	for _, up := range asking {
+		for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125} {
+			synctest.Test(t, func(t *testing.T) {
+				i := newInn(up)
+				g, _ := i.open(t)
+				o := answering(down, func(context.Context) (*mcp.ElicitResult, error) {
+					time.Sleep(11 * time.Minute)
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
+				})
+				o.MaxTimeout = time.Hour
+				c := mcptest.Connect(t, g.Server(), o)
+				begun := time.Now()
+				result, err := c.CallTool(t.Context(), "a__stay", nil)
+				if took := time.Since(begun); err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "no answer came in time") || took < 10*time.Minute || took > 10*time.Minute+time.Second {
+					t.Errorf("%s behind for %s: got %+v, %v after %v, want an end after 10 minutes", up, down, result, err, took)
+				}
+				time.Sleep(2 * time.Minute)
+			})
 		}
 	}
 }
