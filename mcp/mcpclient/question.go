@@ -40,7 +40,8 @@ func (e *InputRequiredError) Error() string { return "the server requires input"
 // that needs input fails with an *InputRequiredError, and no handler is called.
 // A user interface answers the questions in its own time and makes the same call
 // again, with WithInput. In the session era, where calls cannot be left open, it
-// has no effect.
+// concerns visits that a server of 2025-11-25 requires: they are an *mcp.Error of
+// CodeURLElicitationRequired.
 func ByHand() CallOption {
 	return func(o *callOptions) { o.byHand = true }
 }
