@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -84,6 +85,12 @@ func (c *call) finish() <-chan struct{} {
 	}
 	c.over = true
 	return nil
+}
+
+// givenUp reports whether a call that came to an error may still be under way at
+// the upstream.
+func (c *call) givenUp(err error) bool {
+	return err != nil && (c.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
 }
 
 // passedOn are the options of the call that carry what belongs to its caller:

@@ -147,6 +147,7 @@ func (u *upstream) addCaller(c caller) *line {
 	})
 	u.callers[c] = l
 	ctx, cancel := context.WithCancel(u.ctx)
+	l.stop = cancel
 	stop := func() bool { return true }
 	if c.session != nil {
 		stop = context.AfterFunc(c.session, cancel)

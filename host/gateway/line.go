@@ -42,6 +42,7 @@ type line struct {
 	again   chan struct{} // one token: start now, whatever has failed before
 	changed chan struct{} // one token: the lists may have changed
 	lost    chan error    // the connection has ended
+	stop    func()        // ends run; nil for the line of the house
 
 	mu       sync.Mutex // guards the fields below
 	state    host.State
@@ -55,7 +56,7 @@ type line struct {
 	called   bool          // one has been answered since the line is ready
 	lastUsed time.Time
 	logged   mcp.LoggingLevel // that the client's server logs at, if one was asked for
-	over     bool
+	over     bool             // nobody gets it any more
 }
 
 type lineParams struct {

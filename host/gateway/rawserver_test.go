@@ -9,6 +9,50 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
+// serveLate is a server of 2025-11-25 that never answers its first call, asks in it
+// when there is a second one, and answers that one when it has its answer.
+func serveLate(ctx context.Context, conn mcp.Conn) error {
+	calls, second := 0, jsontext.Value(nil)
+	for {
+		raw, err := conn.Read(ctx)
+		if err != nil {
+			return nil
+		}
+		var m struct {
+			ID     jsontext.Value `json:"id"`
+			Method string         `json:"method"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return err
+		}
+		result := `{}`
+		switch m.Method {
+		case "server/discover":
+			err = conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32601,"message":"no"}}`))
+			m.ID = nil
+		case mcp.MethodInitialize:
+			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
+		case mcp.MethodToolsList:
+			result = `{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}`
+		case mcp.MethodToolsCall:
+			if calls++; calls == 1 {
+				m.ID = nil
+				break
+			}
+			err = conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":"late","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}`))
+			m.ID, second = nil, m.ID
+		case "":
+			m.ID, result = second, `{"content":[{"type":"text","text":"gone"}]}`
+		}
+		if err == nil && m.ID != nil {
+			err = conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 type jsonValue = jsontext.Value
 
 // serveRoots is a server of 2025-11-25 that asks for the roots as soon as it was

@@ -316,6 +316,30 @@ func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
 	})
 }
 
+// What an upstream asks in a call that was given up is no question of the next
+// call, which may be another client's.
+func TestQuestionInACallThatWasGivenUpReachesNobodyElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(serveLate))})
+		first := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := first.CallTool(ctx, "a__go", nil); err == nil {
+			t.Error("got a result, want the call given up")
+		}
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			second := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, func(context.Context) (*mcp.ElicitResult, error) {
+				t.Error("another client was asked")
+				return nil, errors.New("asked")
+			}))
+			_, _ = second.CallTool(ctx, "a__go", nil)
+		}
+	})
+}
+
 func TestLostUpstreamEndsTheCallThatWaits(t *testing.T) {
 	t.Parallel()
 	i := newInn(mcp.V20251125)

@@ -37,6 +37,9 @@ func (u lease) done(err error) {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
 		u.suspect(u.client)
 	}
+	if u.call != nil && u.call.request.Session() == nil && u.call.givenUp(err) && !u.stateless() {
+		u.quit()
+	}
 	u.drop()
 	u.leave()
 }
@@ -50,7 +53,7 @@ func (u lease) drop() {
 }
 
 // join notes that the server may ask in a call, if there is one. It reports false
-// when the line is over, or when the call wants to be alone and is not.
+// when the call wants to be alone and is not.
 func (l *line) join(c *call, alone bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,6 +67,15 @@ func (l *line) join(c *call, alone bool) bool {
 	close(l.joined)
 	l.joined = make(chan struct{})
 	return true
+}
+
+// quit ends the line. A server may still ask in a call that was given up, which
+// nobody could tell from a question in the next one.
+func (l *line) quit() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.stop()
 }
 
 func (l *line) part(c *call) {
