@@ -321,3 +321,22 @@ func TestUpstreamThatIsNotApprovedWaitsForRetry(t *testing.T) {
 		}
 	})
 }
+
+// A client over standard streams is there before the host is started.
+func TestListsWaitForAStartThatComesLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer("a")
+		srv.Tool("greet", "Greet", greet)
+		g := gateway.New([]host.Upstream{upstream("a", srv)}, &gateway.Options{Logger: quiet})
+		defer g.Close()
+		c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
+		go func() {
+			time.Sleep(time.Second)
+			g.Start(context.Background())
+		}()
+		if got := toolNames(t, c); !slices.Equal(got, []string{"a__greet"}) {
+			t.Errorf("got %v, want the list to wait", got)
+		}
+	})
+}

@@ -53,6 +53,9 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		vacancy:  make(chan struct{}),
 		catalog:  new(catalog),
 	}
+	if !u.Settings.Lazy { // clients may come before Start does
+		up.awaited = time.Now().Add(g.options.startTimeout())
+	}
 	up.ctx, up.cancel = context.WithCancel(g.ctx)
 	up.house = newLine(lineParams{
 		connect: up.connectHouse,
