@@ -41,7 +41,7 @@ func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputRespo
 		return nil, err
 	}
 	there := func(c *call) (mcp.Result, error) { return u.serve(c, s, in.InputResponses, what) }
-	if r.Revision() == mcp.V20260728 && u.mayAsk(callerOf(r)) {
+	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.mayAsk(callerOf(r)) {
 		return u.relayByRounds(ctx, r, d, s, in.InputResponses, there)
 	}
 	return there(direct(ctx, r))
@@ -84,7 +84,7 @@ func (u *upstream) serve(c *call, s state, given map[string]jsontext.Value, what
 		return nil, u.translate(c.request, err)
 	}
 	opts := c.passedOn(use)
-	if u.mayAsk(callerOf(c.request)) {
+	if s.Inner != nil || u.mayAsk(callerOf(c.request)) {
 		opts = append(opts, mcpclient.ByHand())
 		if use.stateless() && (s.Inner != nil || len(inner(given)) > 0) {
 			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: inner(given), RequestState: s.Inner}))

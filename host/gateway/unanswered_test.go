@@ -274,6 +274,25 @@ func TestStateIsOfNoUseToOthers(t *testing.T) {
 	}
 }
 
+// Each request of the stateless era declares anew what its sender can be asked.
+func TestRetryThatDeclaresLessGoesOnWithTheSameCall(t *testing.T) {
+	t.Parallel()
+	i := newInn(mcp.V20251125)
+	g, _ := i.open(t)
+	asks := round(t, mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer)), "a__stay")
+	mute, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{
+		Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	result, err := mute.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+	if err != nil || result.Content.Text() != "Welcome Ada" || i.runs != 1 {
+		t.Errorf("got %+v, %v after %d runs, want a welcome by the call that was waiting", result, err, i.runs)
+	}
+}
+
 func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
