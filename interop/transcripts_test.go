@@ -74,6 +74,10 @@ var deviations = []deviation{
 	{"tools", allContent, untitled, "/result/content/3", "links are unknown before 2025-06-18"},
 }
 
+// ours are the scenarios with handlers that server.mjs does not have, since they
+// are about what only we do: to run a handler again, and to hint at caching.
+var ours = []string{"asking", "caching"}
+
 // A failure here means that Fondaco and the TypeScript SDK say different things
 // where they were known to say the same. One of them has changed, or is wrong.
 func TestTranscriptsHoldForTheTypeScriptServer(t *testing.T) {
@@ -83,6 +87,9 @@ func TestTranscriptsHoldForTheTypeScriptServer(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found no transcripts: %v", err)
 	}
+	files = slices.DeleteFunc(files, func(file string) bool {
+		return slices.Contains(ours, filepath.Base(filepath.Dir(file)))
+	})
 	var seen ledger
 	t.Run("play", func(t *testing.T) {
 		for _, file := range files {
