@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"iter"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -219,13 +220,53 @@ func TestOneSidedExtensionServesClientsThatDidNotDeclareIt(t *testing.T) {
 			t.Errorf("got %+v, %v, want it served and not declared", got, err)
 		}
 	})
-	c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+	for _, v := range mcp.Revisions() {
+		c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}})
+		notify(t, c, told)
+	}
+}
+
+func TestNotificationOfAnExtensionReachesTheServer(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 1)
+	srv := mcpserver.New("paint", "1", nil)
+	srv.Extend(mcpserver.Extension{ID: paintID, Sessions: true, Notifications: map[string]mcpserver.Handler{
+		paintNews: func(_ context.Context, r *mcpserver.Request) (any, error) {
+			if _, declared := r.Extension(paintID); !declared {
+				t.Errorf("%s: its client did not declare it", r.Revision())
+			}
+			told <- r.Method
+			return nil, nil
+		},
+	}})
+	web := httptest.NewServer(mcptest.CheckHandler(t, srv.HTTPHandler()))
+	t.Cleanup(web.Close)
+	for _, v := range mcp.Revisions() {
+		o := &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{{ID: paintID, Sessions: true}}}
+		notify(t, mcptest.Connect(t, srv, o), told)
+		if v == mcp.V20241105 {
+			continue // which Streamable HTTP does not have
+		}
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(web.URL), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notify(t, c, told)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// notify sends the notification of the extension, and waits until the server was told.
+func notify(t *testing.T, c *mcpclient.Client, told <-chan string) {
+	t.Helper()
 	if err := c.Notify(t.Context(), paintNews, nil); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-told:
-	case <-time.After(10 * time.Second):
-		t.Error("its notification was dropped")
+	case <-time.After(patience):
+		t.Errorf("%s: the notification was dropped", c.Revision())
 	}
 }

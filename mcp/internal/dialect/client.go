@@ -19,7 +19,7 @@ import (
 type Client struct {
 	Facts *Facts
 	// meta holds the members of _meta that every request of the stateless era
-	// starts with, up to the log level.
+	// starts with, and every notification of an extension, up to the log level.
 	meta []byte
 }
 
@@ -234,6 +234,15 @@ func (r *Request) Encode(id jsonrpc.ID) []byte {
 	return jsonrpc.AppendRequest(nil, id, r.Method, params)
 }
 
+// introduces reports whether the message says who sends it. Requests of the stateless
+// era do, and so do the notifications of extensions: their receiver has to know
+// whether the extension was declared, and may remember nothing.
+//
+// Spec: 2026-07-28 basic#meta
+func (r *Request) introduces(id jsonrpc.ID) bool {
+	return len(r.client.meta) > 0 && (!id.IsZero() || !r.client.Facts.ClientNotifications[r.Method])
+}
+
 func (r *Request) appendMeta(meta []byte, id jsonrpc.ID) []byte {
 	add := func(members ...string) {
 		if len(meta) > 0 {
@@ -243,7 +252,7 @@ func (r *Request) appendMeta(meta []byte, id jsonrpc.ID) []byte {
 			meta = append(meta, m...)
 		}
 	}
-	if !id.IsZero() && len(r.client.meta) > 0 {
+	if r.introduces(id) {
 		add(string(r.client.meta))
 		if r.level != "" {
 			add(`"`, keyLogLevel, `":"`, string(r.level), `"`)
