@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -100,6 +101,7 @@ func TestLogMessageThatMayBeOfSeveralCallsIsGivenToNone(t *testing.T) {
 
 func TestLogMessagesGoToALoggerOfSlog(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-257")
 	var out bytes.Buffer
 	write := mcpclient.LogTo(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
 		Level: slog.LevelInfo,

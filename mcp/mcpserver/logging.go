@@ -13,7 +13,9 @@ import (
 
 // Log returns a logger that reaches the client of the call that ctx belongs to,
 // at the levels that it asked for. Outside of a call it discards everything.
-// What it says is read by the client's users: no secrets, no internals.
+// What it says is read by the client's users: no secrets, no internals. Of one call
+// 100 messages are sent at once, then one every 10 ms; others are left out, and how
+// many were is told.
 //
 // Deprecated: the protocol's logging is part of no revision released on or after
 // 2027-07-28. Log to the server's own log, or use OpenTelemetry.
@@ -69,8 +71,8 @@ func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 
 // RelayLog passes a log message on to the client of the call that ctx belongs to,
 // level, logger and data as they are, if the client asked for that level. It is
-// for messages that came from another server. Outside of a call it does nothing.
-// A message without data, or of a level that does not exist, is an error.
+// for messages that came from another server, and are limited as those of Log are.
+// Outside of a call it does nothing. A message without data, or of a level that does not exist, is an error.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove.
@@ -82,7 +84,7 @@ func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
 	if r == nil || !r.wantsLog(m.Level) {
 		return nil
 	}
-	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.apart.meta()})
+	return r.log(&mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.apart.meta()})
 }
 
 // Handle sends one record.
@@ -93,7 +95,7 @@ func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 	if err := h.render(&b).Handle(ctx, rec); err != nil {
 		return err
 	}
-	return h.r.Notify(h.r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
+	return h.r.log(&mcp.LoggingMessageParams{
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
 		Data:   unique(bytes.TrimSpace(b.Bytes())),

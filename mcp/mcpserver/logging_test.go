@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -149,6 +150,7 @@ func TestUnknownLevelOfARequestIsRefused(t *testing.T) {
 }
 
 func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
+	claim.Shows(t, "R-257")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("relay", "", func(ctx context.Context, in struct {
@@ -184,6 +186,43 @@ func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
 		w.quiet()
 		if err := mcpserver.RelayLog(t.Context(), &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value("1")}); err != nil {
 			t.Errorf("outside of a call: got %v, want nothing", err)
+		}
+	})
+}
+
+func TestLogIsLimitedAndSaysWhatItLeavesOut(t *testing.T) {
+	claim.Shows(t, "R-255a", "R-257")
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		w := dial(t, talking(func(l *slog.Logger) {
+			for i := range 5_000 { // one every millisecond
+				l.Info("x", "i", i)
+				time.Sleep(time.Millisecond)
+			}
+			for range 200 {
+				l.Info("y")
+			}
+			l.Error("z")
+		}), r)
+		params := `{"name":"talk"}`
+		if isModern(r) {
+			params = `{"_meta":{"io.modelcontextprotocol/logLevel":"info"},"name":"talk"}`
+		}
+		w.must("tools/call", params)
+		all, heard, left, last := len(w.held), 0, 0, ""
+		for len(w.held) > 0 {
+			p := w.note("notifications/message").Params
+			if count := at(t, p, "/data/count"); count != "" {
+				left += decoded[int](t, jsontext.Value(count))
+				last = at(t, p, "/level")
+			} else {
+				heard++
+			}
+		}
+		if all < 590 || all > 610 || heard < 340 || heard+left != 5_201 {
+			t.Errorf("got %d messages and %d left out, in %d; want the first 100, then 100 a second with what was left out, of 5201", heard, left, all)
+		}
+		if last != `"error"` {
+			t.Errorf("the last that was left out is %s, want the level of the most urgent, error", last)
 		}
 	})
 }

@@ -56,7 +56,7 @@ type progress struct {
 	done    float64
 	held    func()      // tells the latest that was held back, or nil
 	timer   *time.Timer // tells held, or nil
-	full    time.Time   // when a whole burst may be sent again
+	pace    pace
 }
 
 // advance calls tell, now or later, if done is further than before. What is told
@@ -68,7 +68,7 @@ func (p *progress) advance(done float64, tell func()) {
 		return
 	}
 	p.started, p.done, p.held = true, done, tell
-	wait := time.Until(p.full.Add(-(progressBurst - 1) * progressEvery))
+	wait := p.pace.wait(progressBurst, progressEvery)
 	switch {
 	case wait <= 0:
 		p.tell()
@@ -100,10 +100,7 @@ func (p *progress) tell() {
 	if p.held == nil {
 		return
 	}
-	if now := time.Now(); p.full.Before(now) {
-		p.full = now
-	}
-	p.full = p.full.Add(progressEvery)
+	p.pace.take(progressEvery)
 	p.held()
 	p.held = nil
 }

@@ -33,6 +33,7 @@ type Request struct {
 
 	rounds   rounds
 	progress progress
+	logs     logLimit
 	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
 	scope    sync.Mutex                 // serialises what the call sends against its end
 	over     bool                       // guarded by scope: the call has ended
@@ -159,10 +160,11 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// end marks the end of what the request does, before which its last progress is
-// sent, and reports whether it was the first to do so.
+// end marks the end of what the request does, before which what was held back of its
+// progress and log is told, and reports whether it was the first to do so.
 func (r *Request) end() bool {
 	r.progress.flush()
+	r.endLog()
 	r.scope.Lock()
 	defer r.scope.Unlock()
 	was := r.over

@@ -2,6 +2,7 @@ package mcptest_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"fmt"
 	"strconv"
 	"strings"
@@ -192,11 +193,13 @@ type flood struct {
 
 func newFlood(s *mcpserver.Server) *flood {
 	f := &flood{done: make(chan struct{}, 1)}
-	page := strings.Repeat("x", 4<<10)
+	page := &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value(`"` + strings.Repeat("x", 4<<10) + `"`)}
 	s.Tool("flood", "Says a lot", func(ctx context.Context, _ struct{}) (string, error) {
 		for range 5000 {
 			f.said.Add(1)
-			mcpserver.Log(ctx).Info(page)
+			if err := mcpserver.From(ctx).Notify(ctx, mcp.NotificationMessage, page); err != nil {
+				break
+			}
 		}
 		f.done <- struct{}{}
 		return "", nil
