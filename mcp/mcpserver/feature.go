@@ -20,14 +20,9 @@ func Visible(to func(mcp.Principal) bool) Option {
 // Title is the option that sets the name shown to users.
 func Title(title string) Option { return titled(title) }
 
-// Icons is the option that sets the icons shown to users. It panics on an icon
-// that Icon.Check refuses.
-func Icons(icons ...mcp.Icon) Option {
-	if err := checkIcons(icons); err != nil {
-		panic("mcpserver.Icons: " + err.Error())
-	}
-	return withIcons(icons)
-}
+// Icons is the option that sets the icons shown to users. A feature with an icon that
+// Icon.Check refuses is not registered.
+func Icons(icons ...mcp.Icon) Option { return withIcons(icons) }
 
 func checkIcons(icons []mcp.Icon) error {
 	for _, icon := range icons {

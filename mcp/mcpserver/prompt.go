@@ -74,6 +74,9 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	for _, o := range opts {
 		o.prompt(p)
 	}
+	if err := checkIcons(p.def.Icons); err != nil {
+		return err
+	}
 	var names []string
 	for _, a := range p.def.Arguments {
 		if slices.Contains(names, a.Name) {

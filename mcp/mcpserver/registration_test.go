@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -36,12 +37,27 @@ func TestOptionThatMakesNoSensePanics(t *testing.T) {
 func TestIconsThatAreNoneAreRefused(t *testing.T) {
 	t.Parallel()
 	bad := mcp.Icon{Src: "http://example.com/i.png"}
+	icons := []mcp.Icon{bad}
 	for name, register := range map[string]func(){
 		"of a feature":  func() { newServer(nil).Tool("a", "", nothing, mcpserver.Icons(bad)) },
-		"of the server": func() { newServer(&mcpserver.Options{Icons: []mcp.Icon{bad}}) },
+		"of the server": func() { newServer(&mcpserver.Options{Icons: icons}) },
+		"of a tool":     func() { newServer(nil).AddTool(mcp.Tool{Name: "a", Icons: icons}, rawNothing) },
+		"of a prompt":   func() { newServer(nil).AddPrompt(mcp.Prompt{Name: "a", Icons: icons}, noMessages) },
+		"of a resource": func() { newServer(nil).AddResource(mcp.Resource{URI: "a://b", Name: "a", Icons: icons}, noContents) },
+		"of a template": func() {
+			newServer(nil).AddTemplate(mcp.ResourceTemplate{URITemplate: "a://{b}", Name: "a", Icons: icons}, noContents)
+		},
 	} {
 		if text := panicText(t, register); !strings.Contains(text, `icon: URL with scheme "http", want https or data`) {
 			t.Errorf("%s: got %q", name, text)
 		}
 	}
+}
+
+func noMessages(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
+	return &mcp.GetPromptResult{}, nil
+}
+
+func noContents(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
+	return &mcp.ReadResourceResult{}, nil
 }

@@ -92,6 +92,9 @@ func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace
 	for _, o := range opts {
 		o.resource(r)
 	}
+	if err := checkIcons(r.def.Icons); err != nil {
+		return err
+	}
 	switch {
 	case r.def.Name == "":
 		return errors.New("name: want one to show")

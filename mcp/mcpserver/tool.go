@@ -118,6 +118,9 @@ func (t *tool) check(numbers bool) error {
 	if t.call == nil {
 		return errors.New("the handler is nil")
 	}
+	if err := checkIcons(t.def.Icons); err != nil {
+		return err
+	}
 	if len(t.def.InputSchema) == 0 {
 		t.def.InputSchema = jsontext.Value(`{"type":"object"}`)
 	}
