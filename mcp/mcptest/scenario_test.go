@@ -74,6 +74,15 @@ var scenarios = []scenario{
 		run:   cancellation,
 	},
 	{
+		name:  "caching",
+		about: "A list and a resource may be kept for an hour. Only the stateless era says so.",
+		server: func(o *mcpserver.Options) {
+			o.ListCache = mcpserver.Cache{TTL: time.Hour, Public: true}
+			o.MethodCache = map[string]mcpserver.Cache{mcp.MethodResourcesRead: {TTL: time.Hour}}
+		},
+		run: caching,
+	},
+	{
 		name:  "ping",
 		about: "A client asks whether the server is there. The stateless era has no ping.",
 		run:   ping,
@@ -315,6 +324,21 @@ func cancellation(s *stage) {
 		s.Fatalf("got %v, want %v", err, enough)
 	}
 	s.call("echo", object{"text": "still here"})
+}
+
+func caching(s *stage) {
+	templates := func(opts ...mcpclient.CallOption) { count(s, s.c.Templates(s.Context(), opts...)) }
+	read := func() {
+		_, err := s.c.ReadResource(s.Context(), "note://hello")
+		s.ok(err)
+	}
+	s.note("The client wants them twice each.")
+	templates()
+	templates()
+	read()
+	read()
+	s.note("It wants what is new, whatever it has.")
+	templates(mcpclient.Fresh())
 }
 
 func ping(s *stage) {

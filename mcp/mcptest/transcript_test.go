@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -57,6 +58,23 @@ func TestEveryTranscriptHasAScenario(t *testing.T) {
 	slices.Sort(want)
 	if got := transcripts(t); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestEveryTranscriptIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("testdata/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if link := "[" + e.Name() + "](" + e.Name() + ")"; e.IsDir() && !strings.Contains(string(index), link) {
+			t.Errorf("testdata/README.md: want a row for %s", link)
+		}
 	}
 }
 
