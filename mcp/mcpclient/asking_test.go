@@ -353,6 +353,29 @@ func TestUnknownRequestsOfTheServerAreAnswered(t *testing.T) {
 	}
 }
 
+func TestPingOfTheServerIsAnswered(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-287")
+	came := make(chan message, 4)
+	_, target := serve(t, func(s *script, m message) string {
+		if m.Method == "" {
+			came <- m
+			return ""
+		}
+		return session(mcp.V20251125, func(s *script, m message) string {
+			s.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+			return m.result(`{"content":[]}`)
+		})(s, m)
+	})
+	c := connect(t, target, nil)
+	if _, err := c.CallTool(t.Context(), "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-came; string(got.Result) != `{}` || string(got.ID) != `"p"` {
+		t.Errorf("got result %s, error %s of %s, want {} of \"p\"", got.Result, got.Error, got.ID)
+	}
+}
+
 func TestMiddlewareSeesWhatTheServerAsks(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"session", "stateless"} {

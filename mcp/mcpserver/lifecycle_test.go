@@ -301,7 +301,6 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 
 func TestNewPanicsWithWhatToWrite(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-061a", "R-061b")
 	declare := func(id, settings string) map[string]jsontext.Value {
 		return map[string]jsontext.Value{id: jsontext.Value(settings)}
 	}

@@ -61,7 +61,7 @@ func TestEmptyResourceHasContents(t *testing.T) {
 }
 
 func TestUnknownResourceIsSaidInTheWordsOfTheRevision(t *testing.T) {
-	claim.Shows(t, "R-021", "R-225a", "R-225b", "R-226", "R-231a", "E-01")
+	claim.Shows(t, "R-008", "R-021", "R-225a", "R-225b", "R-226", "R-231a", "E-01")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Resource("notes://a", "a", "", fixed("a"))

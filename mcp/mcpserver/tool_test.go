@@ -126,14 +126,15 @@ func TestMalformedCallIsAProtocolError(t *testing.T) {
 		for _, params := range []string{
 			`{"name":"unknown"}`,
 			`{"name":"Book"}`,
+			`{"name":"` + strings.Repeat("long ", 1000) + `"}`,
 			`{}`,
 			`{"name":7}`,
 			`{"name":"book","arguments":[]}`,
 			`{"name":"book","arguments":"{}"}`,
 			`{"name":"book","arguments":null}`,
 		} {
-			if err := w.refused("tools/call", params, -32602); err.Message == "" || strings.Contains(err.Message, "Go ") {
-				t.Errorf("%s: got %q, want a sentence without words of the implementation", params, err.Message)
+			if err := w.refused("tools/call", params, -32602); err.Message == "" || len(err.Message) > 200 || strings.Contains(err.Message, "Go ") {
+				t.Errorf("%.100s: got %q, want a short sentence without words of the implementation", params, err.Message)
 			}
 		}
 		w.must("tools/call", `{"name":"book"}`)
@@ -265,6 +266,10 @@ func TestBadToolPanicsWithWhatToWrite(t *testing.T) {
 		}, []string{`tool "status": input string`, "want a struct"}},
 		{"name", func(s *mcpserver.Server) { s.Tool("a status", "", nothing) }, []string{`tool "a status": name: want`}},
 		{"no name", func(s *mcpserver.Server) { s.Tool("", "", nothing) }, []string{`name: want`}},
+		{"long name", func(s *mcpserver.Server) {
+			s.Tool(strings.Repeat("a", 128), "", nothing)
+			s.Tool(strings.Repeat("b", 129), "", nothing)
+		}, []string{`tool "bbb`, `name: want 1 to 128`}},
 		{"no handler", func(s *mcpserver.Server) {
 			s.Tool("status", "", (func(context.Context, struct{}) (string, error))(nil))
 		}, []string{`tool "status": the handler is nil`}},

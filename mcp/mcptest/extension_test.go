@@ -164,6 +164,7 @@ func TestExtensionTravelsInInitializeWhereItAllowsThat(t *testing.T) {
 
 func TestExtensionThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-061a", "R-061b")
 	handler := func(context.Context, *mcpserver.Request) (any, error) { return nil, nil }
 	requests := func(method string) map[string]mcpserver.ExtensionRequest {
 		return map[string]mcpserver.ExtensionRequest{method: {Handler: handler}}

@@ -37,7 +37,7 @@ func TestTaskOutlivesItsConnectionAndIsResumedById(t *testing.T) {
 
 func TestCallThatIsGivenUpCancelsItsTask(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-284", "R-367b", "R-385a")
+		claim.Shows(t, "R-284", "R-367b")
 		synctest.Test(t, func(t *testing.T) {
 			var id string
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -18,7 +18,7 @@ import (
 
 func TestCallThatBecameATaskReturnsItsResult(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
-		claim.Shows(t, "R-372", "R-375b", "R-385b")
+		claim.Shows(t, "R-375b")
 		synctest.Test(t, func(t *testing.T) {
 			var ids, messages []string
 			c := connect(t, newServer(t, nil), v, &tasks.ClientOptions{
