@@ -29,6 +29,13 @@
 // Both survive a lost connection: they are put in place again, and what may have
 // changed meanwhile counts as changed.
 //
+// # Extensions
+//
+// [Options].Extensions declares what the client has besides the core of the protocol,
+// each as an [Extension]: those of the packages under mcpext (tasks, apps, skills), or
+// one's own. [Client.Request] sends their requests, [Client.HasExtension] tells what
+// the server has.
+//
 // # What is kept
 //
 // Servers of the stateless era say for how long a list or a resource may be kept,

@@ -107,7 +107,9 @@ type Options struct {
 	OnResourcesChanged func(context.Context, *Client)
 	// OnResourceUpdated hears of every change of a watched resource, see Watch.
 	OnResourceUpdated func(ctx context.Context, c *Client, uri string)
-	// OnLog takes the server's log messages. LogLevel says which are wanted.
+	// OnLog takes the server's log messages, in their order and maybe after the call
+	// that they belong to has returned; WithLog takes those of one call before that.
+	// LogLevel says which are wanted.
 	//
 	// Deprecated: part of Logging (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.

@@ -40,6 +40,18 @@
 // no sense panics at registration and says what to write. Results are described
 // in the same way.
 //
+// # In mid-call
+//
+// [Ask] puts a question to the user or the model of the client, in every revision
+// that can; a handler that asks may be run again from the top, see there. [Progress]
+// tells how far a call is. [Server.Updated] announces a change to those who watch.
+//
+// # Extensions
+//
+// [Server.Extend] adds what the core of the protocol does not have. The packages
+// under mcpext are written on it: tasks lets calls go on while their clients poll,
+// apps gives tools an interface, skills serves instructions for models.
+//
 // # Order and concurrency
 //
 // Handlers run side by side, over stdio and other streams on a goroutine of
