@@ -46,7 +46,12 @@ func TestFaultsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{`{"mcpServers": {"a": {"url": "http://h", "serverUrl": "http://i"}}}`, []string{`1:55: /mcpServers/a/serverUrl: found what url says otherwise, want one of them`}},
 		{`{"mcpServers": {"a": {"command": "c", "type": "http"}}}`, []string{`1:22: /mcpServers/a: found the type of a url beside a command, want "stdio" or none`}},
 		{`{"mcpServers": {"a": {"command": "c", "headers": {"a": "b"}}}}`, []string{`1:56: /mcpServers/a/headers/a: found a header beside a command, want headers beside a url only`}},
-		{`{"mcpServers": {"a": {"url": "ftp://h"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp`}},
+		{`{"mcpServers": {"a": {"url": "ftp://h"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
+		{`{"mcpServers": {"a": {"url": "unix://run/a.sock"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
+		{`{"mcpServers": {"a": {"url": "unix:///a.sock", "type": "http", "headers": {"a": "b"}}}}`, []string{
+			`1:22: /mcpServers/a: found a type beside a unix socket, want none: its messages are lines, as over stdio`,
+			`1:81: /mcpServers/a/headers/a: found a header beside a unix socket, want headers beside an http or https URL only`,
+		}},
 		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse"; did you mean "http"?`}},
 		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found what belongs to a command beside a url, want it beside a command only`}},
 		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set`}},
@@ -118,7 +123,7 @@ func TestMistakesInTOMLHaveTheirPlaces(t *testing.T) {
 	for content, want := range map[string]string{
 		"[mcp_servers.a]\ncommand = 1\n":                      `2:11: /mcp_servers/a/command: found a number, want a string, or an array of strings`,
 		"[mcp_servers.a]\ncommand = \"c\"\nargs = [\"x\", 2]": `3:14: /mcp_servers/a/args/1: found a number, want a string`,
-		"[mcp_servers]\n[mcp_servers.a]\nurl = \"ftp://x\"\n": `3:7: /mcp_servers/a/url: want an http or https URL such as https://example.com/mcp`,
+		"[mcp_servers]\n[mcp_servers.a]\nurl = \"ftp://x\"\n": `3:7: /mcp_servers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`,
 		"x = 1\nx = 2\n":                `2:1: `,
 		"[mcp_servers.a]\ncommand = \n": `2:11: `,
 		"[mcp_servers.a]\nurl = 'https://x'\nbearer_token_env_var = 'GONE'": `3:24: /mcp_servers/a/bearer_token_env_var: the variable GONE is not set`,

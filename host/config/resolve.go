@@ -111,8 +111,12 @@ func (r *resolver) fileEnv(e *entry) map[string]string {
 // endpoint makes an upstream of a URL.
 func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	address := r.expand(e.url, nil)
-	if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		r.fault(e.url.at, "want an http or https URL such as https://example.com/mcp")
+	if path, ok := socketPath(address); ok {
+		r.socket(u, e, path)
+		return
+	}
+	if !isURL(address) {
+		r.fault(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
 	}
 	u.Target, u.Reached = mcpclient.URL(address), "over HTTP"
 	if e.transport == transportEventStream {
@@ -122,4 +126,25 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	for _, p := range e.headers {
 		u.Header.Set(p.name, r.expand(p.field, nil))
 	}
+}
+
+// socket makes an upstream of a unix socket, where messages are lines as over
+// stdio.
+func (r *resolver) socket(u *host.Upstream, e *entry, path string) {
+	u.Target, u.Reached = mcpclient.Socket("unix", path), "over a unix socket"
+	if e.transport != "" {
+		r.fault(e.at, "found a type beside a unix socket, want none: its messages are lines, as over stdio")
+	}
+	if len(e.headers) > 0 {
+		r.fault(e.headers[0].at, "found a header beside a unix socket, want headers beside an http or https URL only")
+	}
+}
+
+// socketPath returns the path in a URL such as unix:///run/user/1000/files.sock.
+func socketPath(address string) (path string, ok bool) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "unix" || u.Host != "" || !filepath.IsAbs(u.Path) || u.RawQuery != "" {
+		return "", false
+	}
+	return u.Path, true
 }

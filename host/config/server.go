@@ -34,7 +34,7 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	switch {
 	case len(words) == 0:
 		return nil, errors.New("want a command after --, or a URL")
-	case len(words) == 1 && isURL(words[0]):
+	case len(words) == 1 && isAddress(words[0]):
 		e.url.text = words[0]
 	default:
 		e.command.text = words[0]
@@ -66,6 +66,13 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 		return nil, errors.New("found a header for a command, want headers for a URL only")
 	}
 	return &Server{Name: name, entry: e}, nil
+}
+
+// isAddress reports whether a server is reached by what would otherwise be the
+// name of a program.
+func isAddress(s string) bool {
+	_, socket := socketPath(s)
+	return socket || isURL(s)
 }
 
 func isURL(s string) bool {
@@ -133,8 +140,11 @@ func (s *Server) String() string {
 }
 
 // VeilURL returns a URL with "…" in place of its path and query, which may hold a
-// secret, and without a password.
+// secret, and without a password. That of a unix socket holds none.
 func VeilURL(address string) string {
+	if _, socket := socketPath(address); socket {
+		return address
+	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return "…"
