@@ -3,8 +3,11 @@ package interop_test
 import (
 	"context"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/fondaco/fondaco/host/demo"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
@@ -36,4 +39,32 @@ func serveFixture(t *testing.T) string {
 		}
 	})
 	return (<-ready).String()
+}
+
+// serveDemoOnSocket serves the demonstration on a unix socket and returns its
+// path.
+func serveDemoOnSocket(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sock") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "demo")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	srv, stop := demo.New()
+	done := make(chan error, 1)
+	go func() { done <- srv.ServeSocket(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve the demonstration: %v", err)
+		}
+		stop()
+		_ = os.RemoveAll(dir)
+	})
+	return path
 }

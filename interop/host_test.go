@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -29,9 +30,9 @@ func TestForeignClientsUseTheDemonstration(t *testing.T) {
 	h.interrupt(t)
 }
 
-// A failure here means that a user's servers, written with another SDK, do less
-// behind fondaco than without it.
-func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
+// A failure here means that a user's servers, over whatever transport, do less
+// behind fondaco than without it, or get in each other's way there.
+func TestClientsUseServersThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	mark := t.TempDir() // an argument by which a child can be told
@@ -44,16 +45,20 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 		"typescript":      {URL: "http://" + startForeign(t, "server.mjs", "http") + "/mcp"},
 		"trip-1":          {Command: "node", Args: []string{absolute(t, "trip.mjs"), "1"}},
 		"trip-2":          {Command: "node", Args: []string{absolute(t, "trip.mjs"), "2"}},
+		"ours":            {URL: "unix://" + serveDemoOnSocket(t)},
+		"crashing":        {Command: "node", Args: []string{"--eval", "throw new Error('the disk is gone')"}},
 	}))
 	wantChildren(t, mark, 1)
+	plans := map[string]func(string) plan{
+		"everything": everythingPlan, "everything-sse": everythingPlan, "everything-http": everythingPlan,
+		"typescript": typescriptPlan, "trip-1": tripPlan, "trip-2": tripPlan,
+	}
+	clients := remote(slices.Concat(foreignClients, ourClients))
 	t.Run("through", func(t *testing.T) {
-		for key, planOf := range map[string]func(string) plan{
-			"everything": everythingPlan, "everything-sse": everythingPlan, "everything-http": everythingPlan,
-			"typescript": typescriptPlan, "trip-1": tripPlan, "trip-2": tripPlan,
-		} {
+		for key, planOf := range plans {
 			t.Run(key, func(t *testing.T) {
 				t.Parallel() // but one client after the other: they share the session with the server
-				for _, c := range remote(slices.Concat(foreignClients, ourClients)) {
+				for _, c := range clients {
 					t.Run(c.String(), func(t *testing.T) {
 						p := planOf(slug(c.String() + " " + key)).behind(key)
 						c.visit(t, server{addr: h.addr}, p, throughTheHost(c.revision, key))
@@ -62,6 +67,15 @@ func TestClientsUseForeignServersThroughTheHost(t *testing.T) {
 			})
 		}
 	})
+	t.Run("at once", func(t *testing.T) {
+		for _, c := range clients {
+			t.Run(c.String(), func(t *testing.T) {
+				t.Parallel()
+				c.visit(t, server{addr: h.addr}, allAtOncePlan(c), nil)
+			})
+		}
+	})
+	wantTrouble(t, h, "crashing", "the disk is gone")
 	linger(t, server{addr: h.addr})
 	h.interrupt(t)
 	wantChildren(t, mark, 0)
@@ -87,6 +101,33 @@ func TestForeignClientsAreAskedByForeignServers(t *testing.T) {
 				visitForeign(t, c.sdk, "stdio:node trip.mjs "+sdk, revision, tripPlan(""), nil)
 			})
 		}
+	}
+}
+
+// wantTrouble looks at a server that cannot run as its user would.
+func wantTrouble(t *testing.T, h *process, key, said string) {
+	t.Helper()
+	cmd := exec.Command(program("fondaco"), "servers", key, "--json", "--url", "http://"+h.addr+"/mcp")
+	cmd.Env = h.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	var shown struct {
+		Server struct {
+			State, Reason string
+			Stderr        []string
+		}
+	}
+	if err := json.Unmarshal(out, &shown, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	got := shown.Server
+	if got.State != "failed" && got.State != "parked" || got.Reason == "" {
+		t.Errorf("the server %s is %s: %q, want it failed or parked, with a reason", key, got.State, got.Reason)
+	}
+	if !strings.Contains(strings.Join(got.Stderr, "\n"), said) {
+		t.Errorf("of what it wrote to standard error is shown %q, want %q in it", got.Stderr, said)
 	}
 }
 

@@ -91,3 +91,33 @@ func demoPlan(title string) plan {
 		read(note, "second"),
 	}
 }
+
+// allAtOncePlan uses each server as others do at the same time, with what is the
+// client's own where its answers can tell.
+func allAtOncePlan(c caller) (p plan) {
+	for _, key := range []string{"everything", "everything-sse", "everything-http"} {
+		p = append(p, plan{
+			list("echo", "completable-prompt"),
+			call("echo", args{"message": c.String()}, answer{Text: "Echo: " + c.String()}),
+			progress("trigger-long-running-operation", args{"duration": 0.3, "steps": 3},
+				advance{"Long running operation completed. Duration: 0.3 seconds, Steps: 3.", []float64{1, 2, 3}}),
+			cancel("trigger-long-running-operation", args{"duration": 60, "steps": 1}),
+			get("args-prompt", args{"city": c.String()}, "What's weather in "+c.String()+"?"),
+		}.behind(key)...)
+	}
+	p = append(p, plan{
+		list("echo", "note://hello", "greet"),
+		call("echo", args{"text": c.String()}, answer{Text: c.String()}),
+		progress("steps", args{"n": 3}, advance{"done", []float64{1, 2, 3}}),
+		cancel("wait", nil),
+		read("note://by/Ada", "a note by Ada"),
+		get("greet", args{"name": c.String()}, "Greet "+c.String()),
+	}.behind("typescript")...)
+	return append(p, plan{
+		list("time", "clock://now", "summarize"),
+		call("calculate", args{"expression": "1/0"}, answer{`expression "1/0": division by zero`, true}),
+		progress("countdown", args{"seconds": 1}, advance{"Counted down 1 seconds.", []float64{0, 1}}),
+		cancel("countdown", args{"seconds": 60}),
+		read("notes://welcome", regexp.MustCompile("^# Welcome")),
+	}.behind("ours")...)
+}
