@@ -17,7 +17,8 @@ var approveEntry = entry{
 	name: "approve", operands: "[SERVER | SERVER/TOOL]", does: "let a program start, or a changed tool be offered",
 	about: `It shows the whole program, or what has changed of the tool, and asks. Without a
 terminal --yes is needed. Without a name it lists what waits for approval.
-A host that runs takes notice by itself.`,
+Without --config it is about the servers of the host that runs, which takes
+notice by itself, or else of the user's own configuration.`,
 	example: "approve files",
 	make:    func() verb { return new(approveVerb) },
 }
@@ -50,6 +51,9 @@ func (w *waiting) name() string {
 func (v *approveVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
+	}
+	if r, err := m.theRunning(ctx); err == nil && r != nil && v.hosting.config == "" {
+		v.hosting.config = r.status.Config
 	}
 	if err := v.openBook(m); err != nil {
 		return err

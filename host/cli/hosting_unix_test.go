@@ -17,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/cli"
 	"github.com/fondaco/fondaco/host/control"
+	"github.com/fondaco/fondaco/internal/claim"
 )
 
 // configureOne writes a configuration of one server that works, under a name.
@@ -71,6 +72,7 @@ func status(t *testing.T, words *output, home string) *control.Status {
 
 func TestProgramIsNotStartedUnasked(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-363a")
 	words, home, _ := begin(t, "")
 	words.await(t, `upstream   good    needs approval    fondaco approve good --config \S+   `+regexp.QuoteMeta(program(t))+` 'a b'`)
 	if s := status(t, words, home); s.Upstreams[0].State != host.NeedsApproval || s.Upstreams[0].Key != "good" {
@@ -83,6 +85,7 @@ func TestProgramIsNotStartedUnasked(t *testing.T) {
 
 func TestProgramIsShownInFullAndStartedOnConsent(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-363a")
 	for answer, want := range map[string]host.State{"y\n": host.Ready, "YES\n": host.Ready, "n\n": host.NeedsApproval, "\n": host.NeedsApproval, "yep\n": host.NeedsApproval} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			t.Parallel()
@@ -161,6 +164,7 @@ func TestHangupReadsTheConfigurationAgain(t *testing.T) {
 
 func TestEachCallIsPrintedWhenAskedForAndRecordedInAnyCase(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-219e", "R-220")
 	for _, asked := range []bool{true, false} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -107,6 +108,7 @@ func (a *asker) elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResul
 
 func TestCallsAreMadeThatTheCallerConsentsTo(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-219a", "R-220")
 	rules := host.Rules{Confirm: []host.ConfirmRule{{Tools: "*", When: host.Destructive}}}
 	for _, revision := range []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728} {
 		for _, test := range []struct {

@@ -301,6 +301,7 @@ func TestLogMessagesOfASharedSessionAreNobodys(t *testing.T) {
 // Whatever is said to one upstream, and by it, is not said to another.
 func TestNothingOfOneUpstreamReachesAnother(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-361a", "R-361b")
 	const canary = "canary-7f3a"
 	wires := make(map[string]*wire)
 	var upstreams []host.Upstream

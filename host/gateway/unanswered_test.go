@@ -361,6 +361,7 @@ func TestQuestionInACallThatWasGivenUpReachesNobodyElse(t *testing.T) {
 
 func TestLostUpstreamEndsTheCallThatWaits(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "E-11")
 	i := newInn(mcp.V20251125)
 	conns := make(chan mcp.Conn, 10)
 	g := gateway.New([]host.Upstream{{Key: "a", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {

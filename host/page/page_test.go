@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/page"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 )
 
@@ -43,6 +44,7 @@ func get(t *testing.T, hostname string) (*http.Response, string) {
 
 func TestPageShowsWhatThereIs(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-220")
 	_, body := get(t, "localhost:7332")
 	for _, want := range []string{
 		"http://127.0.0.1:7332/mcp", "files", "ready", mcp.V20251125.String() + " over stdio", "11 tools", "weather", "failed",
