@@ -283,6 +283,26 @@ func TestReloadTouchesOnlyWhatHasChanged(t *testing.T) {
 	}
 }
 
+func TestUpstreamThatIsTakenAwayIsNoNews(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var told []string
+	g := gateway.New([]host.Upstream{upstream("a", newServer("a")), upstream("b", newServer("b"))}, &gateway.Options{Logger: quiet, OnStatus: func(s host.Status) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, s.Key+" "+string(s.State))
+	}})
+	g.Start(t.Context())
+	g.Reload(nil)
+	g.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(told)
+	if want := []string{"a ready", "b ready"}; !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q alone", told, want)
+	}
+}
+
 func TestUpstreamThatIsNotApprovedWaitsForRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -241,6 +241,9 @@ func (u *upstream) tools() []mcp.Tool {
 // start, and comes back with it.
 func (u *upstream) tell() {
 	s := u.describe()
+	if u.ctx.Err() != nil { // that it ends is news to nobody
+		return
+	}
 	if s.State == host.Starting || s.State == u.told.State && s.Reason == u.told.Reason {
 		return
 	}
