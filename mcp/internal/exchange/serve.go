@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -48,7 +50,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session = &Session{
 		Principal: p.Principal,
 		Push:      p.Conn.Write,
-		End:       func() { _ = p.Conn.Close() },
+		End:       c.end,
 	}
 	defer context.AfterFunc(ctx, c.session.End)()
 	if err := p.Core.Opened(c.session); err != nil {
@@ -66,7 +68,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session.End()
 	c.handlers.Wait()
 	p.Core.Closed(c.session)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || c.gone.Load() {
 		return nil
 	}
 	return err
@@ -89,6 +91,9 @@ type serving struct {
 	// listening ends before the rest does: a subscription is not worth waiting for
 	// once the client has said its last word.
 	listening context.Context
+	// ended says that this side has closed the connection; gone, that the client had
+	// left before, which a reply that cannot be written may tell sooner than Read.
+	ended, gone atomic.Bool
 }
 
 func (c *serving) read(ctx context.Context) error {
@@ -178,8 +183,16 @@ func (c *serving) write(ctx context.Context, msg []byte) {
 		return
 	}
 	if err := c.Conn.Write(ctx, msg); err != nil {
-		c.session.End()
+		if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
+			c.gone.Store(true)
+		}
+		c.end()
 	}
+}
+
+func (c *serving) end() {
+	c.ended.Store(true)
+	_ = c.Conn.Close()
 }
 
 func (c *serving) malformed(ctx context.Context, err error) {
