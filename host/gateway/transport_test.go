@@ -2,12 +2,15 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // served is a server over HTTP, and the headers that it has seen.
@@ -162,5 +166,48 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 	meta := `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 	if response, body := post(modern, fmt.Sprintf(initialize, meta)); response.StatusCode != http.StatusNotFound || !strings.Contains(body, "-32601") {
 		t.Errorf("got %d, %s, want 404 and -32601 in the stateless era", response.StatusCode, body)
+	}
+}
+
+// What an upstream says of the message that carried a request is between it and
+// the host: the client has sent another one.
+func TestErrorsOfTheCarriageStayHere(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "E-04", "E-06")
+	inner := diary(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet}).HTTPHandler()
+	for _, test := range []struct {
+		claimed string
+		code    mcp.Code
+	}{
+		{`{"code":-32020,"message":"Mcp-Method differs"}`, mcp.CodeHeaderMismatch},
+		{`{"code":-32022,"message":"not served","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}`, mcp.CodeUnsupportedVersion},
+	} {
+		var refused atomic.Int32
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Method") != mcp.MethodToolsCall {
+				inner.ServeHTTP(w, r)
+				return
+			}
+			refused.Add(1)
+			var request struct {
+				ID jsontext.Value `json:"id"`
+			}
+			_ = json.UnmarshalRead(r.Body, &request)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, request.ID, test.claimed)
+		}))
+		t.Cleanup(web.Close)
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.URL(web.URL)})
+		for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{v}, Logger: quiet})
+			result, err := c.CallTool(t.Context(), "d__write", map[string]string{"word": "x"})
+			if refused.Swap(0) == 0 {
+				t.Errorf("%s: the upstream was not called", v)
+			}
+			if code := mcp.CodeOf(err); code == test.code || err == nil && !result.IsError {
+				t.Errorf("%s: got %+v, %v, want a failure without the code %q", v, result, err, test.code)
+			}
+		}
 	}
 }
