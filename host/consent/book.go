@@ -212,5 +212,5 @@ func quote(word string) string {
 	if plain {
 		return word
 	}
-	return "'" + strings.ReplaceAll(visible(word), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(host.Visible(word), "'", `'\''`) + "'"
 }

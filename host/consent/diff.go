@@ -4,8 +4,8 @@ import (
 	"encoding/json/jsontext"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf16"
+
+	"github.com/fondaco/fondaco/host"
 )
 
 // maxDiffed bounds the lines that are compared one by one. Of more, all are
@@ -75,23 +75,7 @@ func linesOf(definition jsontext.Value) []string {
 	}
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
-		lines[i] = visible(line)
+		lines[i] = host.Visible(line)
 	}
 	return lines
-}
-
-// visible writes what is not printable as escapes of JSON, so that nothing that
-// a model reads is hidden from the user.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -46,27 +43,11 @@ func confirm(ctx context.Context, key, tool string, arguments jsontext.Value) er
 
 func question(key, tool string, arguments jsontext.Value) string {
 	shown := arguments[:min(len(arguments), maxShown)]
-	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, visible(tool), visible(string(shown)))
+	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, host.Visible(tool), host.Visible(string(shown)))
 	if more := len(arguments) - len(shown); more > 0 {
 		text += fmt.Sprintf("… and %d bytes more", more)
 	}
 	return text
-}
-
-// visible writes what is not printable, such as what changes the direction of
-// writing, as escapes of JSON: a question must look like what it asks.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
 }
 
 // refusal is the result of a call that was not made. The model reads why, and a
