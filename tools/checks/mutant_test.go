@@ -80,3 +80,17 @@ func TestClaimingTestsOfAPackage(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A failure means that code has changed which a mutant is to break.
+func TestEveryMutantFindsItsText(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	list, err := readMutants("internal/claim/mutants.txt")
+	if err != nil || len(list) < 40 {
+		t.Fatalf("got %d mutants, %v, want 40 at least", len(list), err)
+	}
+	for _, m := range list {
+		if _, err := m.overlay(t.TempDir()); err != nil {
+			t.Errorf("%s %s: %v", m.requirement, m.title, err)
+		}
+	}
+}
