@@ -5,6 +5,10 @@
 #	make test                             every check, ends in one line of counts
 #	make conformance [REPEAT=1]           the official conformance suite
 #	make load | make fuzz [FUZZTIME=10s]  what measures time | what searches
+#	make hostile | make soak [SOAKTIME=3m]  what attacks | what wears out
+#	make bench [ROUNDS=3 | QUICK=1]       measure against a floor and other SDKs: docs/performance.md
+#	make bench-gate [ALLOCATIONS=1]       fail where calls got slower | compare only what every machine has alike
+#	make bench-baseline                   what bench-gate compares with
 #	make mutants                          break what tests claim to show, and see them fail
 #	make fmt | make api | make coverage   mend the format | rewrite the API record | docs/spec-coverage.md
 
@@ -13,9 +17,10 @@ export GOFLAGS     := -trimpath -buildvcs=false
 export GOWORK      := off
 export CGO_ENABLED := 0
 FUZZTIME ?= 10s
+SOAKTIME ?= 3m
 REPEAT ?= 1
 
-.PHONY: run build test coverage mutants peers load fuzz conformance fmt api tools go
+.PHONY: run build test coverage mutants peers load fuzz fuzz-smoke hostile soak conformance bench bench-gate bench-baseline fmt api tools go
 .DEFAULT_GOAL := build
 
 run: build
@@ -24,12 +29,25 @@ run: build
 build: go
 	@go build -o bin/ ./cmd/fondaco
 
-test coverage mutants peers load fuzz: tools
-	@bin/tools/checks -fuzztime $(FUZZTIME) $@
+test coverage mutants peers load fuzz hostile soak: tools
+	@bin/tools/checks -fuzztime $(FUZZTIME) -soaktime $(SOAKTIME) $@
+
+# Long enough to notice what any input finds, within four minutes.
+fuzz-smoke: tools
+	@bin/tools/checks -fuzztime 2s fuzz
 
 conformance: go
 	@go build -o bin/conformance/ ./conformance/...
 	@bin/conformance/conformance -repeat $(REPEAT)
+
+bench: go
+	@bench/run
+
+bench-gate: tools
+	@go -C bench run ./gate $(if $(ALLOCATIONS),-allocations)
+
+bench-baseline: go
+	@go -C bench run ./gate -update
 
 fmt: tools
 	@bin/tools/gofumpt -l -w .

@@ -38,19 +38,22 @@ var floors = []room{
 	{floor: 0, path: "internal/claim", only: none},
 	// Bytes and RFCs, without a notion of MCP.
 	{floor: 0, path: "mcp/internal/egress"},
-	{floor: 0, path: "mcp/internal/jsonrpc"},
+	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/leak"},
 	{floor: 0, path: "mcp/internal/oauth"},
-	{floor: 0, path: "mcp/internal/schema"},
+	{floor: 0, path: "mcp/internal/rawjson"},
+	{floor: 0, path: "mcp/internal/schema", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/seal"},
 	{floor: 0, path: "mcp/internal/spawn"},
 	{floor: 0, path: "mcp/internal/sse"},
 	{floor: 0, path: "mcp/internal/uritemplate"},
 	// The vocabulary.
 	{floor: 1, path: "mcp", only: none},
-	// Requests in flight, without a notion of MCP; revisions, without one of transports.
+	// Limits, without a notion of messages; requests in flight, without one of MCP;
+	// revisions, without one of transports.
+	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc"}},
-	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp"}},
+	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, and the pipes that carry messages.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
@@ -73,6 +76,8 @@ var floors = []room{
 	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},
 	{floor: 8, path: "conformance/...", only: sdk},
 	{floor: 8, path: "examples/...", only: sdk},
+	{floor: 8, path: "internal/fault", only: none},
+	{floor: 8, path: "proof", only: sdk},
 	{floor: 8, path: "internal/claim/coverage", only: []string{"internal/claim", "mcp"}},
 	// The root holds the module's documentation, and api its record.
 	{floor: 8, path: ".", only: none},
@@ -82,20 +87,26 @@ var floors = []room{
 // libraries are the packages of others that packages of the SDK may import. One package
 // imports a library and hides it from the rest.
 var libraries = map[string][]string{
+	"mcp/mcpauth":         {"github.com/go-jose/go-jose/v4/..."},
+	"mcp/internal/limit":  {"golang.org/x/time/rate"},
 	"mcp/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
 	"mcp/mcpext/skills":   {"go.yaml.in/yaml/v3"},
+	"mcp/mcpware":         {"github.com/sony/gobreaker/v2"},
 }
 
 // built are the modules that users of the SDK build, besides the standard library.
 var built = []string{
 	"github.com/santhosh-tekuri/jsonschema/v6",
 	"golang.org/x/text", // imported by jsonschema, for its messages
+	"golang.org/x/time", // token buckets
 }
 
 // chosen are the modules that users of one package build besides, because they chose
 // to import it. No other package of the SDK imports that one.
 var chosen = map[string][]string{
+	"mcp/mcpauth":       {"github.com/go-jose/go-jose/v4"},
 	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
+	"mcp/mcpware":       {"github.com/sony/gobreaker/v2"},
 }
 
 // jsonV1 are the packages that may import encoding/json, and why.

@@ -40,14 +40,16 @@ const (
 	OutcomeDone      Outcome = "done"
 	OutcomeFailed    Outcome = "failed"         // it was allowed, and came to nothing
 	OutcomeDenied    Outcome = "denied"         // by the rules
-	OutcomeRefused   Outcome = "refused"        // the caller did not consent, or could not be asked
+	OutcomeRefused   Outcome = "refused"        // the caller did not consent or could not be asked, or nobody has signed in
 	OutcomeCancelled Outcome = "cancelled"      // by the caller
 	OutcomeWithheld  Outcome = "needs approval" // of the user
 )
 
-// MetaRefused is the member of a result's metadata that tells programs that the
-// host, and not the tool, has refused a call. Its value is RefusedConsent.
+// MetaRefused is the member of a result's metadata that tells programs why a call
+// came to nothing at the host, and not at the tool. Its value is RefusedConsent or
+// RefusedSignIn.
 const (
 	MetaRefused    = "io.github.fondaco/refused"
 	RefusedConsent = "consent"
+	RefusedSignIn  = "sign in"
 )

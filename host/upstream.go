@@ -3,9 +3,11 @@ package host
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -20,8 +22,31 @@ type Upstream struct {
 	Reached string
 	// Header is sent with every HTTP request to it.
 	Header http.Header
+	// SignIn says how the host gets tokens for it.
+	SignIn SignIn
 	// Settings are the host's own, apart from those that other programs know.
 	Settings Settings
+}
+
+// SignIn says how the host gets tokens for an upstream over HTTP that wants to know
+// who asks. The zero value is for a user who signs in, and a client that the
+// authorization server registers.
+type SignIn struct {
+	// Off leaves the upstream without tokens.
+	Off bool
+	// ClientID and ClientSecret are of a client that was made by hand at Issuer, the
+	// only one that they are sent to.
+	Issuer, ClientID string
+	ClientSecret     mcpauth.Secret
+	// Machine gets tokens for that client itself, without a user.
+	Machine bool
+	// Scopes are asked for besides those that the upstream wants.
+	Scopes []string
+	// RedirectURL is to where the browser comes back, on this machine. Empty: any
+	// port.
+	RedirectURL string
+	// Networks are private ones in which the authorization server may be.
+	Networks []netip.Prefix
 }
 
 // Settings say how the host treats an upstream. The zero value is the most
@@ -61,6 +86,9 @@ const (
 	// NeedsApproval: its program was never approved as it is now, so it is not
 	// started.
 	NeedsApproval State = "needs approval"
+	// NeedsSignIn: it wants to know who asks, and the user has not signed in, or
+	// has to do so again.
+	NeedsSignIn State = "sign in"
 )
 
 // ErrNeedsApproval is the reason why an upstream is not started.

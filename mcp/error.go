@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 )
 
 // Code says what kind of protocol error happened. It is symbolic: which number
@@ -32,10 +35,19 @@ const (
 	// CodeUnsupportedVersion: the requested revision is not served. Data holds
 	// supported and requested.
 	CodeUnsupportedVersion Code = "unsupported protocol version"
+	// CodeInsufficientScope: the sender was not granted what the request needs. Data
+	// holds requiredScopes.
+	CodeInsufficientScope Code = "insufficient scope"
 	// CodeURLElicitationRequired: URL visits have to be made first (2025-11-25).
 	CodeURLElicitationRequired Code = "url elicitation required"
 	// CodeRejected: the user refused the request (sampling of the session era).
 	CodeRejected Code = "rejected by user"
+	// CodeRateLimited: its sender has sent too much. Data holds retryAfterMs. The
+	// number on the wire is 429, like the status over HTTP.
+	CodeRateLimited Code = "rate limited"
+	// CodeOverloaded: the receiver has too much to do. Data holds retryAfterMs. The
+	// number on the wire is 503, like the status over HTTP.
+	CodeOverloaded Code = "overloaded"
 	// CodeOther: an application's own error; Number holds its number.
 	CodeOther Code = "application error"
 )
@@ -70,6 +82,25 @@ func (e *Error) Error() string {
 // Errorf returns an error of the given kind found on this side.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// RetryLaterf returns an error of CodeRateLimited or CodeOverloaded, which asks its
+// receiver to send the request again after the given time at the earliest.
+func RetryLaterf(code Code, after time.Duration, format string, args ...any) *Error {
+	e := Errorf(code, format, args...)
+	e.Data = fmt.Appendf(nil, `{"retryAfterMs":%d}`, max(after, time.Millisecond).Milliseconds())
+	return e
+}
+
+// RetryAfter returns for how long a request that was answered with e is to wait
+// before it is sent again. It reports false for errors that do not say so. A request
+// that was refused like that has not been begun.
+func (e *Error) RetryAfter() (time.Duration, bool) {
+	var data RetryLaterData
+	if e.Code != CodeRateLimited && e.Code != CodeOverloaded || json.Unmarshal(e.Data, &data) != nil || data.RetryAfterMs <= 0 {
+		return 0, false
+	}
+	return time.Duration(min(data.RetryAfterMs, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true
 }
 
 // CodeOf returns the kind of the first *Error in err's chain. It is empty for

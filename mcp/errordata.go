@@ -31,3 +31,17 @@ type URLElicitationRequiredData struct {
 	// Elicitations are in mode ElicitURL, each with its ElicitationID.
 	Elicitations []ElicitParams `json:"elicitations"`
 }
+
+// InsufficientScopeData is the data of a CodeInsufficientScope error: what the
+// challenge says over HTTP, for those who get no header, such as the items of a
+// batch.
+type InsufficientScopeData struct {
+	// RequiredScopes are all that the request needs.
+	RequiredScopes []string `json:"requiredScopes"`
+}
+
+// RetryLaterData is the data of CodeRateLimited and CodeOverloaded errors.
+type RetryLaterData struct {
+	// RetryAfterMs is for how many milliseconds to wait.
+	RetryAfterMs int64 `json:"retryAfterMs"`
+}

@@ -41,6 +41,8 @@ var samples = []struct {
 	{new(mcp.SamplingCapability), `{"context":{},"tools":{}}`},
 	{new(mcp.RootsCapability), `{"listChanged":true}`},
 	{new(mcp.MissingCapabilityData), `{"requiredCapabilities":{"elicitation":{"url":{}}}}`},
+	{new(mcp.InsufficientScopeData), `{"requiredScopes":["files:read","files:write"]}`},
+	{new(mcp.RetryLaterData), `{"retryAfterMs":1500}`},
 	{new(mcp.UnsupportedVersionData), `{"supported":["2026-07-28"],"requested":"1999-01-01"}`},
 
 	// Tools.
@@ -178,7 +180,7 @@ func TestSamplesAreComplete(t *testing.T) {
 	seen := map[string]bool{
 		// Parts of other types, or no JSON of their own.
 		"ResultBase": true, "Caching": true, "UnknownContent": true, "ProgressToken": true,
-		"Error": true, "FrameError": true, "Revision": true, "Principal": true, "Trace": true,
+		"Error": true, "FrameError": true, "Revision": true, "Principal": true, "Identity": true, "Rate": true, "LimitReached": true, "Trace": true,
 		// Tested with ElicitSchema.
 		"ElicitSchema": true, "ElicitField": true, "StringSchema": true, "NumberSchema": true,
 		"BooleanSchema": true, "EnumSchema": true, "EnumOption": true,

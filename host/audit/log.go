@@ -47,6 +47,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	file    *os.File // guarded by mu
+	torn    bool     // guarded by mu: the last line was not written to its end
 	secrets redactor // guarded by mu
 }
 
@@ -95,12 +96,25 @@ func (l *Log) Write(d host.Decision) error {
 		err = l.rotate()
 	}
 	if err == nil {
-		_, err = l.file.Write(append(text, '\n'))
+		err = l.append(append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
+}
+
+// append writes a line, behind the rest of one that was not written to its end: the
+// disk may have been full.
+func (l *Log) append(line []byte) error {
+	if l.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := l.file.Write(line)
+	if n > 0 {
+		l.torn = n < len(line)
+	}
+	return err
 }
 
 // rotate puts a full file aside, unless another process has done so.

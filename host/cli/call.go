@@ -131,10 +131,18 @@ func (v *callVerb) show(p *place, m *Main, tool mcp.Tool, result *mcp.CallToolRe
 	switch {
 	case !result.IsError:
 		return nil
+	case refusedFor(result) == host.RefusedSignIn:
+		return coded(exitSignIn, "%s signs in", m.signInCommand(keyIn(tool.Name), p.config))
 	case result.Meta[host.MetaRefused] != nil, p.questions.wereDeclined():
 		return &codedError{exitConsent, errTool}
 	}
 	return errTool
+}
+
+// refusedFor returns why the host has refused a call, empty if it has not.
+func refusedFor(result *mcp.CallToolResult) (why string) {
+	_, _ = result.Meta.Get(host.MetaRefused, &why) // what is no text is none of ours
+	return why
 }
 
 // writeResult writes the content of a result, and its structured form unless that

@@ -97,6 +97,11 @@ func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (k
 		return []string{"bash", "zsh", "fish"}
 	case serversEntry.name, approveEntry.name:
 		return m.serverNames(ctx)
+	case authEntry.name:
+		if len(before) == 1 {
+			return authActions
+		}
+		return m.serverNames(ctx)
 	}
 	p := m.hostThatRuns(ctx)
 	if p == nil {

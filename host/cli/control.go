@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -28,7 +27,7 @@ func (h *hosting) serveControl(port int, endpoint string) {
 			},
 			Retry:  h.gateway.Retry,
 			Reload: h.reload,
-			MCP:    h.gateway.Server().HTTPHandler(),
+			MCP:    forLocalUser(h.gateway.Server().HTTPHandler()),
 		}),
 	}
 	ended := make(chan struct{})
@@ -42,11 +41,11 @@ func (h *hosting) serveControl(port int, endpoint string) {
 	})
 }
 
-// principalOf tells the user of this machine, who alone reaches a socket of the
-// file system, from everybody else.
-func principalOf(r *http.Request) mcp.Principal {
-	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr.Network() == "unix" {
-		return mcp.PrincipalLocal
-	}
-	return mcp.PrincipalAnonymous
+// forLocalUser serves the user of this machine, who alone reaches a socket of the
+// file system.
+func forLocalUser(h http.Handler) http.Handler {
+	user := &mcp.Identity{Principal: mcp.PrincipalLocal}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(mcp.WithIdentity(r.Context(), user)))
+	})
 }

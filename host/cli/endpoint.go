@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -65,7 +66,7 @@ func (e *endpoint) connect(ctx context.Context, m *Main, key string, o *mcpclien
 	o.Info = mcp.Implementation{Name: "fondaco-cli", Title: "Fondaco command line", Version: host.Version}
 	o.Logger = m.silent()
 	if e.timeout > 0 {
-		o.Timeout, o.MaxTimeout, o.InitTimeout = -1, -1, e.timeout // ctx ends it
+		o.Timeout, o.MaxTimeout, o.InitTimeout = -1, -1, 2*e.timeout // ctx ends it before
 	}
 	p := &place{questions: &questions{to: m}}
 	p.questions.handle(o)
@@ -87,7 +88,10 @@ func (e *endpoint) connect(ctx context.Context, m *Main, key string, o *mcpclien
 func (m *Main) unreachable(target mcpclient.Target, err error) error {
 	switch code := exitCode(err); code {
 	case exitSignIn:
-		return coded(code, "%w; the server wants to know who you are, and signing in is not there yet", err)
+		if !errors.Is(err, mcpauth.ErrSignInRequired) { // a token would not change it, or none is to be had
+			return &codedError{code, err}
+		}
+		return coded(code, "%w; %s signs in", err, m.signInCommand(target.String(), ""))
 	case exitUnreachable:
 		if strings.Contains(target.String(), defaultAddr) {
 			return coded(code, "%w; %s up starts a host there", err, m.program())

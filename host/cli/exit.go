@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -76,6 +77,9 @@ func exitCode(err error) int {
 
 // exitCodeOfPeer returns the code of an error that a server is the cause of.
 func exitCodeOfPeer(err error) int {
+	if _, refused := errors.AsType[*mcpauth.SignInError](err); refused || errors.Is(err, mcpauth.ErrSignInRequired) {
+		return exitSignIn
+	}
 	if answer, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
 		if answer.Status == http.StatusUnauthorized {
 			return exitSignIn

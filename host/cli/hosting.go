@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 	"github.com/fondaco/fondaco/host/consent"
 	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/host/signin"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -35,6 +36,7 @@ type hosting struct {
 	configured stamp  // of the file as it was read at first
 	book       *consent.Book
 	audit      *audit.Log
+	wallet     *signin.Wallet // nil for the demonstration
 	gateway    *gateway.Gateway
 
 	mu        sync.Mutex
@@ -102,7 +104,10 @@ func (h *hosting) keep(o *gateway.Options) (err error) {
 	}
 	h.main.closing(func() { _ = h.audit.Close() })
 	h.audit.Hide(secretsOf(h.upstreams))
-	o.Admit, o.Screen = h.admit, h.book.Screen
+	if h.wallet, err = h.main.wallet(); err != nil {
+		return err
+	}
+	o.Admit, o.Screen, o.Auth = h.admit, h.book.Screen, h.wallet.Authorizer
 	return nil
 }
 
@@ -195,6 +200,9 @@ func secretsOf(upstreams []host.Upstream) (secrets []string) {
 		for _, values := range u.Header {
 			secrets = append(secrets, values...)
 		}
+		if secret := u.SignIn.ClientSecret; secret != "" {
+			secrets = append(secrets, secret.Reveal())
+		}
 		if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
 			for _, value := range t.Env {
 				secrets = append(secrets, value)
@@ -228,12 +236,12 @@ func (h *hosting) followApart(ctx context.Context) (end func()) {
 const watchInterval = 500 * time.Millisecond
 
 // follow reloads the configuration when the file changes or reload comes, and
-// looks again at what was approved, until ctx is done.
+// looks again at what was approved and who has signed in, until ctx is done.
 func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
 	if h.path == "" {
 		return
 	}
-	configured, approved := h.configured, h.book.Stamp()
+	configured, approved, signedIn := h.configured, h.book.Stamp(), h.wallet.Stamp()
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
@@ -252,14 +260,19 @@ func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
 				approved = now
 				h.retryBlocked()
 			}
+			if now := h.wallet.Stamp(); now != signedIn {
+				signedIn = now
+				h.retryBlocked()
+			}
 		}
 	}
 }
 
-// retryBlocked has the upstreams looked at again that wait for an approval.
+// retryBlocked has the upstreams looked at again that wait for an approval or a
+// sign-in.
 func (h *hosting) retryBlocked() {
 	for _, s := range h.gateway.Status() {
-		if s.State == host.NeedsApproval || len(s.Withheld) > 0 {
+		if s.State == host.NeedsApproval || s.State == host.NeedsSignIn || len(s.Withheld) > 0 {
 			h.gateway.Retry(s.Key)
 		}
 	}

@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fondaco": fondaco,
 		"server":  func() { mcpserver.Main(newScriptServer()) },
+		// The browser of the sessions: its user says yes to everything.
+		"xdg-open": func() { visit(os.Args[1]) },
 	})
 }
 

@@ -88,5 +88,9 @@ func (m *Main) remote(ctx context.Context, url string, p *place, o *mcpclient.Op
 			return r.lead(p, o)
 		}
 	}
-	return mcpclient.URL(url)
+	target := mcpclient.URL(url)
+	if w, err := m.wallet(); err == nil { // where there is no place for one there are no tokens
+		o.Auth = w.Authorizer(&host.Upstream{Target: target})
+	}
+	return target
 }

@@ -26,9 +26,12 @@ import (
 //	exits CODE COMMAND...      run a command that has to end with the exit code
 //	waitfor PATTERN            wait for a file
 //	changed PATTERN OLD NEW    write other words into a file
+//	retries COMMAND...         run a command until it does what it has to
+//	visits FILE                open the address that a file comes to hold, and say yes
 //
-// and the program "server", see newScriptServer. $URL is the demonstration, and
-// below $ODD is what no server should answer.
+// and the program "server", see newScriptServer. $URL is the demonstration,
+// $LOCKED a server that wants tokens of $ISSUER, and below $ODD is what no server
+// should answer.
 func TestScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions use paths as Unix has them")
@@ -40,11 +43,13 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(web.Close)
 	odd := httptest.NewServer(oddities())
 	t.Cleanup(odd.Close)
+	as := newAuthority(t)
+	locked := as.protect(t, newScriptServer())
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "waitfor": waitFor, "changed": changeFile,
+			"exits": exits, "waitfor": waitFor, "changed": changeFile, "visits": visitNamed, "retries": retries,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
@@ -53,6 +58,10 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command takes a second longer under -race
 			e.Setenv("URL", web.URL)
 			e.Setenv("ODD", odd.URL)
+			e.Setenv("LOCKED", locked)
+			e.Setenv("ISSUER", as.URL)
+			e.Setenv("FONDACO_TOKEN_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // no keyring of who runs the tests
 			return nil
 		},
 	})
@@ -91,6 +100,19 @@ func oddities() http.Handler {
 		<-r.Context().Done()
 	})
 	return mux
+}
+
+func retries(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("want retries COMMAND...")
+	}
+	var err error
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if err = ts.Exec(args[0], args[1:]...); err == nil {
+			return
+		}
+	}
+	ts.Check(err)
 }
 
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {

@@ -106,7 +106,7 @@ func styleOfState(column int, cell string) style {
 		return green
 	case host.Failed, host.Parked:
 		return red
-	case host.NeedsApproval:
+	case host.NeedsApproval, host.NeedsSignIn:
 		return yellow
 	}
 	return plain

@@ -73,6 +73,8 @@ func (s *summary) account(u host.Status) string {
 		return u.Reason
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approval(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))
+	case host.NeedsSignIn:
+		return s.to.signInCommand(u.Key, s.config)
 	case host.Starting:
 		return u.Reached + ", joins when it is ready"
 	case host.Idle:

@@ -15,32 +15,28 @@ import (
 	"github.com/fondaco/fondaco/host/control"
 	"github.com/fondaco/fondaco/host/demo"
 	"github.com/fondaco/fondaco/host/page"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 var upEntry = entry{
 	name: "up", does: "start the host, and serve until Ctrl-C",
 	about: `It runs the servers of FILE, or else of fondaco/mcp.json in $XDG_CONFIG_HOME
-(~/.config), or else a demonstration server. FILE has the form of other clients:
-{"mcpServers": {"NAME": {"command": …, "args": […]} or {"url": …}}}.
-A program that was never approved is shown, and started if you say so.
-The line "LISTEN host:port" on standard error tells that it is ready. A second
-Ctrl-C ends it at once.`,
+(~/.config), or a demonstration. "LISTEN host:port" tells that it is ready.`,
 	example: "up --config mcp.json --addr 127.0.0.1:0",
 	make:    func() verb { return new(upVerb) },
 }
 
 type upVerb struct {
 	hosting
-	addr   string
-	noAuth bool
+	guard guard
+	addr  string
 }
 
 func (v *upVerb) declare(f *flag.FlagSet) {
 	v.hosting.declare(f)
 	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
-	f.BoolVar(&v.noAuth, "insecure-no-auth", false, "serve other machines, though nobody is asked who they are")
+	v.guard.declare(f)
 }
 
 func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
@@ -53,7 +49,11 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	m.closing(func() { _ = listener.Close() })
 	s := &summary{to: m, base: baseURL(listener.Addr())}
-	if err := v.open(m, &mcpserver.HTTPOptions{Principal: principalOf}, s.news); err != nil {
+	protection, err := v.protection(m, s.base)
+	if err != nil {
+		return err
+	}
+	if err := v.open(m, v.guard.options(), s.news); err != nil {
 		return err
 	}
 	s.config = v.config
@@ -67,17 +67,25 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return v.serve(ctx, listener, s)
+	return v.serve(ctx, listener, s, protection)
+}
+
+// protection returns what protects the host, nil where nobody is asked who they are.
+func (v *upVerb) protection(m *Main, base string) (*mcpauth.Resource, error) {
+	if !v.guard.asks() {
+		return nil, nil
+	}
+	return v.guard.protect(base, m.logger())
 }
 
 // serve tells that the host is there, and serves until ctx is done.
-func (v *upVerb) serve(ctx context.Context, listener net.Listener, s *summary) error {
+func (v *upVerb) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
 	m := v.main
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
 	defer v.followApart(ctx)()
 	s.print(v.gateway)
 	m.say("LISTEN %s", listener.Addr())
-	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base))
+	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base, r))
 	if err != nil && ctx.Err() != nil {
 		m.say("what still ran was given up: %v", err)
 		return nil
@@ -93,13 +101,17 @@ func (m *Main) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// routes is what the host serves: both kinds of endpoint, and a page that says
-// so.
-func (v *upVerb) routes(base string) http.Handler {
+// routes is what the host serves: both kinds of endpoint, whether it is ready, for
+// load balancers, and a page that says what there is, where everybody may know.
+func (v *upVerb) routes(base string, r *mcpauth.Resource) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", v.gateway.Server().HTTPHandler())
-	mux.Handle("/sse", v.gateway.Server().EventStreamHandler())
-	mux.Handle("GET /{$}", page.New(base, v.gateway))
+	v.guard.serve(mux, r, map[string]http.Handler{
+		"/mcp": v.gateway.Server().HTTPHandler(), "/sse": v.gateway.Server().EventStreamHandler(),
+	})
+	mux.Handle("/readyz", v.gateway.Server().ReadyHandler())
+	if r == nil {
+		mux.Handle("GET /{$}", page.New(base, v.gateway))
+	}
 	return mux
 }
 
@@ -127,7 +139,8 @@ func (m *Main) nameForeign() {
 	}
 }
 
-// listen listens on an address of this machine alone, unless the user insists.
+// listen listens on an address of this machine alone, unless callers are asked who
+// they are or the user insists.
 func (v *upVerb) listen(m *Main) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(v.addr); err != nil {
 		return nil, usagef("--addr %q: want HOST:PORT, such as %s", v.addr, defaultAddr)
@@ -136,8 +149,8 @@ func (v *upVerb) listen(m *Main) (net.Listener, error) {
 	if err != nil {
 		return nil, usagef("--addr %q: %w", v.addr, err)
 	}
-	if !resolved.IP.IsLoopback() && !v.noAuth {
-		return nil, usagef("--addr %s: other machines could reach it, and nobody is asked who they are; want a loopback address such as %s, or --insecure-no-auth where everybody may use these servers", v.addr, defaultAddr)
+	if err := v.guard.check(resolved); err != nil {
+		return nil, err
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {

@@ -26,7 +26,7 @@ type entry struct {
 
 // verbs are in the order in which help lists them.
 var verbs = []entry{
-	upEntry, stdioEntry, addEntry, importEntry, connectEntry, configEntry, approveEntry,
+	upEntry, stdioEntry, addEntry, importEntry, connectEntry, configEntry, approveEntry, authEntry,
 	serversEntry, toolsEntry, callEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, completeEntry, watchEntry,
 	completionEntry, versionEntry,
 }

@@ -134,7 +134,7 @@ func TestNothingListensIsExplained(t *testing.T) {
 func TestHelpOfEachVerbFitsOneScreen(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{
-		"up", "stdio", "approve", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
+		"up", "stdio", "approve", "auth", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
 		"completion", "version", "help",
 	} {
 		stdout, _, code := session{}.run(t.Context(), verb, "--help")

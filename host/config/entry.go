@@ -24,6 +24,7 @@ type entry struct {
 	headers   []pair
 	disabled  bool
 	foreign   bool // only the program that the file belongs to can run it
+	signIn    signIn
 	settings  host.Settings
 	included  []string // tools that another program offers of it
 	variables []string // of the environment, handed down if they are set
@@ -82,6 +83,9 @@ var readers = map[string]func(s *source, e *entry, v value){
 	"transportType":        (*source).readTransport,
 	"disabled":             func(s *source, e *entry, v value) { e.disabled = s.boolean(v) || e.disabled },
 	"enabled":              func(s *source, e *entry, v value) { e.disabled = !s.boolean(v) || e.disabled },
+	"auth":                 (*source).readSignIn,
+	"oauth":                (*source).readSignIn,
+	"scopes":               func(s *source, e *entry, v value) { e.signIn.scopes = append(e.signIn.scopes, s.scopes(v)...) },
 	"source":               (*source).readOrigin,
 	"includeTools":         (*source).readIncluded,
 	"enabled_tools":        (*source).readIncluded,
@@ -96,7 +100,7 @@ var readers = map[string]func(s *source, e *entry, v value){
 const (
 	noConsent  = "has no effect: consent that was given in another program does not count here"
 	noDeadline = "has no effect: the deadline of a call is that of its caller"
-	noSignIn   = "has no effect: signing in is not configured here"
+	noSignIn   = "has no effect: the server's own metadata says it"
 )
 
 // ignored are members that have no effect, with what the user is told of it, if
@@ -104,8 +108,8 @@ const (
 var ignored = map[string]string{
 	"autoApprove": noConsent, "alwaysAllow": noConsent, "trust": noConsent, "default_tools_approval_mode": noConsent,
 	"timeout": noDeadline, "startup_timeout_sec": noDeadline, "startup_timeout_ms": noDeadline, "tool_timeout_sec": noDeadline,
-	"oauth": noSignIn, "auth": noSignIn, "scopes": noSignIn, "oauth_resource": noSignIn,
-	"description": "", "name": "", "title": "", "icon": "", "version": "", "gallery": "", "dev": "", "settings": "", "required": "",
+	"oauth_resource": noSignIn,
+	"description":    "", "name": "", "title": "", "icon": "", "version": "", "gallery": "", "dev": "", "settings": "", "required": "",
 }
 
 // readEntry reads the members of one server.
@@ -156,6 +160,9 @@ func (s *source) judgeProgram(e *entry) {
 	if len(e.headers) > 0 {
 		s.fault(e.headers[0].at, "found a header beside a command, want headers beside a url only")
 	}
+	if e.signIn.at.node != nil {
+		s.fault(e.signIn.at, "found a sign-in beside a command, want it beside a url only: a program has its credentials from its environment")
+	}
 }
 
 func (s *source) judgeRemote(e *entry) {
@@ -167,6 +174,7 @@ func (s *source) judgeRemote(e *entry) {
 			s.fault(f.at, "found what belongs to a command beside a url, want it beside a command only")
 		}
 	}
+	s.judgeSignIn(&e.signIn)
 	if len(e.env) > 0 {
 		s.note(e.env[0].at, "has no effect: a url has no environment")
 	}

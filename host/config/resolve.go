@@ -126,6 +126,7 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	for _, p := range e.headers {
 		u.Header.Set(p.name, r.expand(p.field, nil))
 	}
+	u.SignIn = r.signIn(&e.signIn)
 }
 
 // socket makes an upstream of a unix socket, where messages are lines as over

@@ -236,6 +236,8 @@ func (s *Server) value() (jsontext.Value, error) {
 		headers.add(p.name, s.portable(p.field), true)
 	}
 	o.add("headers", &headers, len(headers.members) > 0)
+	signIn := s.signIn()
+	o.add("auth", signIn, signIn != nil)
 	o.add("disabled", true, e.disabled)
 	settings, err := writeSettings(e.settings)
 	if err != nil {

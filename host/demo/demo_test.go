@@ -17,6 +17,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
+func TestMain(m *testing.M) { mcptest.Main(m) }
+
 func connect(t *testing.T, o *mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	srv, stop := demo.New()

@@ -55,7 +55,7 @@ func (u *upstream) lease(ctx context.Context, c caller, k *call) (use lease, err
 			return use, err
 		}
 		use, err = l.use(ctx)
-		use.call, use.freed = k, u.freed
+		use.call, use.freed, use.house = k, u.freed, u.house
 		if err == nil {
 			return use, nil
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -53,12 +54,16 @@ func question(key, tool string, arguments jsontext.Value) string {
 // refusal is the result of a call that was not made. The model reads why, and a
 // program knows it by its metadata.
 func refusal(err error) (mcp.Result, error) {
-	if !errors.Is(err, errNoConsent) {
+	why := host.RefusedConsent
+	switch {
+	case errors.Is(err, mcpauth.ErrSignInRequired):
+		why = host.RefusedSignIn
+	case !errors.Is(err, errNoConsent):
 		return nil, err
 	}
 	result := &mcp.CallToolResult{IsError: true, Content: mcp.Contents{mcp.Text(err.Error())}}
 	result.Meta = make(mcp.Meta)
-	return result, result.Meta.Set(host.MetaRefused, host.RefusedConsent)
+	return result, result.Meta.Set(host.MetaRefused, why)
 }
 
 // isRefusal reports whether a result is one of refusal.

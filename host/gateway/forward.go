@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -41,6 +42,9 @@ func (u *upstream) callTool(o offer[mcp.Tool]) mcpserver.ToolHandler {
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
 				delete(called.Meta, host.MetaRefused) // which is ours to say
 				u.gateway.links.note(callerOf(mcpserver.From(ctx)), u, called.Content)
+			}
+			if errors.Is(err, mcpauth.ErrSignInRequired) {
+				return refusal(fmt.Errorf("%w; \"fondaco auth login %s\" signs in", err, u.Key))
 			}
 			return result, err
 		})

@@ -94,8 +94,8 @@ func (g *Gateway) named(key string) *upstream {
 	return all[i]
 }
 
-// Retry starts the upstream of a key at once if it has failed or was not
-// approved, and looks again at its tools. It reports whether there is one.
+// Retry starts the upstream of a key at once if it has failed, or was waiting for
+// the user to approve it or to sign in, and looks again at its tools. It reports whether there is one.
 func (g *Gateway) Retry(key string) bool {
 	u := g.named(key)
 	if u == nil {
@@ -103,10 +103,7 @@ func (g *Gateway) Retry(key string) bool {
 	}
 	u.screen()
 	g.merge()
-	switch state, _ := u.house.current(); state {
-	case host.Failed, host.Parked, host.NeedsApproval:
-		u.house.start()
-	}
+	u.retry()
 	return true
 }
 

@@ -239,7 +239,7 @@ type serveAs struct {
 }
 
 func (s serveAs) Serve(ctx context.Context, conn mcp.Conn) error {
-	return s.ServeConn(ctx, conn, mcpserver.ConnOptions{Principal: s.principal})
+	return s.ServeConn(ctx, conn, mcpserver.ConnOptions{Identity: &mcp.Identity{Principal: s.principal}})
 }
 
 // Callers that share a connection share its state, which is what was asked for.

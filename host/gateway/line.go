@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -32,7 +33,8 @@ const (
 //	                │
 //	            five in a minute ──▶ parked ──two minutes──▶ starting
 //
-// A start that needs approval comes to a rest until somebody calls retry. All of
+// A start that needs approval, or a sign-in, comes to a rest until somebody calls
+// Retry. All of
 // this is done by run, on one goroutine; the others use the line, and wait.
 type line struct {
 	lineParams
@@ -207,6 +209,8 @@ func (l *line) settle(err error, lasted time.Duration) {
 		l.become(host.Idle, "", time.Time{})
 	case errors.Is(err, host.ErrNeedsApproval):
 		l.become(host.NeedsApproval, err.Error(), time.Time{})
+	case errors.Is(err, mcpauth.ErrSignInRequired):
+		l.become(host.NeedsSignIn, err.Error(), time.Time{})
 	default:
 		state := host.Failed
 		pause, parked := l.failures.add(time.Now(), lasted)
@@ -229,11 +233,15 @@ func (l *line) close(client *mcpclient.Client) {
 
 // heard follows the connection.
 func (l *line) heard(_ context.Context, e mcpclient.Event) {
-	if e.Kind != mcpclient.EventLost {
-		return
+	if e.Kind == mcpclient.EventLost {
+		l.doubt(e.Err)
 	}
+}
+
+// doubt has run see whether the server still answers.
+func (l *line) doubt(err error) {
 	select {
-	case l.lost <- e.Err:
+	case l.lost <- err:
 	default:
 	}
 }

@@ -22,6 +22,9 @@ type Options struct {
 	// returns the target to use, or an error that wraps host.ErrNeedsApproval.
 	// Default: everything is admitted.
 	Admit func(*host.Upstream) (mcpclient.Target, error)
+	// Auth returns what gives the requests to an upstream their credentials, or nil.
+	// It is asked once for each upstream, and must not wait for a user. Default: none.
+	Auth func(*host.Upstream) mcpclient.Authorizer
 	// Screen is asked which tools of an upstream may be offered as they are
 	// defined now. An error offers none. Default: all.
 	Screen func(*host.Upstream, []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error)
@@ -53,6 +56,13 @@ func (o *Options) admit(u *host.Upstream) (mcpclient.Target, error) {
 		return u.Target, nil
 	}
 	return o.Admit(u)
+}
+
+func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {
+	if o.orZero().Auth == nil {
+		return nil
+	}
+	return o.Auth(u)
 }
 
 // screen divides the tools of a catalog into those that are kept and the others.

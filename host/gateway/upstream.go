@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -20,6 +22,7 @@ type upstream struct {
 	host.Upstream
 	gateway *Gateway
 	log     *slog.Logger
+	auth    mcpclient.Authorizer // or nil
 	house   *line
 	stderr  tail
 	watches watches
@@ -42,6 +45,7 @@ type upstream struct {
 	refused []string     // what of it cannot be offered, and why
 	offered []mcp.Tool   // as clients see them
 	speaks  mcp.Revision // that was spoken last
+	failed  bool         // a connection was not made
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
@@ -53,6 +57,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		vacancy:  make(chan struct{}),
 		catalog:  new(catalog),
 	}
+	up.auth = g.options.auth(&up.Upstream)
 	if !u.Settings.Lazy { // clients may come before Start does
 		up.awaited = time.Now().Add(g.options.startTimeout())
 	}
@@ -77,6 +82,19 @@ func (u *upstream) start() {
 	}
 	u.mu.Unlock()
 	u.work.Go(func() { u.house.run(u.ctx) })
+}
+
+// retry makes the lines at once that have failed, or wait for the user.
+func (u *upstream) retry() {
+	u.mu.Lock()
+	lines := append(slices.Collect(maps.Values(u.callers)), u.house)
+	u.mu.Unlock()
+	for _, l := range lines {
+		switch state, _ := l.current(); state {
+		case host.Failed, host.Parked, host.NeedsApproval, host.NeedsSignIn:
+			l.start()
+		}
+	}
 }
 
 // close ends all lines, and returns when nothing of the upstream runs any more.
@@ -107,14 +125,26 @@ func (u *upstream) clientOptions(l *line) *mcpclient.Options {
 	return &mcpclient.Options{
 		Info:           mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
 		Header:         u.Header,
+		Auth:           u.auth,
 		OnEvent:        l.heard,
 		OnNotification: u.noticed,
-		Remembered:     u.speaks,
+		Remembered:     u.spoken(),
 		Timeout:        -1,
 		MaxTimeout:     longest,
 		NoRestart:      true,
 		Logger:         u.log,
 	}
+}
+
+// spoken returns what the server spoke last. Of one that has never come to speak it
+// is taken for granted that it knows sessions: to look for more would start a program
+// that does not run twice each time, and a server that knows no sessions says so. The
+// caller holds mu.
+func (u *upstream) spoken() mcp.Revision {
+	if u.speaks.IsZero() && u.failed {
+		return mcp.V20251125
+	}
+	return u.speaks
 }
 
 // connect starts the server, if it is a program that may be started, and connects
@@ -136,8 +166,13 @@ func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclien
 		d.Outcome = host.OutcomeWithheld
 		u.gateway.record(d, nil) // the reason is the command, whose arguments are nobody else's business
 		return nil, err
+	case errors.Is(err, mcpauth.ErrSignInRequired): // which tells nothing of what it speaks
+		d.Outcome = host.OutcomeFailed
 	default:
 		d.Outcome = host.OutcomeFailed
+		u.mu.Lock()
+		u.failed = true
+		u.mu.Unlock()
 	}
 	u.gateway.record(d, err)
 	return c, err
@@ -248,7 +283,7 @@ func (u *upstream) tell() {
 		return
 	}
 	u.told = s
-	absent := s.State == host.Parked || s.State == host.NeedsApproval
+	absent := slices.Contains([]host.State{host.Parked, host.NeedsApproval, host.NeedsSignIn}, s.State)
 	u.mu.Lock()
 	turned := u.absent != absent
 	u.absent = absent

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -18,6 +19,7 @@ type lease struct {
 	client *mcpclient.Client
 	call   *call  // that has joined the line, or nil
 	freed  func() // tells that it has left
+	house  *line  // of the upstream
 }
 
 // use waits until the line is ready, and keeps it from idling until the lease is
@@ -36,6 +38,11 @@ func (l *line) use(ctx context.Context) (lease, error) {
 func (u lease) done(err error) {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
 		u.suspect(u.client)
+	}
+	if errors.Is(err, mcpauth.ErrSignInRequired) {
+		u.suspect(u.client)
+		u.doubt(err)
+		u.house.doubt(err)
 	}
 	if u.call != nil && u.call.request.Session() == nil && u.call.givenUp(err) && !u.stateless() {
 		u.quit()
@@ -125,6 +132,8 @@ func (l *line) look() (*mcpclient.Client, <-chan struct{}, error) {
 		return nil, nil, errOver
 	case l.state == host.Ready:
 		return l.client, nil, nil
+	case l.state == host.NeedsSignIn:
+		return nil, nil, fmt.Errorf("%w: %s", mcpauth.ErrSignInRequired, l.reason)
 	case l.state == host.NeedsApproval, l.state == host.Parked, l.state == host.Failed && time.Until(l.retry) > soon:
 		return nil, nil, errors.New(string(l.state) + ": " + l.reason)
 	}

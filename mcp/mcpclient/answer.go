@@ -13,6 +13,9 @@ import (
 // answer has one request of the server answered, in whatever form it came: as a
 // request of the session era or as a question of the stateless one.
 func (c *Client) answer(ctx context.Context, f *dialect.Facts, key, method string, params jsontext.Value) (any, error) {
+	if err := c.pace(method); err != nil {
+		return nil, err
+	}
 	c.answers.begin()
 	defer c.answers.end()
 	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.asker(), Key: key})

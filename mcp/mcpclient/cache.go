@@ -156,7 +156,7 @@ func noteKept(hit *bool) CallOption {
 	return func(o *callOptions) { o.hit = hit }
 }
 
-// Forget drops all results that are kept. Call it when HTTPClient begins to act
-// for another principal; where that happens often, one client for each is the
-// better way.
+// Forget drops all results that are kept. Call it when HTTPClient or Options.Auth
+// begins to act for another principal; where that happens often, one client for
+// each is the better way.
 func (c *Client) Forget() { c.cache.forgetAll() }

@@ -64,7 +64,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	                     └─ dialect.Result    error, result, or input required:
 //	                         └─ answerInput   the handlers answer, and once more
 //	                         └─ visits        (2025-11-25) the user goes there, and once more
-//	                 └─ mend              once, when the server has done nothing yet
+//	                 └─ mend              twice at most, when the server has done nothing yet
 //	         └─ decode                    into the typed result, once
 func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	if r.note {
@@ -77,23 +77,38 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case kind != mcp.ResultComplete:
 		return nil, dialect.Invalid("resultType %.64q is no answer to %s", kind, r.Method)
 	}
-	if err := json.Unmarshal(raw, r.result); err != nil {
+	if err := dialect.Decode(raw, r.result); err != nil {
 		return nil, dialect.Invalid("%w", err)
 	}
 	return r.result, nil
 }
 
+// call is one request under way. Its methods run on the goroutine of the caller.
+type call struct {
+	*Request
+	patience
+	over *connection // nil until there is one
+}
+
+var _ exchange.Caller = (*call)(nil)
+
 // wire is the Exchange that all extensions are folded around.
 func (c *Client) wire(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
-	p := c.patience(ctx, &r.opts)
-	defer p.stop()
-	outcome, err := c.attempt(p, r)
+	if err := c.enter(); err != nil {
+		return "", nil, err
+	}
+	defer c.requests.Done()
+	w := &call{Request: r}
+	w.start(ctx, c, &r.opts)
+	defer w.stop()
+	outcome, err := c.attempt(w)
 	return outcome.Type, outcome.Result, err
 }
 
 // note sends a notification.
 func (c *Client) note(ctx context.Context, r *Request) error {
-	p := c.patience(ctx, &r.opts)
+	var p patience
+	p.start(ctx, c, &r.opts)
 	defer p.stop()
 	k, err := c.live(p.ctx)
 	if err != nil {
@@ -102,16 +117,21 @@ func (c *Client) note(ctx context.Context, r *Request) error {
 	return k.explain(k.notify(p.ctx, r.Method, r.Params))
 }
 
-// attempt does the request, and once more when the first time came to nothing
-// for a reason that could be mended.
-func (c *Client) attempt(p *patience, r *Request) (dialect.Outcome, error) {
-	for second := false; ; second = true {
-		k, err := c.live(p.ctx)
+// mostMends is how often one request is made again: its server may be leaving, and
+// the one that takes over not know the session.
+const mostMends = 2
+
+// attempt does the request, and again when it came to nothing for a reason that
+// could be mended.
+func (c *Client) attempt(w *call) (dialect.Outcome, error) {
+	for mends := 0; ; mends++ {
+		k, err := c.live(w.ctx)
 		if err != nil {
 			return dialect.Outcome{}, err
 		}
-		outcome, err := k.call(p, r)
-		if err == nil || second || !c.mend(p.ctx, k, r, err) {
+		w.over = k
+		outcome, err := k.call(w)
+		if err == nil || mends == mostMends || !c.mend(w.ctx, k, w.Request, err, mends) {
 			return outcome, k.explain(err)
 		}
 	}
@@ -119,13 +139,16 @@ func (c *Client) attempt(p *patience, r *Request) (dialect.Outcome, error) {
 
 // mend reports whether a failed request may succeed if it is made again, after
 // doing what is needed for that. The server has not worked on the first one.
-func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error) bool {
+// What the server says of the request itself it would say again.
+func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error, mends int) bool {
 	if e, ok := errors.AsType[*exchange.NotSentError](err); ok {
-		k.link.End(e.Err)
-		return c.target.renewable()
+		if !e.Alive {
+			k.link.End(e.Err)
+		}
+		return e.Alive || c.target.renewable()
 	}
 	switch e, _ := errors.AsType[*mcp.Error](err); {
-	case e == nil || !e.Remote:
+	case e == nil || !e.Remote || mends > 0:
 		return false
 	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
 		return c.renegotiate(k)
@@ -136,10 +159,10 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error)
 }
 
 // call does one request over this connection, unless its result was kept.
-func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
-	d := k.dialect()
+func (k *connection) call(w *call) (dialect.Outcome, error) {
+	d, r := k.dialect(), w.Request
 	params := dialect.RequestParams{
-		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(p.ctx),
+		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(w.ctx),
 		Progress:   r.opts.progress != nil,
 		LogLevel:   k.client.logLevel(r),
 		NameMember: k.client.opts.nameMember(r.Method),
@@ -156,30 +179,30 @@ func (k *connection) call(p *patience, r *Request) (dialect.Outcome, error) {
 		if err != nil {
 			return dialect.Outcome{}, err
 		}
-		outcome, _, err := k.rounds(p, r, d, first, again)
+		outcome, _, err := k.rounds(w, d, first, again)
 		return outcome, err
 	}
-	return k.cached(p, r, d, first)
+	return k.cached(w, d, first)
 }
 
 // cached does a request whose result may have been kept, and keeps the result. What
 // came of answers is never kept.
 //
 // Spec: 2026-07-28 server/utilities/caching
-func (k *connection) cached(p *patience, r *Request, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
+func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
 	cache := &k.client.cache
 	key, cacheable := req.CacheKey()
-	if cacheable && !r.opts.fresh {
+	if cacheable && !w.opts.fresh {
 		result := cache.get(key)
-		if r.opts.hit != nil {
-			*r.opts.hit = result != nil
+		if w.opts.hit != nil {
+			*w.opts.hit = result != nil
 		}
 		if result != nil {
 			return dialect.Outcome{Type: mcp.ResultComplete, Result: result}, nil
 		}
 	}
 	news := cache.newsOf(key.Method)
-	outcome, rounds, err := k.rounds(p, r, d, req, req)
+	outcome, rounds, err := k.rounds(w, d, req, req)
 	if err == nil && cacheable && rounds == 0 && outcome.Type == mcp.ResultComplete {
 		cache.put(key, outcome.Result, news)
 	}
@@ -188,13 +211,13 @@ func (k *connection) cached(p *patience, r *Request, d *dialect.Client, req *dia
 
 // rounds does a request with as many rounds as the server needs, and says how
 // many those were. The first one is what is made again with the answers.
-func (k *connection) rounds(p *patience, r *Request, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
+func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
 	required := visits{client: k.client}
 	defer required.end()
 	for ; ; rounds++ {
-		outcome, err := k.exchange(p, r, d, req)
-		if e := k.client.visitsRequired(err, r); e != nil {
-			if err := required.await(p, d.Facts, e); err != nil {
+		outcome, err := k.exchange(w, d, req)
+		if e := k.client.visitsRequired(err, w.Request); e != nil {
+			if err := required.await(&w.patience, d.Facts, e); err != nil {
 				return dialect.Outcome{}, rounds, err
 			}
 			continue
@@ -202,47 +225,44 @@ func (k *connection) rounds(p *patience, r *Request, d *dialect.Client, first, r
 		switch {
 		case err != nil || outcome.InputRequired == nil:
 			return outcome, rounds, err
-		case r.opts.byHand:
+		case w.opts.byHand:
 			return outcome, rounds, &InputRequiredError{outcome.InputRequired}
 		}
-		if req, err = k.client.answerInput(p, d, first, outcome.InputRequired, rounds); err != nil {
+		if req, err = k.client.answerInput(&w.patience, d, first, outcome.InputRequired, rounds); err != nil {
 			return outcome, rounds, err
 		}
-		p.extend()
+		w.extend()
 	}
 }
 
 // exchange sends the request once and returns what came of it.
-func (k *connection) exchange(p *patience, r *Request, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
-	m, err := k.link.Call(p.ctx, exchange.Outbound{
-		Encode:  req.Encode,
-		Headers: req.Headers,
-		Cancel:  func(id jsonrpc.ID) []byte { return d.Cancel(id, p.reason()) },
-		On:      func(m jsonrpc.Message) { k.meanwhile(p, r, m) },
-		Logs:    r.Method != mcp.MethodListen,
-	})
+func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
+	m, err := k.link.Call(w.ctx, exchange.Outbound{Message: req, Caller: w, Logs: w.Method != mcp.MethodListen})
 	if err != nil {
-		return dialect.Outcome{}, err
+		return dialect.Outcome{}, unanswered(err)
 	}
 	k.touch()
-	return d.Result(r.Method, m, k.resultTypes()...)
+	return d.Result(w.Method, m, k.resultTypes()...)
 }
 
-// meanwhile takes what comes for a call before its answer.
-func (k *connection) meanwhile(p *patience, r *Request, m jsonrpc.Message) {
+// Hear implements exchange.Caller.
+func (w *call) Hear(m jsonrpc.Message) {
 	switch {
 	case m.Method == mcp.NotificationProgress:
-		k.touch()
-		p.pause()
-		defer p.extend()
-		tell(k.client, r.opts.progress, m)
-	case m.Method == mcp.NotificationMessage && r.opts.log != nil:
-		k.touch()
-		tell(k.client, func(p mcp.LoggingMessageParams) { r.opts.log(&p) }, m)
+		w.over.touch()
+		w.pause()
+		defer w.extend()
+		tell(w.client, w.opts.progress, m)
+	case m.Method == mcp.NotificationMessage && w.opts.log != nil:
+		w.over.touch()
+		tell(w.client, func(p mcp.LoggingMessageParams) { w.opts.log(&p) }, m)
 	default:
-		k.hear(m)
+		w.over.hear(m)
 	}
 }
+
+// Cancel implements exchange.Caller.
+func (w *call) Cancel(id jsonrpc.ID) []byte { return w.over.dialect().Cancel(id, w.reason()) }
 
 // tell calls the handler of a call, if there is one, with what a notification says.
 func tell[Params any](c *Client, handler func(Params), m jsonrpc.Message) {

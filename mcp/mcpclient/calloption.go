@@ -66,7 +66,10 @@ func WithLogLevel(l mcp.LoggingLevel) CallOption {
 }
 
 func callOptionsOf(opts []CallOption) callOptions {
-	var o callOptions
+	if len(opts) == 0 {
+		return callOptions{}
+	}
+	var o callOptions // escapes to the options
 	for _, set := range opts {
 		set(&o)
 	}

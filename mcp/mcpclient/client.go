@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Client is a client of one server. Connect makes one.
@@ -21,30 +23,35 @@ import (
 // dropped. Handlers that answer the server run side by side. Any of them may
 // call the client, except for Close.
 type Client struct {
-	opts       *Options
-	target     Target
-	candidates []*dialect.Facts // newest first
-	middleware middleware
-	exchange   Exchange // of requests, with the extensions folded in
-	tools      toolCache
-	cache      cache
-	notes      *exchange.Dispatcher[func()]
-	answers    answers
-	level      atomic.Pointer[mcp.LoggingLevel]
+	opts        *Options
+	target      Target
+	candidates  []*dialect.Facts // newest first
+	middleware  middleware
+	exchange    Exchange // of requests, with the extensions folded in
+	tools       toolCache
+	cache       cache
+	credentials *credentials // nil without Options.Auth
+	notes       *exchange.Dispatcher[func()]
+	answers     answers
+	asking      asking
+	limits      *limit.Reporter
+	level       atomic.Pointer[mcp.LoggingLevel]
 
 	// Lifetime.
-	ctx     context.Context // of handlers and of all work in the background
-	cancel  context.CancelCauseFunc
-	work    sync.WaitGroup
-	started chan struct{} // closed when Connect has come to a connection
+	ctx      context.Context // of handlers and of all work in the background
+	cancel   context.CancelCauseFunc
+	work     sync.WaitGroup
+	requests sync.WaitGroup // under way
+	started  chan struct{}  // closed when Connect has come to a connection
 
 	mu         sync.Mutex // guards the fields below
 	closed     bool
+	leaving    bool // no request is to begin any more
 	current    *connection
 	remembered mcp.Revision // what was spoken the last time
 	renewal    *renewal     // under way, or nil
-	renewed    time.Time
-	failures   int // renewals in a short time
+	failures   failures     // of connections
+	parked     time.Time    // until then there is no renewal; zero when there may be
 	watchers   map[*watcher]struct{}
 	spreads    map[string]*time.Timer // by method of the notification
 	visiting   map[string]awaited     // visits that calls wait for, by id
@@ -61,7 +68,12 @@ func newClient(t Target, opts *Options) *Client {
 		started:  make(chan struct{}),
 	}
 	c.candidates = dialect.Spoken(c.opts.Revisions)
+	c.asking = newAsking(c.opts.questionRate())
+	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
 	c.cache.most = c.opts.maxCache()
+	if c.opts.Auth != nil {
+		c.credentials = &credentials{auth: c.opts.Auth, cache: &c.cache}
+	}
 	c.remembered = c.opts.Remembered
 	c.notes = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -93,9 +105,43 @@ func (c *Client) start(ctx context.Context, k *connection) {
 
 // adopt makes k the current connection. The caller holds mu.
 func (c *Client) adopt(k *connection) {
-	c.current = k
+	c.current, k.begun = k, time.Now()
 	c.remembered = k.dialect().Facts.Revision
 	c.beginLocked(func() { c.mind(k) })
+}
+
+// Shutdown is a Close that lets the requests under way finish first; new ones fail
+// with ErrClosed. When ctx ends before they have, Shutdown closes the client all the
+// same and returns the cause of ctx. It must not be called from a handler of the
+// client.
+func (c *Client) Shutdown(ctx context.Context) error {
+	c.mu.Lock()
+	c.leaving = true
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.requests.Wait()
+	}()
+	var late error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		late = context.Cause(ctx)
+	}
+	return cmp.Or(late, c.Close())
+}
+
+// enter counts a request in, unless the client is closed. Each needs one Done of
+// requests.
+func (c *Client) enter() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leaving || c.closed {
+		return ErrClosed
+	}
+	c.requests.Add(1)
+	return nil
 }
 
 // Close ends the connection: a session is ended on the server, a command is

@@ -29,7 +29,7 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	if t == nil {
 		return nil, errors.New("connect: the target is nil; want one such as URL or Command")
 	}
-	if err := opts.orZero().checkExtensions(); err != nil {
+	if err := opts.orZero().check(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := newClient(t, opts)
@@ -56,14 +56,15 @@ func (c *Client) establish(ctx context.Context) (*connection, error) {
 
 // connectBy makes a connection of whole messages and agrees over it. A server
 // that did not survive the probe for the stateless era gets a second connection
-// without one.
+// without one, unless it is known to survive it: that would only start what crashes
+// twice as often.
 func (c *Client) connectBy(ctx context.Context, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	k, err := c.connectOver(ctx, conn, true)
-	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil {
+	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.remembers(dialect.StatelessEra) {
 		return k, err
 	}
 	if conn, err = dial(ctx); err != nil {
@@ -141,6 +142,7 @@ func (c *Client) httpParams(u *url.URL, k *connection) streamhttp.ClientParams {
 		URL:          u,
 		HTTP:         egress.Configured(c.opts.HTTPClient),
 		Header:       c.opts.Header,
+		Auth:         c.authorizer(),
 		Inbox:        k,
 		MaxMessage:   c.opts.maxMessage(),
 		CloseTimeout: c.opts.closeTimeout(),

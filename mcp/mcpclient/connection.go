@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,10 @@ type connection struct {
 	link   exchange.Link
 	agreed atomic.Pointer[agreement] // nil until the server has answered the handshake
 	heard  atomic.Int64              // when the server was last heard of, in Unix nanoseconds
+
+	begun   time.Time    // when it became current; guarded by Client.mu
+	counted bool         // its loss was; guarded by Client.mu
+	ended   atomic.Int64 // when that was noticed, in Unix nanoseconds
 
 	lost       sync.Once      // the end of the link was reported
 	turn       chan struct{}  // held by whoever changes subscriptions, session era
@@ -64,7 +69,11 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	}
 	result, err := c.answer(ctx, d.Facts, "", m.Method, m.Params)
 	if err != nil && mcp.CodeOf(err) == mcp.CodeInternal {
-		c.opts.logger().Error("request of the server failed", "method", m.Method, "error", err)
+		level := slog.LevelError
+		if ctx.Err() != nil { // nobody waits for the answer any more
+			level = slog.LevelDebug
+		}
+		c.opts.logger().Log(ctx, level, "request of the server failed", "method", m.Method, "error", err)
 	}
 	return d.Reply(m.ID, result, err)
 }
@@ -96,7 +105,7 @@ func (k *connection) ask(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return err
 	}
-	m, err := k.link.Call(ctx, exchange.Outbound{Encode: req.Encode, Headers: req.Headers})
+	m, err := k.link.Call(ctx, exchange.Outbound{Message: req})
 	if err != nil {
 		return err
 	}
@@ -113,5 +122,5 @@ func (k *connection) notify(ctx context.Context, method string, params any) erro
 	if err != nil {
 		return err
 	}
-	return k.link.Notify(ctx, exchange.Outbound{Encode: n.Encode, Headers: n.Headers})
+	return k.link.Notify(ctx, exchange.Outbound{Message: n})
 }

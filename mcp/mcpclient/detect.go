@@ -57,7 +57,7 @@ func (n *negotiation) agree(ctx context.Context) error {
 	c := n.client
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
-	if n.probe && stateless != nil && !c.remembersSession() {
+	if n.probe && stateless != nil && !c.remembers(dialect.SessionEra) {
 		probed = n.discoverWithin(ctx, n.probeTimeout)
 		if !errors.Is(probed, errLegacy) {
 			return probed
@@ -67,7 +67,7 @@ func (n *negotiation) agree(ctx context.Context) error {
 		return fmt.Errorf("%w: may speak only %s", probed, names(c.candidates))
 	}
 	err := n.initialize(ctx, session)
-	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errSilent) || c.remembersSession()) {
+	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errSilent) || c.remembers(dialect.SessionEra)) {
 		// What seemed to be an older server was a slow one, or became a newer one.
 		if n.discover(ctx, stateless) == nil {
 			return nil
@@ -83,12 +83,12 @@ func answered(err error) bool {
 }
 
 func (n *negotiation) discoverWithin(ctx context.Context, d time.Duration) error {
-	waiting, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	if d > 0 {
-		defer time.AfterFunc(d, func() { cancel(errSilent) }).Stop()
+		var cancel context.CancelFunc
+		ctx, cancel = exchange.WithTimeout(ctx, d, errSilent)
+		defer cancel()
 	}
-	return n.discover(waiting, n.client.newest(dialect.StatelessEra))
+	return n.discover(ctx, n.client.newest(dialect.StatelessEra))
 }
 
 // discover asks in the given revision, and in another that the server names.
@@ -213,7 +213,7 @@ func (n *negotiation) send(ctx context.Context, f *dialect.Facts, method string,
 	if err != nil {
 		return nil, jsonrpc.Message{}, err
 	}
-	m, err := n.link.Call(ctx, exchange.Outbound{Encode: req.Encode, Headers: req.Headers})
+	m, err := n.link.Call(ctx, exchange.Outbound{Message: req})
 	return d, m, err
 }
 
@@ -242,15 +242,14 @@ func (c *Client) among(revisions []mcp.Revision) *dialect.Facts {
 	return nil
 }
 
-// remembersSession reports whether the server was found to be one of the session
-// era before.
+// remembers reports whether the server was found to be one of an era before.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
-func (c *Client) remembersSession() bool {
+func (c *Client) remembers(era dialect.Era) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := dialect.Of(c.remembered)
-	return f != nil && f.Era == dialect.SessionEra && slices.Contains(c.candidates, f)
+	return f != nil && f.Era == era && slices.Contains(c.candidates, f)
 }
 
 func (c *Client) probeTimeout(otherwise time.Duration) time.Duration {

@@ -43,15 +43,27 @@
 // or until a notification says that it has changed. Handlers and Watch make the
 // server send those. [Fresh] asks anew. What is kept belongs to one client, so
 // [Options].Header and [Options].HTTPClient have to act for one principal; what
-// the server calls public is shared with nobody either.
+// the server calls public is shared with nobody either. When [Options].Auth comes with
+// another token, everything is asked anew.
+//
+// # Credentials
+//
+// [Options].Auth gives every HTTP request its credentials, and is asked for others when
+// the server answers 401 or 403; the request is then sent again, at most three times. A
+// *mcpauth.Client signs users in. Credentials never leave for another origin.
 //
 // # Lost connections
 //
 // A lost connection is made anew at the next call: a command is started again, a
-// session is opened again, after a growing pause when that happens often. A call
-// that was under way fails with a [LostError], for it may have been done. A call
-// that has certainly not been begun is made again by itself, once: the server had
-// forgotten the session (404), or refused headers or revision.
+// session is opened again, after a growing pause when that happens often. A command
+// that ends five times within a minute is left alone for two minutes; calls fail at
+// once meanwhile.
+//
+// A call that was under way fails with a [LostError]. Whether it was done nobody
+// knows: [MayHaveRunError] says so, of this and every other request that was sent
+// and got no answer. A call that has certainly not been begun is made again by
+// itself: the server had forgotten the session (404), is leaving (503, and the
+// connection closed), or refused headers or revision.
 //
 // # Time
 //
@@ -61,6 +73,8 @@
 //	idle session       ping every 30 s, three misses end it
 //	Close              10 s
 //
-// Each has an option. How calls, callbacks and goroutines relate is told at
+// Each has an option. None of them runs while [Options].Auth gives a request its
+// credentials, which can take as long as a user needs to sign in; Close does not wait
+// for that. How calls, callbacks and goroutines relate is told at
 // [Client].
 package mcpclient

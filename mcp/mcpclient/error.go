@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/spawn"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
@@ -28,14 +29,48 @@ type HTTPError = streamhttp.StatusError
 type ProtocolError = dialect.ProtocolError
 
 // LostError reports that the connection ended, or over HTTP the stream that was to
-// bring the answer, and could not be taken up again. A call that was under way may
-// have been done, or not.
+// bring the answer, and could not be taken up again. For a call that was under way
+// there is a MayHaveRunError in its chain.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string { return e.Err.Error() }
 
 // Unwrap gives access to what ended the connection.
 func (e *LostError) Unwrap() error { return e.Err }
+
+// MayHaveRunError reports a request that was sent, or may have been, and got no
+// answer: its connection was lost, its time was over, or something between here and
+// the server gave up. The server may have done what was asked, or not, so that
+// sending it again may do it twice. Requests that certainly were not begun are sent
+// again by the client itself, or fail with other errors.
+type MayHaveRunError struct{ Err error }
+
+func (e *MayHaveRunError) Error() string { return e.Err.Error() }
+
+// Unwrap gives access to what became of the request.
+func (e *MayHaveRunError) Unwrap() error { return e.Err }
+
+// unanswered marks the error of a request that may have run.
+func unanswered(err error) error {
+	if _, unsent := errors.AsType[*exchange.NotSentError](err); unsent {
+		return err
+	}
+	if _, answer := errors.AsType[*dialect.ProtocolError](err); answer {
+		return err
+	}
+	if e, ok := errors.AsType[*streamhttp.TransportError](err); ok && e.Unsent() {
+		return err
+	}
+	if e, ok := errors.AsType[*HTTPError](err); ok && (e.Status < 500 || e.NotBegun()) {
+		return err
+	}
+	return &MayHaveRunError{err}
+}
+
+// ExitError tells how a server that is a command has ended, with the end of what it
+// wrote to standard error. It is in the chain of the LostError of the calls that
+// were under way.
+type ExitError = spawn.ExitError
 
 // ToolError reports a tool that ran and failed: its result says why.
 type ToolError struct{ Result *mcp.CallToolResult }
@@ -53,7 +88,7 @@ func bounded(ctx context.Context, d time.Duration, format string) (context.Conte
 	if d < 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf(format+": %w", d, context.DeadlineExceeded))
+	return exchange.WithTimeout(ctx, d, fmt.Errorf(format+": %w", d, context.DeadlineExceeded))
 }
 
 // isTransport reports whether an HTTP request did not come to a response.

@@ -226,6 +226,40 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 	}
 }
 
+// A failure here means that a call is lost to a server that leaves, or that one which
+// a server with too much to do has refused is sent to it again at once.
+func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	for name, leaving := range map[string]bool{"leaving": true, "overloaded": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var once sync.Once
+			s := web(t, statelessWeb(func(e *exchange) {
+				refused := false
+				once.Do(func() {
+					refused = true
+					if leaving {
+						e.w.Header().Set("Connection", "close")
+					}
+					e.w.Header().Set("Retry-After", "1")
+					e.json(http.StatusServiceUnavailable, e.fail(503, "not now", `{"retryAfterMs":1000}`))
+				})
+				if !refused {
+					e.json(http.StatusOK, e.result(`{"resultType":"complete","content":[]}`))
+				}
+			}))
+			c := connect(t, mcpclient.URL(s.URL), nil)
+			_, err := c.CallTool(t.Context(), "t", nil)
+			if leaving && err != nil {
+				t.Errorf("got %v, want the request made again", err)
+			}
+			if !leaving && mcp.CodeOf(err) != mcp.CodeOverloaded {
+				t.Errorf("got %v, want %s", err, mcp.CodeOverloaded)
+			}
+		})
+	}
+}
+
 func TestBadURLsAreNamed(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

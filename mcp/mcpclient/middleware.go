@@ -107,8 +107,12 @@ func contain(err *error) {
 
 // ask sends a request through the middleware and returns its result.
 func ask[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
-	r := &Request{Method: method, Params: params, client: c, result: new(Result), opts: callOptionsOf(opts)}
-	answer, err := c.middleware.send(ctx, r)
+	asked := new(struct { // one allocation for both
+		Request
+		result Result
+	})
+	asked.Request = Request{Method: method, Params: params, client: c, result: &asked.result, opts: callOptionsOf(opts)}
+	answer, err := c.middleware.send(ctx, &asked.Request)
 	if err != nil {
 		return nil, err
 	}

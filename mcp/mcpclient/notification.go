@@ -29,12 +29,15 @@ func (c *Client) notified(m jsonrpc.Message) {
 			c.markUpdated(p.URI)
 		}
 	}
-	c.notes.Put(func() {
+	fits := c.notes.Put(func() {
 		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, note: true}
 		if _, err := c.middleware.receive(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}
 	}, len(m.Params))
+	if !fits {
+		c.reached(mcp.LimitNotifications, m.Method)
+	}
 }
 
 // hear hands a notification to its handler, if there is one.

@@ -46,6 +46,11 @@ type Options struct {
 	// used: event streams last, and redirects are followed within the origin
 	// only. Default: one of its own, with the proxies of the environment.
 	HTTPClient *http.Client
+	// Auth gives HTTP requests their credentials, and Header must then have no
+	// Authorization. Over other transports it is not used: a command takes
+	// credentials from its environment, see CommandTarget.Env. Default: none but
+	// Header.
+	Auth Authorizer
 
 	// Elicit asks the user by a form. An accepted form is completed with the
 	// defaults of its schema and checked against it.
@@ -155,13 +160,27 @@ type Options struct {
 	// era. Default: 8.
 	MaxRounds int
 
+	// QuestionRate is how often the server may ask by elicitation, and how often by
+	// sampling. Other questions are refused; in the stateless era that ends the call
+	// that asks. Default: 10 a second, 100 at once.
+	QuestionRate mcp.Rate
+	// OnLimit is told each time that the server has reached a limit, such as for a
+	// metric. The log has a line about each limit now and then in any case. It is
+	// called on whichever goroutine has reached the limit, at once from several, and
+	// has to be quick.
+	OnLimit func(mcp.LimitReached)
+
 	// MaxCache bounds the results that are kept for as long as the server allows,
 	// in bytes; a negative one keeps none. Lists and resources that are fresh are
 	// not asked for again, unless a notification says that they have changed.
 	// Nothing is kept in the session era, which does not say for how long it may
 	// be. What is kept belongs to this client alone, so HTTPClient and Header have
-	// to act for one principal; see Client.Forget. Default: 16 MiB.
+	// to act for one principal; see Client.Forget. When Auth comes with another
+	// token than before, everything is dropped. Default: 16 MiB.
 	MaxCache int
+
+	// Icons say which images Client.Icon takes.
+	Icons IconOptions
 
 	// NoOutputCheck leaves structured results of tools unchecked. Otherwise they
 	// have to satisfy the output schema, once the tool was listed.
@@ -179,6 +198,14 @@ func (o *Options) orZero() *Options {
 		return new(Options)
 	}
 	return o
+}
+
+// check says which options make no sense.
+func (o *Options) check() error {
+	if err := o.checkAuth(); err != nil {
+		return err
+	}
+	return o.checkExtensions()
 }
 
 func (o *Options) info() mcp.Implementation {
@@ -232,6 +259,13 @@ func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 16<<20) }
 func (o *Options) maxPages() int   { return cmp.Or(o.MaxPages, 10_000) }
 func (o *Options) maxCache() int   { return cmp.Or(o.MaxCache, 16<<20) }
 func (o *Options) maxRounds() int  { return cmp.Or(o.MaxRounds, 8) }
+
+func (o *Options) questionRate() mcp.Rate {
+	if o.QuestionRate.PerSecond == 0 {
+		return mcp.Rate{PerSecond: 10, Burst: 100}
+	}
+	return o.QuestionRate
+}
 
 func (o *Options) limits() jsonrpc.Limits {
 	return jsonrpc.Limits{Depth: o.MaxDepth, Elements: cmp.Or(o.MaxElements, 1_000_000)}

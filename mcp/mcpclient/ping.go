@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 const (
@@ -54,7 +55,7 @@ func (c *Client) pulse(k *connection, misses int) int {
 
 // ping reports whether the server answers; an error is an answer too.
 func (k *connection) ping(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := exchange.WithTimeout(ctx, pingTimeout, errUnresponsive)
 	defer cancel()
 	err := k.ask(ctx, mcp.MethodPing, nil)
 	return err == nil || answered(err)

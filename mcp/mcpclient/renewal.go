@@ -3,37 +3,22 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
-
-// How long a client pauses before it makes a connection anew that keeps being
-// lost. A connection that has lasted for settled begins the count again.
-const (
-	leastPause = 250 * time.Millisecond
-	mostPause  = 30 * time.Second
-	settled    = time.Minute
-)
-
-// pauseAfter returns the pause after so many failures in a short time, with
-// some jitter. There is none after the first.
-func pauseAfter(failures int) time.Duration {
-	if failures <= 0 {
-		return 0
-	}
-	pause := min(leastPause<<min(failures-1, 10), mostPause)
-	return pause + rand.N(pause/4)
-}
 
 // renewal is one attempt to make a lost connection anew, shared by all that
 // wait for it.
 type renewal struct {
-	lost *connection
-	done chan struct{}
-	k    *connection // set before done is closed
-	err  error       // likewise
+	lost   *connection
+	clocks exchange.Clocks // of those who wait
+	done   chan struct{}
+	k      *connection // set before done is closed
+	err    error       // likewise
 }
 
 // live returns the current connection and, when that was lost, waits for it to
@@ -43,6 +28,7 @@ func (c *Client) live(ctx context.Context) (*connection, error) {
 	if k != nil || err != nil {
 		return k, err
 	}
+	defer r.clocks.Add(ctx)()
 	select {
 	case <-r.done:
 		return r.k, r.err
@@ -65,8 +51,12 @@ func (c *Client) currentOrRenewal() (*connection, *renewal, error) {
 		return nil, nil, &LostError{lost}
 	}
 	if c.renewal == nil {
-		c.renewal = &renewal{lost: c.current, done: make(chan struct{})}
-		r, pause := c.renewal, c.countFailure()
+		pause, err := c.pauseAfter(lost)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := &renewal{lost: c.current, done: make(chan struct{})}
+		c.renewal = r
 		c.beginLocked(func() { c.renew(r, pause) })
 	}
 	return nil, c.renewal, nil
@@ -81,14 +71,50 @@ func (c *Client) mayRenew(lost error) bool {
 	return c.target.renewable() && (forgotten || !c.opts.NoRestart)
 }
 
-// countFailure returns the pause before the next renewal. The caller holds mu.
-func (c *Client) countFailure() time.Duration {
-	if time.Since(c.renewed) > settled {
-		c.failures = 0
+// pauseAfter returns how long to wait before the next renewal, or an error while
+// there is to be none. The caller holds mu.
+func (c *Client) pauseAfter(lost error) (time.Duration, error) {
+	now := time.Now()
+	switch {
+	case now.Before(c.parked):
+		return 0, c.parkedFor(lost)
+	case !c.parked.IsZero(): // one attempt, which may fail like those before
+		c.parked = time.Time{}
+		return 0, nil
 	}
-	pause := pauseAfter(c.failures)
-	c.failures++
-	return pause
+	lasted := c.current.lasted(now)
+	if errors.Is(lost, streamhttp.ErrSessionLost) && lasted >= leastPause {
+		return 0, nil // the server is there, and maybe another one
+	}
+	c.failures.add(now, lasted, c.target.spawns())
+	if !c.failures.parked {
+		return c.failures.pause(), nil
+	}
+	c.parked = now.Add(parkedPause)
+	return 0, c.parkedFor(lost)
+}
+
+// errParked is in the chain of the error of calls to a server that is not started
+// again for now.
+var errParked = fmt.Errorf("lost %d times within %v", tooMany, window)
+
+func (c *Client) parkedFor(lost error) error {
+	left := time.Until(c.parked).Round(time.Second)
+	return &LostError{fmt.Errorf("%w, to be started again in %v: %w", errParked, left, lost)}
+}
+
+// lasted returns how long a lost connection was there, and nothing when that was
+// asked before: what failed since then was to make the next one. The caller holds
+// the client's mu.
+func (k *connection) lasted(now time.Time) time.Duration {
+	if k.counted {
+		return 0
+	}
+	k.counted = true
+	if ended := k.ended.Load(); ended != 0 {
+		now = time.Unix(0, ended)
+	}
+	return now.Sub(k.begun)
 }
 
 // renew makes the connection anew.
@@ -96,10 +122,10 @@ func (c *Client) renew(r *renewal, pause time.Duration) {
 	defer close(r.done)
 	r.lost.reportLost()
 	if r.err = sleep(c.ctx, pause); r.err == nil {
-		r.k, r.err = c.establish(c.ctx)
+		r.k, r.err = c.establish(exchange.WithClock(c.ctx, &r.clocks))
 	}
 	c.mu.Lock()
-	c.renewal, c.renewed = nil, time.Now()
+	c.renewal = nil
 	if r.err == nil && c.closed {
 		r.err = ErrClosed
 	}
@@ -146,6 +172,7 @@ func (c *Client) mind(k *connection) {
 		case <-tick:
 			misses = c.pulse(k, misses)
 		case <-k.link.Done():
+			k.ended.Store(time.Now().UnixNano())
 			k.reportLost()
 			_ = k.link.Close()
 			return

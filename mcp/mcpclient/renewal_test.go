@@ -70,8 +70,8 @@ func TestConnectionThatKeepsBeingLostIsMadeAnewMoreSlowly(t *testing.T) {
 				t.Fatal("survived")
 			}
 		}
-		// Pauses of 0, 250 ms, 500 ms, 1 s and 2 s, each with up to a quarter more.
-		if waited := time.Since(began); waited < 3750*time.Millisecond || waited > 5*time.Second {
+		// Pauses of 0, 500 ms, 1 s, 2 s and 4 s, each with up to a quarter more.
+		if waited := time.Since(began); waited < 7500*time.Millisecond || waited > 10*time.Second {
 			t.Errorf("six deaths took %v", waited)
 		}
 		time.Sleep(2 * time.Minute)

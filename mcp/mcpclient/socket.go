@@ -22,6 +22,8 @@ func (t socketTarget) String() string { return fmt.Sprintf("%s socket %q", t.net
 
 func (t socketTarget) renewable() bool { return true }
 
+func (socketTarget) spawns() bool { return false }
+
 func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectBy(ctx, func(ctx context.Context) (mcp.Conn, error) {
 		var d net.Dialer
@@ -43,6 +45,8 @@ type streamTarget struct{ stream io.ReadWriteCloser }
 func (streamTarget) String() string { return "server" }
 
 func (streamTarget) renewable() bool { return false }
+
+func (streamTarget) spawns() bool { return false }
 
 func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectOver(ctx, c.lines(t.stream), true)

@@ -53,10 +53,10 @@ func (c *Client) follow(ctx context.Context, s *subscription) error {
 		case held:
 			lost = err
 		}
-		if held && time.Since(began) > settled {
+		if held && time.Since(began) > window {
 			failures = 1
 		}
-		if err := sleep(ctx, pauseAfter(failures)); err != nil {
+		if err := sleep(ctx, backoff(failures)); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,8 @@ func isPassing(err error) bool { return answered(err) && mcp.CodeOf(err) == mcp.
 
 // isFinal reports whether it is of no use to try a subscription again.
 func isFinal(err error) bool {
-	if _, lost := errors.AsType[*LostError](err); lost || errors.Is(err, ErrClosed) || errors.Is(err, errUnoffered) || answered(err) {
+	_, lost := errors.AsType[*LostError](err)
+	if lost && !errors.Is(err, errParked) || errors.Is(err, ErrClosed) || errors.Is(err, errUnoffered) || answered(err) {
 		return true
 	}
 	e, ok := errors.AsType[*HTTPError](err)
@@ -183,8 +184,9 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if limit := k.client.opts.initTimeout(); limit > 0 {
-		late := time.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
+		late := exchange.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
 		defer late.Stop()
+		ctx = exchange.WithClock(ctx, late)
 		acknowledged := placed
 		placed = func() { late.Stop(); acknowledged() }
 	}
@@ -194,17 +196,7 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	if err != nil {
 		return err
 	}
-	m, err := k.link.Call(ctx, exchange.Outbound{
-		Encode:  req.Encode,
-		Headers: req.Headers,
-		Cancel: func(id jsonrpc.ID) []byte {
-			if context.Cause(ctx) == errEnded { // the server has said so itself
-				return nil
-			}
-			return d.Cancel(id, "")
-		},
-		On: func(m jsonrpc.Message) { k.overheard(m, filter, placed, cancel) },
-	})
+	m, err := k.link.Call(ctx, exchange.Outbound{Message: req, Caller: &listener{k, ctx, cancel, filter, placed}})
 	if err != nil {
 		return err
 	}
@@ -214,25 +206,44 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	return errEnded
 }
 
-// overheard takes what comes over a subscription.
-func (k *connection) overheard(m jsonrpc.Message, filter mcp.SubscriptionFilter, placed func(), end context.CancelCauseFunc) {
+// listener is a subscription of the stateless era that is open.
+type listener struct {
+	over   *connection
+	ctx    context.Context // ends with the subscription
+	end    context.CancelCauseFunc
+	filter mcp.SubscriptionFilter
+	placed func() // told when the server has acknowledged it
+}
+
+var _ exchange.Caller = (*listener)(nil)
+
+// Hear implements exchange.Caller.
+func (l *listener) Hear(m jsonrpc.Message) {
 	switch m.Method {
 	case mcp.NotificationAcknowledged:
 		var p mcp.AcknowledgedParams
 		if err := json.Unmarshal(m.Params, &p); err != nil {
-			end(fmt.Errorf("invalid acknowledgement: %w", err))
+			l.end(fmt.Errorf("invalid acknowledgement: %w", err))
 			return
 		}
-		if err := k.compare(filter, p.Notifications); err != nil {
-			end(err)
+		if err := l.over.compare(l.filter, p.Notifications); err != nil {
+			l.end(err)
 			return
 		}
-		placed()
+		l.placed()
 	case mcp.NotificationCancelled:
-		end(errEnded)
+		l.end(errEnded)
 	default:
-		k.hear(m)
+		l.over.hear(m)
 	}
+}
+
+// Cancel implements exchange.Caller.
+func (l *listener) Cancel(id jsonrpc.ID) []byte {
+	if context.Cause(l.ctx) == errEnded { // the server has said so itself
+		return nil
+	}
+	return l.over.dialect().Cancel(id, "")
 }
 
 // compare looks at what of a subscription the server does not honour. Somebody

@@ -22,6 +22,8 @@ type Target interface {
 	connect(ctx context.Context, c *Client) (*connection, error)
 	// renewable reports whether connect works more than once.
 	renewable() bool
+	// spawns reports whether connect starts a process.
+	spawns() bool
 }
 
 // CommandTarget is a server that is started as a child process and spoken to
@@ -52,6 +54,8 @@ func (t *CommandTarget) String() string { return fmt.Sprintf("command %q", t.Pat
 
 func (t *CommandTarget) renewable() bool { return true }
 
+func (*CommandTarget) spawns() bool { return true }
+
 func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectBy(ctx, func(context.Context) (mcp.Conn, error) {
 		log := c.opts.logger().With("server", t.Path)
@@ -81,6 +85,8 @@ func (dialTarget) String() string { return "server" }
 
 func (dialTarget) renewable() bool { return true }
 
+func (dialTarget) spawns() bool { return false }
+
 func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectBy(ctx, t.dial)
 }
@@ -94,6 +100,8 @@ type connTarget struct{ conn mcp.Conn }
 func (connTarget) String() string { return "server" }
 
 func (connTarget) renewable() bool { return false }
+
+func (connTarget) spawns() bool { return false }
 
 func (t connTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectOver(ctx, t.conn, true)
@@ -157,6 +165,8 @@ func (t urlTarget) String() string {
 }
 
 func (t urlTarget) renewable() bool { return true }
+
+func (urlTarget) spawns() bool { return false }
 
 func (t urlTarget) parse() (*url.URL, error) {
 	u, err := url.Parse(t.url)

@@ -69,29 +69,36 @@ func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts 
 	return out, nil
 }
 
-// take reads a result into a pointer to what is wanted of it.
-func take(result *mcp.CallToolResult, out any) error {
+// take reads a result into what is wanted of it.
+func take[Out any](result *mcp.CallToolResult, out *Out) error {
 	if result.IsError {
 		return &ToolError{result}
 	}
-	switch out := out.(type) {
+	switch wanted := any(out).(type) {
 	case **mcp.CallToolResult:
-		*out = result
+		*wanted = result
 	case *mcp.CallToolResult:
-		*out = *result
+		*wanted = *result
 	case *string:
-		*out = result.Content.Text()
+		*wanted = result.Content.Text()
 	case *mcp.Contents:
-		*out = result.Content
+		*wanted = result.Content
 	default:
 		raw := result.StructuredContent
 		if raw == nil {
 			raw = jsontext.Value(result.Content.Text())
 		}
-		if err := json.Unmarshal(raw, out); err != nil {
-			return fmt.Errorf("result: %w", err)
-		}
+		return takeContent(raw, out)
 	}
+	return nil
+}
+
+func takeContent[Out any](raw jsontext.Value, out *Out) error {
+	decoded := new(Out) // what json may keep; out stays on the stack
+	if err := json.Unmarshal(raw, decoded); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	*out = *decoded
 	return nil
 }
 

@@ -29,6 +29,9 @@ func (e *badArguments) Unwrap() error { return e.err }
 
 // validateArguments holds arguments against their schema.
 func validateArguments(v *schema.Validator, raw jsontext.Value) error {
+	if v.Admits(raw) {
+		return nil
+	}
 	err := v.Validate(raw)
 	if invalid, ok := errors.AsType[*schema.ValidationError](err); ok {
 		invalid.Subject = "arguments"

@@ -38,6 +38,7 @@ func (r *Request) askLater(questions []Question) error {
 		return first(errs)
 	}
 	if limit := r.server.options.asking().maxRounds(); r.rounds.round() >= limit {
+		r.Reached(mcp.LimitRounds)
 		return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
 	}
 	return r.rounds.ask(open)

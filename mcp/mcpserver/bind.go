@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -49,15 +50,16 @@ func newBinder(t reflect.Type) (*binder, error) {
 
 // read takes the fields from the properties of a schema, in their order.
 func (b *binder) read(properties jsontext.Value, required []string) error {
-	return eachMember(properties, func(name string, value jsontext.Value) error {
+	for key, value := range rawjson.Members(properties) {
+		name := string(key)
 		f := boundField{Name: name}
 		if err := json.Unmarshal(value, &f); err != nil || !scalar(f.Type) {
 			return fmt.Errorf("field %q: want a string, a number or a boolean, because it travels as a string", name)
 		}
 		f.Required = slices.Contains(required, name)
 		b.fields = append(b.fields, f)
-		return nil
-	})
+	}
+	return nil
 }
 
 func scalar(schemaType string) bool {

@@ -11,7 +11,8 @@ import (
 //
 // Public is a promise that the result is the same for everybody. It protects
 // nothing: what not everybody may see has to be refused. Lists and resources with
-// something that is restricted by Visible are private, whatever Public says.
+// something that is restricted by Visible or Scopes are private, whatever Public
+// says.
 //
 // Spec: 2026-07-28 server/utilities/caching
 type Cache struct {
@@ -45,13 +46,13 @@ func (o *Options) cacheFor(method string) Cache {
 // hinted returns what was read, with the hints of the handler or else those of
 // the resource.
 func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
-	hints := read.Caching
+	hints, private := read.Caching, r.private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
 	switch {
 	case hints.TTLMs == nil && r.cache != nil:
-		hints = r.cache.hints(r.restricted())
+		hints = r.cache.hints(private)
 	case hints.TTLMs == nil:
-		hints = s.options.orZero().MethodCache[mcp.MethodResourcesRead].hints(r.restricted())
-	case r.restricted():
+		hints = s.options.orZero().MethodCache[mcp.MethodResourcesRead].hints(private)
+	case private:
 		hints.CacheScope = mcp.CachePrivate
 	}
 	out := *read

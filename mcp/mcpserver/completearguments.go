@@ -5,6 +5,8 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"slices"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // argumentCompletion makes the arguments of a typed tool what its schema says of missing
@@ -30,19 +32,14 @@ func completionOf(text jsontext.Value) (*argumentCompletion, error) {
 		return nil, err
 	}
 	c := &argumentCompletion{optional: make(map[string]bool)}
-	return c, eachMember(object.Properties, func(name string, value jsontext.Value) error {
-		var property struct {
-			Default jsontext.Value `json:"default"`
-		}
-		if err := json.Unmarshal(value, &property); err != nil {
-			return err
-		}
+	for key, schema := range rawjson.Members(object.Properties) {
+		name := string(key)
 		c.optional[name] = !slices.Contains(object.Required, name)
-		if property.Default != nil {
-			c.defaults = append(c.defaults, argumentDefault{name, property.Default})
+		if value := rawjson.Member(schema, "default"); value != nil {
+			c.defaults = append(c.defaults, argumentDefault{name, value})
 		}
-		return nil
-	})
+	}
+	return c, nil
 }
 
 // complete returns the arguments completed, or raw itself when there is nothing
@@ -56,19 +53,16 @@ func (c *argumentCompletion) complete(raw jsontext.Value) jsontext.Value {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, name)
+		out = rawjson.AppendString(out, name)
 		out = append(append(out, ':'), value...)
 	}
-	err := eachMember(raw, func(name string, value jsontext.Value) error {
+	for key, value := range rawjson.Members(raw) {
+		name := string(key)
 		if value.Kind() == 'n' && c.optional[name] {
-			return nil
+			continue
 		}
 		there[name] = true
 		add(name, value)
-		return nil
-	})
-	if err != nil {
-		return raw
 	}
 	for _, d := range c.defaults {
 		if !there[d.name] {
@@ -76,30 +70,4 @@ func (c *argumentCompletion) complete(raw jsontext.Value) jsontext.Value {
 		}
 	}
 	return append(out, '}')
-}
-
-// eachMember calls f with each member of an object, in order. No object has none.
-func eachMember(object jsontext.Value, f func(name string, value jsontext.Value) error) error {
-	if len(object) == 0 {
-		return nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		if err := f(key, value.Clone()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -151,8 +151,11 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f, err := snap.completed(&p, r.Principal())
+	f, err := snap.completed(&p, r.Identity())
 	if err != nil {
+		return nil, err
+	}
+	if err := r.RequireScopes(f.scopes...); err != nil {
 		return nil, err
 	}
 	found, err := f.complete(ctx, &p)
@@ -187,7 +190,7 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 
 // completed finds what the argument belongs to: a prompt, a template, or a
 // resource, which may be one that a template serves.
-func (s *snapshot) completed(p *mcp.CompleteParams, who mcp.Principal) (*common, error) {
+func (s *snapshot) completed(p *mcp.CompleteParams, who *mcp.Identity) (*common, error) {
 	if p.Argument.Name == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: argument: want the name of one")
 	}

@@ -43,8 +43,7 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	}
-	leave, err := r.server.apart.enter(r.Method)
-	if err != nil {
+	if err := r.server.apart.enter(r.Method); err != nil {
 		return nil, nil, err
 	}
 	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, apart: &a}
@@ -59,7 +58,7 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 		stop()
 		cancel(context.Canceled)
 		d.rounds.release()
-		leave()
+		r.server.apart.leave()
 	}, nil
 }
 

@@ -46,6 +46,15 @@
 // that can; a handler that asks may be run again from the top, see there. [Progress]
 // tells how far a call is. [Server.Updated] announces a change to those who watch.
 //
+// # Who calls
+//
+// Over HTTP everybody is anonymous whom no handler in front of
+// [Server.HTTPHandler] has found out, by putting an mcp.Identity into the context of
+// the request. [Scopes] says what callers of a feature have to be granted,
+// [Server.RequireScopes] those of a method, [Visible] who may know of a feature at
+// all. [Request.Identity] tells handlers who calls. What is kept for one principal is
+// for every other the same as what does not exist.
+//
 // # Extensions
 //
 // [Server.Extend] adds what the core of the protocol does not have. The packages

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // Visible is the option that restricts who may know of a feature. What is hidden
 // is the same as unknown: for lists, calls, reads and completion alike. The
-// function must depend on the principal alone, because lists are kept per set of
-// visible features; it runs at every request and has to be quick.
+// function must depend on the principal alone, and not on when it is asked; it
+// runs at every request and has to be quick.
 func Visible(to func(mcp.Principal) bool) Option {
 	if to == nil {
 		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to everybody")
@@ -58,13 +59,22 @@ type Option interface {
 // common is what every kind of feature has.
 type common struct {
 	visible     func(mcp.Principal) bool
+	scopes      []string
+	hides       bool // from those who were not granted the scopes
 	completers  map[string]Completer
 	completeAny RawCompleter // for arguments without a completer; may be nil
 }
 
-func (c *common) visibleTo(p mcp.Principal) bool { return c.visible == nil || c.visible(p) }
+func (c *common) shared() *common { return c }
 
-func (c *common) restricted() bool { return c.visible != nil }
+func (c *common) visibleTo(who *mcp.Identity) bool {
+	return (!c.hides || granted(who, c.scopes)) && (c.visible == nil || c.visible(exchange.PrincipalOf(who)))
+}
+
+func (c *common) restricted() bool { return c.visible != nil || c.hides && len(c.scopes) > 0 }
+
+// private reports whether what the feature answers is not for everybody.
+func (c *common) private() bool { return c.restricted() || len(c.scopes) > 0 }
 
 func (c *common) completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
 

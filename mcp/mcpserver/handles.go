@@ -88,6 +88,9 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 	if err == nil {
 		handle, err = h.table.add(From(ctx).Principal(), data)
 	}
+	if errors.Is(err, ErrNoRoom) {
+		From(ctx).Reached(mcp.LimitHandles)
+	}
 	if err != nil {
 		return "", fmt.Errorf("new handle: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
@@ -22,6 +23,11 @@ import (
 // What only an http.Server can bound (headers, connections) is set by
 // ListenAndServe; a server of one's own needs ReadHeaderTimeout and
 // MaxHeaderBytes.
+//
+// Everybody is anonymous whom no handler in front has found out: one that
+// authenticates puts an mcp.Identity into the context of the request, by
+// mcp.WithIdentity. What belongs to its principal nobody else can tell from what
+// does not exist.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 func (s *Server) HTTPHandler() http.Handler { return s.bindings().streamable }
@@ -38,32 +44,35 @@ func (s *Server) EventStreamHandler() http.Handler { return s.bindings().eventSt
 type httpBindings struct {
 	streamable  *streamhttp.Handler
 	eventStream *streamhttp.EventStream
+	ready       *streamhttp.Readiness
 }
 
 func (s *Server) bindings() *httpBindings {
 	s.httpOnce.Do(func() {
-		o := s.options.orZero().HTTP.params(s.options)
+		o := s.options.orZero().HTTP.params(s)
 		s.http = &httpBindings{
 			streamable:  streamhttp.NewHandler(core{s}, o),
 			eventStream: streamhttp.NewEventStream(core{s}, o),
+			ready:       streamhttp.NewReadiness(s.Ready, o),
 		}
 	})
 	return s.http
 }
 
 // params are the options in the words of the pipes.
-func (o *HTTPOptions) params(server *Options) *streamhttp.Options {
+func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 	if o == nil {
 		o = new(HTTPOptions)
 	}
 	return &streamhttp.Options{
-		MaxBody:        server.orZero().MaxBody,
+		MaxBody:        s.options.orZero().MaxBody,
 		AllowedHosts:   o.AllowedHosts,
 		AllowedOrigins: o.AllowedOrigins,
-		Principal:      o.Principal,
 		Answer:         streamhttp.Answer(o.Answer),
-		Logger:         server.logger(),
+		Leaving:        func() bool { return !s.Ready() },
+		Logger:         s.options.logger(),
 		Events:         o.Events,
+		Reached:        s.limits.Reached,
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
@@ -75,18 +84,21 @@ func (o *HTTPOptions) params(server *Options) *streamhttp.Options {
 	}
 }
 
-// Limits of the http.Server that ListenAndServe runs.
+// Limits of the http.Server that ListenAndServe runs. Clients drop connections that
+// they have not used for a while, http.Client after 90 seconds; this side waits for
+// longer, so that none sends a request on a connection that is just being closed.
 const (
 	readHeaderTimeout = 5 * time.Second
 	maxHeaderBytes    = 64 << 10
+	idleTimeout       = 3 * time.Minute
 	shutdownTimeout   = 10 * time.Second
 )
 
 // ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is
-// done, then shuts the server down: Streamable HTTP at /mcp and HTTP+SSE at
-// /sse. Ready, if not nil, is called with the address once it listens. Nobody is
-// authenticated: beyond the loopback interface, put a handler that does in front,
-// with ServeListener.
+// done, then ends as ServeListener does: Streamable HTTP at /mcp, HTTP+SSE at /sse,
+// and ReadyHandler at /readyz. Ready, if not nil, is called with the address once it
+// listens. Nobody is authenticated: beyond the loopback interface, put a handler
+// that does in front, with ServeListener.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -95,6 +107,7 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.HTTPHandler())
 	mux.Handle("/sse", s.EventStreamHandler())
+	mux.Handle("/readyz", s.ReadyHandler())
 	if ready != nil {
 		ready(listener.Addr())
 	}
@@ -102,22 +115,29 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net
 }
 
 // ServeListener serves h, in which the server's handlers are mounted, with the
-// limits of ListenAndServe until ctx is done, then shuts the server down within
-// 10 seconds. It closes the listener.
+// limits of ListenAndServe until ctx is done. Then it is a lame duck for
+// HTTPOptions.LameDuck, so that nobody who is connected loses a request (see Drain),
+// and shuts the server down within 10 seconds. It closes the listener.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
+	o := s.options.orZero().HTTP
+	bounded := newBoundedListener(l, o.maxConns(), func(reached mcp.Limit) {
+		s.limits.Reached(mcp.LimitReached{Limit: reached})
+	})
 	web := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		IdleTimeout:       idleTimeout,
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(l) }()
+	go func() { ended <- web.Serve(bounded) }()
 	var failed error
 	select {
 	case err := <-ended:
 		failed = fmt.Errorf("serve %s: %w", l.Addr(), err)
 		ended <- http.ErrServerClosed
 	case <-ctx.Done():
+		s.lameDuck(o.lameDuck(), bounded)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

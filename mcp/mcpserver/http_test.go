@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
@@ -72,7 +73,7 @@ func (p post) open(t *testing.T) *http.Response {
 // web serves a server over HTTP until the test ends.
 func web(t *testing.T, srv *mcpserver.Server) string {
 	t.Helper()
-	s := httptest.NewServer(mcptest.CheckHandler(t, srv.HTTPHandler(), mcptest.JudgeOnly(mcptest.Server)))
+	s := httptest.NewServer(mcptest.CheckHandler(t, byToken(srv.HTTPHandler()), mcptest.JudgeOnly(mcptest.Server)))
 	t.Cleanup(func() {
 		if err := srv.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -83,12 +84,32 @@ func web(t *testing.T, srv *mcpserver.Server) string {
 	return s.URL
 }
 
-// byToken takes the Authorization header for the name of the user.
-func byToken(r *http.Request) mcp.Principal {
-	if user := r.Header.Get("Authorization"); user != "" {
-		return mcp.Principal{Issuer: "test", Subject: user}
+// byToken takes the Authorization header for the name of the user and the scopes
+// that were granted to it. With a "!" in front it is for a minute.
+func byToken(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token := strings.Fields(r.Header.Get("Authorization")); len(token) > 0 {
+			name, brief := strings.CutPrefix(token[0], "!")
+			who := identity(name, token[1:]...)
+			if brief {
+				who.Expires = time.Now().Add(time.Minute)
+			}
+			r = r.WithContext(mcp.WithIdentity(r.Context(), who))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// identity is that of a user with scopes. The name may be followed by a client and
+// an issuer, each behind a slash.
+func identity(user string, scopes ...string) *mcp.Identity {
+	parts := append(strings.Split(user, "/"), "", "")
+	return &mcp.Identity{
+		Principal: mcp.Principal{Issuer: cmp.Or(parts[2], "test"), Subject: parts[0], Client: parts[1]}, Scopes: scopes,
+		Challenge: func(scopes []string) string {
+			return fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, strings.Join(scopes, " "))
+		},
 	}
-	return mcp.PrincipalAnonymous
 }
 
 // member has tools that tell who calls, and one that only Ada may know of.
@@ -104,7 +125,7 @@ func member(o *mcpserver.HTTPOptions) *mcpserver.Server {
 
 func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
 	t.Parallel()
-	url := web(t, member(&mcpserver.HTTPOptions{Principal: byToken}))
+	url := web(t, member(nil))
 	for _, v := range revisions[1:] {
 		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{
 			Revisions: []mcp.Revision{v}, Header: http.Header{"Authorization": {"ada"}, "X-Seat": {"4A"}},
@@ -125,7 +146,7 @@ func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
 func TestCallersOverHTTPHaveTheirOwnView(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-204b", "R-218b", "R-232", "R-265")
-	url := web(t, member(&mcpserver.HTTPOptions{Principal: byToken}))
+	url := web(t, member(nil))
 	for _, test := range []struct {
 		user, tools string
 		status      int
@@ -150,7 +171,7 @@ func TestHandlesOverHTTPAreTheirOwners(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-223a", "R-223b")
 	store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{MaxPerPrincipal: 1})
-	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Principal: byToken}})
+	srv := newServer(nil)
 	srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return store.New(ctx, "kept") })
 	srv.Tool("get", "", func(ctx context.Context, in struct {
 		Handle string `json:"handle"`

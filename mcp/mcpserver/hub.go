@@ -88,7 +88,7 @@ func (h *hub) join(session *exchange.Session) *subscriber {
 		return sub
 	}
 	facts := session.Agreed().Facts
-	sub = newSubscriber(session.Principal, func(ctx context.Context, e event) error {
+	sub = newSubscriber(session.Identity, func(ctx context.Context, e event) error {
 		msg, err := facts.Notification(e.topic.method, e.params)
 		if err != nil || msg == nil {
 			return err
@@ -120,7 +120,7 @@ func (h *hub) forget(session *exchange.Session) {
 // hear makes a subscriber hear of a topic from now on. It reports false when the
 // subscriber hears of as much as it may, or of nothing any more.
 func (h *hub) hear(sub *subscriber, t topic) bool {
-	watched := h.server.whileWatched(t, sub.principal)
+	watched := h.server.whileWatched(t, sub.who())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.hearLocked(sub, t) {
@@ -206,11 +206,11 @@ func (h *hub) tellLists(changes []change) {
 		if len(of) == 0 {
 			continue
 		}
-		sees := perPrincipal(func(p mcp.Principal) bool {
-			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(p) })
+		sees := perCaller(func(who *mcp.Identity) bool {
+			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(who) })
 		})
 		for _, sub := range h.hearersOf(t) {
-			if sees(sub.principal) {
+			if sees(sub.who()) {
 				sub.offer(eventOf(t), eventOf(t))
 			}
 		}
@@ -228,10 +228,10 @@ func (h *hub) updated(uri string) {
 func (h *hub) tellUpdated(uri string) {
 	snap := h.server.features.snapshot()
 	gone := !snap.serves(uri)
-	mayRead := perPrincipal(func(p mcp.Principal) bool { return snap.resourceAt(uri, p) != nil })
+	mayRead := perCaller(func(who *mcp.Identity) bool { return snap.mayRead(uri, who) })
 	for watched := range itselfAndParents(uri) {
 		for _, sub := range h.hearersOf(updates(watched)) {
-			if gone && watched == uri || mayRead(sub.principal) {
+			if gone && watched == uri || mayRead(sub.who()) {
 				sub.offer(eventOf(updates(uri)), eventOf(updates(watched)))
 			}
 		}
@@ -283,14 +283,14 @@ func itselfAndParents(uri string) func(yield func(string) bool) {
 	}
 }
 
-// perPrincipal asks f once for each principal.
-func perPrincipal(f func(mcp.Principal) bool) func(mcp.Principal) bool {
-	known := make(map[mcp.Principal]bool)
-	return func(p mcp.Principal) bool {
-		answer, asked := known[p]
+// perCaller asks f once for each caller.
+func perCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool {
+	known := make(map[*mcp.Identity]bool)
+	return func(who *mcp.Identity) bool {
+		answer, asked := known[who]
 		if !asked {
-			answer = f(p)
-			known[p] = answer
+			answer = f(who)
+			known[who] = answer
 		}
 		return answer
 	}

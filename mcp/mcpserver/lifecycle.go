@@ -47,7 +47,7 @@ func (s *Server) initialized(_ context.Context, r *Request) (any, error) {
 // Spec: 2026-07-28 server/discover
 func (s *Server) discover(_ context.Context, r *Request) (any, error) {
 	return &mcp.DiscoverResult{
-		Caching:           s.options.cacheFor(r.Method).hints(false),
+		Caching:           s.options.cacheFor(r.Method).hints(len(s.middleware.scopes(r.Method)) > 0),
 		SupportedVersions: s.dialect.Versions(),
 		Capabilities:      s.capabilities(r.call.Facts),
 		Instructions:      s.options.instructions(),

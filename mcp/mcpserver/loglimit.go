@@ -27,6 +27,15 @@ type logLimit struct {
 //
 // Spec: 2026-07-28 server/utilities/logging#security
 func (r *Request) log(m *mcp.LoggingMessageParams) error {
+	left, err := r.tryLog(m)
+	if left {
+		r.Reached(mcp.LimitLog)
+	}
+	return err
+}
+
+// tryLog is log, and reports whether the message was left out.
+func (r *Request) tryLog(m *mcp.LoggingMessageParams) (left bool, err error) {
 	l := &r.logs
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,13 +48,13 @@ func (r *Request) log(m *mcp.LoggingMessageParams) error {
 			l.urgent = m.Level
 		}
 		l.left++
-		return nil
+		return true, nil
 	}
 	if err := r.tellLeftOut(); err != nil {
-		return err
+		return false, err
 	}
 	l.pace.take(logEvery)
-	return r.Notify(r.ctx, mcp.NotificationMessage, m)
+	return false, r.Notify(r.ctx, mcp.NotificationMessage, m)
 }
 
 // endLog tells what was left out, at the end of the call.

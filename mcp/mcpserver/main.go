@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
@@ -21,8 +20,9 @@ import (
 // Run serves standard input and output until the client closes them or ctx is
 // done. From then on os.Stdout is standard error, so that nothing that user code
 // prints gets among the messages. Requests that run when the client closes its
-// side are answered if they are done within a second, and cancelled then; Run
-// waits for their handlers for 10 seconds, then returns an error without them.
+// side are answered if they are done within a second, and cancelled then; when ctx
+// ends they have 10 seconds, in which new ones are refused. Run waits for handlers
+// that do not heed the end for 10 seconds more, then returns an error without them.
 //
 // Spec: 2026-07-28 basic/transports#stdio
 func (s *Server) Run(ctx context.Context) error {
@@ -30,11 +30,12 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	ended := &watchedConn{Conn: conn, closed: make(chan struct{})}
+	ended := &watchedConn{BatchConn: conn, closed: make(chan struct{})}
 	served := make(chan error, 1)
 	go func() {
-		served <- exchange.ServeConn(ctx, exchange.ServeParams{
-			Conn: ended, Core: core{s}, Binding: dialect.Stream, Principal: mcp.PrincipalLocal, Grace: lastWords,
+		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
+			Conn: ended, Core: core{s}, Binding: dialect.Stream, Identity: localUser,
+			Grace: lastWords, Leaving: ctx.Done(),
 		})
 	}()
 	select {
@@ -58,14 +59,14 @@ const lastWords = time.Second
 
 // watchedConn tells when it is closed.
 type watchedConn struct {
-	mcp.Conn
+	exchange.BatchConn
 	once   sync.Once
 	closed chan struct{}
 }
 
 func (c *watchedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
+	return c.BatchConn.Close()
 }
 
 // Main is the main function of a server program. It serves standard input and

@@ -21,6 +21,9 @@ const maxStored = 100_000
 // that what fits in it can always be changed.
 const smallValue = 1 << 10
 
+// largestValue is the size of the largest value that a Store takes.
+const largestValue = 1 << 20
+
 // MemoryStore is the Store of a single process. It holds up to 100,000 entries and
 // MaxBytes of large values; when it is full, further writes fail. The zero value
 // is ready for use.
@@ -84,6 +87,8 @@ func (s *MemoryStore) lacksRoom(key string, value []byte) error {
 	old, there := s.entries[key]
 	more := weight(value) - weight(old.value)
 	switch {
+	case len(value) > largestValue:
+		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
 	case !there && len(s.entries) >= maxStored:
 		return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
 	case more > 0 && s.large+more > s.maxBytes():

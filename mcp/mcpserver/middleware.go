@@ -43,6 +43,7 @@ type middleware struct {
 	changes int                // guarded by mu: how many there were
 
 	extended map[string]extended // guarded by mu: messages of extensions
+	needs    map[string][]string // guarded by mu: the scopes of methods
 
 	folded atomic.Pointer[folding]
 }
@@ -55,6 +56,7 @@ type folding struct {
 	wrap   Middleware
 
 	extended map[string]extended
+	needs    map[string][]string
 }
 
 // route returns the handler of a message, or nil. What the caller's revision has
@@ -74,6 +76,9 @@ func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {
 	x, ok := f.extended[method]
 	return f.custom[method] || ok && x.owner.holds(facts)
 }
+
+// scopes returns those that requests of a method need, whatever they name.
+func (m *middleware) scopes(method string) []string { return m.folded.Load().needs[method] }
 
 // nameMember returns the member of params that the name header repeats in
 // requests of an extension.
@@ -130,6 +135,7 @@ func (m *middleware) add(method string, h Handler) error {
 func (m *middleware) refold() {
 	m.mu.Lock()
 	plain, chain, own, more := maps.Clone(m.plain), slices.Clone(m.chain), maps.Clone(m.own), maps.Clone(m.extended)
+	needs := maps.Clone(m.needs)
 	m.changes++
 	change := m.changes
 	m.mu.Unlock()
@@ -139,7 +145,10 @@ func (m *middleware) refold() {
 		}
 		return h
 	}
-	f := &folding{change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap, extended: make(map[string]extended, len(more))}
+	f := &folding{
+		change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap,
+		extended: make(map[string]extended, len(more)), needs: needs,
+	}
 	for method, h := range plain {
 		f.routes[method] = wrap(h)
 	}

@@ -387,7 +387,7 @@ func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
 		served := make(chan error)
 		go func() {
 			served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{
-				Principal: ada, Request: &http.Request{Header: http.Header{"X-Seat": {"4A"}}, TLS: new(tls.ConnectionState)},
+				Identity: &mcp.Identity{Principal: ada}, Request: &http.Request{Header: http.Header{"X-Seat": {"4A"}}, TLS: new(tls.ConnectionState)},
 			})
 		}()
 		w := &wire{t: t, conn: ours}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -37,6 +36,12 @@ type Options struct {
 	// whether there are any yet or not: for a server whose features come after
 	// its clients. Otherwise what was ever registered is declared.
 	Dynamic bool
+
+	// HideForbidden hides features from callers who were not granted their scopes:
+	// for them they are the same as unknown. Who comes back with other scopes has to
+	// list again. Default: everybody sees them, and who calls one is told which scopes
+	// to ask for.
+	HideForbidden bool
 
 	// Logger receives the server's own log. Default: slog.Default().
 	Logger *slog.Logger
@@ -80,6 +85,13 @@ type Options struct {
 	// front on all, and the old one removed when AskOptions.Expiry has passed. All
 	// replicas need the same ones. Default: a random one, for one process.
 	Keys []Key
+
+	// Load says how much the server takes on at once. Nil gives the defaults.
+	Load *LoadOptions
+	// OnLimit is told each time a limit is reached, such as for a metric. The log has
+	// a line about each limit now and then in any case. It is called on whichever
+	// goroutine has reached the limit, at once from several, and has to be quick.
+	OnLimit func(mcp.LimitReached)
 
 	// Ask holds what concerns handlers that ask. Nil gives the defaults.
 	Ask *AskOptions
@@ -134,12 +146,9 @@ type HTTPOptions struct {
 	// which the server may be reached.
 	AllowedHosts []string
 	// AllowedOrigins are the origins of web pages, such as
-	// https://app.example.com, that may send requests. Default: none but the
-	// server's own.
+	// https://app.example.com, that may send requests. "*" stands for all of them,
+	// but not for requests with an mcp.Identity. Default: none but the server's own.
 	AllowedOrigins []string
-	// Principal tells who sends a request that an authenticating middleware has
-	// let pass. Default: everybody is anonymous.
-	Principal func(*http.Request) mcp.Principal
 	// Answer forces the form of answers. Default: AnswerAuto.
 	Answer Answer
 	// Events keeps what was sent in sessions, for clients that come back when their
@@ -156,6 +165,15 @@ type HTTPOptions struct {
 	// 10 seconds for 64 KiB.
 	WriteTimeout time.Duration
 
+	// LameDuck is for how long ListenAndServe and ServeListener go on once they are
+	// to end, see Drain. It is over when nobody is connected and nobody has asked
+	// whether the server is ready. A negative time is none. Default: 2 seconds.
+	LameDuck time.Duration
+
+	// MaxConns bounds the connections that ListenAndServe and ServeListener have open
+	// at once; more wait until one is closed. So they do when 95 percent of the
+	// descriptors are in use that the process may have. Default: 20,000.
+	MaxConns int
 	// MaxSessions bounds the sessions of all clients. Default: 65,536.
 	MaxSessions int
 	// MaxStreams bounds the long-lived event streams of all clients. Default:
@@ -165,6 +183,20 @@ type HTTPOptions struct {
 	// principal. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
+}
+
+func (o *HTTPOptions) lameDuck() time.Duration {
+	if o == nil {
+		o = new(HTTPOptions)
+	}
+	return cmp.Or(o.LameDuck, 2*time.Second)
+}
+
+func (o *HTTPOptions) maxConns() int {
+	if o == nil {
+		o = new(HTTPOptions)
+	}
+	return cmp.Or(o.MaxConns, 20_000)
 }
 
 // Answer is the form in which requests over Streamable HTTP are answered.
@@ -212,6 +244,9 @@ func (o *Options) check() error {
 		if !dialect.Cacheable(method) {
 			return fmt.Errorf("MethodCache: %q: want server/discover, a list or resources/read", method)
 		}
+	}
+	if err := o.Load.check(); err != nil {
+		return err
 	}
 	return o.checkDeclared()
 }

@@ -33,13 +33,13 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	hidden, view := c.view(r.Principal())
+	hidden, view := c.view(r.Identity())
 	at := place{r.call.Facts, l.kind, start, view}
 	if page := snap.pages.get(at); page != nil {
 		return page, nil
 	}
 	page, next := c.page(l.kind, start, hidden, s.options.pageSize())
-	encoded, err := r.call.Facts.Encode(l.result(page, next, s.options.cacheFor(r.Method).hints(len(c.restricted) > 0)))
+	encoded, err := r.call.Facts.Encode(l.result(page, next, s.options.cacheFor(r.Method).hints(len(c.restricted) > 0 || len(s.middleware.scopes(r.Method)) > 0)))
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +68,16 @@ func (c *catalog) page(k kind, start int, hidden map[feature]bool, size int) (pa
 	return page, nil
 }
 
-// view returns the features that p may not know of, and a name for the set of
-// them that is the same for all principals who see the same.
-func (c *catalog) view(p mcp.Principal) (hidden map[feature]bool, name string) {
+// view returns the features that a caller may not know of, and a name for the set
+// of them that is the same for all callers who see the same.
+func (c *catalog) view(who *mcp.Identity) (hidden map[feature]bool, name string) {
 	if len(c.restricted) == 0 {
 		return nil, ""
 	}
 	hidden = make(map[feature]bool)
 	var b strings.Builder
 	for _, f := range c.restricted {
-		if f.visibleTo(p) {
+		if f.visibleTo(who) {
 			b.WriteByte('1')
 			continue
 		}

@@ -131,7 +131,7 @@ func (r *rounds) release() {
 
 // takeParked takes a value out of the lot for this run.
 func (r *Request) takeParked(key, ticket string) (*parked, bool) {
-	p := r.server.parked.take(ticket)
+	p := r.server.parked.take(ticket, r.Principal())
 	if p == nil || !r.rounds.hold(key, p) {
 		return nil, false
 	}
@@ -151,6 +151,7 @@ func (r *Request) park(next *memory) error {
 	for key, p := range live {
 		ticket, err := r.server.parked.put(p, r.server.options.asking())
 		if err != nil {
+			r.Reached(mcp.LimitParked)
 			return fmt.Errorf("park %q: %w", key, err)
 		}
 		next.Parked[key] = ticket
@@ -193,13 +194,17 @@ func (l *parkingLot) put(p *parked, o *AskOptions) (ticket string, err error) {
 	return ticket, nil
 }
 
-// take returns a value and gives it away, or nil when it is not here.
-func (l *parkingLot) take(ticket string) *parked {
+// take returns a value of a principal and gives it away, or nil when it has none
+// here.
+func (l *parkingLot) take(ticket string, p mcp.Principal) *parked {
 	if !strings.HasPrefix(ticket, l.instance+".") {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if held := l.values[ticket]; held == nil || held.principal != p {
+		return nil
+	}
 	return l.takeLocked(ticket)
 }
 

@@ -146,9 +146,12 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&params); err != nil {
 		return nil, err
 	}
-	p, ok := lookup[*prompt](snap, kindPrompts, params.Name, r.Principal())
+	p, ok := lookup[*prompt](snap, kindPrompts, params.Name, r.Identity())
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown", cleanText(params.Name, 128))
+	}
+	if err := r.RequireScopes(p.scopes...); err != nil {
+		return nil, err
 	}
 	if err := p.checkArguments(params.Arguments); err != nil {
 		return nil, err

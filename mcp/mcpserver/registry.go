@@ -26,8 +26,11 @@ const (
 type feature interface {
 	// key names the feature: a name, a URI or a URI template.
 	key() string
-	// visibleTo reports whether the principal may know of the feature.
-	visibleTo(p mcp.Principal) bool
+	// shared is what every kind of feature has.
+	shared() *common
+	// visibleTo reports whether a caller may know of the feature. It depends on the
+	// caller's principal and scopes alone.
+	visibleTo(who *mcp.Identity) bool
 	// restricted reports whether visibleTo can ever be false.
 	restricted() bool
 	// completes reports whether arguments of the feature can be completed.
@@ -41,6 +44,8 @@ type registry struct {
 	changed func([]change)
 	// dynamic declares every kind, whatever was registered.
 	dynamic bool
+	// hides has features hidden from callers without their scopes.
+	hides bool
 
 	mu       sync.Mutex
 	features [kinds]map[string]feature // guarded by mu
@@ -63,6 +68,7 @@ type snapshot struct {
 	catalogs    [kinds]catalog
 	declared    [kinds]bool
 	completions bool
+	scoped      bool // some feature needs scopes
 	pages       pageCache
 }
 
@@ -85,6 +91,7 @@ func (r *registry) snapshot() *snapshot {
 		s.declared[k] = s.declared[k] || r.dynamic
 		s.catalogs[k] = newCatalog(r.features[k], r.disabled[k])
 		s.completions = s.completions || slices.ContainsFunc(s.catalogs[k].order, feature.completes)
+		s.scoped = s.scoped || slices.ContainsFunc(s.catalogs[k].order, func(f feature) bool { return len(f.shared().scopes) > 0 })
 	}
 	r.current.Store(s)
 	return s
@@ -104,11 +111,11 @@ func newCatalog(all map[string]feature, disabled map[string]bool) catalog {
 	return c
 }
 
-// lookup returns the feature of that key as far as p may know of it. Hidden is
-// the same as unknown.
-func lookup[T feature](s *snapshot, k kind, key string, p mcp.Principal) (T, bool) {
+// lookup returns the feature of that key as far as a caller may know of it. Hidden
+// is the same as unknown.
+func lookup[T feature](s *snapshot, k kind, key string, who *mcp.Identity) (T, bool) {
 	f, ok := s.catalogs[k].byKey[key].(T)
-	if !ok || !f.visibleTo(p) {
+	if !ok || !f.visibleTo(who) {
 		var none T
 		return none, false
 	}
@@ -118,6 +125,7 @@ func lookup[T feature](s *snapshot, k kind, key string, p mcp.Principal) (T, boo
 // put registers a feature. It reports false when one of the key exists and
 // replace is false.
 func (r *registry) put(k kind, f feature, replace bool) bool {
+	f.shared().hides = r.hides
 	return r.update(k, func() []feature {
 		if r.features[k][f.key()] != nil && !replace {
 			return nil

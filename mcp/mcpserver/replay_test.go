@@ -228,7 +228,7 @@ func TestStateBelongsToItsPrincipal(t *testing.T) {
 	p := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})
 	r := firstRound(t, p.Server, `{"name":"paint"}`) // local
 	status, m := postAs(t, newPainter(&mcpserver.Options{
-		Keys: []mcpserver.Key{keyA}, HTTP: principalFromHeader(),
+		Keys: []mcpserver.Key{keyA},
 	}).Server, "ada", "tools/call", "paint", retry(t, `{"name":"paint"}`, r, `{}`))
 	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "requestState") {
 		t.Errorf("got %d %s, want it refused", status, m.raw)

@@ -56,7 +56,7 @@ func (h *hub) openReplicas(bus mcp.Bus, name, self string) {
 	r.topic = "changes." + hex.EncodeToString(digest[:16])
 	r.placed = make(chan struct{})
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.out = newSubscriber(mcp.PrincipalLocal, r.publish)
+	r.out = newSubscriber(func() *mcp.Identity { return localUser }, r.publish)
 	r.out.spawn = true
 }
 

@@ -56,11 +56,17 @@ func (r *Request) context(ctx context.Context) context.Context {
 }
 
 // Principal returns who sends the request. Outside of a request it is anonymous.
-func (r *Request) Principal() mcp.Principal {
+func (r *Request) Principal() mcp.Principal { return exchange.PrincipalOf(r.Identity()) }
+
+// Identity returns what was found out about who sends the request: principal,
+// scopes, and until when they hold. It is not to be modified. Nil: nothing was
+// found out, or ctx belongs to no request. The user of this machine has an Identity
+// without scopes, and is asked for none; RequireScopes knows that.
+func (r *Request) Identity() *mcp.Identity {
 	if r == nil {
-		return mcp.PrincipalAnonymous
+		return nil
 	}
-	return r.in.Principal
+	return r.in.Identity
 }
 
 // Client returns what the client says of itself, which may be a lie, and false

@@ -179,9 +179,12 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f := snap.resourceAt(p.URI, r.Principal())
+	f := snap.resourceAt(p.URI, r.Identity())
 	if f == nil {
 		return nil, notFound(p.URI)
+	}
+	if err := r.RequireScopes(f.scopes...); err != nil {
+		return nil, err
 	}
 	result, err := r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return f.read(ctx, &p) })
 	if errors.Is(err, ErrNotFound) {
@@ -193,15 +196,21 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	return s.finishRead(f, result)
 }
 
-// resourceAt returns the resource or template that serves a URI, as far as the
-// principal may know of it.
-func (s *snapshot) resourceAt(uri string, p mcp.Principal) *resource {
+// resourceAt returns the resource or template that serves a URI, as far as a caller
+// may know of it.
+func (s *snapshot) resourceAt(uri string, who *mcp.Identity) *resource {
 	for r := range s.resourcesAt(uri) {
-		if r.visibleTo(p) {
+		if r.visibleTo(who) {
 			return r
 		}
 	}
 	return nil
+}
+
+// mayRead reports whether a caller may read what is at a URI.
+func (s *snapshot) mayRead(uri string, who *mcp.Identity) bool {
+	r := s.resourceAt(uri, who)
+	return r != nil && granted(who, r.scopes)
 }
 
 // serves reports whether there is a resource at a URI, for whomever.

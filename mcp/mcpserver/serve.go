@@ -17,6 +17,7 @@ import (
 //	 └─ jsonrpc.Decode                         kind, id, method, raw params
 //	     └─ dialect.Open                       era, revision, _meta, headers → Call
 //	         └─ route                          the method's handler, middleware folded in
+//	             └─ authorize                  the scopes of the method and of what it names
 //	             └─ listTools, callTool, …     and in it the author's function
 //	     └─ encode                             the shape of the revision, bounded
 //	     └─ reveal                             what the peer may learn of an error
@@ -31,19 +32,20 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	if err != nil {
 		return call.Seal(nil, c.reveal(ctx, call, err))
 	}
-	encoded, err := c.encode(call, result)
+	encoded, err := c.encode(call, in.Principal(), result)
 	return call.Seal(encoded, c.reveal(ctx, call, err))
 }
 
 // encode brings a result into the shape of the caller's revision. What cannot
 // be encoded, such as text that is not UTF-8, and what is too large, is a
 // mistake of the author and none of the caller's business.
-func (s *Server) encode(call *dialect.Call, result any) (e *dialect.Encoded, err error) {
+func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *dialect.Encoded, err error) {
 	defer contain(&err) // user types encode themselves
 	e, err = call.Encode(result)
 	switch {
 	case err != nil:
 	case e.Size() > s.options.maxResult():
+		s.limits.Reached(mcp.LimitReached{Limit: mcp.LimitResultBytes, Principal: who, Method: call.Method})
 		err = fmt.Errorf("the result has %d bytes, the limit is %d", e.Size(), s.options.maxResult())
 	case !s.extensions.mayAnswer(call, e.Type()):
 		err = fmt.Errorf("the result has the type %q, which the client does not know: want one of an extension that it declared", e.Type())
@@ -56,14 +58,21 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if handler == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
 	}
-	leave, err := s.drain.enter(call.Method)
+	if err := s.drain.enter(call.Method); err != nil {
+		return nil, err
+	}
+	defer s.drain.leave()
+	place, err := s.admit(ctx, call, in)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer place.leave()
 	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: s}
 	defer r.end()
 	defer contain(&err)
+	if err := s.authorize(r); err != nil {
+		return nil, err
+	}
 	ctx, done, err := r.begin(ctx)
 	if err != nil {
 		return nil, err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
@@ -26,13 +28,18 @@ type Server struct {
 	middleware middleware
 	extensions extensions
 	hub        hub
+	admission  admission
+	limits     *limit.Reporter
 	drain      drain
 	visits     visits
+
+	unprotected atomic.Bool // the log has been told that nobody asks who calls
 
 	keys   *seal.Ring
 	store  mcp.Store
 	parked parkingLot
 
+	leaving atomic.Bool     // Drain or Shutdown was called
 	open    context.Context // ends when a shutdown begins
 	endOpen context.CancelCauseFunc
 	apart   drain           // of work that goes on when its request was answered
@@ -66,8 +73,10 @@ func New(name, version string, o *Options) *Server {
 		Custom:     s.middleware.hasCustom,
 		NameMember: s.middleware.nameMember,
 	})
+	s.admission = newAdmission(o.orZero().Load)
+	s.limits = &limit.Reporter{Hook: o.orZero().OnLimit, Logger: o.logger()}
 	s.features.changed = s.hub.listChanged
-	s.features.dynamic = o.orZero().Dynamic
+	s.features.dynamic, s.features.hides = o.orZero().Dynamic, o.orZero().HideForbidden
 	s.middleware.fold(s.routes())
 	return s
 }
@@ -78,22 +87,34 @@ func New(name, version string, o *Options) *Server {
 // is closed on return. At its other end is the user of this machine; ServeConn is
 // for everybody else.
 func (s *Server) Serve(ctx context.Context, conn mcp.Conn) error {
-	return s.ServeConn(ctx, conn, ConnOptions{Principal: mcp.PrincipalLocal})
+	return s.ServeConn(ctx, conn, ConnOptions{Identity: localUser})
 }
+
+// localUser is the user of this machine.
+var localUser = &mcp.Identity{Principal: mcp.PrincipalLocal}
 
 // ConnOptions say what a transport of one's own knows of a connection.
 type ConnOptions struct {
-	// Principal is who is at the other end. The zero Principal is anonymous.
-	Principal mcp.Principal
+	// Identity is who is at the other end. When it expires the server reads nothing
+	// more, and answers for up to 10 minutes what runs. Default: whom the context of
+	// Request has by mcp.WithIdentity, otherwise nobody knows.
+	Identity *mcp.Identity
 	// Request opened the connection, where it was one of HTTP: handlers can read
 	// its headers and the state of its TLS. Otherwise nil.
 	Request *http.Request
 }
 
+func (o ConnOptions) identity() *mcp.Identity {
+	if o.Identity == nil && o.Request != nil {
+		return mcp.IdentityFrom(o.Request.Context())
+	}
+	return o.Identity
+}
+
 // ServeConn is Serve for a transport of one's own that others can reach.
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: conn, Core: core{s}, Binding: dialect.Stream, Principal: o.Principal, Request: o.Request,
+		Conn: conn, Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), Request: o.Request,
 	})
 	if err != nil && s.drain.ended() {
 		return ErrShutdown
@@ -121,7 +142,12 @@ func (c core) Dialect() *dialect.Server { return c.dialect }
 
 func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
 
-func (c core) Opened(s *exchange.Session) error { return c.drain.open(s) }
+func (c core) Opened(s *exchange.Session) error {
+	s.Share = limit.NewShare(c.admission.share)
+	return c.drain.open(s)
+}
+
+func (c core) Reached(e mcp.LimitReached) { c.limits.Reached(e) }
 
 func (c core) Closed(s *exchange.Session) {
 	c.drain.closed(s) // first, so that it cannot join the hub again

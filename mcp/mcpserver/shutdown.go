@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -23,6 +22,8 @@ var ErrShutdown = errors.New("the server is shut down")
 // more second to take note of it, and Shutdown returns the cause of ctx. A server
 // that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.Drain()
+	s.bindings().streamable.Refuse()
 	s.endOpen(ErrShutdown)
 	s.hub.endVigils()
 	s.hub.replicas.close()
@@ -49,23 +50,7 @@ type drain struct {
 	live     map[*exchange.Session]lifetime // guarded by mu
 	running  int                            // guarded by mu
 	closing  bool                           // guarded by mu
-	begin    chan struct{}                  // closed when the shutdown begins
 	finished chan struct{}                  // closed when it has begun and nothing runs
-}
-
-// channels makes the channels. The caller holds mu.
-func (d *drain) channels() {
-	if d.begin == nil {
-		d.begin, d.finished = make(chan struct{}), make(chan struct{})
-	}
-}
-
-// begun returns the channel that is closed when the shutdown begins.
-func (d *drain) begun() <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.channels()
-	return d.begin
 }
 
 // ended reports whether the shutdown has begun.
@@ -75,15 +60,16 @@ func (d *drain) ended() bool {
 	return d.closing
 }
 
-// enter counts a request in. It fails once the shutdown has begun.
-func (d *drain) enter(method string) (leave func(), err error) {
+// enter counts a request in, which needs a leave. It fails once the shutdown has
+// begun.
+func (d *drain) enter(method string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closing {
-		return nil, mcp.Errorf(mcp.CodeInternal, "%s: the server is shutting down", method)
+		return exchange.ShuttingDown(method)
 	}
 	d.running++
-	return d.leave, nil
+	return nil
 }
 
 // apart runs something on a goroutine that is waited for like a request. It does
@@ -113,10 +99,8 @@ func (d *drain) leave() {
 
 func (d *drain) wait(ctx context.Context) error {
 	d.mu.Lock()
-	d.channels()
 	if !d.closing {
-		d.closing = true
-		close(d.begin)
+		d.closing, d.finished = true, make(chan struct{})
 		if d.running == 0 {
 			close(d.finished)
 		}

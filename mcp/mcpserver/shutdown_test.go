@@ -45,7 +45,7 @@ func TestShutdownLetsRunningCallsFinish(t *testing.T) {
 		synctest.Wait()
 		begin := time.Now()
 		done := shutdown(t.Context(), srv)
-		if err := w.refused("tools/list", "", -32603); !strings.Contains(err.Message, "shutting down") {
+		if err := w.refused("tools/list", "", 503); !strings.Contains(err.Message, "shutting down") {
 			t.Errorf("got %q, want that the server is shutting down", err.Message)
 		}
 		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"rested"` {

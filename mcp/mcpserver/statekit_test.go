@@ -17,12 +17,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-func principalFromHeader() *mcpserver.HTTPOptions {
-	return &mcpserver.HTTPOptions{Principal: func(r *http.Request) mcp.Principal {
-		return mcp.Principal{Issuer: "test", Subject: r.Header.Get("X-User")}
-	}}
-}
-
 // postAs sends one request of the stateless era over HTTP, for a user.
 func postAs(t *testing.T, srv *mcpserver.Server, user, method, name, params string) (int, message) {
 	t.Helper()
@@ -30,12 +24,12 @@ func postAs(t *testing.T, srv *mcpserver.Server, user, method, name, params stri
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
 	for k, v := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"MCP-Protocol-Version": mcp.V20260728.String(), "Mcp-Method": method, "Mcp-Name": name, "X-User": user,
+		"MCP-Protocol-Version": mcp.V20260728.String(), "Mcp-Method": method, "Mcp-Name": name, "Authorization": user,
 	} {
 		r.Header.Set(k, v)
 	}
 	w := httptest.NewRecorder()
-	mcptest.CheckHandler(t, srv.HTTPHandler()).ServeHTTP(w, r)
+	mcptest.CheckHandler(t, byToken(srv.HTTPHandler())).ServeHTTP(w, r)
 	m := message{raw: w.Body.String()}
 	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil {
 		t.Fatalf("got %d %s: %v", w.Code, w.Body, err)

@@ -22,9 +22,9 @@ const (
 // subscriber is one session or listen request. What it has still to hear is one
 // event per topic, so a slow one costs little and delays nobody.
 type subscriber struct {
-	principal mcp.Principal
-	deliver   func(context.Context, event) error
-	spawn     bool // a goroutine delivers while there is something; otherwise serve does
+	who     func() *mcp.Identity // as its credentials are now
+	deliver func(context.Context, event) error
+	spawn   bool // a goroutine delivers while there is something; otherwise serve does
 
 	// Guarded by the lock of the hub.
 	topics  map[topic]bool
@@ -43,9 +43,9 @@ type subscriber struct {
 	idle    sync.WaitGroup
 }
 
-func newSubscriber(p mcp.Principal, deliver func(context.Context, event) error) *subscriber {
+func newSubscriber(who func() *mcp.Identity, deliver func(context.Context, event) error) *subscriber {
 	s := &subscriber{
-		principal: p, deliver: deliver,
+		who: who, deliver: deliver,
 		topics: make(map[topic]bool), pending: make(map[topic]event), silent: make(map[topic]time.Time),
 		wake: make(chan struct{}, 1),
 	}
@@ -156,9 +156,10 @@ func (s *subscriber) drain() {
 	}
 }
 
-// serve delivers events until ctx ends, which is an error, or until end is
-// closed. What is pending at the end is delivered first.
-func (s *subscriber) serve(ctx context.Context, end <-chan struct{}) error {
+// serve delivers events until ctx ends, which is an error, or until the server or
+// the way to the client ends, which closes a channel. What is pending at the end is
+// delivered first.
+func (s *subscriber) serve(ctx context.Context, end, leaving <-chan struct{}) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -166,6 +167,8 @@ func (s *subscriber) serve(ctx context.Context, end <-chan struct{}) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-end:
+			return s.send(ctx, s.rest())
+		case <-leaving:
 			return s.send(ctx, s.rest())
 		case <-s.wake:
 		case <-timer.C:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // What one session or one listen request watches is bounded in number and in the
@@ -42,11 +43,16 @@ func (r *Request) Updated(uri string) {
 // Spec: 2025-11-25 server/resources#subscriptions
 func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 	return nil, s.watch(r, func(sub *subscriber, uri string) error {
-		if s.features.snapshot().resourceAt(uri, r.Principal()) == nil {
+		f := s.features.snapshot().resourceAt(uri, r.Identity())
+		if f == nil {
 			return notFound(uri)
+		}
+		if err := r.RequireScopes(f.scopes...); err != nil {
+			return err
 		}
 		s.hub.replicas.follow(ctx)
 		if !s.hub.hear(sub, updates(uri)) {
+			r.Reached(mcp.LimitWatched)
 			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", maxWatched, maxWatchedText)
 		}
 		return nil
@@ -78,42 +84,29 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 }
 
 // listen does subscriptions/listen: one long answer that carries what the client
-// asked to hear of, after saying which of it that is.
+// asked to hear of, after saying which of it that is. It ends with its result when
+// the server shuts down or the credentials of its sender expire.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
 func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
-	var p mcp.ListenParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
 	open, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	filter, err := s.honour(p.Notifications, r)
-	if err != nil {
-		return nil, err
-	}
-	feeds, err := s.openFeeds(open, r, p.Notifications.Extra, &filter)
-	if err != nil {
-		return nil, err
-	}
-	r.letGo()
-	sub := newSubscriber(r.Principal(), func(ctx context.Context, e event) error {
+	sub := newSubscriber(r.Identity, func(ctx context.Context, e event) error {
 		return r.sendSubscribed(ctx, e.topic.method, e.params)
 	})
 	defer s.hub.remove(sub)
-	r.watching.Store(sub)
-	s.hub.replicas.follow(ctx)
-	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
-		if !s.hub.hear(sub, t) {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
-		}
-	}
-	ack := event{topic{method: mcp.NotificationAcknowledged}, &mcp.AcknowledgedParams{Notifications: filter}}
-	if err := sub.deliver(ctx, ack); err != nil {
+	var feeds []feed
+	err := aside(func() (err error) {
+		feeds, err = s.accept(ctx, open, r, sub)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	stop := r.runFeeds(open, feeds, end)
-	err = sub.serve(open, s.drain.begun())
+	valid, forget := exchange.WhileValid(s.open, r.Identity())
+	defer forget()
+	err = sub.serve(open, valid.Done(), r.in.Leaving)
 	stop()
 	if err != nil {
 		return nil, err
@@ -140,6 +133,48 @@ func (r *Request) sendSubscribed(ctx context.Context, method string, params any)
 // letGo drops the params of a request that lasts. They can be as large as a message.
 func (r *Request) letGo() { r.Params, r.call.Params, r.in.Message.Params = nil, nil, nil }
 
+// aside runs f on a goroutine of its own and waits for it. The stack that f needs is
+// free again when it returns, where that of a goroutine that then waits for long, as
+// thousands of subscriptions do, would stay.
+func aside(f func() error) error {
+	done := make(chan error)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer contain(&err)
+		err = f()
+	}()
+	return <-done
+}
+
+// accept begins a subscription and acknowledges it. Feeds are open for as long as
+// the context is.
+func (s *Server) accept(ctx, open context.Context, r *Request, sub *subscriber) ([]feed, error) {
+	var p mcp.ListenParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	filter, err := s.honour(p.Notifications, r)
+	if err != nil {
+		return nil, err
+	}
+	feeds, err := s.openFeeds(open, r, p.Notifications.Extra, &filter)
+	if err != nil {
+		return nil, err
+	}
+	r.letGo()
+	r.watching.Store(sub)
+	s.hub.replicas.follow(ctx)
+	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
+		if !s.hub.hear(sub, t) {
+			r.Reached(mcp.LimitWatched)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
+		}
+	}
+	ack := event{topic{method: mcp.NotificationAcknowledged}, &mcp.AcknowledgedParams{Notifications: filter}}
+	return feeds, sub.deliver(ctx, ack)
+}
+
 // honour returns the part of a filter that the server can serve.
 func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
 	snap := s.features.snapshot()
@@ -155,7 +190,7 @@ func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionF
 		ResourcesListChanged: f.ResourcesListChanged && snap.hasResources(),
 	}
 	for _, uri := range f.ResourceSubscriptions {
-		if snap.resourceAt(uri, r.Principal()) != nil {
+		if snap.mayRead(uri, r.Identity()) {
 			honoured.ResourceSubscriptions = append(honoured.ResourceSubscriptions, uri)
 		}
 	}

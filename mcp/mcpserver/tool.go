@@ -6,12 +6,13 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
@@ -35,6 +36,7 @@ type tool struct {
 	mirrors  []dialect.Mirror
 	timeout  time.Duration
 	slots    chan struct{} // nil when unlimited
+	bucket   *limit.Bucket // nil when unlimited
 	wraps    []func(ToolHandler) ToolHandler
 	perform  ToolHandler // a whole call with valid arguments, wraps folded in
 }
@@ -105,14 +107,20 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	return nil
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// isToolName reports whether a name is 1 to 128 letters, digits, '_', '-' or '.'.
+func isToolName(name string) bool {
+	return len(name) >= 1 && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		return !letter && (r < '0' || '9' < r) && r != '_' && r != '-' && r != '.'
+	})
+}
 
 // check makes a tool complete, or says what is wrong with it. Numbers says whether
 // arguments that are numbers may be mirrored in headers.
 //
 // Spec: 2026-07-28 server/tools#tool-names
 func (t *tool) check(numbers bool) error {
-	if !toolName.MatchString(t.def.Name) {
+	if !isToolName(t.def.Name) {
 		return errors.New("name: want 1 to 128 letters, digits, '_', '-' or '.'")
 	}
 	if t.call == nil {
@@ -177,13 +185,16 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if !snap.declared[kindTools] {
 		return nil, undeclared(r.Method)
 	}
-	var p mcp.CallToolParams
-	if err := r.Decode(&p); err != nil {
+	p, err := r.call.ToolCall()
+	if err != nil {
 		return nil, err
 	}
-	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Principal())
+	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Identity())
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
+	}
+	if err := r.RequireScopes(t.scopes...); err != nil {
+		return nil, err
 	}
 	if p.Task != nil && s.takesTasks(r.call.Facts) && t.def.TaskSupport() == mcp.TaskForbidden {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: cannot be called as a task", p.Name)

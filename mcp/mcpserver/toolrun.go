@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Timeout is the option that answers calls of a tool after d, when the handler
@@ -32,16 +33,44 @@ func Limit(n int) ToolOption {
 	if n < 1 {
 		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
 	}
-	return limit(n)
+	return concurrency(n)
 }
 
-type limit int
+type concurrency int
 
-func (n limit) tool(t *tool) { t.slots = make(chan struct{}, n) }
+func (n concurrency) tool(t *tool) { t.slots = make(chan struct{}, n) }
+
+// Rate is the option that lets a tool be called burst times at once, and then
+// perSecond times a second, by all callers together and counting each round of a call
+// that asks. Other calls are refused with an error of mcp.CodeRateLimited, which says
+// when to try again. It panics when one of them is not positive.
+func Rate(perSecond float64, burst int) ToolOption {
+	if !(perSecond > 0) || burst < 1 {
+		panic(fmt.Sprintf("mcpserver.Rate: %v a second, %d at once: want more than 0, and at least 1", perSecond, burst))
+	}
+	return toolRate{PerSecond: perSecond, Burst: burst}
+}
+
+type toolRate mcp.Rate
+
+func (r toolRate) tool(t *tool) { t.bucket = limit.NewBucket(mcp.Rate(r)) }
+
+// pace refuses a call that comes too soon.
+func (t *tool) pace(ctx context.Context) error {
+	wait, ok := t.bucket.Take()
+	if ok {
+		return nil
+	}
+	From(ctx).Reached(mcp.LimitOneTool)
+	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
+}
 
 // run calls the handler: on this goroutine, or apart when the tool has a
 // timeout, so that its caller can be answered in time.
 func (s *Server) run(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	if err := t.pace(ctx); err != nil {
+		return nil, err
+	}
 	if t.timeout > 0 {
 		return s.runApart(ctx, t, p)
 	}
@@ -112,5 +141,8 @@ func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (
 		}
 	}
 	close(answered)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		From(ctx).Reached(mcp.LimitToolTimeout)
+	}
 	return nil, context.Cause(ctx)
 }

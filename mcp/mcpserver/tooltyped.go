@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/schema"
@@ -20,25 +21,18 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 	if h == nil {
 		return nil, errors.New("the handler is nil")
 	}
-	in, err := schema.Infer[In](schema.Input)
+	in, err := argumentsOf(reflect.TypeFor[In]())
 	if err != nil {
 		return nil, err
-	}
-	if !isObjectSchema(in) {
-		return nil, fmt.Errorf("input %v: want a struct, whose fields are the arguments", reflect.TypeFor[In]())
 	}
 	shape, out, err := outputOf(reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, err
 	}
-	completion, err := completionOf(in)
-	if err != nil {
-		return nil, err
-	}
 	t := &tool{
-		def:      mcp.Tool{Name: name, Description: description, InputSchema: in, OutputSchema: out},
-		input:    schema.Lazy(in, nil),
-		complete: completion.complete,
+		def:      mcp.Tool{Name: name, Description: description, InputSchema: in.schema, OutputSchema: out},
+		input:    in.validator,
+		complete: in.completion.complete,
 	}
 	if out != nil {
 		t.output = schema.Lazy(out, nil)
@@ -55,6 +49,36 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 		return shape(value)
 	}
 	return t, nil
+}
+
+// arguments is what a type of arguments stands for.
+type arguments struct {
+	schema     jsontext.Value
+	validator  *schema.Validator
+	completion *argumentCompletion
+}
+
+// argumentTypes holds what types of arguments stand for, found out once.
+var argumentTypes sync.Map
+
+func argumentsOf(t reflect.Type) (*arguments, error) {
+	once, _ := argumentTypes.LoadOrStore(t, sync.OnceValues(func() (*arguments, error) { return newArguments(t) }))
+	return once.(func() (*arguments, error))()
+}
+
+func newArguments(t reflect.Type) (*arguments, error) {
+	text, err := schema.For(t, schema.Input)
+	if err != nil {
+		return nil, err
+	}
+	if !isObjectSchema(text) {
+		return nil, fmt.Errorf("input %v: want a struct, whose fields are the arguments", t)
+	}
+	completion, err := completionOf(text)
+	if err != nil {
+		return nil, err
+	}
+	return &arguments{text, schema.Lazy(text, nil), completion}, nil
 }
 
 // badResult is a result that cannot be sent: a mistake of the author, which is

@@ -127,6 +127,7 @@ func (r *Request) visitByRounds(ctx context.Context, visits []*mcp.ElicitParams)
 		return nil, fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
 	}
 	if limit := r.server.options.asking().maxRounds(); r.rounds.round() >= limit {
+		r.Reached(mcp.LimitRounds)
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
 	}
 	in, err := r.visitRequests(visits)

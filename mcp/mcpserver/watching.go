@@ -29,11 +29,11 @@ type whileWatched func(context.Context, string)
 func (w whileWatched) resource(r *resource) { r.whileWatched = w }
 
 // whileWatched returns what runs while a topic is heard of, or nil.
-func (s *Server) whileWatched(t topic, p mcp.Principal) whileWatched {
+func (s *Server) whileWatched(t topic, who *mcp.Identity) whileWatched {
 	if t.method != mcp.NotificationResourceUpdated {
 		return nil
 	}
-	if f := s.features.snapshot().resourceAt(t.subject, p); f != nil {
+	if f := s.features.snapshot().resourceAt(t.subject, who); f != nil {
 		return f.whileWatched
 	}
 	return nil

@@ -35,12 +35,14 @@ const forAll = 2 * time.Minute
 
 var errLate = fmt.Errorf("not done within %v", forAll)
 
-// quietServer logs nothing, and gives nobody up whom a busy machine keeps from
-// reading.
+// quietServer logs nothing, gives nobody up whom a busy machine keeps from reading,
+// and takes on the whole crowd at once.
 func quietServer() *mcpserver.Server {
+	const all = crowd * 50
 	return mcpserver.New("crowded", "1", &mcpserver.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		HTTP:   &mcpserver.HTTPOptions{WriteTimeout: forAll},
+		Load:   &mcpserver.LoadOptions{MaxCalls: all, ShareCalls: all, ToolRate: mcp.Rate{PerSecond: all, Burst: all}},
 	})
 }
 

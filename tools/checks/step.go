@@ -12,11 +12,14 @@ import (
 type step struct {
 	name    string
 	env     []string // added to the environment
+	dir     string   // where the command runs; empty: the root of the project
 	command []string
 	outcome outcome
 	missing string // not empty: what this machine lacks, so that the step is skipped
 	claims  bool   // the command reads what the tests before it claimed
-	mutant  *mutant
+	// pardoned is a step whose skip is no fault where no other may be skipped.
+	pardoned bool
+	mutant   *mutant
 }
 
 type outcome int
@@ -31,7 +34,7 @@ const (
 func (s step) run(t *tally) {
 	fmt.Fprintf(t.out, "==> %s\n", s.name)
 	if s.missing != "" {
-		t.skip(s.name, s.missing)
+		s.skip(t)
 		return
 	}
 	if s.claims && t.failed > 0 {
@@ -50,8 +53,17 @@ func (s step) run(t *tally) {
 	fmt.Fprintf(t.out, "    %.1fs\n", time.Since(began).Seconds())
 }
 
+func (s step) skip(t *tally) {
+	if !s.pardoned {
+		t.skip(s.name, s.missing)
+		return
+	}
+	t.pardon(s.name, s.missing)
+}
+
 func (s step) cmd() *exec.Cmd {
 	cmd := exec.Command(s.command[0], s.command[1:]...)
+	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), s.env...)
 	return cmd
 }

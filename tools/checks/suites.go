@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json/v2"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -16,22 +17,29 @@ var platforms = []string{
 	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
 }
 
-func steps(suite string, fuzzTime time.Duration) []step {
+// lengths are how long what has no end of its own goes on.
+type lengths struct{ fuzz, soak time.Duration }
+
+func steps(suite string, long lengths) []step {
 	switch suite {
 	case "test":
-		return append(testSteps(), coverageStep("-write=false"), peerStep())
+		return append(testSteps(), coverageStep("-write=false"), benchPeerStep(), peerStep(), vulnerabilityStep())
 	case "coverage":
 		return append(raceSteps(), coverageStep("-write"))
 	case "mutants":
 		return mutantSteps()
 	case "peers":
-		return []step{peerStep()}
+		return []step{benchPeerStep(), peerStep()}
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
-		return fuzzSteps(fuzzTime)
+		return fuzzSteps(long.fuzz)
+	case "hostile":
+		return []step{proofStep("hostile", "-full")}
+	case "soak":
+		return []step{proofStep("soak", "-soaktime "+long.soak.String())}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, mutants, peers, load or fuzz", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, mutants, peers, load, fuzz, hostile or soak", suite))
 }
 
 // testSteps puts what fails fastest first.
@@ -41,6 +49,7 @@ func testSteps() []step {
 		{name: "requirements (go mod tidy)", command: words("go mod tidy -diff")},
 		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
 	}
+	list = append(list, benchSteps()...)
 	for _, platform := range platforms {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		env := []string{"GOOS=" + goos, "GOARCH=" + goarch}
@@ -58,6 +67,21 @@ func testSteps() []step {
 		})
 	}
 	return append(list, raceSteps()...)
+}
+
+// benchSteps look at the module that measures. It is written for Linux, and vetted for
+// it everywhere.
+func benchSteps() []step {
+	linux := []string{"GOOS=linux"}
+	tests := step{name: "tests of the benchmarks", command: words("go -C bench test -json ./..."), outcome: testJSON}
+	if runtime.GOOS != "linux" {
+		tests.missing = "the benchmarks are written for Linux"
+	}
+	return []step{
+		{name: "vet the benchmarks", env: linux, command: words("go -C bench vet ./...")},
+		{name: "staticcheck the benchmarks", env: linux, dir: "bench", command: words("../bin/tools/staticcheck ./...")},
+		tests,
+	}
 }
 
 // raceSteps run the tests under the race detector. Where it cannot be built the
@@ -116,12 +140,53 @@ func peerStep() step {
 	return step{name: "foreign peers", command: words("interop/run -json"), outcome: testJSON}
 }
 
+// benchPeerStep sees that the servers of other SDKs, which are a module of their own,
+// can still be measured.
+func benchPeerStep() step {
+	return step{name: "vet the benchmarks of foreign peers", env: []string{"GOOS=linux"}, command: words("go -C bench/peers vet ./...")}
+}
+
 // loadStep runs what measures time: one package at a time, never from the cache.
 func loadStep() step {
 	return step{
 		name: "load", outcome: testJSON,
 		command: words("go test -json -tags load -run ^TestLoad -count 1 -p 1 ./..."),
 	}
+}
+
+// proofStep runs one test of package proof in full. It ends by itself.
+func proofStep(name, flags string) step {
+	return step{
+		name: name, outcome: testJSON,
+		command: words("go test -json -run ^Test" + strings.ToUpper(name[:1]) + name[1:] + "$ -count 1 -timeout 24h ./proof " + flags),
+	}
+}
+
+// vulnerabilityStep asks the database of known vulnerabilities about the code that
+// this project calls. Where the database cannot be had the step is skipped, and
+// that skip alone is permitted in .ci/run: it says nothing about the change.
+func vulnerabilityStep() step {
+	s := step{name: "known vulnerabilities (govulncheck)", command: words("bin/tools/govulncheck ./..."), pardoned: true}
+	if err := findDatabase(); err != nil {
+		s.missing = err.Error()
+	}
+	return s
+}
+
+// findDatabase reports whether the database of vulnerabilities can be had. Its
+// address is that of govulncheck.
+func findDatabase() error {
+	const index = "https://vuln.go.dev/index/db.json"
+	web := &http.Client{Timeout: 10 * time.Second}
+	resp, err := web.Get(index)
+	if err != nil {
+		return fmt.Errorf("the database of vulnerabilities cannot be had: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the database of vulnerabilities cannot be had: %s says %s", index, resp.Status)
+	}
+	return nil
 }
 
 // fuzzSteps returns one step for each fuzz target that the packages list.

@@ -96,3 +96,24 @@ func TestClaimsAreHandedOn(t *testing.T) {
 		t.Errorf("got %v and %q, want %v and the claims", got, out.String(), want)
 	}
 }
+
+func TestOnlyTheSkipThatIsPermittedIsPardoned(t *testing.T) {
+	total := tally{out: t.Output()}
+	step{name: "asks a database", missing: "it cannot be had", pardoned: true}.run(&total)
+	if !total.ok(true) || total.skipped != 1 {
+		t.Errorf("got %s, want it to be good", &total)
+	}
+	step{name: "needs a compiler", missing: "there is none"}.run(&total)
+	if total.ok(true) || !total.ok(false) {
+		t.Errorf("got %s, want it to be good only where skips are", &total)
+	}
+}
+
+func TestVerdictsOfTestsAreShown(t *testing.T) {
+	var out strings.Builder
+	total := tally{out: &out}
+	total.read(strings.NewReader(`{"Action":"attr","Package":"p","Test":"TestA","Key":"verdict","Value":"7 of 7"}`))
+	if got, want := out.String(), "      7 of 7\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json/jsontext"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // cacheable are the requests whose results carry caching hints where the
@@ -37,7 +38,7 @@ func (r *Request) CacheKey() (CacheKey, bool) {
 		return CacheKey{}, false
 	}
 	params := braced(r.members)
-	if member(params, "inputResponses") != nil || member(params, "requestState") != nil {
+	if rawjson.Member(params, "inputResponses") != nil || rawjson.Member(params, "requestState") != nil {
 		return CacheKey{}, false
 	}
 	if params.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
@@ -50,8 +51,10 @@ func (r *Request) CacheKey() (CacheKey, bool) {
 // tracesOnly reports whether metadata is nothing but the trace context, on which
 // no result depends.
 func tracesOnly(meta jsontext.Value) bool {
-	for key := range members(meta) {
-		if key != mcp.MetaTraceparent && key != mcp.MetaTracestate && key != mcp.MetaBaggage {
+	for key := range rawjson.Members(meta) {
+		switch string(key) {
+		case mcp.MetaTraceparent, mcp.MetaTracestate, mcp.MetaBaggage:
+		default:
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Call is one inbound request or notification in the newest shapes. It carries
@@ -29,7 +30,8 @@ type Call struct {
 	// Headers that came with the call, or nil where the binding has none.
 	Headers *Headers
 
-	server *Server
+	server  *Server
+	inParts bool // the reply may be
 }
 
 // Decode decodes the params into out, a pointer to a params type. Missing
@@ -39,6 +41,30 @@ func (c *Call) Decode(out any) error {
 		return mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %s", c.Method, reason(err))
 	}
 	return nil
+}
+
+// ToolCall returns the params of tools/call. Their metadata is the caller's own,
+// without the protocol's.
+func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
+	plain := true
+	for name, value := range rawjson.Members(c.Params) {
+		switch string(name) {
+		case "name":
+			p.Name = string(rawjson.Unquote(value))
+			plain = plain && value.Kind() == '"'
+		case "arguments":
+			p.Arguments = value
+		case "_meta":
+		default:
+			plain = false
+		}
+	}
+	if !plain {
+		p = mcp.CallToolParams{}
+		err = c.Decode(&p)
+	}
+	p.Meta = c.Meta.User()
+	return p, err
 }
 
 // LogLevel returns the least severe level of log messages that the caller wants

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Client is the client's side of one dialect: it encodes what a client sends
@@ -88,14 +89,11 @@ type HeaderParam struct{ Name, Value string }
 // Request encodes the params of a request or notification, once.
 func (c *Client) Request(p RequestParams) (*Request, error) {
 	r := &Request{Method: p.Method, client: c, progress: p.Progress, level: p.LogLevel}
-	raw := []byte("{}")
-	var err error
-	if p.Params != nil {
-		if raw, err = c.Facts.marshal(p.Params); err != nil {
-			return nil, fmt.Errorf("%s: params: %w", p.Method, err)
-		}
+	raw, err := c.params(p.Params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: params: %w", p.Method, err)
 	}
-	if kind := jsontext.Value(raw).Kind(); kind != '{' {
+	if kind := raw.Kind(); kind != '{' {
 		return nil, fmt.Errorf("%s: params: want an object, found %s", p.Method, kindName(byte(kind)))
 	}
 	if r.members, r.user, err = splitMeta(raw); err == nil {
@@ -109,6 +107,17 @@ func (c *Client) Request(p RequestParams) (*Request, error) {
 	}
 	r.Headers = c.headers(p, raw)
 	return r, nil
+}
+
+// params encodes the params of a request.
+func (c *Client) params(v any) (jsontext.Value, error) {
+	switch call, ok := v.(*mcp.CallToolParams); {
+	case v == nil:
+		return jsontext.Value("{}"), nil
+	case ok && isPlainCall(call):
+		return plainCall(call), nil
+	}
+	return c.Facts.marshal(v)
 }
 
 // addMeta adds metadata to that of the params, which must not have any then.
@@ -132,13 +141,13 @@ func (r *Request) addTrace(t mcp.Trace) error {
 	}
 	user := jsontext.Value("{" + string(r.user) + "}")
 	add := make(mcp.Meta)
-	if t.Parent != "" && member(user, mcp.MetaTraceparent) == nil && member(user, mcp.MetaTracestate) == nil {
+	if t.Parent != "" && rawjson.Member(user, mcp.MetaTraceparent) == nil && rawjson.Member(user, mcp.MetaTracestate) == nil {
 		_ = add.Set(mcp.MetaTraceparent, t.Parent) // a string always encodes
 		if t.State != "" {
 			_ = add.Set(mcp.MetaTracestate, t.State)
 		}
 	}
-	if t.Baggage != "" && member(user, mcp.MetaBaggage) == nil {
+	if t.Baggage != "" && rawjson.Member(user, mcp.MetaBaggage) == nil {
 		_ = add.Set(mcp.MetaBaggage, t.Baggage)
 	}
 	if len(add) == 0 {
@@ -217,21 +226,15 @@ func userMembers(meta mcp.Meta) ([]byte, error) {
 
 // Encode returns the message under the given id; a zero id makes a notification.
 func (r *Request) Encode(id jsonrpc.ID) []byte {
-	params := make([]byte, 0, len(r.members)+len(r.user)+len(r.client.meta)+96)
-	params = append(params, '{')
-	if meta := r.appendMeta(nil, id); len(meta) > 0 {
-		params = append(params, `"_meta":{`...)
-		params = append(params, meta...)
-		params = append(params, '}')
-		if len(r.members) > 0 {
-			params = append(params, ',')
-		}
+	const around = 192
+	msg := make([]byte, 0, len(r.Method)+len(r.members)+len(r.user)+len(r.client.meta)+around)
+	msg = append(jsonrpc.BeginCall(msg, id, r.Method), '{')
+	empty := len(msg)
+	msg = r.appendMeta(msg, id)
+	if len(msg) > empty && len(r.members) > 0 {
+		msg = append(msg, ',')
 	}
-	params = append(append(params, r.members...), '}')
-	if id.IsZero() {
-		return jsonrpc.AppendNotification(nil, r.Method, params)
-	}
-	return jsonrpc.AppendRequest(nil, id, r.Method, params)
+	return append(append(msg, r.members...), "}}"...)
 }
 
 // introduces reports whether the message says who sends it. Requests of the stateless
@@ -243,28 +246,28 @@ func (r *Request) introduces(id jsonrpc.ID) bool {
 	return len(r.client.meta) > 0 && (!id.IsZero() || !r.client.Facts.ClientNotifications[r.Method])
 }
 
-func (r *Request) appendMeta(meta []byte, id jsonrpc.ID) []byte {
-	add := func(members ...string) {
-		if len(meta) > 0 {
-			meta = append(meta, ',')
-		}
-		for _, m := range members {
-			meta = append(meta, m...)
-		}
-	}
+// appendMeta appends the metadata of the message as a member, if there is any.
+func (r *Request) appendMeta(msg []byte, id jsonrpc.ID) []byte {
+	const key = `"_meta":{`
+	start := len(msg)
+	msg = append(msg, key...)
 	if r.introduces(id) {
-		add(string(r.client.meta))
+		msg = append(append(msg, r.client.meta...), ',')
 		if r.level != "" {
-			add(`"`, keyLogLevel, `":"`, string(r.level), `"`)
+			msg = append(append(append(msg, `"`+keyLogLevel+`":"`...), r.level...), `",`...)
 		}
 	}
 	if !id.IsZero() && r.progress {
-		add(`"`, keyProgress, `":`, id.Raw())
+		msg = append(append(append(msg, `"`+keyProgress+`":`...), id.Raw()...), ',')
 	}
 	if len(r.user) > 0 {
-		add(string(r.user))
+		msg = append(append(msg, r.user...), ',')
 	}
-	return meta
+	if len(msg) == start+len(key) {
+		return msg[:start]
+	}
+	msg[len(msg)-1] = '}'
+	return msg
 }
 
 // headers returns the values of the standard headers. They go out in every
@@ -276,11 +279,13 @@ func (c *Client) headers(p RequestParams, params jsontext.Value) OutHeaders {
 	if c.Facts.VersionHeader && p.Method != mcp.MethodInitialize {
 		h.Version = c.Facts.Revision.String()
 	}
-	if name, ok := bodyName(cmp.Or(nameMember(p.Method, nil), p.NameMember), params); ok {
+	if call, ok := p.Params.(*mcp.CallToolParams); ok && p.Method == mcp.MethodToolsCall {
+		h.Name = EncodeHeader(call.Name)
+	} else if name, ok := bodyName(cmp.Or(nameMember(p.Method, nil), p.NameMember), params); ok {
 		h.Name = EncodeHeader(name)
 	}
 	if len(p.Mirrors) > 0 {
-		arguments := member(params, "arguments")
+		arguments := rawjson.Member(params, "arguments")
 		for _, m := range p.Mirrors {
 			if v, ok := m.Value(arguments); ok {
 				h.Params = append(h.Params, HeaderParam{Name: m.Name, Value: EncodeHeader(v)})
@@ -324,7 +329,7 @@ type Outcome struct {
 func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.ResultType) (Outcome, error) {
 	if m.Error != nil {
 		err := c.Error(m.Error)
-		if method == mcp.MethodResourcesRead && err.Code == mcp.CodeInvalidParams && member(m.Error.Data, "uri") != nil {
+		if method == mcp.MethodResourcesRead && err.Code == mcp.CodeInvalidParams && rawjson.Member(m.Error.Data, "uri") != nil {
 			err.Code = mcp.CodeResourceNotFound
 		}
 		return Outcome{}, err
@@ -332,11 +337,9 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	if !c.Facts.Envelope {
 		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
 	}
-	var kind mcp.ResultType
-	if raw := member(m.Result, "resultType"); raw != nil {
-		if err := json.Unmarshal(raw, &kind); err != nil {
-			return Outcome{}, Invalid("%s: resultType: want a string", method)
-		}
+	kind, err := resultType(m.Result)
+	if err != nil {
+		return Outcome{}, Invalid("%s: resultType: want a string", method)
 	}
 	switch kind {
 	case "", mcp.ResultComplete:
@@ -352,6 +355,17 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 		return Outcome{Type: kind, Result: m.Result}, nil
 	}
 	return Outcome{}, Invalid("%s: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
+}
+
+// resultType returns the type of a result, which is complete when it does not say.
+func resultType(result jsontext.Value) (mcp.ResultType, error) {
+	raw := rawjson.Member(result, "resultType")
+	if raw == nil || string(raw) == `"complete"` {
+		return mcp.ResultComplete, nil
+	}
+	var kind mcp.ResultType
+	err := json.Unmarshal(raw, &kind)
+	return kind, err
 }
 
 // numberResourceNotFound is accepted in every revision, because older servers
@@ -387,9 +401,9 @@ func IsModernError(e *jsonrpc.Error) bool {
 	}
 	switch Newest(StatelessEra).CodeFor(e.Code) {
 	case mcp.CodeUnsupportedVersion:
-		return member(e.Data, "supported").Kind() == '['
+		return rawjson.Member(e.Data, "supported").Kind() == '['
 	case mcp.CodeMissingCapability:
-		return member(e.Data, "requiredCapabilities").Kind() == '{'
+		return rawjson.Member(e.Data, "requiredCapabilities").Kind() == '{'
 	case mcp.CodeHeaderMismatch:
 		return true
 	}

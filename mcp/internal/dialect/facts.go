@@ -83,6 +83,12 @@ var baseNumbers = map[mcp.Code]int64{
 	mcp.CodeInvalidParams:  -32602,
 	mcp.CodeInternal:       -32603,
 	mcp.CodeHeaderMismatch: -32020,
+
+	// No revision has numbers for these, and the ranges of JSON-RPC and the protocol
+	// are theirs. They are those of the HTTP statuses.
+	mcp.CodeInsufficientScope: 403,
+	mcp.CodeRateLimited:       429,
+	mcp.CodeOverloaded:        503,
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // formFields returns the fields of a form, or nil when it cannot be read.
@@ -185,8 +186,8 @@ func foldAnswer(answer, form jsontext.Value) jsontext.Value {
 		return answer
 	}
 	given, kept := make(map[string]jsontext.Value), []byte{'{'}
-	for name, value := range members(result.Content) {
-		given[name] = value
+	for name, value := range rawjson.Members(result.Content) {
+		given[string(name)] = value
 	}
 	add := func(name string, value jsontext.Value) {
 		if len(kept) > 1 {
@@ -205,9 +206,9 @@ func foldAnswer(answer, form jsontext.Value) jsontext.Value {
 			add(name, list)
 		}
 	}
-	for name, value := range members(result.Content) {
-		if !asked[name] {
-			add(name, value)
+	for name, value := range rawjson.Members(result.Content) {
+		if !asked[string(name)] {
+			add(string(name), value)
 		}
 	}
 	result.Content = append(kept, '}')

@@ -3,7 +3,6 @@ package dialect
 import (
 	"encoding/base64"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"math"
 	"math/big"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Headers are the standard headers of one request over Streamable HTTP, with
@@ -84,11 +84,11 @@ func bodyName(field string, params jsontext.Value) (string, bool) {
 	if field == "" {
 		return "", false
 	}
-	var name string
-	if raw := member(params, field); raw.Kind() != '"' || json.Unmarshal(raw, &name) != nil {
+	raw := rawjson.Member(params, field)
+	if raw.Kind() != '"' {
 		return "", false
 	}
-	return name, true
+	return string(rawjson.Unquote(raw)), true
 }
 
 // CheckParams holds the headers that mirror annotated arguments of a tool
@@ -154,7 +154,7 @@ func (m Mirror) Value(arguments jsontext.Value) (string, bool) {
 // argument returns the raw argument, or nil.
 func (m Mirror) argument(arguments jsontext.Value) jsontext.Value {
 	for _, name := range m.Path {
-		arguments = member(arguments, name)
+		arguments = rawjson.Member(arguments, name)
 	}
 	return arguments
 }
@@ -162,8 +162,7 @@ func (m Mirror) argument(arguments jsontext.Value) jsontext.Value {
 func mirrored(raw jsontext.Value) (string, bool) {
 	switch raw.Kind() {
 	case '"':
-		var s string
-		return s, json.Unmarshal(raw, &s) == nil
+		return string(rawjson.Unquote(raw)), true
 	case '0':
 		return decimal(string(raw)), true
 	case 't', 'f':

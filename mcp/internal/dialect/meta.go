@@ -1,11 +1,11 @@
 package dialect
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Reserved keys of _meta.
@@ -21,23 +21,31 @@ const (
 	keyProgress     = "progressToken"
 )
 
-// RequestMeta is the _meta of a request, with the protocol's own keys apart.
+// RequestMeta is the _meta of a request, with the protocol's own keys apart. What
+// it points to is shared with other requests and is not to be changed.
 type RequestMeta struct {
-	Progress     mcp.ProgressToken       `json:"progressToken,omitzero"`
-	Version      *string                 `json:"io.modelcontextprotocol/protocolVersion,omitzero"`
-	Capabilities *mcp.ClientCapabilities `json:"io.modelcontextprotocol/clientCapabilities,omitzero"`
-	ClientInfo   *mcp.Implementation     `json:"io.modelcontextprotocol/clientInfo,omitzero"`
-	LogLevel     *mcp.LoggingLevel       `json:"io.modelcontextprotocol/logLevel,omitzero"`
-	TraceParent  string                  `json:"traceparent,omitzero"`
-	TraceState   string                  `json:"tracestate,omitzero"`
-	Baggage      string                  `json:"baggage,omitzero"`
-	Rest         jsontext.Value          `json:",embed"`
+	Progress     mcp.ProgressToken
+	Version      *string
+	Capabilities *mcp.ClientCapabilities
+	ClientInfo   *mcp.Implementation
+	LogLevel     *mcp.LoggingLevel
+	TraceParent  string
+	TraceState   string
+	Baggage      string
+
+	raw jsontext.Value // the whole object
 }
 
 // marksStateless reports whether raw metadata marks a request of the stateless
 // era: by the presence of one of its keys, whatever the value.
 func marksStateless(meta jsontext.Value) bool {
-	return member(meta, keyVersion) != nil || member(meta, keyCapabilities) != nil
+	for key := range rawjson.Members(meta) {
+		switch string(key) {
+		case keyVersion, keyCapabilities:
+			return true
+		}
+	}
+	return false
 }
 
 // Trace returns the trace context as it came.
@@ -48,66 +56,64 @@ func (m *RequestMeta) Trace() mcp.Trace {
 // User returns the metadata that does not belong to the protocol.
 func (m *RequestMeta) User() mcp.Meta {
 	var user mcp.Meta
-	if len(m.Rest) == 0 || json.Unmarshal(m.Rest, &user) != nil {
-		return nil
-	}
-	for key := range user {
-		if mcp.ReservedMetaKey(key) {
-			delete(user, key)
+	for key, value := range rawjson.Members(m.raw) {
+		switch {
+		case isProtocols(key):
+		case user == nil:
+			user = mcp.Meta{string(key): value}
+		default:
+			user[string(key)] = value
 		}
 	}
 	return user
 }
 
-// member returns the raw value of one top-level member of a JSON object that
-// has passed the strict scan, or nil when it has none of that name.
-func member(object jsontext.Value, name string) jsontext.Value {
-	for key, value := range members(object) {
-		if key == name {
-			return value
-		}
+// isProtocols reports whether a key of metadata is not the user's. The keys that
+// nearly every request has are told at once.
+func isProtocols(key []byte) bool {
+	switch string(key) {
+	case keyVersion, keyCapabilities, keyClientInfo, keyLogLevel, keyProgress, mcp.MetaTraceparent, mcp.MetaTracestate, mcp.MetaBaggage:
+		return true
 	}
-	return nil
-}
-
-// members yields the top-level members of a JSON object. Names are decoded,
-// values are slices of object.
-func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool) {
-	return func(yield func(string, jsontext.Value) bool) {
-		if object.Kind() != '{' {
-			return
-		}
-		dec := jsontext.NewDecoder(bytes.NewBuffer(object))
-		if _, err := dec.ReadToken(); err != nil {
-			return
-		}
-		for dec.PeekKind() == '"' {
-			name, err := dec.ReadToken()
-			if err != nil {
-				return
-			}
-			key := name.String()
-			value, err := dec.ReadValue()
-			end := int(dec.InputOffset())
-			if err != nil || !yield(key, object[end-len(value):end]) {
-				return
-			}
-		}
-	}
+	return mcp.ReservedMetaKey(string(key))
 }
 
 // readRequestMeta decodes params._meta. Malformed metadata is an invalid-params
 // error; absent metadata is the zero RequestMeta.
 func readRequestMeta(params jsontext.Value) (RequestMeta, *mcp.Error) {
-	var meta RequestMeta
-	raw := member(params, "_meta")
-	if raw == nil {
-		return meta, nil
+	meta := RequestMeta{raw: rawjson.Member(params, "_meta")}
+	if len(meta.raw) > 0 && meta.raw.Kind() != '{' && meta.raw.Kind() != 'n' {
+		return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: unexpected %s", kindName(byte(meta.raw.Kind())))
 	}
-	if err := json.Unmarshal(raw, &meta); err != nil {
-		return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: %s", reason(err))
+	for key, value := range rawjson.Members(meta.raw) {
+		if err := meta.read(key, value); err != nil {
+			return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: /%s%s", escapePointer(string(key)), reasonBelow(err))
+		}
 	}
 	return meta, nil
+}
+
+// read decodes one member.
+func (m *RequestMeta) read(key []byte, value jsontext.Value) (err error) {
+	switch string(key) {
+	case keyProgress:
+		err = json.Unmarshal(value, &m.Progress)
+	case keyVersion:
+		m.Version, err = versions.decode(value)
+	case keyCapabilities:
+		m.Capabilities, err = capabilities.decode(value)
+	case keyClientInfo:
+		m.ClientInfo, err = implementations.decode(value)
+	case keyLogLevel:
+		m.LogLevel, err = levels.decode(value)
+	case mcp.MetaTraceparent:
+		err = json.Unmarshal(value, &m.TraceParent)
+	case mcp.MetaTracestate:
+		err = json.Unmarshal(value, &m.TraceState)
+	case mcp.MetaBaggage:
+		err = json.Unmarshal(value, &m.Baggage)
+	}
+	return err
 }
 
 // cleanMeta returns what of user's metadata may be sent: keys that follow the

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // BelongsTo returns the id of our own request that a notification belongs to:
@@ -12,7 +13,7 @@ import (
 // subscription that it is delivered for.
 func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	if m.Method == mcp.NotificationProgress {
-		return idOf(member(m.Params, keyProgress))
+		return idOf(rawjson.Member(m.Params, keyProgress))
 	}
 	return SubscriptionOf(m)
 }
@@ -20,7 +21,7 @@ func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
 // SubscriptionOf returns the id of the subscription that a notification is
 // delivered for, and false for one that is delivered for none.
 func SubscriptionOf(m jsonrpc.Message) (jsonrpc.ID, bool) {
-	return idOf(member(member(m.Params, "_meta"), keySubscription))
+	return idOf(rawjson.Member(rawjson.Member(m.Params, "_meta"), keySubscription))
 }
 
 // CancelledID returns the id of the request that a notification cancels, and
@@ -29,7 +30,7 @@ func CancelledID(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	if m.Method != mcp.NotificationCancelled {
 		return jsonrpc.ID{}, false
 	}
-	return idOf(member(m.Params, "requestId"))
+	return idOf(rawjson.Member(m.Params, "requestId"))
 }
 
 func idOf(raw jsontext.Value) (jsonrpc.ID, bool) {

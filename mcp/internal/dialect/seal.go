@@ -7,20 +7,29 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Reply is a sealed answer to one request.
 type Reply struct {
-	// Body is the whole JSON-RPC response.
-	Body []byte
+	// Body is the whole JSON-RPC response, or its beginning, after which come
+	// Shared, which other replies have too, and Rest.
+	Body, Shared, Rest []byte
 	// Status is the HTTP status that goes with it.
 	Status int
+	// Challenge asks for other credentials, where HTTP can. May be empty.
+	Challenge string
 	// Err is the error that Body carries, or nil.
 	Err *mcp.Error
+	// Retry is after what time the request may be sent again; 0 says nothing.
+	Retry time.Duration
 }
 
 // Encoded is a result that was brought into the shape of a revision and encoded:
@@ -30,6 +39,7 @@ type Encoded struct {
 	kind    mcp.ResultType
 	meta    []byte // members of the author's own metadata
 	members []byte
+	plain   *mcp.CallToolResult // in place of members: written when it is sealed
 }
 
 // Seal writes the outcome of the call in the form of its caller: the encoded
@@ -38,15 +48,28 @@ func (c *Call) Seal(e *Encoded, err error) Reply {
 	if err != nil {
 		return c.sealError(err)
 	}
-	id := c.ID.Raw()
-	body := make([]byte, 0, len(id)+len(e.members)+len(e.meta)+len(c.server.identity)+96)
+	inParts := c.inParts && len(e.members) > largeMembers
+	id, size := c.ID.Raw(), e.Size()
+	if inParts {
+		size = 0
+	}
+	body := make([]byte, 0, len(id)+size+len(c.server.identity)+96)
 	body = append(body, `{"jsonrpc":"2.0","id":`...)
 	body = append(body, id...)
 	body = append(body, `,"result":{`...)
 	body = c.appendEnvelope(body, e)
-	body = append(body, e.members...)
-	return Reply{Body: append(body, "}}"...), Status: statusOK}
+	if inParts {
+		return Reply{Body: body, Shared: e.members, Rest: closing, Status: statusOK}
+	}
+	body = e.appendMembers(body)
+	return Reply{Body: append(body, closing...), Status: statusOK}
 }
+
+// closing ends a result and its response.
+var closing = []byte("}}")
+
+// largeMembers is from how many bytes on it pays not to copy an encoded result.
+const largeMembers = 16 << 10
 
 // appendEnvelope opens the result with its type, the server's identity and the
 // author's metadata, as far as the revision has them.
@@ -66,7 +89,7 @@ func (c *Call) appendEnvelope(body []byte, e *Encoded) []byte {
 		body = append(body, `"_meta":{`...)
 		body = append(append(body, e.meta...), '}')
 	}
-	if len(body) > start && len(e.members) > 0 {
+	if len(body) > start && (len(e.members) > 0 || e.plain != nil) {
 		body = append(body, ',')
 	}
 	return body
@@ -84,22 +107,23 @@ func identity(info mcp.Implementation) []byte {
 // sealError encodes an error. An error that is no *mcp.Error is a private one,
 // of which the peer learns nothing.
 func (c *Call) sealError(err error) Reply {
-	status := statusOK
+	status, challenge := statusOK, ""
 	if r, ok := errors.AsType[*Refusal](err); ok {
-		status = r.Status
+		status, challenge = r.Status, r.Challenge
 	}
 	e, ok := errors.AsType[*mcp.Error](err)
 	if !ok {
 		e = mcp.Errorf(mcp.CodeInternal, "internal error")
 	}
-	if c.Facts.Era == StatelessEra && status == statusOK {
-		status = statelessStatus[e.Code]
-	}
-	if status == 0 {
-		status = statusOK
+	retry, busy := e.RetryAfter()
+	switch {
+	case busy:
+		status = int(baseNumbers[e.Code])
+	case c.Facts.Era == StatelessEra && status == statusOK:
+		status = cmp.Or(statelessStatus[e.Code], statusOK)
 	}
 	body := jsonrpc.AppendError(nil, c.ID, c.Facts.wireError(e))
-	return Reply{Body: body, Status: status, Err: e}
+	return Reply{Body: body, Status: status, Challenge: challenge, Err: e, Retry: retry}
 }
 
 // wireError returns e as it is sent. Data that is not strict JSON is left out, for
@@ -135,7 +159,19 @@ func (f *Facts) WireNumber(e *mcp.Error) int64 {
 func (e *Encoded) Type() mcp.ResultType { return e.kind }
 
 // Size returns about how many bytes the result has.
-func (e *Encoded) Size() int { return len(e.members) + len(e.meta) }
+func (e *Encoded) Size() int {
+	if e.plain != nil {
+		return plainSize(e.plain)
+	}
+	return len(e.members) + len(e.meta)
+}
+
+func (e *Encoded) appendMembers(body []byte) []byte {
+	if e.plain != nil {
+		return appendPlain(body, e.plain)
+	}
+	return append(body, e.members...)
+}
 
 // Encode brings a result, which is not modified, into the shape of the revision.
 // Nil is the empty result, and what is encoded already stays as it is.
@@ -145,6 +181,9 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 	}
 	if result == nil {
 		return new(Encoded), nil
+	}
+	if r, ok := result.(*mcp.CallToolResult); ok && f.isPlain(r) {
+		return &Encoded{plain: r}, nil
 	}
 	raw, err := f.marshal(result)
 	if err != nil {
@@ -162,9 +201,12 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 // Spec: 2025-11-25 basic/utilities/tasks#related-task-metadata
 func (c *Call) Encode(result any) (*Encoded, error) {
 	e, err := c.Facts.Encode(result)
-	task := member(c.Params, "taskId")
-	if err != nil || c.Method != mcp.MethodTasksResult || task == nil {
+	if err != nil || c.Method != mcp.MethodTasksResult {
 		return e, err
+	}
+	task := rawjson.Member(c.Params, "taskId")
+	if task == nil {
+		return e, nil
 	}
 	related := *e
 	related.meta = fmt.Appendf(nil, `"%s":{"taskId":%s}`, mcp.MetaRelatedTask, task)
@@ -223,17 +265,23 @@ func Refuse(id jsonrpc.ID, err *mcp.Error) Reply {
 	if number == 0 {
 		number = baseNumbers[mcp.CodeInvalidRequest]
 	}
-	return Reply{
-		Body:   jsonrpc.AppendError(nil, id, &jsonrpc.Error{Code: number, Message: validText(err.Message)}),
+	reply := Reply{
+		Body:   jsonrpc.AppendError(nil, id, &jsonrpc.Error{Code: number, Message: validText(err.Message), Data: err.Data}),
 		Status: statusBadRequest,
 		Err:    err,
 	}
+	if retry, busy := err.RetryAfter(); busy {
+		reply.Status, reply.Retry = int(number), retry
+	}
+	return reply
 }
 
 const maxMessage = 1024 // bytes of an error message
 
-// validText bounds an error message and makes it valid UTF-8.
+// validText bounds an error message, leaves control characters out but for newline
+// and tab, and makes it valid UTF-8.
 func validText(s string) string {
+	s = strings.Map(printable, s[:min(len(s), 2*maxMessage)])
 	if len(s) > maxMessage {
 		cut := maxMessage
 		for cut > 0 && !utf8.RuneStart(s[cut]) {
@@ -241,8 +289,13 @@ func validText(s string) string {
 		}
 		s = s[:cut] + "…"
 	}
-	if utf8.ValidString(s) {
-		return s
+	return s
+}
+
+// printable maps bytes that are no UTF-8 to U+FFFD, as strings.Map does by itself.
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return -1
 	}
-	return string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	return r
 }

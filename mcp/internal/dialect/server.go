@@ -1,10 +1,13 @@
 package dialect
 
 import (
+	"encoding/json/v2"
 	"slices"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Binding says over what kind of pipe a message travels, as far as the rules
@@ -24,6 +27,7 @@ const (
 const (
 	statusOK         = 200
 	statusBadRequest = 400
+	statusForbidden  = 403
 	statusNotFound   = 404
 )
 
@@ -35,6 +39,9 @@ type Ingress struct {
 	// Session that the message arrived in, or nil before initialize and where
 	// there is none.
 	Session *Session
+	// InParts tells that the pipe writes replies in parts, so that large results
+	// that are encoded already need no copy.
+	InParts bool
 }
 
 // ServerParams configure a Server.
@@ -133,7 +140,7 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in Ingress, err *mcp.Error) (
 
 // Modern reports whether m would be opened as a message of the stateless era.
 func (s *Server) Modern(m jsonrpc.Message, h *Headers) bool {
-	return h.namesStateless() || marksStateless(member(m.Params, "_meta"))
+	return h.namesStateless() || marksStateless(rawjson.Member(m.Params, "_meta"))
 }
 
 func (s *Server) factsOf(session *Session) *Facts {
@@ -184,11 +191,23 @@ func checkNotification(m jsonrpc.Message) error {
 	return nil
 }
 
-// Refusal is an error found before any handler ran, with the HTTP status that
-// goes with it where the binding has one.
+// Refusal is an error with the HTTP status that goes with it where the binding has
+// one, as a rule because it was found before any handler ran.
 type Refusal struct {
 	Err    *mcp.Error
 	Status int
+	// Challenge says by which credentials the request would pass. May be empty.
+	Challenge string
+}
+
+// Forbid refuses a request that needs scopes of which its sender was not granted
+// every one.
+//
+// Spec: 2026-07-28 basic/authorization#runtime-insufficient-scope-errors
+func Forbid(method string, scopes []string, challenge string) *Refusal {
+	err := mcp.Errorf(mcp.CodeInsufficientScope, "%s: not granted: want the scopes %q", clip(method), strings.Join(scopes, " "))
+	err.Data, _ = json.Marshal(mcp.InsufficientScopeData{RequiredScopes: scopes})
+	return &Refusal{Err: err, Status: statusForbidden, Challenge: challenge}
 }
 
 func (r *Refusal) Error() string { return r.Err.Error() }

@@ -98,6 +98,7 @@ func TestErrorsHaveTheNumberOfTheRevision(t *testing.T) {
 		{mcp.CodeResourceNotFound, -32002, -32602},
 		{mcp.CodeMissingCapability, -32603, -32021},
 		{mcp.CodeRejected, -1, -32603},
+		{mcp.CodeInsufficientScope, 403, 403},
 		{mcp.CodeURLElicitationRequired, -32603, -32603},
 	} {
 		if got := dialect.Of(mcp.V20250618).Number(test.code); got != test.session {

@@ -13,7 +13,7 @@ import (
 func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
 	c := &Call{
 		Facts: Newest(StatelessEra), ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
-		Client: meta.ClientInfo, Capabilities: meta.Capabilities, Headers: in.Headers, server: s,
+		Client: meta.ClientInfo, Capabilities: meta.Capabilities, Headers: in.Headers, server: s, inParts: in.InParts,
 	}
 	if c.Capabilities == nil {
 		c.Capabilities = &noCapabilities

@@ -36,6 +36,19 @@ func reason(err error) string {
 	return clip(err.Error())
 }
 
+// reasonBelow is reason for a value inside of another, as what follows its pointer.
+func reasonBelow(err error) string {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind != 0 {
+		return clip(string(e.JSONPointer)) + ": unexpected " + kindName(byte(e.JSONKind))
+	}
+	return ": " + clip(err.Error())
+}
+
+// escapePointer writes a name as a token of a JSON pointer.
+func escapePointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
 func kindName(kind byte) string {
 	switch kind {
 	case 'n':

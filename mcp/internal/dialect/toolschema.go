@@ -1,6 +1,10 @@
 package dialect
 
-import "encoding/json/jsontext"
+import (
+	"encoding/json/jsontext"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+)
 
 // structures reports whether tool output under the schema can be sent as
 // structured content: before 2026-07-28 the schema's root has to be an object.
@@ -11,7 +15,7 @@ func (f *Facts) structures(schema jsontext.Value) bool {
 	case AnyStructured:
 		return true
 	}
-	return string(member(schema, "type")) == `"object"`
+	return string(rawjson.Member(schema, "type")) == `"object"`
 }
 
 // schema brings the schema of a tool into the revision. Before 2026-07-28 every
@@ -20,7 +24,7 @@ func (f *Facts) structures(schema jsontext.Value) bool {
 //
 // Spec: 2025-11-25 schema#tool
 func (f *Facts) schema(schema jsontext.Value) jsontext.Value {
-	if f.Structured == AnyStructured || !anyBoolean(member(schema, "properties")) {
+	if f.Structured == AnyStructured || !anyBoolean(rawjson.Member(schema, "properties")) {
 		return schema
 	}
 	return changed(schema, func(name string, value jsontext.Value) jsontext.Value {
@@ -40,7 +44,7 @@ func (f *Facts) schema(schema jsontext.Value) jsontext.Value {
 }
 
 func anyBoolean(properties jsontext.Value) bool {
-	for _, property := range members(properties) {
+	for _, property := range rawjson.Members(properties) {
 		if kind := property.Kind(); kind == 't' || kind == 'f' {
 			return true
 		}
@@ -51,12 +55,12 @@ func anyBoolean(properties jsontext.Value) bool {
 // changed returns an object with other values, in the same order.
 func changed(object jsontext.Value, change func(name string, value jsontext.Value) jsontext.Value) jsontext.Value {
 	out := jsontext.Value{'{'}
-	for name, value := range members(object) {
+	for name, value := range rawjson.Members(object) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(append(out, ':'), change(name, value)...)
+		out = rawjson.AppendString(out, name)
+		out = append(append(out, ':'), change(string(name), value)...)
 	}
 	return append(out, '}')
 }

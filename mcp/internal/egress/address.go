@@ -1,8 +1,11 @@
 package egress
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // special lists the ranges that are not public beyond what netip knows. Those
@@ -31,6 +34,35 @@ func (p *Policy) Allows(addr netip.Addr) bool {
 		return true
 	}
 	return public(addr)
+}
+
+// CheckHost returns an error for a host that a browser is not to be led to, as far
+// as its text says: an address that the policy does not allow, localhost, and a
+// number that browsers take for an address. What other names stand for is seen on
+// connecting only.
+//
+// Spec: RFC 6761 6.3; URL Standard 3.5 (ends in a number)
+func (p *Policy) CheckHost(host string) error {
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	addr, err := netip.ParseAddr(name)
+	switch {
+	case name == "localhost" || strings.HasSuffix(name, ".localhost"):
+		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case err != nil && endsInNumber(name):
+		return fmt.Errorf("host %.64q: want a name, or an address in its usual form", host)
+	case err != nil:
+		return nil
+	}
+	if !p.Allows(addr) {
+		return &BlockedError{addr}
+	}
+	return nil
+}
+
+func endsInNumber(name string) bool {
+	last := name[strings.LastIndex(name, ".")+1:]
+	_, err := strconv.ParseUint(last, 0, 64)
+	return err == nil || strings.Trim(last, "0123456789") == ""
 }
 
 // public reports whether addr belongs to the Internet at large.

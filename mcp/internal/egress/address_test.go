@@ -77,3 +77,21 @@ func TestPolicyWidensWhatIsAllowed(t *testing.T) {
 		}
 	}
 }
+
+func TestBrowsersAreLedToPublicHosts(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-184b")
+	loopback := &egress.Policy{Loopback: true}
+	for host, want := range map[string][2]bool{ // by the zero policy, by one that allows loopback
+		"as.example": {true, true}, "8.8.8.8": {true, true}, "2606:4700::1111": {true, true}, "localhost.example": {true, true}, "a1.example": {true, true},
+		"localhost": {false, true}, "LOCALHOST.": {false, true}, "as.localhost": {false, true}, "127.0.0.1": {false, true}, "::1": {false, true}, "127.0.0.1.": {false, true},
+		"10.0.0.1": {}, "169.254.169.254": {}, "::ffff:10.0.0.1": {}, "64:ff9b::a00:1": {}, "fe80::1%eth0": {},
+		"127.1": {}, "2130706433": {}, "0x7f000001": {}, "0177.0.0.1": {}, "127.0.0.0x1": {}, "a.09": {}, "1.2.3.4.5": {}, "": {}, ".": {},
+	} {
+		for i, p := range []*egress.Policy{{}, loopback} {
+			if err := p.CheckHost(host); err == nil != want[i] {
+				t.Errorf("%q, loopback %v: got %v", host, p.Loopback, err)
+			}
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package egress
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -27,18 +29,22 @@ type Policy struct {
 	// Proxy is used for every request. Proxies of the environment are not.
 	// The addresses are then the proxy's to check.
 	Proxy *url.URL
+	// RootCAs are whom servers have to be certified by. Nil means whom the system
+	// trusts.
+	RootCAs *x509.CertPool
 }
 
 // Guarded returns a client for addresses that came from a peer. It connects to
 // no address but what the policy allows, keeps no cookies, follows at most
-// three redirects of GET and HEAD, never from https to http, and gives up after
-// ten seconds. The caller bounds what it reads.
+// three redirects of GET and HEAD, never from https to http, speaks TLS 1.2 or
+// newer, and gives up after ten seconds. The caller bounds what it reads.
 func Guarded(p *Policy) *http.Client {
 	if p == nil {
 		p = new(Policy)
 	}
 	t := transport()
 	t.Proxy = nil
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: p.RootCAs}
 	dialer := &net.Dialer{Timeout: connectTimeout, Control: p.control}
 	if p.Proxy != nil {
 		t.Proxy = http.ProxyURL(p.Proxy)

@@ -64,18 +64,19 @@ func CheckBatch(data []byte, agreed *dialect.Session, limits jsonrpc.Limits) ([]
 	return items, nil
 }
 
-func (c *serving) batch(ctx context.Context, data []byte) {
+func (c *serving) batch(ctx context.Context, data []byte, from *mcp.Identity) {
 	items, refusal := CheckBatch(data, c.session.Agreed(), c.Core.Limits())
 	if refusal != nil {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.spawn(ctx, func() []byte {
+	c.spawn(func() []byte {
 		return Batch(items, func(m jsonrpc.Message) Run {
+			in := c.inbound(m, from)
 			if m.Kind == jsonrpc.Request {
-				return c.session.Begin(ctx, c.Core, c.inbound(m))
+				return c.session.Begin(ctx, c.Core, in)
 			}
-			c.other(ctx, m)
+			c.other(ctx, in)
 			return nil
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/peer"
 )
 
@@ -23,6 +24,8 @@ type Core interface {
 	Request(ctx context.Context, in *Inbound) dialect.Reply
 	// Notification takes one notification. It returns at once.
 	Notification(ctx context.Context, in *Inbound) error
+	// Reached is told of each limit that was reached.
+	Reached(e mcp.LimitReached)
 	// Opened is told of each session or connection before its first message,
 	// and refuses it with an error while the server shuts down; Closed is told
 	// of its end.
@@ -47,10 +50,11 @@ type Poller interface {
 
 // Inbound is one message that came in, with the way back.
 type Inbound struct {
-	Message   jsonrpc.Message
-	Binding   dialect.Binding
-	Headers   *dialect.Headers
-	Principal mcp.Principal
+	Message jsonrpc.Message
+	Binding dialect.Binding
+	Headers *dialect.Headers
+	// Identity is who sent the message, or nil when nobody has found that out.
+	Identity *mcp.Identity
 	// Session is the connection or HTTP session that the message came over, or
 	// nil where there is none (Streamable HTTP of the stateless era).
 	Session *Session
@@ -59,15 +63,31 @@ type Inbound struct {
 	// Request is the HTTP request that carried the message, or over HTTP+SSE the
 	// one that opened the connection, for user code to read; otherwise nil.
 	Request *http.Request
+	// InParts tells that the reply may be in parts.
+	InParts bool
+	// Leaving is closed when the way by which the message came is to end in an
+	// orderly way, and a subscription with it. Nil never is.
+	Leaving <-chan struct{}
 }
 
 // Ingress returns what the dialect has to know of the message's way.
 func (in *Inbound) Ingress() dialect.Ingress {
-	way := dialect.Ingress{Binding: in.Binding, Headers: in.Headers}
+	way := dialect.Ingress{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts}
 	if in.Session != nil {
 		way.Session = in.Session.Agreed()
 	}
 	return way
+}
+
+// Principal returns on whose behalf the message was sent.
+func (in *Inbound) Principal() mcp.Principal { return PrincipalOf(in.Identity) }
+
+// PrincipalOf returns the principal of a sender, who is anonymous when nil.
+func PrincipalOf(i *mcp.Identity) mcp.Principal {
+	if i == nil {
+		return mcp.PrincipalAnonymous
+	}
+	return i.Principal
 }
 
 // ErrCannotAsk reports that nothing can be asked of the caller on this way.
@@ -84,7 +104,8 @@ func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID
 }
 
 // Session is what outlives a message on the server's side: a connection, or a
-// session of Streamable HTTP. Every field is set before the first message.
+// session of Streamable HTTP. Every field is set before the first message, Share by
+// Core.Opened.
 type Session struct {
 	Principal mcp.Principal
 	// Push sends a message that belongs to no call. It does not wait for a slow
@@ -93,12 +114,23 @@ type Session struct {
 	// End closes the connection or session. It may be called more than once.
 	End func()
 
+	// Share is what the session may have running. Nil has no bounds.
+	Share *limit.Share
+
 	Running peer.Running
 	Pending peer.Pending
 
 	unwritten unwritten
 	agreed    atomic.Pointer[dialect.Session]
+	identity  atomic.Pointer[mcp.Identity]
 }
+
+// Identify notes the credentials that the session's principal has shown last.
+func (s *Session) Identify(i *mcp.Identity) { s.identity.Store(i) }
+
+// Identity returns the credentials that the session's principal has shown last, or
+// nil when it has shown none.
+func (s *Session) Identity() *mcp.Identity { return s.identity.Load() }
 
 // Written returns nil once every request that came over the connection has its
 // reply written, or the cause of ctx. It has nothing to wait for in sessions of

@@ -33,16 +33,19 @@ type queued[T any] struct {
 	size int
 }
 
-// Put queues one notification, which keeps that many bytes alive. It never waits.
-func (d *Dispatcher[T]) Put(note T, size int) {
+// Put queues one notification, which keeps that many bytes alive. It never waits. It
+// reports false when others had to make room.
+func (d *Dispatcher[T]) Put(note T, size int) (fits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	fits = true
 	if d.closed {
-		return
+		return fits
 	}
 	for len(d.queue) > 0 && (len(d.queue) >= maxNotes || d.bytes+size > maxNoteBytes) {
 		d.shift()
 		d.dropped++
+		fits = false
 	}
 	d.queue = append(d.queue, queued[T]{note, size})
 	d.bytes += size
@@ -50,6 +53,7 @@ func (d *Dispatcher[T]) Put(note T, size int) {
 		d.running = true
 		d.idle.Go(d.run)
 	}
+	return fits
 }
 
 // Dropped returns how many notifications were lost to a full queue.

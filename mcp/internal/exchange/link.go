@@ -17,8 +17,8 @@ import (
 // Link carries a client's messages to one server. It is safe for concurrent use.
 type Link interface {
 	// Call sends a request and returns its response. Every message that belongs
-	// to the request and comes before the response is handed to out.On, in order
-	// and on the caller's goroutine. When ctx ends the server is told in the way
+	// to the request and comes before the response is handed to out.Caller, in
+	// order and on the caller's goroutine. When ctx ends the server is told in the way
 	// of the binding, the slot is freed, and Call returns the cause. A request
 	// that the server has certainly not seen fails with a *NotSentError.
 	Call(ctx context.Context, out Outbound) (jsonrpc.Message, error)
@@ -36,20 +36,25 @@ type Link interface {
 
 // Outbound is one message of a client.
 type Outbound struct {
-	// Encode returns the message under the id that the link gives it; a
-	// notification has the zero id.
-	Encode func(id jsonrpc.ID) []byte
-	// Cancel returns the notification that cancels the request of that id, or nil
-	// when there is nothing to say. It is nil when the request may not be cancelled.
-	Cancel func(id jsonrpc.ID) []byte
-	// Headers of the request over Streamable HTTP.
-	Headers dialect.OutHeaders
-	// On receives what belongs to the request before its response. May be nil.
-	On func(jsonrpc.Message)
+	// Message is encoded under the id that the link gives it; a notification has
+	// the zero id.
+	Message *dialect.Request
+	// Caller is nil when nobody listens and the request may not be cancelled.
+	Caller Caller
 	// Logs tells that the server may log on behalf of the request. Log messages do
-	// not say to which request they belong: they come to On when they came on the
+	// not say to which request they belong: they come to Hear when they came on the
 	// response stream of the request, or can be those of no other.
 	Logs bool
+}
+
+// Caller is who waits for the answer to a request. Its methods are called on the
+// caller's own goroutine, while it waits.
+type Caller interface {
+	// Hear takes what belongs to the request and comes before its response.
+	Hear(m jsonrpc.Message)
+	// Cancel returns the notification that cancels the request of that id, or nil
+	// when there is nothing to say.
+	Cancel(id jsonrpc.ID) []byte
 }
 
 // Inbox takes what a server sends that belongs to no call of ours.
@@ -60,6 +65,8 @@ type Inbox interface {
 	// Request answers one request of the server with a whole response, or with
 	// nil when the revision has no such thing as an answer.
 	Request(ctx context.Context, m jsonrpc.Message) []byte
+	// Reached is told of each limit that the server has reached.
+	Reached(e mcp.LimitReached)
 	// Limits bound what is decoded.
 	Limits() jsonrpc.Limits
 }
@@ -77,7 +84,11 @@ var ErrClosed = errors.New("the client is closed")
 
 // NotSentError reports a request that the server has not begun to work on, so
 // that it may be sent again by other means. Err says why.
-type NotSentError struct{ Err error }
+type NotSentError struct {
+	Err error
+	// Alive tells that the link is still of use, also for sending it again.
+	Alive bool
+}
 
 func (e *NotSentError) Error() string { return e.Err.Error() }
 
@@ -111,27 +122,27 @@ func Dial(conn mcp.Conn, inbox Inbox) Link {
 func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, error) {
 	w, err := l.pending.Open()
 	if err != nil {
-		return jsonrpc.Message{}, &NotSentError{err}
+		return jsonrpc.Message{}, &NotSentError{Err: err}
 	}
 	defer w.Close()
 	if out.Logs {
 		w.TakeLogs()
 	}
-	if err := l.write(ctx, out.Encode(w.ID)); err != nil {
+	if err := l.write(ctx, out.Message.Encode(w.ID)); err != nil {
 		return jsonrpc.Message{}, err
 	}
 	for {
 		m, err := w.Next(ctx)
 		switch {
 		case err != nil:
-			if ctx.Err() != nil && out.Cancel != nil {
-				l.tellCancelled(out.Cancel(w.ID))
+			if ctx.Err() != nil && out.Caller != nil {
+				l.tellCancelled(out.Caller.Cancel(w.ID))
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
 			return m, nil
-		case out.On != nil:
-			out.On(m)
+		case out.Caller != nil:
+			out.Caller.Hear(m)
 		}
 	}
 }
@@ -148,7 +159,7 @@ func (l *connLink) tellCancelled(msg []byte) {
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
-	return l.write(ctx, out.Encode(jsonrpc.ID{}))
+	return l.write(ctx, out.Message.Encode(jsonrpc.ID{}))
 }
 
 func (l *connLink) Close() error {
@@ -212,9 +223,22 @@ func (l *connLink) read() {
 // it is for; what else cannot be decoded is dropped, for a client has nobody to
 // complain to.
 func (l *connLink) decode(data []byte) {
-	items, err := DecodeAll(data, l.inbox.Limits())
-	if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
-		l.refuse(bad)
+	if jsonrpc.IsBatch(data) {
+		l.decodeBatch(data)
+		return
+	}
+	m, err := jsonrpc.Decode(data, l.inbox.Limits())
+	if err != nil {
+		l.refuse(err)
+		return
+	}
+	l.take(m)
+}
+
+func (l *connLink) decodeBatch(data []byte) {
+	items, err := jsonrpc.DecodeBatch(data, l.inbox.Limits())
+	if err != nil {
+		l.refuse(err)
 	}
 	for _, item := range items {
 		if item.Err != nil {
@@ -225,8 +249,8 @@ func (l *connLink) decode(data []byte) {
 	}
 }
 
-func (l *connLink) refuse(bad *jsonrpc.DecodeError) {
-	if bad.Kind == jsonrpc.Response {
+func (l *connLink) refuse(err error) {
+	if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok && bad.Kind == jsonrpc.Response {
 		l.pending.Refuse(bad.ID, dialect.Invalid("%w", bad))
 	}
 }
@@ -275,11 +299,17 @@ func (l *connLink) cancelled(id jsonrpc.ID, m jsonrpc.Message) {
 	}
 }
 
+// TooManyQuestions seals the refusal of a request of the server's that is one too many.
+func TooManyQuestions(id jsonrpc.ID, most int) dialect.Reply {
+	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", most))
+}
+
 // answer lets the inbox answer one request of the server on its own goroutine. A
 // refusal is written before anything more is read.
 func (l *connLink) answer(m jsonrpc.Message) {
 	if l.answering.Load() >= maxAnswering {
-		_ = l.conn.Write(l.ctx, dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body)
+		l.inbox.Reached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
+		_ = l.conn.Write(l.ctx, TooManyQuestions(m.ID, maxAnswering).Body)
 		return
 	}
 	ctx, work := l.running.Begin(l.ctx, m.ID)

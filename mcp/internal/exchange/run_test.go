@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -15,10 +16,17 @@ import (
 type requestCore struct {
 	exchange.Core
 	request func(ctx context.Context) dialect.Reply
+	reached func(mcp.LimitReached)
 }
 
 func (c requestCore) Request(ctx context.Context, _ *exchange.Inbound) dialect.Reply {
 	return c.request(ctx)
+}
+
+func (c requestCore) Reached(e mcp.LimitReached) {
+	if c.reached != nil {
+		c.reached(e)
+	}
 }
 
 func inbound(id int64) *exchange.Inbound {
@@ -47,7 +55,11 @@ func TestCancellationFindsARequestThatHasBegunAndNotRun(t *testing.T) {
 func TestRequestThatCannotRunIsRefused(t *testing.T) {
 	t.Parallel()
 	var s exchange.Session
-	core := requestCore{request: func(context.Context) dialect.Reply { return dialect.Reply{Body: []byte("done")} }}
+	var reached []mcp.LimitReached
+	core := requestCore{
+		request: func(context.Context) dialect.Reply { return dialect.Reply{Body: []byte("done")} },
+		reached: func(e mcp.LimitReached) { reached = append(reached, e) },
+	}
 	runs := []exchange.Run{s.Begin(t.Context(), core, inbound(0))}
 	if reply, wanted := s.Begin(t.Context(), core, inbound(0))(); !wanted || !strings.Contains(string(reply.Body), "a request of this id is running") {
 		t.Errorf("an id in use: got %s, wanted %v, want a refusal", reply.Body, wanted)
@@ -57,6 +69,9 @@ func TestRequestThatCannotRunIsRefused(t *testing.T) {
 	}
 	if reply, wanted := s.Begin(t.Context(), core, inbound(1024))(); !wanted || !strings.Contains(string(reply.Body), "more than 1024 requests") {
 		t.Errorf("one too many: got %s, wanted %v, want a refusal", reply.Body, wanted)
+	}
+	if want := (mcp.LimitReached{Limit: mcp.LimitSessionCalls, Method: "ping"}); len(reached) != 1 || reached[0] != want {
+		t.Errorf("got %v told, want %v once", reached, want)
 	}
 	for _, run := range runs {
 		if reply, wanted := run(); !wanted || string(reply.Body) != "done" {

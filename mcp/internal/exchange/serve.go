@@ -17,23 +17,38 @@ import (
 
 // ServeParams describe one connection to serve.
 type ServeParams struct {
-	Conn      mcp.Conn
-	Core      Core
-	Binding   dialect.Binding
-	Principal mcp.Principal
+	Conn    mcp.Conn
+	Core    Core
+	Binding dialect.Binding
+	// Identity is who has opened the connection, or nil when nobody has found that
+	// out. When it expires nothing more is read, and what runs may still be
+	// answered for ten minutes.
+	Identity *mcp.Identity
+	// Sender returns who sent the message that was read last, on connections whose
+	// messages are authenticated one by one. They are all of one principal. Nil:
+	// Identity has sent them all.
+	Sender func() *mcp.Identity
 	// Request opened the connection, where it is HTTP; otherwise nil.
 	Request *http.Request
 	// Grace is how long requests that run when the client has said its last word
 	// may still be answered, where the other direction lives on.
 	Grace time.Duration
+	// Leaving ends the connection in an orderly way once it is closed: subscriptions
+	// end with their result and new requests are refused, while running ones have
+	// leavingGrace to be answered. Nil never is.
+	Leaving <-chan struct{}
 }
+
+// leavingGrace is how long the requests of a connection may run on that this side
+// is to end.
+const leavingGrace = 10 * time.Second
 
 // ServeConn serves one connection until it ends or ctx does. The life of a
 // message on it:
 //
 //	Read          a whole message, bounded by the pipe
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
-//	     ├─ request       on its own goroutine: Core.Request, then one Write
+//	     ├─ request       beside the others: Core.Request, then into the outbox
 //	     ├─ notification  in the order of arrival: Core.Notification
 //	     └─ response      to the Ask that waits for it
 //
@@ -48,25 +63,34 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	defer deaf(nil)
 	c.listening = listening
 	c.session = &Session{
-		Principal: p.Principal,
-		Push:      p.Conn.Write,
+		Principal: PrincipalOf(p.Identity),
+		Push:      c.push,
 		End:       c.end,
 	}
+	c.handlers = newCrew()
+	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.unwritable}
+	c.session.Identify(p.Identity)
 	defer context.AfterFunc(ctx, c.session.End)()
 	if err := p.Core.Opened(c.session); err != nil {
 		c.session.End()
 		return err
 	}
+	leave := c.leaveLater(ctx)
 	err := c.read(ctx)
-	if errors.Is(err, io.EOF) && p.Grace > 0 {
+	switch {
+	case errors.Is(err, ErrExpired):
+		c.expired.Store(true)
+		c.settle(ctx, expiryGrace)
+	case errors.Is(err, io.EOF) && p.Grace > 0:
 		deaf(errDisconnected)
-		c.settle(ctx)
+		c.settle(ctx, p.Grace)
 	}
+	leave.stop()
 	cancel(errDisconnected)
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
 	c.session.End()
-	c.handlers.Wait()
+	c.handlers.close()
 	p.Core.Closed(c.session)
 	if errors.Is(err, io.EOF) || c.gone.Load() {
 		return nil
@@ -74,11 +98,67 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	return err
 }
 
+// expiryGrace is how long what runs may still be answered when the credentials
+// that opened the connection have expired.
+const expiryGrace = 10 * time.Minute
+
+// ErrExpired is the cause of what ends because credentials have expired.
+var ErrExpired = errors.New("the credentials have expired")
+
+// WhileValid returns a context that ends when the credentials of a sender do, with
+// the cause ErrExpired. It needs one call of cancel.
+func WhileValid(ctx context.Context, i *mcp.Identity) (_ context.Context, cancel context.CancelFunc) {
+	if i == nil || i.Expires.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, i.Expires, ErrExpired)
+}
+
 // settle lets the running requests be answered, within the grace.
-func (c *serving) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, c.Grace)
+func (c *serving) settle(ctx context.Context, grace time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	_ = c.session.Written(ctx)
+}
+
+// retryElsewhere is after what time a request that a leaving server has refused may
+// be sent again: to the one that takes over.
+const retryElsewhere = time.Second
+
+// ShuttingDown returns the refusal of a request that comes when the server is
+// leaving. It has not been begun.
+func ShuttingDown(method string) *mcp.Error {
+	return mcp.RetryLaterf(mcp.CodeOverloaded, retryElsewhere, "%s: the server is shutting down", method)
+}
+
+// leaver waits to end a connection in an orderly way.
+type leaver struct {
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// leaveLater ends the connection once Leaving is closed. It needs one stop.
+func (c *serving) leaveLater(ctx context.Context) *leaver {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &leaver{cancel: cancel}
+	if c.Leaving == nil {
+		return l
+	}
+	l.work.Go(func() {
+		select {
+		case <-c.Leaving:
+			c.leaving.Store(true)
+			c.settle(ctx, leavingGrace)
+			c.end()
+		case <-ctx.Done():
+		}
+	})
+	return l
+}
+
+func (l *leaver) stop() {
+	l.cancel()
+	l.work.Wait()
 }
 
 var errDisconnected = errors.New("the client has disconnected")
@@ -87,30 +167,40 @@ var errDisconnected = errors.New("the client has disconnected")
 type serving struct {
 	ServeParams
 	session  *Session
-	handlers sync.WaitGroup
+	handlers *crew
+	replies  outbox
 	// listening ends before the rest does: a subscription is not worth waiting for
 	// once the client has said its last word.
 	listening context.Context
 	// ended says that this side has closed the connection; gone, that the client had
-	// left before, which a reply that cannot be written may tell sooner than Read.
-	ended, gone atomic.Bool
+	// left before, which a reply that cannot be written may tell sooner than Read;
+	// expired, that nothing but replies may be sent any more.
+	ended, gone, expired atomic.Bool
+	leaving              atomic.Bool // new requests are refused
 }
 
 func (c *serving) read(ctx context.Context) error {
+	valid, cancel := WhileValid(ctx, c.Identity)
+	defer cancel()
 	for {
-		if err := c.session.unwritten.room(ctx); err != nil {
+		if err := c.session.unwritten.room(valid); err != nil {
 			return err
 		}
-		data, err := c.Conn.Read(ctx)
+		data, err := c.Conn.Read(valid)
 		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
+			c.Core.Reached(mcp.LimitReached{Limit: mcp.LimitMessageBytes, Principal: c.session.Principal})
 			c.refuse(ctx, mcp.Errorf(mcp.CodeInvalidRequest, "%s", frame.Reason))
 			continue
+		}
+		if err != nil && ctx.Err() == nil && valid.Err() != nil {
+			return ErrExpired
 		}
 		if err != nil {
 			return err
 		}
+		from := c.sender()
 		if jsonrpc.IsBatch(data) {
-			c.batch(ctx, data)
+			c.batch(ctx, data, from)
 			continue
 		}
 		m, err := jsonrpc.Decode(data, c.Core.Limits())
@@ -118,46 +208,59 @@ func (c *serving) read(ctx context.Context) error {
 			c.malformed(ctx, err)
 			continue
 		}
-		c.take(ctx, m)
+		c.take(ctx, c.inbound(m, from))
 	}
+}
+
+// sender returns who sent the message that was read last.
+func (c *serving) sender() *mcp.Identity {
+	if c.Sender == nil {
+		return c.Identity
+	}
+	from := c.Sender()
+	c.session.Identify(from)
+	return from
 }
 
 // take starts on one message and does not wait for it, but for initialize:
 // what follows it needs the session that it makes.
-func (c *serving) take(ctx context.Context, m jsonrpc.Message) {
+func (c *serving) take(ctx context.Context, in *Inbound) {
+	m := in.Message
 	switch {
+	case m.Kind == jsonrpc.Request && c.leaving.Load():
+		c.write(ctx, dialect.Refuse(m.ID, ShuttingDown(m.Method)).Body)
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
-		c.write(ctx, reply(c.session.Begin(ctx, c.Core, c.inbound(m))))
+		c.write(ctx, reply(c.session.Begin(ctx, c.Core, in)))
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodListen:
-		run := c.session.Begin(c.listening, c.Core, c.inbound(m))
-		c.spawn(ctx, func() []byte { return reply(run) })
+		run := c.session.Begin(c.listening, c.Core, in)
+		c.spawn(func() []byte { return reply(run) })
 	case m.Kind == jsonrpc.Request:
-		run := c.session.Begin(ctx, c.Core, c.inbound(m))
-		c.spawn(ctx, func() []byte { return reply(run) })
+		run := c.session.Begin(ctx, c.Core, in)
+		c.spawn(func() []byte { return reply(run) })
 	default:
-		c.other(ctx, m)
+		c.other(ctx, in)
 	}
 }
 
-// spawn runs f on a goroutine of the connection and writes the reply that it
-// returns.
-func (c *serving) spawn(ctx context.Context, f func() []byte) {
+// spawn has f run beside the reader and writes the reply that it returns.
+func (c *serving) spawn(f func() []byte) {
 	c.session.unwritten.add()
-	c.handlers.Go(func() {
-		reply := f()
-		c.session.unwritten.reply(len(reply))
-		defer c.session.unwritten.done(len(reply))
-		c.write(ctx, reply)
+	c.handlers.do(func() {
+		if reply := f(); reply != nil {
+			c.replies.put(reply)
+			return
+		}
+		c.session.unwritten.done(1, 0)
 	})
 }
 
 // other takes a message that has no reply.
-func (c *serving) other(ctx context.Context, m jsonrpc.Message) {
-	if m.Kind == jsonrpc.Response {
-		c.session.Pending.Resolve(m)
+func (c *serving) other(ctx context.Context, in *Inbound) {
+	if in.Message.Kind == jsonrpc.Response {
+		c.session.Pending.Resolve(in.Message)
 		return
 	}
-	_ = c.Core.Notification(ctx, c.inbound(m))
+	_ = c.Core.Notification(ctx, in)
 }
 
 // reply returns the reply to write, or nil when the caller cancelled the request.
@@ -169,8 +272,16 @@ func reply(run Run) []byte {
 	return r.Body
 }
 
-func (c *serving) inbound(m jsonrpc.Message) *Inbound {
-	return &Inbound{Message: m, Binding: c.Binding, Principal: c.Principal, Session: c.session, Request: c.Request, Back: back{c.Conn}}
+func (c *serving) inbound(m jsonrpc.Message, from *mcp.Identity) *Inbound {
+	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, Request: c.Request, Back: back{c.Conn}, Leaving: c.Leaving}
+}
+
+// push sends what belongs to no request.
+func (c *serving) push(ctx context.Context, msg []byte) error {
+	if c.expired.Load() {
+		return ErrExpired
+	}
+	return c.Conn.Write(ctx, msg)
 }
 
 // back sends on the connection itself: all its messages share one way.
@@ -183,11 +294,16 @@ func (c *serving) write(ctx context.Context, msg []byte) {
 		return
 	}
 	if err := c.Conn.Write(ctx, msg); err != nil {
-		if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
-			c.gone.Store(true)
-		}
-		c.end()
+		c.unwritable(err)
 	}
+}
+
+// unwritable ends a connection that has failed to take a message.
+func (c *serving) unwritable(err error) {
+	if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
+		c.gone.Store(true)
+	}
+	c.end()
 }
 
 func (c *serving) end() {

@@ -148,8 +148,8 @@ func TestRequestsBeyondTheBoundAreRefusedAndCanStillBeCancelled(t *testing.T) {
 		<-started
 	}
 	w.send(`{"jsonrpc":"2.0","id":5000,"method":"ping"}`)
-	if got := w.read(); !strings.Contains(got, `"id":5000,"error":{"code":-32603`) {
-		t.Errorf("got %s, want an error", got)
+	if got := w.read(); !strings.Contains(got, `"id":5000,"error":{"code":429`) || !strings.Contains(got, "retryAfterMs") {
+		t.Errorf("got %s, want an error that says when to try again", got)
 	}
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {

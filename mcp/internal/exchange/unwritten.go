@@ -35,11 +35,11 @@ func (u *unwritten) reply(size int) {
 	u.bytes += size
 }
 
-// done notes that a reply of that size was written, or will never be.
-func (u *unwritten) done(size int) {
+// done notes that replies of that size in all were written, or never will be.
+func (u *unwritten) done(count, size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.count--
+	u.count -= count
 	u.bytes -= size
 	if u.changed != nil {
 		close(u.changed)

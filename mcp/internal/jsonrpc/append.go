@@ -4,12 +4,25 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"strconv"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // The append functions write one message behind dst and return the extended
 // slice. Raw values given to them must be valid JSON. Line breaks in them,
 // which valid JSON has only between tokens, become spaces: a message never
 // breaks a line, as transports that frame by line require.
+
+// BeginCall appends a request, or under the zero id a notification, up to its
+// params. An object without line breaks has to follow, and a closing brace.
+func BeginCall(dst []byte, id ID, method string) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0",`...)
+	if !id.IsZero() {
+		dst = append(append(append(dst, `"id":`...), id.raw...), ',')
+	}
+	dst = rawjson.AppendString(append(dst, `"method":`...), method)
+	return append(dst, `,"params":`...)
+}
 
 // AppendRequest appends a request. The id must not be zero. Empty params are
 // left out.
@@ -53,7 +66,7 @@ func AppendError(dst []byte, id ID, e *Error) []byte {
 	dst = append(dst, `"error":{"code":`...)
 	dst = strconv.AppendInt(dst, e.Code, 10)
 	dst = append(dst, `,"message":`...)
-	dst = appendString(dst, e.Message)
+	dst = rawjson.AppendString(dst, e.Message)
 	if len(e.Data) > 0 {
 		dst = append(dst, `,"data":`...)
 		dst = appendRaw(dst, e.Data)
@@ -64,19 +77,12 @@ func AppendError(dst []byte, id ID, e *Error) []byte {
 // appendCall appends what requests and notifications have in common.
 func appendCall(dst []byte, method string, params jsontext.Value) []byte {
 	dst = append(dst, `"method":`...)
-	dst = appendString(dst, method)
+	dst = rawjson.AppendString(dst, method)
 	if len(params) > 0 {
 		dst = append(dst, `,"params":`...)
 		dst = appendRaw(dst, params)
 	}
 	return append(dst, '}')
-}
-
-// appendString quotes s without escaping for HTML. Invalid UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	// The error reports only that replacement.
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
 }
 
 // appendRaw appends a JSON text on one line. A carriage return counts as a line

@@ -1,5 +1,7 @@
 package jsonrpc
 
+import "github.com/fondaco/fondaco/mcp/internal/rawjson"
+
 // Decode reads one message. The error, if any, is a *[DecodeError]. A batch is
 // not a message: see [IsBatch] and [DecodeBatch].
 func Decode(data []byte, limits Limits) (Message, error) {
@@ -11,6 +13,22 @@ func Decode(data []byte, limits Limits) (Message, error) {
 }
 
 func decode(data []byte, limits Limits) (Message, *DecodeError) {
+	var e envelope
+	if limits.vouch(data, &e) {
+		return e.message(limits)
+	}
+	return judge(data, limits)
+}
+
+// vouch fills the envelope from a text that is ordinary and within the limits, as
+// nearly all are, or reports that somebody else has to look at it.
+func (l Limits) vouch(data []byte, e *envelope) bool {
+	e.kind = '{'
+	return l.fits(data) && rawjson.Object(data, l.raw(), func(name, value []byte) { *e.member(name) = value })
+}
+
+// judge decodes any text, or says what is wrong with it.
+func judge(data []byte, limits Limits) (Message, *DecodeError) {
 	s := newScanner(data, limits)
 	defer s.release()
 	if err := s.begin(); err != nil {
@@ -37,6 +55,9 @@ func CheckValue(raw []byte, limits Limits) error {
 }
 
 func checkValue(raw []byte, limits Limits) *DecodeError {
+	if limits.fits(raw) && rawjson.Accepts(raw, limits.raw()) {
+		return nil
+	}
 	s := newScanner(raw, limits)
 	defer s.release()
 	if err := s.begin(); err != nil {

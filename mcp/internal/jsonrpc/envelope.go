@@ -1,6 +1,10 @@
 package jsonrpc
 
-import "encoding/json/jsontext"
+import (
+	"encoding/json/jsontext"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+)
 
 // envelope holds the texts of the members that JSON-RPC defines, nil for those
 // that are absent. It is filled from a text that has to be read to its end, and
@@ -149,5 +153,5 @@ func stringValue(text jsontext.Value) (s string, ok bool) {
 	if len(text) == 0 || text[0] != '"' {
 		return "", false
 	}
-	return string(unquote(text)), true
+	return string(rawjson.Unquote(text)), true
 }

@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"testing"
@@ -119,4 +120,33 @@ func equalJSON(t *testing.T, rawA, rawB []byte) bool {
 		t.Fatal(err)
 	}
 	return a == b
+}
+
+// FuzzBatch checks that the items of a batch are those of a second parser, each
+// with the verdict that it has alone, and that no batch is larger than it may be.
+func FuzzBatch(f *testing.F) {
+	f.Add([]byte("[" + toolsCall + "]"))
+	f.Add([]byte("[" + toolsCall + ",7," + toolsCall + "]"))
+	f.Add([]byte(`[[],{},null,{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}]`))
+	f.Add([]byte(`[]`))
+	f.Add([]byte(`[1,`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		items, err := jsonrpc.DecodeBatch(data, jsonrpc.Limits{})
+		if err != nil {
+			return
+		}
+		var second []jsontext.Value
+		if err := json.Unmarshal(data, &second); err != nil || len(second) != len(items) {
+			t.Fatalf("%q: got %d items, a second parser %d, %v", data, len(items), len(second), err)
+		}
+		used := make(map[string]bool)
+		for i, item := range items {
+			alone, err := jsonrpc.Decode(second[i], jsonrpc.Limits{})
+			repeated := err == nil && alone.Kind == request && used[alone.ID.Key()]
+			if (err == nil && !repeated) != (item.Err == nil) || item.Err == nil && alone.ID.Raw() != item.Message.ID.Raw() {
+				t.Fatalf("%q: item %d: got %v, alone %v", data, i, item.Err, err)
+			}
+			used[alone.ID.Key()] = err == nil && alone.Kind == request || used[alone.ID.Key()]
+		}
+	})
 }

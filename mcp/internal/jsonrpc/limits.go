@@ -1,6 +1,10 @@
 package jsonrpc
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+)
 
 const (
 	defaultDepth    = 128
@@ -28,3 +32,9 @@ type Limits struct {
 
 func (l Limits) depth() int    { return cmp.Or(l.Depth, defaultDepth) }
 func (l Limits) elements() int { return cmp.Or(l.Elements, defaultElements) }
+
+func (l Limits) fits(text []byte) bool { return l.Size <= 0 || len(text) <= l.Size }
+
+func (l Limits) raw() rawjson.Limits {
+	return rawjson.Limits{Depth: l.depth(), Elements: l.elements()}
+}

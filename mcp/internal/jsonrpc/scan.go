@@ -7,10 +7,12 @@ import (
 	"io"
 	"strconv"
 	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // scanner reads one JSON text strictly, in one pass, and holds it to its limits
-// while it reads. Values are handed out as slices of the text.
+// while it reads. It judges what package rawjson does not vouch for. Values are handed out as slices of the text.
 type scanner struct {
 	text     []byte
 	limits   Limits
@@ -45,7 +47,7 @@ func (s *scanner) release() {
 
 // begin checks the size of the text before its first token is read.
 func (s *scanner) begin() *DecodeError {
-	if s.limits.Size > 0 && len(s.text) > s.limits.Size {
+	if !s.limits.fits(s.text) {
 		return invalidf("%d bytes exceed the limit of %d", len(s.text), s.limits.Size)
 	}
 	return nil
@@ -91,7 +93,7 @@ func (s *scanner) object(target func(name []byte) *jsontext.Value) *DecodeError 
 		if err != nil {
 			return err
 		}
-		member := target(unquote(s.since(start)))
+		member := target(rawjson.Unquote(s.since(start)))
 		if *member, err = s.value(); err != nil {
 			return err
 		}
@@ -171,14 +173,4 @@ func checkNumber(text []byte) *DecodeError {
 		return invalidf("number %s is out of range", excerpt(text))
 	}
 	return nil
-}
-
-// unquote decodes the text of a JSON string that has been scanned. It copies
-// only if there is something to decode.
-func unquote(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text[1 : len(text)-1]
-	}
-	decoded, _ := jsontext.AppendUnquote(nil, text) // A scanned string is valid.
-	return decoded
 }

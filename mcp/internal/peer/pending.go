@@ -9,8 +9,8 @@ import (
 )
 
 // What waits for one caller is bounded in number and in bytes. When it is full the
-// oldest notifications make room, so that a caller that does not listen delays
-// nobody; the answer itself is never dropped.
+// oldest make room, so that a caller that does not listen delays nobody; the
+// answer itself does not wait in the queue and is never dropped.
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 16 << 20
@@ -24,19 +24,25 @@ type Pending struct {
 	last    int64
 	waiting map[string]*Waiter // by ID.Key
 	failed  error              // why no answer can come any more
+	spare   []*Waiter          // closed ones, to be used again
 }
 
+// maxSpare bounds the Waiters that are kept to be used again.
+const maxSpare = 64
+
 // Waiter is one request that waits: a queue of the messages that belong to it,
-// of which the response is the last.
+// and behind them the response.
 type Waiter struct {
 	ID    jsonrpc.ID
 	table *Pending
-	wake  chan struct{} // one token: something was queued
+	wake  chan struct{} // one token: something has come
 
-	logs    bool              // guarded by table.mu: see DeliverLog
-	queue   []jsonrpc.Message // guarded by table.mu
-	bytes   int               // of the params in queue
+	// What follows is guarded by table.mu.
+	logs    bool // see DeliverLog
+	queue   []jsonrpc.Message
+	bytes   int // of the params in queue
 	dropped int
+	answer  jsonrpc.Message // of kind Invalid until it has come
 	err     error
 }
 
@@ -49,12 +55,25 @@ func (p *Pending) Open() (*Waiter, error) {
 		return nil, p.failed
 	}
 	p.last++
-	w := &Waiter{ID: jsonrpc.NumberID(p.last), table: p, wake: make(chan struct{}, 1)}
+	w := p.fresh()
+	w.ID = jsonrpc.NumberID(p.last)
 	if p.waiting == nil {
 		p.waiting = make(map[string]*Waiter)
 	}
 	p.waiting[w.ID.Key()] = w
 	return w, nil
+}
+
+// fresh returns a Waiter for which nothing has come. The caller holds mu.
+func (p *Pending) fresh() *Waiter {
+	last := len(p.spare) - 1
+	if last < 0 {
+		return &Waiter{table: p, wake: make(chan struct{}, 1)}
+	}
+	w := p.spare[last]
+	p.spare = p.spare[:last]
+	*w = Waiter{table: p, wake: w.wake}
+	return w
 }
 
 // Resolve hands a response to the request that it answers. It reports false
@@ -68,7 +87,8 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 		return false
 	}
 	delete(p.waiting, key)
-	w.push(m)
+	w.answer = m
+	w.signal()
 	return true
 }
 
@@ -176,11 +196,22 @@ func (w *Waiter) Next(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Close frees the request's slot. A response that comes later is dropped.
+// Close frees the request's slot. A response that comes later is dropped. It is the
+// last use of the Waiter, which the next request may get.
 func (w *Waiter) Close() {
-	w.table.mu.Lock()
-	defer w.table.mu.Unlock()
-	delete(w.table.waiting, w.ID.Key())
+	p := w.table
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, w.ID.Key())
+	if len(p.spare) == maxSpare {
+		return
+	}
+	select {
+	case <-w.wake:
+	default:
+	}
+	w.queue, w.answer = nil, jsonrpc.Message{}
+	p.spare = append(p.spare, w)
 }
 
 // Dropped returns how many notifications had to make room for later ones.
@@ -199,27 +230,21 @@ func (w *Waiter) pop() (m jsonrpc.Message, err error, ok bool) {
 		w.bytes -= len(m.Params)
 		return m, nil, true
 	}
-	return m, w.err, w.err != nil
+	m, w.answer = w.answer, jsonrpc.Message{}
+	return m, w.err, m.Kind != jsonrpc.Invalid || w.err != nil
 }
 
-// push queues m. The caller holds table.mu.
+// push queues a message in front of the response. The caller holds table.mu.
 func (w *Waiter) push(m jsonrpc.Message) {
 	for len(w.queue) > 0 && (len(w.queue) >= maxQueued || w.bytes+len(m.Params) > maxQueuedBytes) {
-		w.dropOldest()
+		w.bytes -= len(w.queue[0].Params)
+		w.queue = slices.Delete(w.queue, 0, 1)
+		w.dropped++
 	}
 	w.queue = append(w.queue, m)
 	w.bytes += len(m.Params)
 	w.signal()
 }
-
-func (w *Waiter) dropOldest() {
-	at := max(slices.IndexFunc(w.queue, isNotification), 0)
-	w.bytes -= len(w.queue[at].Params)
-	w.queue = slices.Delete(w.queue, at, at+1)
-	w.dropped++
-}
-
-func isNotification(m jsonrpc.Message) bool { return m.Kind == jsonrpc.Notification }
 
 func (w *Waiter) signal() {
 	select {

@@ -2,13 +2,14 @@ package schema_test
 
 import (
 	"encoding/json/jsontext"
+	"reflect"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
 func BenchmarkValidate(b *testing.B) {
-	text, err := schema.Infer[flight](schema.Input)
+	text, err := schema.For(reflect.TypeFor[flight](), schema.Input)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func BenchmarkValidate(b *testing.B) {
 func BenchmarkInfer(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := schema.Infer[kinds](schema.Input); err != nil {
+		if _, err := schema.For(reflect.TypeFor[kinds](), schema.Input); err != nil {
 			b.Fatal(err)
 		}
 	}

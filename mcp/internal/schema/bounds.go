@@ -13,7 +13,7 @@ type Limits struct {
 	Subschemas int // number of subschemas; 2,000
 	Depth      int // nesting of subschemas, and length of a chain of references; 64
 	Paths      int // ways in which one subschema applies others to one value; 10,000
-	Work       int // steps of one validation, roughly applications of a subschema; 5,000,000
+	Work       int // steps of one validation, roughly applications of a subschema; 600,000
 }
 
 // MaxBytes is the default of Limits.Bytes.
@@ -64,7 +64,7 @@ func (l *Limits) paths() int {
 
 func (l *Limits) work() int {
 	if l == nil || l.Work == 0 {
-		return 5_000_000
+		return 600_000
 	}
 	return l.Work
 }

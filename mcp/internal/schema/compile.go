@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Validator checks values against one schema. It is safe for concurrent use.
 type Validator struct {
 	text    jsontext.Value
+	quick   func() *quick
 	program func() (*program, error)
 }
 
@@ -44,7 +47,15 @@ func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
 // Lazy is Compile at the first use, for schemas that are right by construction.
 // An error of the schema is then an error of Validate.
 func Lazy(text jsontext.Value, limits *Limits) *Validator {
-	return &Validator{text: slices.Clone(text), program: programs.get(text, limits)}
+	v := &Validator{text: slices.Clone(text), program: programs.get(text, limits)}
+	v.quick = sync.OnceValue(func() *quick {
+		doc, err := decode(v.text, maxNesting)
+		if err != nil || len(v.text) > limits.bytes() {
+			return nil
+		}
+		return newQuick(doc)
+	})
+	return v
 }
 
 // Text returns the schema. It must not be changed.
@@ -60,11 +71,30 @@ func (v *Validator) Warnings() []Warning {
 	return p.graph.warnings
 }
 
+// ordinary bounds the values that Validate looks at itself.
+var ordinary = rawjson.Limits{Depth: maxNesting, Elements: 100_000}
+
+// Admits reports that the value satisfies the schema, as far as that is told at
+// once: what it does not admit is for Validate. The value has to be strict JSON,
+// such as a part of a message that was decoded.
+func (v *Validator) Admits(instance jsontext.Value) bool {
+	q := v.quick()
+	return q != nil && (!q.costly || len(instance) <= maxCostly) && q.admits(instance)
+}
+
 // Validate checks one JSON value. It returns a *ValidationError when the value
 // does not satisfy the schema, an error wrapping ErrTooCostly when finding out
 // would take too long, and another error when the value is not JSON or a lazy
 // schema does not compile.
 func (v *Validator) Validate(instance jsontext.Value) error {
+	if rawjson.Accepts(instance, ordinary) && v.Admits(instance) {
+		return nil
+	}
+	return v.judge(instance)
+}
+
+// judge has the library decide.
+func (v *Validator) judge(instance jsontext.Value) error {
 	p, err := v.program()
 	if err != nil {
 		return err

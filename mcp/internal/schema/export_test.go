@@ -41,6 +41,9 @@ func Steps(text, instance jsontext.Value) (counted, made int64, err error) {
 	return math.MaxInt64/2 - b.left, made, nil
 }
 
+// Judge is the verdict of the library.
+func (v *Validator) Judge(instance jsontext.Value) error { return v.judge(instance) }
+
 type counter struct{ n *int64 }
 
 func (c counter) Validate(*jsonschema.ValidatorContext, any) { *c.n++ }

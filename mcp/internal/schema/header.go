@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ const maxHeaders = 64
 func HeaderParams(text jsontext.Value, numbers bool) ([]HeaderParam, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("schema: %d bytes, want at most %d", len(text), MaxBytes)
+	}
+	if !bytes.Contains(text, []byte(headerKeyword)) && bytes.IndexByte(text, '\\') < 0 {
+		return nil, nil
 	}
 	doc, err := decode(text, maxNesting)
 	if err != nil {

@@ -205,8 +205,8 @@ func TestCostlyValuesAreRefused(t *testing.T) {
 		{"recursion over alternatives", `{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},{"properties":{"a":{"$ref":"#"}},"required":["b"]},true]}`, chained(60), schema.ErrTooCostly},
 		{"100k enum", `{"enum":` + elements(100_000, ones) + `}`, `1`, nil},
 		{"100k enum, many values", `{"items":{"enum":` + elements(100_000, ones) + `}}`, elements(10_000, ones), schema.ErrTooCostly},
-		{"200k numbers unique", `{"uniqueItems":true}`, elements(200_000, func(i int) string { return fmt.Sprint(i) }), nil},
-		{"200k texts unique", `{"uniqueItems":true}`, elements(200_000, func(i int) string { return fmt.Sprintf(`"%d"`, i) }), nil},
+		{"100k numbers unique", `{"uniqueItems":true}`, elements(100_000, func(i int) string { return fmt.Sprint(i) }), nil},
+		{"100k texts unique", `{"uniqueItems":true}`, elements(100_000, func(i int) string { return fmt.Sprintf(`"%d"`, i) }), nil},
 		{"200k arrays unique", `{"uniqueItems":true}`, elements(200_000, func(i int) string { return fmt.Sprintf(`[%d]`, i) }), schema.ErrTooCostly},
 		{"colliding arrays unique", `{"uniqueItems":true}`, elements(8000, split), schema.ErrTooCostly},
 		{"1k objects unique", `{"uniqueItems":true}`, elements(1000, func(i int) string { return fmt.Sprintf(`{"id":%d,"name":"x"}`, i) }), nil},
@@ -268,7 +268,7 @@ func TestLimitsAreOptions(t *testing.T) {
 			t.Errorf("%s: %v", tt.text, err)
 		}
 	}
-	v, err := schema.Compile(jsontext.Value(`{"items":{"type":"integer"}}`), &schema.Limits{Work: 10})
+	v, err := schema.Compile(jsontext.Value(`{"items":{"not":{"type":"string"}}}`), &schema.Limits{Work: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Use says what a schema inferred from a Go type is for.
@@ -24,10 +25,6 @@ const (
 	Question
 )
 
-// Infer returns the JSON Schema 2020-12 of the JSON that encoding/json/v2 reads
-// or writes for the Go type T. See For.
-func Infer[T any](use Use) (jsontext.Value, error) { return For(reflect.TypeFor[T](), use) }
-
 // For returns the JSON Schema 2020-12 of the JSON that encoding/json/v2 reads or
 // writes for t. The properties of a struct are in field order, named by its json
 // tags; those without omitzero, omitempty, pointer and default are required. The struct
@@ -36,11 +33,28 @@ func Infer[T any](use Use) (jsontext.Value, error) { return For(reflect.TypeFor[
 // add keywords. A recursive type becomes a reference, every other is written in
 // place, because many models do not follow references.
 //
-// The error names the field and says what to write instead.
+// A type is looked at once. The text is shared and not to be changed. The error
+// names the field and says what to write instead.
 func For(t reflect.Type, use Use) (jsontext.Value, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	once, _ := inferred.LoadOrStore(inferredKey{t, use}, sync.OnceValues(func() (jsontext.Value, error) {
+		text, err := infer(t, use)
+		return slices.Clip(text), err
+	}))
+	return once.(func() (jsontext.Value, error))()
+}
+
+// inferred holds the schemas of types, by inferredKey.
+var inferred sync.Map
+
+type inferredKey struct {
+	typ reflect.Type
+	use Use
+}
+
+func infer(t reflect.Type, use Use) (jsontext.Value, error) {
 	in := inference{use: use, root: t, left: defaultSubschemas}
 	s, err := in.schema(t)
 	if err != nil {

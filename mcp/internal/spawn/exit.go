@@ -10,6 +10,9 @@ import (
 // maxLastLine bounds the line of standard error that an ExitError quotes.
 const maxLastLine = 256
 
+// maxStderr bounds what an ExitError holds of standard error.
+const maxStderr = 4 << 10
+
 // ExitError tells how a child ended that did not exit with status 0. Its text
 // is such as
 //
@@ -23,6 +26,10 @@ type ExitError struct {
 	// printable characters, cut at 256 bytes. It is empty when there was none.
 	LastLine string
 
+	// Stderr is the end of what the child wrote to standard error, at most 4 KiB, as
+	// valid UTF-8. It is the child's, and may hold control characters.
+	Stderr string
+
 	how string
 }
 
@@ -33,8 +40,8 @@ func (e *ExitError) Error() string {
 	return e.how + ": " + e.LastLine
 }
 
-func exitError(state *os.ProcessState, lastLine string) *ExitError {
-	e := &ExitError{Status: state.ExitCode(), LastLine: lastLine} // -1 for a nil state
+func exitError(state *os.ProcessState, t *tail) *ExitError {
+	e := &ExitError{Status: state.ExitCode(), LastLine: t.lastLine(), Stderr: t.last(maxStderr)} // -1 for a nil state
 	switch {
 	case state == nil:
 		e.how = "ended unobserved" // someone else waited for our child

@@ -162,7 +162,7 @@ func (p *Process) reap() {
 	_ = p.stderr.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
 	<-heard
 	if state := p.cmd.ProcessState; state == nil || !state.Success() {
-		p.err = exitError(state, p.tail.lastLine())
+		p.err = exitError(state, p.tail)
 	}
 	close(p.done)
 }

@@ -71,6 +71,20 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(t.ring[t.next:])+string(t.ring[:t.next]), "\uFFFD")
 }
 
+// last returns the last bytes, at most so many, from the beginning of a line if one
+// begins there.
+func (t *tail) last(most int) string {
+	text := t.String()
+	if len(text) <= most {
+		return text
+	}
+	text = text[len(text)-most:]
+	if _, whole, found := strings.Cut(text, "\n"); found {
+		return whole
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
 // lastLine returns the last line that has something printable in it.
 func (t *tail) lastLine() string {
 	text := t.String()

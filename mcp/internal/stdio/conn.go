@@ -99,7 +99,17 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 // nothing of it has gone out. Otherwise its remainder goes out before the next
 // message, so that the stream stays whole.
 func (c *Conn) Write(ctx context.Context, msg []byte) error {
-	err := c.out.write(ctx, msg)
+	return c.written(c.out.write(ctx, msg))
+}
+
+// WriteAll writes several messages as Write does, in as few pieces as their size
+// allows; what is withdrawn are those of one piece.
+func (c *Conn) WriteAll(ctx context.Context, msgs [][]byte) error {
+	return c.written(c.out.write(ctx, msgs...))
+}
+
+// written explains the error of a write.
+func (c *Conn) written(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -41,15 +41,38 @@ func newSource(r io.Reader, done <-chan struct{}) source {
 type deadlineSource struct {
 	r    deadlineReader
 	done <-chan struct{}
+
+	watched <-chan struct{} // of the context whose end wakes the reader
+	unwatch func() bool     // nil when there is none
 }
 
 func (s *deadlineSource) read(ctx context.Context, p []byte) (int, error) {
-	stop := context.AfterFunc(ctx, s.wake)
-	defer stop()
+	s.watch(ctx)
+	n, err := s.readUnless(ctx, p)
+	if err != nil {
+		s.watch(context.Background())
+	}
+	return n, err
+}
+
+// watch has the end of the context wake the reader, and that of no other. A
+// reader passes the same one again and again.
+func (s *deadlineSource) watch(ctx context.Context) {
+	if ctx.Done() == s.watched {
+		return
+	}
+	if s.unwatch != nil {
+		s.unwatch()
+	}
+	s.watched, s.unwatch = ctx.Done(), nil
+	if s.watched != nil {
+		s.unwatch = context.AfterFunc(ctx, s.wake)
+	}
+}
+
+// readUnless reads unless the context has ended, or the Conn.
+func (s *deadlineSource) readUnless(ctx context.Context, p []byte) (int, error) {
 	for {
-		// First the deadline, then the checks: a wake after them is not lost.
-		// One that was meant for an earlier read costs a turn.
-		_ = s.r.SetReadDeadline(time.Time{})
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -60,6 +83,9 @@ func (s *deadlineSource) read(ctx context.Context, p []byte) (int, error) {
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
+		// First the deadline, then the checks: a wake after them is not lost.
+		// One that was meant for an earlier read costs a turn.
+		_ = s.r.SetReadDeadline(time.Time{})
 	}
 }
 

@@ -22,6 +22,10 @@ type lineWriter struct {
 	turn chan struct{} // holds a token while a Write has its turn; guards the rest
 	buf  []byte        // the rest of a message that a Write left unfinished, or empty
 	err  error         // why nothing can be written any more
+
+	// armed tells that there is a deadline. One of an earlier message, or that has
+	// passed, only has a Write set its own when it runs into it.
+	armed bool
 }
 
 func newLineWriter(w io.Writer, timeout time.Duration, done <-chan struct{}, abort func() error) lineWriter {
@@ -33,9 +37,11 @@ func newLineWriter(w io.Writer, timeout time.Duration, done <-chan struct{}, abo
 	return l
 }
 
-func (l *lineWriter) write(ctx context.Context, msg []byte) error {
-	if i := bytes.IndexByte(msg, '\n'); i >= 0 {
-		return fmt.Errorf("newline at byte %d: a message is one line", i)
+func (l *lineWriter) write(ctx context.Context, msgs ...[]byte) error {
+	for _, msg := range msgs {
+		if i := bytes.IndexByte(msg, '\n'); i >= 0 {
+			return fmt.Errorf("newline at byte %d: a message is one line", i)
+		}
 	}
 	if err := l.take(ctx); err != nil {
 		return err
@@ -44,11 +50,27 @@ func (l *lineWriter) write(ctx context.Context, msg []byte) error {
 	if l.err != nil {
 		return l.err
 	}
-	err := l.send(ctx, msg)
-	if err != nil && err != ctx.Err() {
-		l.err = err
+	for len(msgs) > 0 {
+		n := oneChunk(msgs)
+		if err := l.send(ctx, msgs[:n]); err != nil {
+			if err != ctx.Err() {
+				l.err = err
+			}
+			return err
+		}
+		msgs = msgs[n:]
 	}
-	return err
+	return nil
+}
+
+// oneChunk returns how many of the messages, at least one, are written at once.
+func oneChunk(msgs [][]byte) (n int) {
+	for size := 0; n < len(msgs); n++ {
+		if size += len(msgs[n]) + len("\n"); size > chunkSize && n > 0 {
+			break
+		}
+	}
+	return n
 }
 
 // take waits for the turn.
@@ -66,13 +88,15 @@ func (l *lineWriter) take(ctx context.Context) error {
 	return nil
 }
 
-// send writes what an earlier message has left and then this one, in one piece.
-func (l *lineWriter) send(ctx context.Context, msg []byte) error {
+// send writes what an earlier message has left and then these, in one piece.
+func (l *lineWriter) send(ctx context.Context, msgs [][]byte) error {
 	rest := len(l.buf)
-	l.buf = append(append(l.buf, msg...), '\n')
+	for _, msg := range msgs {
+		l.buf = append(append(l.buf, msg...), '\n')
+	}
 	n, err := l.put(ctx, l.buf)
 	if n <= rest && err != nil {
-		l.buf = l.buf[:rest] // nothing of msg has gone out
+		l.buf = l.buf[:rest] // nothing of them has gone out
 	}
 	l.buf = l.buf[:copy(l.buf, l.buf[n:])]
 	if len(l.buf) == 0 && cap(l.buf) > chunkSize {
@@ -86,12 +110,15 @@ func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
 	if l.setDeadline == nil {
 		return l.putWatched(b)
 	}
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, l.wake)()
+	}
 	deadline := time.Now().Add(l.timeout)
-	stop := context.AfterFunc(ctx, l.wake)
-	defer stop()
-	for n := 0; ; {
-		// As in deadlineSource.read: first the deadline, then the checks.
+	if !l.armed {
 		_ = l.setDeadline(deadline)
+		l.armed = true
+	}
+	for n := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return n, err
 		}
@@ -106,6 +133,8 @@ func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
 		case ctx.Err() == nil && !time.Now().Before(deadline):
 			return n, l.tooSlow()
 		}
+		// As in deadlineSource.readUnless: first the deadline, then the checks.
+		_ = l.setDeadline(deadline)
 	}
 }
 

@@ -49,7 +49,7 @@ func (at *attachment) copyTo(a *responder) {
 			return
 		}
 		if last.ended {
-			a.finish(dialect.Reply{})
+			a.finish(new(dialect.Reply))
 			return
 		}
 		if last.retry > 0 {
@@ -79,7 +79,7 @@ type last struct {
 // has not become an event stream.
 func (at *attachment) next(a *responder) ([]sse.Event, last) {
 	s := at.stream
-	if reply, alone := at.replyAlone(); alone && a.finishJSON(reply) {
+	if reply, alone := at.replyAlone(); alone && a.finishJSON(&reply) {
 		return nil, last{over: true}
 	}
 	s.log.take()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // A body has to keep coming: every bodyPace bytes of it, or the rest, within
@@ -65,5 +67,7 @@ func unreadable(err error, limit int64) *refusal {
 }
 
 func tooLarge(limit int64) *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, "body: longer than the limit of %d bytes", limit)
+	refused := refuse(http.StatusRequestEntityTooLarge, "body: longer than the limit of %d bytes", limit)
+	refused.limit = mcp.LimitMessageBytes
+	return refused
 }

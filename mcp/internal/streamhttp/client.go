@@ -22,7 +22,9 @@ type ClientParams struct {
 	HTTP *http.Client
 	// Header is sent with every request. The protocol's own headers win.
 	Header http.Header
-	Inbox  exchange.Inbox
+	// Auth gives every request its credentials. May be nil.
+	Auth  Authorizer
+	Inbox exchange.Inbox
 	// MaxMessage bounds one message of the server, in bytes.
 	MaxMessage int
 	// CloseTimeout bounds the goodbye to the server.
@@ -115,10 +117,11 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 	// Once the answer is there the caller no longer ends its stream, which is read
 	// to its end, so that the connection can be used again; but not for long.
 	defer context.AfterFunc(ctx, stop)()
+	id := w.ID // the answer may still be read when w is closed
 	l.begin(func() {
 		defer stop()
 		defer context.AfterFunc(l.ctx, stop)()
-		l.carry(carrying, w.ID, out)
+		l.carry(carrying, id, out)
 	})
 	for {
 		m, err := w.Next(ctx)
@@ -133,15 +136,15 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		case m.Kind == jsonrpc.Response:
 			time.AfterFunc(exhaustTime, stop)
 			return m, nil
-		case out.On != nil:
-			out.On(m)
+		case out.Caller != nil:
+			out.Caller.Hear(m)
 		}
 	}
 }
 
 // Notify implements exchange.Link.
 func (l *Link) Notify(ctx context.Context, out exchange.Outbound) error {
-	err := l.submit(ctx, out.Encode(jsonrpc.ID{}), &out.Headers)
+	err := l.submit(ctx, out.Message.Encode(jsonrpc.ID{}), &out.Message.Headers)
 	l.endIfLost(err)
 	return err
 }
@@ -151,18 +154,27 @@ func (l *Link) Notify(ctx context.Context, out exchange.Outbound) error {
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server; 2026-07-28 basic/utilities/cancellation
 func (l *Link) tellCancelled(id jsonrpc.ID, out exchange.Outbound) {
-	if f := l.agreed(); f == nil || f.DisconnectCancels || out.Cancel == nil {
+	if f := l.agreed(); f == nil || f.DisconnectCancels || out.Caller == nil {
 		return
 	}
-	msg := out.Cancel(id)
+	msg := out.Caller.Cancel(id)
 	if msg == nil {
 		return
 	}
 	l.begin(func() {
 		ctx, stop := context.WithTimeout(l.ctx, l.CloseTimeout)
 		defer stop()
-		_ = l.submit(ctx, msg, nil)
+		l.sayOnce(ctx, l.posting(msg, nil))
 	})
+}
+
+// sayOnce sends what is not worth a sign-in, and does not ask what became of it.
+func (l *Link) sayOnce(ctx context.Context, o *outgoing) {
+	_, resp, err := l.sendOnce(ctx, o)
+	if err == nil {
+		exhaust(resp.Body)
+		resp.Body.Close()
+	}
 }
 
 // Close implements exchange.Link. It ends the session on the server, too.

@@ -1,7 +1,9 @@
 package streamhttp
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 )
 
@@ -14,6 +16,13 @@ type StatusError struct {
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+}
+
+// NotBegun reports whether the server says that it did not begin what it was asked
+// for: it has too much to do or is leaving, and names a time to try again.
+func (e *StatusError) NotBegun() bool {
+	busy := e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests
+	return busy && e.Header.Get(headerRetryAfter) != ""
 }
 
 // ContentError reports a successful HTTP response of a type in which no answer
@@ -37,6 +46,12 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unsent reports whether there was not even a connection.
+func (e *TransportError) Unsent() bool {
+	op, ok := errors.AsType[*net.OpError](e.Err)
+	return ok && op.Op == "dial"
+}
 
 // Unwrap gives access to the failure.
 func (e *TransportError) Unwrap() error { return e.Err }

@@ -1,12 +1,10 @@
 package streamhttp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -42,7 +40,7 @@ func (l *Link) endIfLost(err error) {
 }
 
 func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) error {
-	resp, err := l.post(ctx, out.Encode(id), &out.Headers)
+	resp, err := l.post(ctx, out.Message.Encode(id), &out.Message.Headers)
 	if err != nil {
 		return err
 	}
@@ -50,7 +48,7 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	if err := resp.refusal(); err != nil {
 		return notSent(err)
 	}
-	if out.Headers.Method == mcp.MethodInitialize {
+	if out.Message.Method == mcp.MethodInitialize {
 		if err := l.keepSession(resp.Header.Get(HeaderSession)); err != nil {
 			return err
 		}
@@ -63,7 +61,18 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	case resp.ok():
 		return &dialect.ProtocolError{Err: &ContentError{Status: resp.StatusCode, Type: kind}}
 	}
-	return resp.statusError()
+	return resp.notBegun()
+}
+
+// notBegun returns the error of a response without an answer. From a server that is
+// leaving, which says so by closing the connection, the next request over another
+// connection may find the one that takes over.
+func (r *response) notBegun() error {
+	err := &StatusError{Status: r.StatusCode, Header: r.Header}
+	if r.Close && err.NotBegun() {
+		return &exchange.NotSentError{Err: err, Alive: true}
+	}
+	return err
 }
 
 // readAnswer takes an answer in the form of one JSON text.
@@ -74,10 +83,13 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 	}
 	items, err := exchange.DecodeAll(data, l.Inbox.Limits())
 	if err != nil && !resp.ok() {
-		return resp.statusError()
+		return statusError(resp.Response)
 	}
 	if err != nil {
 		return dialect.Invalid("%w", err)
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable && (isRefusal(items) || resp.Close && isOverload(items)) {
+		return resp.notBegun()
 	}
 	answered := false
 	for _, item := range items {
@@ -94,6 +106,17 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 	return nil
 }
 
+// isRefusal reports whether all that came is an error that names no request.
+func isRefusal(items []jsonrpc.Item) bool {
+	return len(items) == 1 && items[0].Message.Error != nil && items[0].Message.ID.IsZero()
+}
+
+// isOverload reports whether all that came is the refusal of a request by a server
+// that has too much to do, or is leaving: the number of both is that of HTTP.
+func isOverload(items []jsonrpc.Item) bool {
+	return len(items) == 1 && items[0].Message.Error != nil && items[0].Message.Error.Code == http.StatusServiceUnavailable
+}
+
 func isAnswer(m jsonrpc.Message, id jsonrpc.ID) bool {
 	return m.Kind == jsonrpc.Response && m.ID.Key() == id.Key()
 }
@@ -103,7 +126,7 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, int64(l.MaxMessage)+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read response: %w", err)
+		return nil, &StreamError{err}
 	case len(data) > l.MaxMessage:
 		return nil, fmt.Errorf("read response: longer than %d bytes", l.MaxMessage)
 	}
@@ -145,9 +168,14 @@ const (
 	answerTimeout = 30 * time.Second
 )
 
+var errAnswerLate = fmt.Errorf("answer not taken within %v", answerTimeout)
+
 // answer lets the inbox answer one request of the server, and posts the answer.
 func (l *Link) answer(m jsonrpc.Message) {
 	n := l.answering.Add(1)
+	if n > maxAnswering {
+		l.Inbox.Reached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
+	}
 	if n > 2*maxAnswering {
 		l.answering.Add(-1)
 		return
@@ -162,12 +190,12 @@ func (l *Link) answer(m jsonrpc.Message) {
 		defer l.answering.Add(-1)
 		var reply []byte
 		if crowded {
-			reply = dialect.Refuse(m.ID, mcp.Errorf(mcp.CodeInternal, "more than %d requests at once", maxAnswering)).Body
+			reply = exchange.TooManyQuestions(m.ID, maxAnswering).Body
 		} else {
 			reply = l.Inbox.Request(ctx, m)
 		}
 		if work.End() && reply != nil {
-			ctx, stop := context.WithTimeout(l.ctx, answerTimeout)
+			ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerLate)
 			defer stop()
 			_ = l.submit(ctx, reply, nil)
 		}
@@ -186,15 +214,20 @@ func (l *Link) submit(ctx context.Context, msg []byte, headers *dialect.OutHeade
 		return notSent(err)
 	}
 	if !resp.ok() {
-		return resp.statusError()
+		return statusError(resp.Response)
 	}
 	return nil
 }
 
-// post sends one message. Headers are those that the dialect gave to it; nil
-// means those of the session alone.
+// post sends one message and returns the response, whatever its status. Headers
+// are those that the dialect gave to it; nil means those of the session alone.
 func (l *Link) post(ctx context.Context, msg []byte, headers *dialect.OutHeaders) (*response, error) {
-	return l.send(ctx, http.MethodPost, msg, func(h http.Header) {
+	return l.do(ctx, l.posting(msg, headers))
+}
+
+// posting is the request that carries one message.
+func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
+	return l.outgoing(http.MethodPost, msg, func(h http.Header) {
 		h.Set(headerContentType, TypeJSON)
 		h.Set(headerAccept, TypeJSON+", "+TypeEventStream)
 		if headers == nil {
@@ -217,26 +250,27 @@ func setHeader(h http.Header, name, value string) {
 	h.Set(name, value)
 }
 
-// send makes one HTTP request and returns the response, whatever its status.
-func (l *Link) send(ctx context.Context, method string, body []byte, set func(http.Header)) (*response, error) {
+// outgoing is a request of the session as it is now.
+func (l *Link) outgoing(method string, body []byte, set func(http.Header)) *outgoing {
 	l.mu.Lock()
 	session, facts := l.session, l.facts
 	l.mu.Unlock()
-	req, err := http.NewRequestWithContext(ctx, method, l.URL.String(), bytes.NewReader(body))
+	return &outgoing{method: method, to: l.URL, body: body, session: session, header: func(h http.Header) {
+		if facts != nil && facts.VersionHeader {
+			h.Set(HeaderVersion, facts.Revision.String())
+		}
+		setHeader(h, HeaderSession, session)
+		set(h)
+	}}
+}
+
+// do sends a request and returns the response, whatever its status.
+func (l *Link) do(ctx context.Context, o *outgoing) (*response, error) {
+	resp, err := l.send(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(req.Header, l.Header)
-	if facts != nil && facts.VersionHeader {
-		req.Header.Set(HeaderVersion, facts.Revision.String())
-	}
-	setHeader(req.Header, HeaderSession, session)
-	set(req.Header)
-	resp, err := l.HTTP.Do(req)
-	if err != nil {
-		return nil, transportError(req, err)
-	}
-	return &response{resp, session}, nil
+	return &response{resp, o.session}, nil
 }
 
 // transportError names the origin only: paths and queries may hold secrets.
@@ -264,11 +298,7 @@ func (l *Link) keepSession(id string) error {
 func (l *Link) delete(session string) {
 	ctx, stop := context.WithTimeout(context.Background(), l.CloseTimeout)
 	defer stop()
-	resp, err := l.send(ctx, http.MethodDelete, nil, func(h http.Header) { h.Set(HeaderSession, session) })
-	if err == nil {
-		exhaust(resp.Body)
-		resp.Body.Close()
-	}
+	l.sayOnce(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(HeaderSession, session) }))
 }
 
 func (r *response) ok() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
@@ -279,8 +309,8 @@ func (r *response) refusal() error {
 	switch {
 	case r.StatusCode == http.StatusNotFound && r.session != "":
 		return ErrSessionLost
-	case r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden:
-		return r.statusError()
+	case wantsCredentials(r.Response):
+		return statusError(r.Response)
 	}
 	return nil
 }
@@ -294,7 +324,7 @@ func notSent(err error) error {
 	return err
 }
 
-func (r *response) statusError() error {
+func statusError(r *http.Response) error {
 	return &StatusError{Status: r.StatusCode, Header: r.Header}
 }
 

@@ -168,10 +168,10 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 // open makes one connection. It ends the link when the session is gone.
 func (s *eventSource) open(ctx context.Context) (*response, error) {
 	s.resumed = s.last
-	resp, err := s.link.send(ctx, http.MethodGet, nil, func(h http.Header) {
+	resp, err := s.link.do(ctx, s.link.outgoing(http.MethodGet, nil, func(h http.Header) {
 		h.Set(headerAccept, TypeEventStream)
 		setHeader(h, HeaderLastEvent, s.last)
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	switch kind := mediaType(resp.Header); {
 	case err != nil:
 	case !resp.ok():
-		err = resp.statusError()
+		err = statusError(resp.Response)
 	case kind != TypeEventStream:
 		err = &ContentError{Status: resp.StatusCode, Type: kind}
 	default:

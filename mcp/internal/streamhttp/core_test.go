@@ -54,6 +54,8 @@ func newTestCore(tools map[string]tool, revisions ...mcp.Revision) *testCore {
 
 func (c *testCore) Dialect() *dialect.Server { return c.dialect }
 
+func (c *testCore) Reached(mcp.LimitReached) {}
+
 func (c *testCore) Limits() jsonrpc.Limits { return jsonrpc.Limits{} }
 
 func (c *testCore) Opened(s *exchange.Session) error {
@@ -196,7 +198,7 @@ type testServer struct {
 func serveTest(t *testing.T, core *testCore, o *Options) *testServer {
 	t.Helper()
 	h := NewHandler(core, o)
-	s := &testServer{Server: httptest.NewServer(judged(t, core, h)), t: t, core: core, handler: h}
+	s := &testServer{Server: httptest.NewServer(judged(t, core, byToken(h))), t: t, core: core, handler: h}
 	s.url = s.URL
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {

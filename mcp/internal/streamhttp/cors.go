@@ -15,7 +15,7 @@ func (g *gate) allowReading(answer http.Header, r *http.Request) {
 		return
 	}
 	answer.Add(headerVary, headerOrigin)
-	if origins := r.Header[headerOrigin]; len(origins) == 1 && g.allowed(origins[0]) {
+	if origins := r.Header[headerOrigin]; len(origins) == 1 && g.allowed(origins[0], r) {
 		answer.Set(headerCORSOrigin, origins[0])
 		answer.Set(headerCORSExpose, HeaderSession)
 	}

@@ -17,10 +17,12 @@ type drain struct {
 	streams, work             context.Context
 	cancelStreams, cancelWork context.CancelCauseFunc
 
-	mu      sync.Mutex
-	begun   bool
-	running int
-	idle    chan struct{} // closed when nothing runs and drain has begun
+	mu       sync.Mutex
+	refusing bool // new requests, though streams go on
+	begun    bool
+	running  int
+	idle     chan struct{}                    // closed when nothing runs and drain has begun
+	webs     map[*http.Server]context.Context // scopes of streams, by the server that they came through
 }
 
 func newDrain() *drain {
@@ -65,10 +67,39 @@ func (d *drain) spawn(f func()) {
 func (d *drain) refuses() *refusal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.begun {
+	if d.begun || d.refusing {
 		return stopping
 	}
 	return nil
+}
+
+// refuse has new requests refused from now on.
+func (d *drain) refuse() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refusing = true
+}
+
+// streamsOf returns the scope of a stream that a request opens: it ends with
+// those of the handler, and when the http.Server that the request came through
+// shuts down. That waits for every request, and these would last.
+func (d *drain) streamsOf(r *http.Request) context.Context {
+	web, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok {
+		return d.streams
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if scope, known := d.webs[web]; known {
+		return scope
+	}
+	if d.webs == nil {
+		d.webs = make(map[*http.Server]context.Context)
+	}
+	scope, cancel := context.WithCancelCause(d.streams)
+	d.webs[web] = scope
+	web.RegisterOnShutdown(func() { cancel(errShutdown) })
+	return scope
 }
 
 var stopping = refuse(http.StatusServiceUnavailable, "the server is shutting down")

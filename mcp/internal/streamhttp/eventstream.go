@@ -20,7 +20,8 @@ import (
 // its first event names the address for POST, which is the same path with the
 // unguessable id of the connection. A message that is posted there is answered
 // with 202 at once and served on the stream. The end of the stream is the end
-// of the connection and of what runs on it.
+// of the connection and of what runs on it. When the credentials expire that opened
+// the stream, what runs is still answered, and nothing more is taken.
 //
 // Spec: 2024-11-05 basic/transports#http-with-sse
 type EventStream struct {
@@ -28,7 +29,7 @@ type EventStream struct {
 	o       *Options
 	gate    *gate
 	drain   *drain
-	streams quota
+	streams *quota
 
 	mu    sync.Mutex
 	conns map[string]*streamConn
@@ -45,7 +46,7 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 		o:       o,
 		gate:    newGate(o),
 		drain:   newDrain(),
-		streams: quota{total: o.maxStreams(), each: o.principalStreams()},
+		streams: newQuota(o.maxStreams(), o.principalStreams(), mcp.LimitStreams, mcp.LimitPrincipalStreams),
 		conns:   make(map[string]*streamConn),
 	}
 }
@@ -64,7 +65,9 @@ const eventStreamMethods = "GET, POST"
 
 // ServeHTTP serves both methods on one path.
 func (e *EventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.o.farewell(w.Header())
 	if refused := e.serve(w, r); refused != nil {
+		e.o.report(refused, r)
 		refused.write(w)
 	}
 }
@@ -99,14 +102,17 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := e.drain.refuses(); refused != nil {
 		return refused
 	}
-	p := e.o.principal(r)
+	by := mcp.IdentityFrom(r.Context())
+	p := exchange.PrincipalOf(by)
 	if refused := e.streams.take(p); refused != nil {
 		return refused
 	}
 	defer e.streams.release(p)
 	ctx, cancel := bind(r.Context(), e.drain.streams)
 	defer cancel(nil)
-	c := newStreamConn(p, newResponder(w, e.o, cancel))
+	valid, forget := exchange.WhileValid(ctx, by)
+	defer forget()
+	c := newStreamConn(p, newResponder(w, e.o, cancel), valid)
 	defer c.out.abandon()
 	e.enter(c)
 	defer e.remove(c)
@@ -115,7 +121,8 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	// Its errors are the end of the connection, which nobody is left to be told.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: c, Core: e.core, Binding: dialect.EventStream, Principal: p, Request: r,
+		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, Request: r,
+		Leaving: e.drain.streamsOf(r).Done(),
 	})
 	return nil
 }
@@ -143,15 +150,18 @@ func (e *EventStream) post(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused != nil {
 		return refused
 	}
-	c := e.find(r.URL.Query().Get(sessionParam), e.o.principal(r))
+	by := mcp.IdentityFrom(r.Context())
+	c := e.find(r.URL.Query().Get(sessionParam), exchange.PrincipalOf(by))
 	if c == nil {
 		return noConnection
 	}
 	select {
-	case c.in <- body:
+	case c.in <- posted{body, by}:
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	case <-c.done:
+		return noConnection
+	case <-c.valid.Done():
 		return noConnection
 	case <-r.Context().Done():
 		return nil
@@ -188,30 +198,42 @@ func (e *EventStream) find(id string, p mcp.Principal) *streamConn {
 type streamConn struct {
 	id        string
 	principal mcp.Principal
-	in        chan []byte
+	in        chan posted
 	out       *responder
 	done      chan struct{}
 	close     func()
+	valid     context.Context // ends with the credentials that opened the stream
+	last      *mcp.Identity   // who has posted what Read returned last
+}
+
+// posted is one message and who has posted it.
+type posted struct {
+	msg []byte
+	by  *mcp.Identity
 }
 
 var _ mcp.Conn = (*streamConn)(nil)
 
-func newStreamConn(p mcp.Principal, out *responder) *streamConn {
-	c := &streamConn{id: rand.Text(), principal: p, in: make(chan []byte), out: out, done: make(chan struct{})}
+func newStreamConn(p mcp.Principal, out *responder, valid context.Context) *streamConn {
+	c := &streamConn{id: rand.Text(), principal: p, in: make(chan posted), out: out, done: make(chan struct{}), valid: valid}
 	c.close = sync.OnceFunc(func() { close(c.done) })
 	return c
 }
 
 func (c *streamConn) Read(ctx context.Context) ([]byte, error) {
 	select {
-	case msg := <-c.in:
-		return msg, nil
+	case p := <-c.in:
+		c.last = p.by
+		return p.msg, nil
 	case <-c.done:
 		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
+
+// sender belongs to the goroutine that reads.
+func (c *streamConn) sender() *mcp.Identity { return c.last }
 
 func (c *streamConn) Write(ctx context.Context, msg []byte) error { return c.out.Send(ctx, msg) }
 

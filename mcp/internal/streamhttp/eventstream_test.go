@@ -20,7 +20,7 @@ func serveEventStream(t *testing.T, core *testCore, o *Options) *testServer {
 	h := NewEventStream(core, o)
 	mux := http.NewServeMux()
 	mux.Handle("/base/", http.StripPrefix("/base", h))
-	s := &testServer{Server: httptest.NewServer(judged(t, core, mux)), t: t, core: core}
+	s := &testServer{Server: httptest.NewServer(judged(t, core, byToken(mux))), t: t, core: core}
 	s.url = s.URL + "/base/sse"
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
@@ -106,7 +106,7 @@ func TestEndOfTheEventStreamCancelsItsCalls(t *testing.T) {
 // A15.
 func TestEventStreamOfAnotherPrincipalIsNotFound(t *testing.T) {
 	t.Parallel()
-	s := serveEventStream(t, newTestCore(plainTools), &Options{Principal: byToken, PrincipalStreams: 1})
+	s := serveEventStream(t, newTestCore(plainTools), &Options{PrincipalStreams: 1})
 	stream, there := s.connect(headerAuthorization, "A")
 	foreign := there.post(initialize, headerAuthorization, "B")
 	unknown := s.post(initialize, headerAuthorization, "B")

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
 )
 
 // gate holds what is checked of every request before anything else, on every
@@ -35,8 +37,6 @@ func newGate(o *Options) *gate {
 	}
 	for _, origin := range o.AllowedOrigins {
 		switch u, err := url.Parse(origin); {
-		case origin == "*" && o.Principal != nil:
-			panic("streamhttp: allowed origin \"*\": want the origins by name where requests are authenticated")
 		case origin == "*":
 			g.anyOrigin = true
 		case err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
@@ -51,19 +51,28 @@ func newGate(o *Options) *gate {
 // admit checks the Host and the Origin of a request, and tells the browser when
 // a page of another origin may read the answer.
 func (g *gate) admit(w http.ResponseWriter, r *http.Request) *refusal {
-	host, ok := parseAuthority(r.Host)
-	if !ok {
-		return refuse(http.StatusBadRequest, "host header: want the name of the server")
+	host, refused := g.hostOf(r, len(g.hosts) > 0 || OnLoopback(r))
+	if refused != nil {
+		return refused
 	}
-	known := g.knows(host)
-	if !known && (len(g.hosts) > 0 || onLoopback(r)) {
-		return refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it", clip(r.Host))
-	}
-	if refused := g.checkOrigin(r, known || host.isAddress()); refused != nil {
+	if refused := g.checkOrigin(r, g.knows(host) || host.isAddress()); refused != nil {
 		return refused
 	}
 	g.allowReading(w.Header(), r)
 	return nil
+}
+
+// hostOf returns the host of a request. Where names are enforced it has to be
+// one of the server's.
+func (g *gate) hostOf(r *http.Request, enforced bool) (authority, *refusal) {
+	host, ok := parseAuthority(r.Host)
+	if !ok {
+		return authority{}, refuse(http.StatusBadRequest, "host header: want the name of the server")
+	}
+	if enforced && !g.knows(host) {
+		return authority{}, refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it", clip(r.Host))
+	}
+	return host, nil
 }
 
 // knows reports whether the host is a loopback name or a configured one.
@@ -73,9 +82,25 @@ func (g *gate) knows(host authority) bool {
 	})
 }
 
-// onLoopback reports whether the request came to a loopback address. Where no
+// Address returns where an HTTP request comes from: an IPv4 address, or the network
+// of 64 bits of an IPv6 one. It is zero where that is not known. Behind a proxy it is
+// that of the proxy.
+func Address(r *http.Request) netip.Prefix {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip, bits := from.Addr().Unmap().WithZone(""), 64
+	if ip.Is4() {
+		bits = 32
+	}
+	network, _ := ip.Prefix(bits) // which fails for other numbers of bits alone
+	return network
+}
+
+// OnLoopback reports whether the request came to a loopback address. Where no
 // address is known it may have.
-func onLoopback(r *http.Request) bool {
+func OnLoopback(r *http.Request) bool {
 	switch addr := r.Context().Value(http.LocalAddrContextKey).(type) {
 	case nil:
 		return true
@@ -91,7 +116,7 @@ func onLoopback(r *http.Request) bool {
 func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
 	origins := r.Header[headerOrigin]
 	switch {
-	case len(origins) == 1 && g.allowed(origins[0]):
+	case len(origins) == 1 && g.allowed(origins[0], r):
 		return nil
 	case r.Header.Get(headerFetchSite) == "cross-site":
 		return refuse(http.StatusForbidden, "a request of another site: its origin is not among the allowed origins")
@@ -105,9 +130,12 @@ func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
 	return nil
 }
 
-// allowed reports whether the origin is a configured one.
-func (g *gate) allowed(origin string) bool {
-	return g.anyOrigin && origin != "null" || g.origins[strings.ToLower(origin)]
+// allowed reports whether the origin of a request is a configured one. What a
+// browser adds by itself could have authenticated the request, so that then no
+// more than the origins that are known by name are.
+func (g *gate) allowed(origin string, r *http.Request) bool {
+	anonymous := mcp.IdentityFrom(r.Context()) == nil
+	return g.anyOrigin && origin != "null" && anonymous || g.origins[strings.ToLower(origin)]
 }
 
 // sameAuthority reports whether an origin is that of a host. The scheme is not

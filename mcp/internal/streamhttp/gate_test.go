@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
-	"github.com/fondaco/fondaco/mcp"
 )
 
 // Addresses at which a request can arrive.
@@ -220,15 +219,13 @@ var bindings = map[string]func(*testCore, *Options) closer{
 
 func TestOptionsThatCannotMatchPanic(t *testing.T) {
 	t.Parallel()
-	authenticate := func(*http.Request) mcp.Principal { return mcp.Principal{Issuer: "i"} }
 	for name, o := range map[string]*Options{
-		"host with a scheme":           {AllowedHosts: []string{"https://mcp.example.com"}},
-		"host with a path":             {AllowedHosts: []string{"mcp.example.com/mcp"}},
-		"empty host":                   {AllowedHosts: []string{""}},
-		"origin without a scheme":      {AllowedOrigins: []string{"app.example.com"}},
-		"origin with a path":           {AllowedOrigins: []string{"https://app.example.com/"}},
-		"null":                         {AllowedOrigins: []string{"null"}},
-		"all origins with credentials": {AllowedOrigins: []string{"*"}, Principal: authenticate},
+		"host with a scheme":      {AllowedHosts: []string{"https://mcp.example.com"}},
+		"host with a path":        {AllowedHosts: []string{"mcp.example.com/mcp"}},
+		"empty host":              {AllowedHosts: []string{""}},
+		"origin without a scheme": {AllowedOrigins: []string{"app.example.com"}},
+		"origin with a path":      {AllowedOrigins: []string{"https://app.example.com/"}},
+		"null":                    {AllowedOrigins: []string{"null"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,6 +236,26 @@ func TestOptionsThatCannotMatchPanic(t *testing.T) {
 			}()
 			newGate(o)
 		})
+	}
+}
+
+func TestAllOriginsAreThoseOfNobodyInParticular(t *testing.T) {
+	t.Parallel()
+	const app = "https://app.example.com"
+	for name, binding := range bindings {
+		h := byToken(binding(newTestCore(plainTools), &Options{AllowedOrigins: []string{"*"}}))
+		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", app))
+		if w.Code == 403 || w.Header().Get(headerCORSOrigin) != app {
+			t.Errorf("%s: anonymous: got status %d, %s %q, want the origin allowed", name, w.Code, headerCORSOrigin, w.Header().Get(headerCORSOrigin))
+		}
+		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", app, headerAuthorization, "A"))
+		if w.Code != 403 || w.Header().Get(headerCORSOrigin) != "" {
+			t.Errorf("%s: authenticated: got status %d, %s %q, %s, want 403", name, w.Code, headerCORSOrigin, w.Header().Get(headerCORSOrigin), w.Body)
+		}
+		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", "http://localhost", headerAuthorization, "A"))
+		if w.Code == 403 {
+			t.Errorf("%s: the server's own origin, authenticated: got %s", name, w.Body)
+		}
 	}
 }
 

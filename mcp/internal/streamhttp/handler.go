@@ -21,7 +21,7 @@ type Handler struct {
 	stateful bool   // the session era is served
 	drain    *drain
 	sessions *sessions
-	streams  quota
+	streams  *quota
 	events   mcp.EventStore
 }
 
@@ -38,7 +38,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		methods:  http.MethodPost,
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		drain:    newDrain(),
-		streams:  quota{total: o.maxStreams(), each: o.principalStreams()},
+		streams:  newQuota(o.maxStreams(), o.principalStreams(), mcp.LimitStreams, mcp.LimitPrincipalStreams),
 		events:   o.events(),
 	}
 	if h.stateful {
@@ -47,6 +47,10 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 	h.sessions = newSessions(core, h.drain, o)
 	return h
 }
+
+// Refuse has new requests refused from now on, with status 503. Streams go on, and
+// so do the running requests, with what clients send for them.
+func (h *Handler) Refuse() { h.drain.refuse() }
 
 // Shutdown refuses new requests and ends the streams that serve none, then
 // waits for the running requests until ctx is done; messages that clients send
@@ -75,7 +79,9 @@ func (h *Handler) cancel() {
 // contract: host, origin, method, media types, size of the body, and only then
 // the message.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.o.farewell(w.Header())
 	if refused := h.serve(w, r); refused != nil {
+		h.o.report(refused, r)
 		refused.write(w)
 	}
 }
@@ -120,32 +126,42 @@ func page(status int) *refusal {
 }
 
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	if refused := checkContent(r.Header); refused != nil {
+	in, refused := h.read(w, r)
+	if in == nil {
 		return refused
 	}
+	return h.take(w, r, in)
+}
+
+// read reads one message. What cannot be taken further it answers, or says how to
+// refuse it. Its frame is gone when streams wait, which is what memory they need.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inbound, *refusal) {
+	if refused := checkContent(r.Header); refused != nil {
+		return nil, refused
+	}
 	if refused := checkAccept(r.Header, TypeJSON, TypeEventStream); refused != nil {
-		return refused
+		return nil, refused
 	}
 	body, refused := readBody(w, r, h.o.maxBody())
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	in := &exchange.Inbound{
-		Binding:   dialect.Streamable,
-		Headers:   standardHeaders(r.Header),
-		Principal: h.o.principal(r),
-		Request:   r,
+		Binding:  dialect.Streamable,
+		Headers:  standardHeaders(r.Header),
+		Identity: mcp.IdentityFrom(r.Context()),
+		Request:  r,
 	}
 	if jsonrpc.IsBatch(body) {
-		return h.batch(w, r, in, body)
+		return nil, h.batch(w, r, in, body)
 	}
 	m, err := jsonrpc.Decode(body, h.core.Limits())
 	if err != nil {
 		h.answer(w, exchange.Malformed(err))
-		return nil
+		return nil, nil
 	}
 	in.Message = m
-	return h.take(w, r, in)
+	return in, nil
 }
 
 // take sends one message its way. The era is told before anything is asked of a
@@ -171,7 +187,7 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, in *exchange.Inbo
 
 // answer writes a reply that is known at once.
 func (h *Handler) answer(w http.ResponseWriter, reply dialect.Reply) {
-	newResponder(w, h.o, ignore).finish(reply)
+	newResponder(w, h.o, ignore).finish(&reply)
 }
 
 func ignore(error) {}

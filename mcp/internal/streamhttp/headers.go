@@ -34,6 +34,7 @@ const (
 	headerAuthorization   = "Authorization"
 	headerBuffering       = "X-Accel-Buffering"
 	headerCacheControl    = "Cache-Control"
+	headerChallenge       = "Www-Authenticate"
 	headerConnection      = "Connection"
 	headerContentEncoding = "Content-Encoding"
 	headerContentOptions  = "X-Content-Type-Options"

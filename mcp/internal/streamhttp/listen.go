@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"net/http"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -20,7 +21,8 @@ func (s *session) opening(st *stream, n int64) func() []sse.Event {
 }
 
 // get opens a stream for the messages that belong to no request, or resumes a
-// stream.
+// stream. The connection ends when the credentials that opened it expire; the
+// client comes back with new ones.
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
@@ -30,16 +32,19 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
 		return refused
 	}
-	in := &exchange.Inbound{Principal: h.o.principal(r)}
+	in := &exchange.Inbound{Identity: mcp.IdentityFrom(r.Context())}
 	s, refused := h.session(r, in)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
-	if refused := h.streams.take(in.Principal); refused != nil {
+	if refused := h.streams.take(s.Principal); refused != nil {
 		return refused
 	}
-	defer h.streams.release(in.Principal)
+	defer h.streams.release(s.Principal)
+	ctx, cancel := exchange.WhileValid(r.Context(), in.Identity)
+	defer cancel()
+	r = r.WithContext(ctx)
 	if ids := r.Header[HeaderLastEvent]; len(ids) > 0 {
 		return h.resume(w, r, s, ids)
 	}
@@ -51,7 +56,7 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, s *session) *re
 	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
-	ctx, cancel := bind(r.Context(), h.drain.streams)
+	ctx, cancel := bind(r.Context(), h.drain.streamsOf(r))
 	defer cancel(nil)
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
@@ -81,7 +86,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, s *session, ids
 		if refused := h.drain.refuses(); refused != nil {
 			return refused
 		}
-		scope = h.drain.streams
+		scope = h.drain.streamsOf(r)
 	}
 	ctx, cancel := bind(r.Context(), scope)
 	defer cancel(nil)

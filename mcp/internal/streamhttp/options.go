@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // Options of a Handler or EventStream. The zero value, like a nil pointer,
@@ -18,17 +19,20 @@ type Options struct {
 	// these names or a loopback one; others have to once the list is not empty.
 	AllowedHosts []string
 	// AllowedOrigins are the web origins, such as https://app.example.com, whose
-	// pages may send requests and read the answers. "*" stands for all of them
-	// and cannot be combined with Principal, because a browser adds cookies and
-	// client certificates by itself. Default: the server's own origin alone.
+	// pages may send requests and read the answers. "*" stands for all of them,
+	// but not for requests that are authenticated, because a browser adds cookies
+	// and client certificates by itself. Default: the server's own origin alone.
 	AllowedOrigins []string
-	// Principal tells who sends a request that an authenticating middleware has
-	// let pass. Default: everybody is anonymous.
-	Principal func(*http.Request) mcp.Principal
 	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
 	Answer Answer
+	// Leaving tells that the server is about to stop: connections are closed behind
+	// their next reply, so that clients make their next one elsewhere. Nil: never.
+	Leaving func() bool
 	// Logger receives what an operator should know. Default: slog.Default().
 	Logger *slog.Logger
+
+	// Reached is told of limits that were reached. May be nil.
+	Reached func(mcp.LimitReached)
 
 	// MaxBody bounds the body of one request in bytes. Default: 4 MiB.
 	MaxBody int64
@@ -78,11 +82,25 @@ func (o *Options) orZero() *Options {
 	return o
 }
 
-func (o *Options) principal(r *http.Request) mcp.Principal {
-	if o.orZero().Principal == nil {
-		return mcp.PrincipalAnonymous
+// farewell has the connection closed behind a reply when the server is leaving.
+func (o *Options) farewell(h http.Header) {
+	if o != nil && o.Leaving != nil && o.Leaving() {
+		h.Set(headerConnection, "close")
 	}
-	return o.Principal(r)
+}
+
+// reached tells of a limit. No lock may be held.
+func (o *Options) reached(l mcp.Limit, p mcp.Principal) {
+	if r := o.orZero().Reached; r != nil {
+		r(mcp.LimitReached{Limit: l, Principal: p})
+	}
+}
+
+// report tells of the limit for which a request is refused, if it is for one.
+func (o *Options) report(refused *refusal, r *http.Request) {
+	if refused.limit != "" {
+		o.reached(refused.limit, exchange.PrincipalOf(mcp.IdentityFrom(r.Context())))
+	}
 }
 
 func (o *Options) answer() Answer { return o.orZero().Answer }

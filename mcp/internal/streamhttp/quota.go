@@ -12,28 +12,31 @@ import (
 // and share the whole. It is safe for concurrent use.
 type quota struct {
 	total, each int
+	full, spent *refusal // when there is no more at all, and no more for its sender
 
 	mu   sync.Mutex
 	held int
 	by   map[mcp.Principal]int // authenticated ones
 }
 
-// The refusals of a quota.
-var (
-	allHeld   = refuse(http.StatusServiceUnavailable, "the server is full: try again later")
-	shareHeld = refuse(http.StatusTooManyRequests, "too many at once: end some or try again later")
-)
+// newQuota returns a quota that is known by the names of its two limits.
+func newQuota(total, each int, whole, share mcp.Limit) *quota {
+	full := refuse(http.StatusServiceUnavailable, "the server is full: try again later")
+	spent := refuse(http.StatusTooManyRequests, "too many at once: end some or try again later")
+	full.limit, spent.limit = whole, share
+	return &quota{total: total, each: each, full: full, spent: spent}
+}
 
-// take counts one more for p, which needs one release. Otherwise it returns
-// allHeld or shareHeld.
+// take counts one more for p, which needs one release. Otherwise it returns full or
+// spent.
 func (q *quota) take(p mcp.Principal) *refusal {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.by[p] >= q.each:
-		return shareHeld
+		return q.spent
 	case q.held >= q.total:
-		return allHeld
+		return q.full
 	}
 	q.held++
 	if p.Authenticated() {

@@ -2,6 +2,8 @@ package streamhttp
 
 import (
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -13,8 +15,9 @@ import (
 type refusal struct {
 	status int
 	err    *mcp.Error
-	allow  string // the methods, for status 405
-	page   bool   // a person reads it in a browser
+	allow  string    // the methods, for status 405
+	page   bool      // a person reads it in a browser
+	limit  mcp.Limit // that was reached, if one was
 }
 
 // refuse returns a refusal with a reason that names what would be right. It
@@ -26,6 +29,11 @@ func refuse(status int, format string, args ...any) *refusal {
 // retryAfter is the number of seconds after which a client may try again when
 // the server was full or about to stop.
 const retryAfter = "5"
+
+// seconds returns a time as Retry-After has it, in whole seconds, rounded up.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
 
 func (f *refusal) write(w http.ResponseWriter) {
 	h := w.Header()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
@@ -121,7 +123,7 @@ func (a *responder) becomeStream() {
 
 // finishJSON ends the answer with the reply as JSON. It reports false, and does
 // nothing, where the reply has to be an event.
-func (a *responder) finishJSON(reply dialect.Reply) bool {
+func (a *responder) finishJSON(reply *dialect.Reply) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stream || a.repliesByEvent(reply) {
@@ -141,13 +143,13 @@ func (a *responder) hangUp(ev sse.Event) {
 // finish ends the answer with the reply to the request, or without one when its
 // caller cancelled it: an event stream without a message then, and where
 // answers are always JSON the status 202.
-func (a *responder) finish(reply dialect.Reply) {
+func (a *responder) finish(reply *dialect.Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.end()
 	switch {
 	case reply.Body != nil && (a.stream || a.repliesByEvent(reply)):
-		a.events(sse.Event{Name: "message", Data: reply.Body})
+		a.events(sse.Event{Name: "message", Data: slices.Concat(reply.Body, reply.Shared, reply.Rest)})
 	case a.stream:
 	case reply.Body != nil:
 		a.json(reply)
@@ -159,16 +161,32 @@ func (a *responder) finish(reply dialect.Reply) {
 	}
 }
 
-// abandon ends the answer where it is.
+// abandon ends the answer where it is, and tells when that is because its client
+// took too long.
 func (a *responder) abandon() {
+	if a.abandoned() {
+		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
+	}
+}
+
+// abandoned ends the answer and reports, once, whether its client took too long.
+func (a *responder) abandoned() (slow bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
+	slow = errors.Is(a.err, os.ErrDeadlineExceeded)
+	if slow {
+		a.err = errSlow
+	}
+	return slow
 }
+
+// errSlow is the failure of a client that was given up, once that has been told.
+var errSlow = errors.New("the client took too long to accept what was sent")
 
 // repliesByEvent reports whether the reply is to be an event although nothing
 // has made the answer a stream.
-func (a *responder) repliesByEvent(reply dialect.Reply) bool {
+func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 	return a.o.answer() == AnswerStream && reply.Status == http.StatusOK
 }
 
@@ -181,10 +199,19 @@ func (a *responder) end() {
 	}
 }
 
-func (a *responder) json(reply dialect.Reply) {
+func (a *responder) json(reply *dialect.Reply) {
+	a.o.farewell(a.w.Header())
 	a.w.Header().Set(headerContentType, TypeJSON)
+	if reply.Challenge != "" {
+		a.w.Header().Set(headerChallenge, reply.Challenge)
+	}
+	if reply.Retry > 0 {
+		a.w.Header().Set(headerRetryAfter, seconds(reply.Retry))
+	}
 	a.w.WriteHeader(reply.Status)
 	a.write(reply.Body)
+	a.write(reply.Shared)
+	a.write(reply.Rest)
 }
 
 // openStream begins an event stream, which a flush sends. Proxies are told to
@@ -194,6 +221,7 @@ func (a *responder) json(reply dialect.Reply) {
 func (a *responder) openStream() {
 	a.stream = true
 	h := a.w.Header()
+	a.o.farewell(h)
 	h.Set(headerContentType, TypeEventStream)
 	h.Set(headerCacheControl, "no-cache, no-transform")
 	h.Set(headerBuffering, "no")

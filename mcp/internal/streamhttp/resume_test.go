@@ -208,7 +208,7 @@ func TestResumedGETBringsItsOwnMessagesAndThoseToCome(t *testing.T) {
 func TestForeignAndForgedEventIDsAreRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-115a")
-	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken})
+	s := serveTest(t, newTestCore(plainTools), nil)
 	open := func(who string) (session, id string) {
 		session = s.post(initialize, headerAuthorization, who).header.Get(HeaderSession)
 		a := s.start("POST", callTool(1, "talk"), HeaderSession, session, headerAuthorization, who)
@@ -414,7 +414,7 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 		}
 	}
 	eventually(t, "the oldest have ended", func() bool { return s.handler.atWork() <= maxGetStreams })
-	live := s.handler.sessions.acquire(session, mcp.PrincipalAnonymous)
+	live := s.handler.sessions.acquire(session, nil)
 	defer s.handler.sessions.release(live)
 	live.mu.Lock()
 	defer live.mu.Unlock()

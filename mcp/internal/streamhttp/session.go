@@ -44,6 +44,7 @@ type session struct {
 	id     string
 	ctx    context.Context // of all that runs in the session
 	cancel context.CancelCauseFunc
+	lost   func() // called when a message finds no room, without a lock
 
 	mu      sync.Mutex
 	gets    []*stream // attached, newest last
@@ -62,7 +63,7 @@ type session struct {
 // newSession returns a session for p with an id that cannot be guessed: 130
 // random bits, visible ASCII.
 func newSession(p mcp.Principal, end func(*session, error)) *session {
-	s := &session{id: rand.Text()}
+	s := &session{id: rand.Text(), lost: func() {}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.Session = &exchange.Session{
 		Principal: p,

@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func TestRefusedInitializeKeepsNothing(t *testing.T) {
 func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-125a", "R-125c")
-	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken})
+	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.post(initialize, headerAuthorization, "A").header.Get(HeaderSession)
 	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id, headerAuthorization, "A")
 	for _, method := range []string{"POST", "GET", "DELETE"} {
@@ -148,7 +149,7 @@ func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 // S-043, S-045.
 func TestShareOfAPrincipalIsBounded(t *testing.T) {
 	t.Parallel()
-	s := serveTest(t, newTestCore(plainTools), &Options{Principal: byToken, PrincipalSessions: 2, PrincipalStreams: 1})
+	s := serveTest(t, newTestCore(plainTools), &Options{PrincipalSessions: 2, PrincipalStreams: 1})
 	initializeAs := func(who string) answer { return s.post(initialize, headerAuthorization, who) }
 	first := initializeAs("A").header.Get(HeaderSession)
 	initializeAs("A")
@@ -505,11 +506,25 @@ func (s *session) held() int {
 }
 
 // byToken takes the Authorization header for the subject.
-func byToken(r *http.Request) (p mcp.Principal) {
-	if who := r.Header.Get(headerAuthorization); who != "" {
-		p.Issuer, p.Subject = "test", who
+func byToken(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who := r.Header.Get(headerAuthorization); who != "" {
+			r = r.WithContext(mcp.WithIdentity(r.Context(), identityOf(who)))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// identityOf is that of the principal of a token: a subject and, behind slashes,
+// its issuer and its client. A token that ends with "!" is valid for a minute.
+func identityOf(token string) *mcp.Identity {
+	i := new(mcp.Identity)
+	if name, ends := strings.CutSuffix(token, "!"); ends {
+		token, i.Expires = name, time.Now().Add(time.Minute)
 	}
-	return p
+	parts := append(strings.Split(token, "/"), "", "")
+	i.Principal = mcp.Principal{Subject: parts[0], Issuer: cmp.Or(parts[1], "test"), Client: parts[2]}
+	return i
 }
 
 // openRecorded opens a session without a network.

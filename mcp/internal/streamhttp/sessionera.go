@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -16,7 +17,7 @@ import (
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	s, refused := h.sessions.open(in.Principal)
+	s, refused := h.sessions.open(in.Identity)
 	if refused != nil {
 		return refused
 	}
@@ -49,7 +50,7 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
 	}
-	s := h.sessions.acquire(ids[0], in.Principal)
+	s := h.sessions.acquire(ids[0], in.Identity)
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "session: not found: send initialize to open one")
 	}
@@ -193,7 +194,7 @@ func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *s
 
 // delete ends a session on its client's word.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
-	s, refused := h.session(r, &exchange.Inbound{Principal: h.o.principal(r)})
+	s, refused := h.session(r, &exchange.Inbound{Identity: mcp.IdentityFrom(r.Context())})
 	if refused != nil {
 		return refused
 	}

@@ -15,9 +15,10 @@ import (
 // session makes room. It is safe for concurrent use.
 type sessions struct {
 	core  exchange.Core
+	o     *Options
 	work  *drain // counts the sweeper
 	ttl   time.Duration
-	quota quota
+	quota *quota
 
 	mu     sync.Mutex
 	byID   map[string]*session
@@ -29,18 +30,21 @@ type sessions struct {
 func newSessions(core exchange.Core, work *drain, o *Options) *sessions {
 	return &sessions{
 		core:  core,
+		o:     o,
 		work:  work,
 		ttl:   o.sessionIdle(),
-		quota: quota{total: o.maxSessions(), each: o.principalSessions()},
+		quota: newQuota(o.maxSessions(), o.principalSessions(), mcp.LimitSessions, mcp.LimitPrincipalSessions),
 		byID:  make(map[string]*session),
 	}
 }
 
 // open makes a session that is not in the table yet. It is in use by the
 // caller, who releases it.
-func (t *sessions) open(p mcp.Principal) (*session, *refusal) {
-	s := newSession(p, t.end)
+func (t *sessions) open(by *mcp.Identity) (*session, *refusal) {
+	s := newSession(exchange.PrincipalOf(by), t.end)
+	s.Identify(by)
 	s.uses = 1
+	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
 	if err := t.core.Opened(s.Session); err != nil {
 		s.cancel(err)
 		return nil, stopping
@@ -51,7 +55,7 @@ func (t *sessions) open(p mcp.Principal) (*session, *refusal) {
 // add enters a session in the table.
 func (t *sessions) add(s *session) *refusal {
 	refused := t.quota.take(s.Principal)
-	for refused == allHeld && t.evict() {
+	for refused == t.quota.full && t.evict() {
 		refused = t.quota.take(s.Principal)
 	}
 	if refused != nil {
@@ -82,17 +86,18 @@ func (t *sessions) evict() bool {
 	return true
 }
 
-// acquire returns the session of that id and principal, for one use that needs
-// one release. It returns nil for an id that is unknown and for one that
+// acquire returns the session of that id and the sender's principal, for one use
+// that needs one release. It returns nil for an id that is unknown and for one that
 // belongs to another: the two are not to be told apart. The ids are long and
 // random, and a lookup by hash tells nothing of how close a guess was.
-func (t *sessions) acquire(id string, p mcp.Principal) *session {
+func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if s == nil || s.Principal != p {
+	if s == nil || s.Principal != exchange.PrincipalOf(by) {
 		return nil
 	}
+	s.Identify(by)
 	t.retain(s)
 	return s
 }

@@ -12,28 +12,40 @@ import (
 //
 // Spec: 2025-11-25 basic/transports#multiple-connections
 func (s *session) push(msg []byte) error {
+	room, err := s.tryPush(msg)
+	if !room {
+		s.lost()
+	}
+	return err
+}
+
+// tryPush is push, and reports whether there was room for all messages.
+func (s *session) tryPush(msg []byte) (room bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
-		return errSessionEnded
+		return true, errSessionEnded
 	}
-	s.pushLocked(msg)
-	return nil
+	return s.pushLocked(msg), nil
 }
 
-func (s *session) pushLocked(msg []byte) {
+func (s *session) pushLocked(msg []byte) (room bool) {
+	room = true
 	for len(s.gets) > 0 {
 		last := len(s.gets) - 1
 		if s.gets[last].offer(msg) {
-			return
+			return room
 		}
+		room = false
 		s.gets[last].end(dialect.Reply{})
 		s.gets = s.gets[:last]
 	}
 	for !s.pending.fits(msg, maxPending) {
 		s.pending.pop(1, 0) // the oldest
+		room = false
 	}
 	s.pending.push(msg)
+	return room
 }
 
 // listen attaches a connection to a new stream for the messages that belong to

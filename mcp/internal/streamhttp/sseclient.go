@@ -1,12 +1,10 @@
 package streamhttp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -109,20 +107,14 @@ func (c *sseConn) Write(ctx context.Context, msg []byte) error {
 }
 
 func (c *sseConn) send(ctx context.Context, method string, to *url.URL, body []byte, set func(http.Header)) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	resp, err := c.p.send(ctx, &outgoing{method: method, to: to, body: body, header: set})
 	if err != nil {
 		return nil, err
-	}
-	maps.Copy(req.Header, c.p.Header)
-	set(req.Header)
-	resp, err := c.p.HTTP.Do(req)
-	if err != nil {
-		return nil, transportError(req, err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		exhaust(resp.Body)
 		resp.Body.Close()
-		return nil, &StatusError{Status: resp.StatusCode, Header: resp.Header}
+		return nil, statusError(resp)
 	}
 	return resp, nil
 }

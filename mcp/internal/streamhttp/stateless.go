@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -20,25 +21,37 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 	case jsonrpc.Response:
 		return refuse(http.StatusBadRequest, "a response: want a request or a notification, since this server has asked nothing")
 	}
-	scope, subscribes := h.drain.work, in.Message.Method == mcp.MethodListen
-	if subscribes {
-		if refused := h.streams.take(in.Principal); refused != nil {
-			return refused
-		}
-		defer h.streams.release(in.Principal)
-		scope = h.drain.streams
+	if in.Message.Method == mcp.MethodListen {
+		return h.subscribe(w, r, in)
 	}
+	h.respond(w, r, in, h.drain.work)
+	return nil
+}
+
+// subscribe answers a subscription, which lasts and takes one of the streams.
+func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+	if refused := h.streams.take(in.Principal()); refused != nil {
+		return refused
+	}
+	defer h.streams.release(in.Principal())
+	in.Leaving = h.drain.streamsOf(r).Done()
+	h.respond(w, r, in, h.drain.streams)
+	return nil
+}
+
+// respond runs a request within the scope and answers it.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, scope context.Context) {
 	ctx, cancel := bind(r.Context(), scope)
 	defer cancel(nil)
 	a := newResponder(w, h.o, cancel)
 	defer a.abandon()
-	if subscribes || h.o.answer() != AnswerJSON {
+	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
 		in.Back = a
 		a.openLater()
 	}
+	in.InParts = true
 	reply := h.core.Request(ctx, in)
 	if r.Context().Err() == nil {
-		a.finish(reply)
+		a.finish(&reply)
 	}
-	return nil
 }

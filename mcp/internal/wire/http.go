@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -43,6 +44,7 @@ func (w *monitoredWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter
 
 func (w *monitoredWriter) WriteHeader(status int) {
 	w.x.header(w.Header())
+	w.x.status(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -74,6 +76,7 @@ func (t *monitoredTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	x.header(resp.Header)
+	x.status(resp.StatusCode)
 	resp.Body = &shown{ReadCloser: resp.Body, show: x.response, end: func() {}}
 	return resp, nil
 }
@@ -103,12 +106,14 @@ type traffic struct {
 	sessions map[string]*stream // by the header's value, or the query that HTTP+SSE uses
 }
 
-// stream is one conversation, and which events of it have been seen: an event
-// that is sent again, since a connection broke, says nothing new.
+// stream is one conversation, and what of it comes again and says nothing new: events
+// that have been seen, after a connection broke, and messages that were refused for
+// want of credentials.
 type stream struct {
 	*Conversation
-	mu   sync.Mutex
-	seen map[string]bool
+	mu      sync.Mutex
+	seen    map[string]bool
+	refused map[string]bool
 }
 
 func (m *Monitor) traffic(session string) *traffic {
@@ -124,7 +129,7 @@ func (t *traffic) begin(r *http.Request) *exchange {
 		s = t.sessions[r.URL.RawQuery]
 	}
 	if s == nil {
-		s = &stream{Conversation: t.monitor.conversation(), seen: make(map[string]bool)}
+		s = &stream{Conversation: t.monitor.conversation(), seen: make(map[string]bool), refused: make(map[string]bool)}
 	}
 	return &exchange{traffic: t, stream: s}
 }
@@ -146,6 +151,9 @@ type exchange struct {
 	body  []byte
 	media string // of the response
 	buf   []byte // of the response, not judged yet
+
+	sent    string // the whole body, once it was read; guarded by the stream's mu
+	refused bool   // for want of credentials; likewise
 }
 
 // request shows the body of the request when it has been read.
@@ -154,12 +162,52 @@ func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
 		ReadCloser: body,
 		show:       func(p []byte) { x.body = append(x.body, p...) },
 		end: func() {
-			if body := x.body; len(body) > 0 {
-				x.body = nil
+			body := x.body
+			x.body = nil
+			if len(body) > 0 && x.isNews(string(body)) {
 				x.traffic.monitor.check(x.stream.Conversation, Client, body)
 			}
 		},
 	}
+}
+
+// isNews reports whether a message is not one that was refused before.
+func (x *exchange) isNews(body string) bool {
+	s := x.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.refused[body]
+	if delete(s.refused, body); x.refused {
+		s.refused[body] = true
+	}
+	x.sent = body
+	return !again
+}
+
+// status takes the status of the response, maybe before the body was read.
+func (x *exchange) status(code int) {
+	if code != http.StatusUnauthorized && code != http.StatusForbidden {
+		return
+	}
+	s := x.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.refused = true
+	if x.sent != "" {
+		s.refused[x.sent] = true
+	}
+}
+
+// answered takes a refusal that answers the message: it does not come again.
+func (x *exchange) answered(body jsontext.Value) {
+	if rawjson.Member(body, "id") == nil {
+		return
+	}
+	s := x.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.refused = false
+	delete(s.refused, x.sent)
 }
 
 // header takes the header of the response.
@@ -173,6 +221,7 @@ func (x *exchange) response(p []byte) {
 	x.buf = append(x.buf, p...)
 	if x.media == "application/json" && jsontext.Value(x.buf).IsValid() {
 		x.traffic.monitor.check(x.stream.Conversation, Server, x.buf)
+		x.answered(x.buf)
 		x.buf = nil
 	}
 	for x.media == "text/event-stream" {

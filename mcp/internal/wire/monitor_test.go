@@ -55,3 +55,32 @@ func TestSessionOverHTTPIsOneConversation(t *testing.T) {
 		t.Errorf("got %q, want the tool without its schema", faults)
 	}
 }
+
+// What was refused for want of credentials comes again as it was. Without a refusal
+// that is a second request with an id in use.
+func TestRefusedMessageMayComeAgain(t *testing.T) {
+	t.Parallel()
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for status, want := range map[int]int{http.StatusUnauthorized: 0, http.StatusForbidden: 0, http.StatusBadGateway: 1} {
+		var faults []string
+		m := &wire.Monitor{Report: func(err error) { faults = append(faults, err.Error()) }}
+		h := m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "initialize") {
+				w.Header().Set(session, "s")
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, strings.TrimPrefix(initialized, "<- "))
+				return
+			}
+			w.WriteHeader(status)
+		}), session)
+		for _, body := range []string{strings.TrimPrefix(initialize, "-> "), call, call} {
+			r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+			r.Header.Set(session, "s")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if len(faults) != want {
+			t.Errorf("HTTP %d: got %q, want %d faults", status, faults, want)
+		}
+	}
+}

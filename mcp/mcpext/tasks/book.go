@@ -183,6 +183,12 @@ func (b *book) load(ctx context.Context, id string) (*entry, error) {
 // is, with that error. It runs again when somebody else was faster, so it must do
 // nothing else.
 func (b *book) change(ctx context.Context, id string, change func(*entry) error) (*entry, error) {
+	return b.changeTelling(ctx, id, change, nil)
+}
+
+// changeTelling is change with somebody who hears of it before those who watch the
+// task do, so that what it sends comes before what they send.
+func (b *book) changeTelling(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
 	return b.swap(ctx, id, func(e *entry) error {
 		if err := change(e); err != nil {
 			return err
@@ -191,10 +197,10 @@ func (b *book) change(ctx context.Context, id string, change func(*entry) error)
 			e.Updated = now
 		}
 		return nil
-	})
+	}, told)
 }
 
-func (b *book) swap(ctx context.Context, id string, change func(*entry) error) (*entry, error) {
+func (b *book) swap(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
 	for {
 		e, old, err := b.read(ctx, id)
 		if err != nil {
@@ -212,6 +218,9 @@ func (b *book) swap(ctx context.Context, id string, change func(*entry) error) (
 			return nil, fmt.Errorf("task: %w", err)
 		}
 		if swapped {
+			if told != nil {
+				told(e)
+			}
 			b.changed(ctx, id)
 			return e, nil
 		}

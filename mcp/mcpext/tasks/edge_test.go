@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -305,4 +306,64 @@ func TestErrorOfATaskHasTheNumberOfTheCall(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestATaskAsksSoOftenAndNoMore(t *testing.T) {
+	t.Parallel()
+	var reached []mcp.Limit
+	srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet, OnLimit: func(e mcp.LimitReached) { reached = append(reached, e.Limit) }})
+	endLater(t, srv)
+	work := tasks.Enable(srv, &tasks.Options{Poll: time.Millisecond, Logger: quiet, MaxQuestions: 2})
+	srv.Tool("curious", "Asks on and on", func(ctx context.Context, _ struct{}) (string, error) {
+		for n := 0; ; n++ {
+			if _, err := mcpserver.Ask[sure](ctx, fmt.Sprint("q", n), "Sure?"); err != nil {
+				return "", err
+			}
+		}
+	}, work.AsTask())
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{
+		Logger: quiet, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Call[string](t.Context(), "curious", nil); err == nil || !strings.Contains(err.Error(), "2 questions") {
+		t.Errorf("got %v, want the third question refused", err)
+	}
+	if len(reached) != 1 || reached[0] != mcp.LimitTaskQuestions {
+		t.Errorf("told %v, want %v once", reached, mcp.LimitTaskQuestions)
+	}
+}
+
+func TestTasksOfASessionAreBounded(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+	endLater(t, srv)
+	work := tasks.Enable(srv, &tasks.Options{Logger: quiet, MaxPerPrincipal: 1})
+	srv.Tool("work", "Works", func(context.Context, struct{}) (string, error) { return "done", nil }, work.AsTask())
+	begin := func(c *mcpclient.Client) error {
+		return c.Request(t.Context(), mcp.MethodToolsCall, &mcp.CallToolParams{Name: "work", Task: new(mcp.TaskMetadata)}, nil)
+	}
+	var clients [2]*mcpclient.Client
+	for i := range clients {
+		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{Logger: quiet, Revisions: []mcp.Revision{mcp.V20251125}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		clients[i] = c
+	}
+	if err := begin(clients[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(clients[0]); mcp.CodeOf(err) != mcp.CodeRateLimited {
+		t.Errorf("a second task of the session: got %v, want it refused", err)
+	}
+	if err := begin(clients[1]); err != nil {
+		t.Errorf("another session: %v", err)
+	}
 }

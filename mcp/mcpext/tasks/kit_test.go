@@ -210,7 +210,9 @@ func dial(t *testing.T, srv *mcpserver.Server, who mcp.Principal, o *mcpclient.O
 	t.Helper()
 	ours, theirs := memory.Pair()
 	served := make(chan error, 1)
-	go func() { served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Principal: who}) }()
+	go func() {
+		served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Identity: &mcp.Identity{Principal: who}})
+	}()
 	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), o)
 	if err != nil {
 		t.Fatal(err)

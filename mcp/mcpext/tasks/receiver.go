@@ -151,7 +151,7 @@ func (v *receiver) work(ctx context.Context, cancel func(), r *mcpclient.Request
 			_, _ = v.book.swap(ctx, id, func(e *entry) error {
 				e.Lease = time.Now().Add(lease)
 				return nil
-			})
+			}, nil)
 		}
 	}
 }

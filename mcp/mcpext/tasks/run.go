@@ -44,8 +44,12 @@ type run struct {
 
 	working context.Context // of the work
 
-	mu   sync.Mutex
-	keys map[string]int // guarded by mu: how often each question was asked
+	said chan struct{} // one token: there is progress to write down
+
+	mu    sync.Mutex
+	keys  map[string]int // guarded by mu: how often each question was asked
+	asked int            // guarded by mu: all of them
+	last  string         // guarded by mu: progress that is not written down, or empty
 }
 
 type runKey struct{}
@@ -171,7 +175,7 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 		t.abandon(ctx, e.ID)
 		return nil, err
 	}
-	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), keys: make(map[string]int)}
+	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), said: make(chan struct{}, 1), keys: make(map[string]int)}
 	apart := mcpserver.Apart{Ask: x.ask, Progress: x.progress}
 	if as == coreTask {
 		apart.Meta = relatedTo(e.ID)
@@ -227,7 +231,10 @@ func (x *run) created() mcp.Result {
 // asked again has a key of its own. A shutdown, after which no answer can come,
 // ends the work with the question.
 func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
-	key = x.fresh(key)
+	key, err := x.fresh(key)
+	if err != nil {
+		return nil, err
+	}
 	w := x.tasks.book.watch(x.id)
 	defer w.stop()
 	if err := x.change(ctx, func(e *entry) { e.open(key, q) }); err != nil {
@@ -255,15 +262,29 @@ func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext
 	}
 }
 
-// fresh returns a key that the task has not used yet.
-func (x *run) fresh(key string) string {
+// fresh returns a key that the task has not used yet, for one more question.
+func (x *run) fresh(key string) (string, error) {
+	n, ok := x.count(key)
+	switch {
+	case !ok:
+		x.r.Reached(mcp.LimitTaskQuestions)
+		return "", mcp.Errorf(mcp.CodeInvalidParams, "the task has asked %d questions, which is the limit", x.tasks.o.maxQuestions())
+	case n > 1:
+		return fmt.Sprintf("%s#%d", key, n), nil
+	}
+	return key, nil
+}
+
+// count counts a question, and reports false when it is one too many.
+func (x *run) count(key string) (times int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.keys[key]++
-	if n := x.keys[key]; n > 1 {
-		return fmt.Sprintf("%s#%d", key, n)
+	if x.asked >= x.tasks.o.maxQuestions() {
+		return 0, false
 	}
-	return key
+	x.asked++
+	x.keys[key]++
+	return x.keys[key], true
 }
 
 // asError is a failure of the client, of which the handler learns.
@@ -278,9 +299,34 @@ func (f *Failure) asError() error {
 	return &mcp.Error{Code: code, Number: f.Code, Message: f.Message, Data: f.Data, Remote: true}
 }
 
+// progress has what a handler says of its progress written down. It does not wait for
+// the store; of what is said in the meantime the last is written.
 func (x *run) progress(p mcp.ProgressParams) {
-	if p.Message != "" {
-		x.status(x.working, p.Message)
+	if p.Message == "" {
+		return
+	}
+	x.mu.Lock()
+	x.last = p.Message
+	x.mu.Unlock()
+	select {
+	case x.said <- struct{}{}:
+	default:
+	}
+}
+
+// unwritten takes the progress that is to be written down.
+func (x *run) unwritten() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	last := x.last
+	x.last = ""
+	return last
+}
+
+// writeDown writes down the last of the progress.
+func (x *run) writeDown(ctx context.Context) {
+	if last := x.unwritten(); last != "" {
+		x.status(ctx, last)
 	}
 }
 
@@ -288,6 +334,7 @@ func (x *run) progress(p mcp.ProgressParams) {
 const maxStatus = 1024
 
 func (x *run) status(ctx context.Context, message string) {
+	x.unwritten() // which is older
 	message = statusText(message)
 	_ = x.change(ctx, func(e *entry) { e.Message = message })
 }
@@ -307,16 +354,13 @@ func statusText(s string) string {
 
 // change changes the task, unless it has ended.
 func (x *run) change(ctx context.Context, change func(*entry)) error {
-	e, err := x.tasks.book.change(ctx, x.id, func(e *entry) error {
+	_, err := x.tasks.book.changeTelling(ctx, x.id, func(e *entry) error {
 		if e.Status.Terminal() {
 			return errEnded
 		}
 		change(e)
 		return nil
-	})
-	if err == nil {
-		x.notify(ctx, e)
-	}
+	}, func(e *entry) { x.notify(ctx, e) })
 	return err
 }
 
@@ -347,7 +391,10 @@ func (x *run) mind() {
 				}
 				e.Lease = time.Now().Add(lease)
 				return nil
-			})
+			}, nil)
+		case <-x.said:
+			x.writeDown(x.working)
+			continue
 		case <-w.wake:
 		}
 		if e, _, err := x.tasks.book.read(x.working, x.id); err == nil && e.Status == mcp.TaskCancelled {
@@ -364,6 +411,7 @@ func (x *run) mind() {
 func (x *run) settle(result mcp.Result, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), settleTimeout)
 	defer cancel()
+	x.writeDown(ctx)
 	status, raw, failure := x.judge(result, err)
 	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
 		failure = &Failure{Code: -32603, Message: "the result could not be kept"}

@@ -30,10 +30,13 @@ type Options struct {
 	// 1 second.
 	Poll time.Duration
 	// MaxTasks bounds the tasks that this process has made and that are still
-	// kept, and MaxPerPrincipal those of one authenticated principal. Requests for
-	// more are refused. Default: 4,096 and 256.
+	// kept, and MaxPerPrincipal those of one authenticated principal, or else of one
+	// session. Requests for more are refused. Default: 4,096 and 256.
 	MaxTasks        int
 	MaxPerPrincipal int
+	// MaxQuestions bounds the questions that one task asks. More of them fail.
+	// Default: 64.
+	MaxQuestions int
 	// MaxResult bounds the encoded result of a task, in bytes. A larger one fails
 	// the task. Default: 512 KiB, which leaves room in the value of a Store.
 	MaxResult int
@@ -57,6 +60,7 @@ func (o *Options) maxTTL() time.Duration { return cmp.Or(o.orZero().MaxTTL, 24*t
 func (o *Options) poll() time.Duration   { return cmp.Or(o.orZero().Poll, defaultPoll) }
 func (o *Options) maxTasks() int         { return cmp.Or(o.orZero().MaxTasks, 4096) }
 func (o *Options) perPrincipal() int     { return cmp.Or(o.orZero().MaxPerPrincipal, 256) }
+func (o *Options) maxQuestions() int     { return cmp.Or(o.orZero().MaxQuestions, 64) }
 func (o *Options) maxResult() int        { return cmp.Or(o.orZero().MaxResult, 512<<10) }
 func (o *Options) core() bool            { return !o.orZero().NoCore }
 func (o *Options) logger() *slog.Logger  { return cmp.Or(o.orZero().Logger, slog.Default()) }
@@ -73,6 +77,7 @@ type Tasks struct {
 // kept says whose a task of this process is, and until when it counts.
 type kept struct {
 	owner   string
+	session context.Context // nil for the stateless era
 	created time.Time
 	expires time.Time
 }
@@ -110,8 +115,7 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 
 // ownerOf names the principal of a request in what is kept.
 func ownerOf(r *mcpserver.Request) string {
-	p := r.Principal()
-	sum := sha256.Sum256([]byte(strings.Join([]string{p.Issuer, p.Subject, p.Client}, "\x00")))
+	sum := sha256.Sum256([]byte(r.Principal().String()))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -123,11 +127,20 @@ func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error
 			return fmt.Errorf("task: %w", err)
 		}
 	}
-	if !t.keep(e, r.Principal().Authenticated()) {
-		return mcp.Errorf(mcp.CodeInternal, "%s: too many tasks are kept; try again when some have expired", r.Method)
+	switch limit := t.keep(e, r); limit {
+	case "":
+		return nil
+	case mcp.LimitPrincipalTasks:
+		r.Reached(limit)
+		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method)
+	default:
+		r.Reached(limit)
+		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method)
 	}
-	return nil
 }
+
+// retry is when a request that found too many tasks may be sent again.
+const retry = time.Minute
 
 // expired forgets the tasks whose time is over, and returns them.
 func (t *Tasks) expired() (ids []string) {
@@ -143,21 +156,25 @@ func (t *Tasks) expired() (ids []string) {
 	return ids
 }
 
-// keep counts a task in, unless there are as many as there may be.
-func (t *Tasks) keep(e *entry, authenticated bool) bool {
+// keep counts a task in, or returns the limit that is reached.
+func (t *Tasks) keep(e *entry, r *mcpserver.Request) mcp.Limit {
+	authenticated, session := r.Principal().Authenticated(), r.Session()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := 0
 	for _, k := range t.kept {
-		if k.owner == e.Owner {
+		if authenticated && k.owner == e.Owner || !authenticated && session != nil && k.session == session {
 			mine++
 		}
 	}
-	if len(t.kept) >= t.o.maxTasks() || authenticated && mine >= t.o.perPrincipal() {
-		return false
+	switch {
+	case mine >= t.o.perPrincipal():
+		return mcp.LimitPrincipalTasks
+	case len(t.kept) >= t.o.maxTasks():
+		return mcp.LimitTasks
 	}
-	t.kept[e.ID] = kept{e.Owner, e.Created, e.Expires}
-	return true
+	t.kept[e.ID] = kept{e.Owner, session, e.Created, e.Expires}
+	return ""
 }
 
 // of returns the ids of the tasks of an owner that this process has made, the

@@ -1,0 +1,52 @@
+// Package load is the client of a measurement. It speaks the protocol on raw sockets
+// and pipes, without a library, so that it costs next to nothing beside the server,
+// and it believes no answer: each has to have the id, the text or the sum that was
+// asked for.
+//
+// It works on Linux alone.
+package load
+
+import "time"
+
+// Params say what one measurement does. Each of Callers sends its next call when
+// its last one was answered.
+type Params struct {
+	URL     string   // of a server over HTTP; empty: Command is started
+	Command []string // a server over stdio
+	PID     int      // the process of the server at URL
+
+	Era      string // 25 or 26
+	Call     string // echo, add, big or list
+	Callers  int    // connections; over stdio, requests in flight
+	Sessions int    // era 25 over HTTP: sessions that the callers share; 0: one each
+	Size     int    // bytes of text to echo
+	Tools    int    // generated tools that a list has to have
+
+	WarmUp  float64 // seconds that do not count
+	Seconds float64 // seconds that do
+}
+
+// Outcome is what one measurement found. Times are in microseconds.
+type Outcome struct {
+	Calls     uint64
+	PerSecond float64
+	Median    float64
+	P99       float64
+	CPU       float64 // of the server, per call
+
+	Wrong      uint64 // answers that were not right; they are no calls
+	FirstWrong string
+
+	Generator float64 // processors that the client used: near 1, it is the client that was measured
+	Others    float64 // processors that anything else on the machine used
+}
+
+// Run measures once.
+func Run(p Params) (Outcome, error) {
+	if p.URL == "" {
+		return overStdio(p)
+	}
+	return overHTTP(p)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/bench/internal/load"
+	"github.com/fondaco/fondaco/bench/internal/trial"
+)
+
+// measured is what a trial of two rounds could have found: fondaco makes half of the
+// floor's calls in one round and three quarters in the other.
+func measured() *trial.Results {
+	r := &trial.Results{
+		Rounds: 2, Quick: true,
+		Entries: []trial.Entry{{Name: "floor"}, {Name: "fondaco", Version: "v1"}},
+		GoBench: "BenchmarkPair/call=echo/sdk=fondaco  10  2000 ns/op  1500 B/op  12 allocs/op\n" +
+			"BenchmarkPair/call=echo/sdk=fondaco  10  1000 ns/op  1500 B/op  12 allocs/op\n",
+	}
+	add := func(name string, c trial.Cell, round int, perSecond float64) {
+		r.Loads = append(r.Loads, trial.Load{Name: name, Cell: c, Round: round, Outcome: load.Outcome{PerSecond: perSecond, CPU: 10}})
+	}
+	for _, c := range trial.BySessions {
+		add("floor", c, 0, 100)
+		add("fondaco", c, 0, 90)
+	}
+	c := trial.Table[1]
+	add("floor", c, 0, 1000)
+	add("fondaco", c, 0, 500)
+	add("floor", c, 1, 2000)
+	add("fondaco", c, 1, 1500)
+	r.Loads = append(r.Loads, trial.Load{Name: "fondaco", Cell: trial.Table[2], Failure: "it\nfell"})
+	return r
+}
+
+func TestRatioIsToTheFloorOfTheSameRound(t *testing.T) {
+	p := &page{measured()}
+	if got, want := p.ratio("fondaco", trial.Table[1], perSecond), 0.75; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := p.ratio("fondaco", trial.Table[2], perSecond); got != 0 {
+		t.Errorf("got ratio %v of what failed, want none", got)
+	}
+}
+
+func TestPageSaysWhatWasMeasuredAndWhatFailed(t *testing.T) {
+	docs := t.TempDir()
+	if err := Write(docs, measured()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(docs, "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"quick run", "2 rounds", "fondaco v1",
+		"| stateless, JSON, `echo`, 8 connections | 2k/s, 10.0 µs | **0.75** (1.0×) |",
+		"| Pair, echo | 1.0 µs, 1.5 KB, 12 allocs | – | – |",
+		"- fondaco, stateless, JSON, `echo`, 64 connections: it fell",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not have %q:\n%s", want, page)
+		}
+	}
+	pictures, _ := filepath.Glob(filepath.Join(docs, "performance", "*.svg"))
+	if len(pictures) == 0 {
+		t.Error("there are no pictures")
+	}
+	for _, picture := range pictures {
+		wellFormed(t, picture)
+	}
+}
+
+func wellFormed(t *testing.T, name string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
+		t.Errorf("%s has a coordinate that is no number:\n%s", name, text)
+	}
+	for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// Package trial has servers take turns at the same work, round by round, so that what
+// else the machine does meanwhile meets them all. It keeps what each did in each
+// round, for the ratio to the floor of the same round.
+package trial
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Contestant is a server to measure. Its command takes the flags of contest.Flags.
+type Contestant struct {
+	Name    string
+	Command []string
+	Modes   []Mode // that it has; nil: all
+	Raises  bool   // takes -max-message where a message exceeds its limit
+	Module  string // that its version is the version of
+}
+
+// Floor is the name of the contestant that the others are measured against.
+const Floor = "floor"
+
+// Contestants returns those whose programs are in bin. The TypeScript SDK is among
+// them where there is a directory for it and Node to run it.
+func Contestants(bin, typescript string) []Contestant {
+	in := func(name string) []string { return []string{filepath.Join(bin, name)} }
+	list := []Contestant{
+		{Name: Floor, Command: in("floor")},
+		{Name: "fondaco", Command: in("contestant"), Raises: true},
+		{Name: "go-sdk", Command: in("gosdk"), Raises: true, Module: "github.com/modelcontextprotocol/go-sdk"},
+		// It decides itself between JSON and an event stream.
+		{
+			Name: "mcp-go", Command: in("mcpgo"), Module: "github.com/mark3labs/mcp-go",
+			Modes: []Mode{StatelessJSON, SessionJSON, StatelessStdio},
+		},
+	}
+	if node, err := exec.LookPath("node"); err == nil && typescript != "" {
+		list = append(list, Contestant{
+			Name: "typescript", Module: "@modelcontextprotocol/server",
+			Command: []string{node, "--expose-gc", filepath.Join(typescript, "server.mjs")},
+		})
+	}
+	return list
+}
+
+func (x Contestant) has(m Mode) bool { return x.Modes == nil || slices.Contains(x.Modes, m) }
+
+// raised is the limit of a message where a cell exceeds the one that holds by default.
+const (
+	usualLimit = 4 << 20
+	raised     = 32 << 20
+)
+
+// args returns the command for a cell. On a core of its own a Go server has one
+// processor.
+func (x Contestant) args(c Cell) []string {
+	transport, era, resp := c.Mode.parts()
+	args := append(onCore(serverCore), x.Command...)
+	args = append(args, "-mode", transport, "-era", era, "-resp", resp, "-tools", strconv.Itoa(c.Tools), "-addr", "127.0.0.1:0")
+	if x.Raises && c.Size > usualLimit {
+		args = append(args, "-max-message", strconv.Itoa(raised))
+	}
+	return args
+}
+
+// Each side has a core of its own.
+const (
+	serverCore = "0"
+	clientCore = "1"
+)
+
+func onCore(core string) []string { return []string{"taskset", "-c", core, "env", "GOMAXPROCS=1"} }
+
+// A server is a contestant that listens.
+type server struct {
+	host string
+	cmd  *exec.Cmd
+}
+
+func (x Contestant) start(c Cell) (*server, error) {
+	args := x.args(c)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{cmd: cmd}
+	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if host, ok := strings.CutPrefix(lines.Text(), "LISTEN "); ok {
+			s.host = host
+			go io.Copy(io.Discard, stderr) // ends with the process
+			return s, nil
+		}
+	}
+	s.stop()
+	return nil, fmt.Errorf("start %s: it ended, or did not listen within 20 s", x.Name)
+}
+
+func (s *server) stop() {
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+}
+
+func (s *server) pid() int { return s.cmd.Process.Pid }
+
+// hook asks for what package contest has beside the protocol.
+func (s *server) hook(name string) error {
+	resp, err := http.Post("http://"+s.host+"/admin/"+name, "", nil)
+	if err != nil {
+		return fmt.Errorf("hook %s: %w", name, err)
+	}
+	return resp.Body.Close()
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/host/signin"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+var authEntry = entry{
+	name: "auth", operands: "login SERVER | status [SERVER] | logout SERVER", does: "sign in to servers that ask who you are",
+	about: `SERVER is a name of the configuration, or a URL. login opens the browser and
+waits; hosts that run take notice by themselves. status tells who has issued
+which token, and never a token. logout forgets it, and has it revoked.`,
+	example: "auth login issues",
+	make:    func() verb { return new(authVerb) },
+}
+
+// authActions are what the verb can do.
+var authActions = []string{"login", "status", "logout"}
+
+type authVerb struct {
+	output
+	config    string
+	noBrowser bool
+	scopes    list
+}
+
+func (v *authVerb) declare(f *flag.FlagSet) {
+	v.output.declare(f)
+	f.StringVar(&v.config, "config", "", "of the servers of `FILE`")
+	f.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and read the one it leads to")
+	f.Var(&v.scopes, "scope", "ask for a `SCOPE` besides; may be repeated")
+}
+
+func (v *authVerb) run(ctx context.Context, m *Main, operands []string) error {
+	if len(operands) == 0 {
+		return usagef("want one of %s", strings.Join(authActions, ", "))
+	}
+	action, named := operands[0], operands[1:]
+	switch {
+	case !slices.Contains(authActions, action):
+		return usagef("found %q, want one of %s%s", action, strings.Join(authActions, ", "), didYouMean(action, authActions))
+	case len(named) > 1, len(named) == 0 && action != "status":
+		return usagef("found %d servers, want one", len(named))
+	}
+	w, err := m.wallet()
+	if err != nil {
+		return err
+	}
+	servers, err := v.servers(ctx, m, named)
+	if err != nil {
+		return err
+	}
+	switch action {
+	case "login":
+		return v.login(ctx, m, w, &servers[0])
+	case "logout":
+		return v.logout(ctx, m, w, &servers[0])
+	}
+	return v.status(ctx, m, w, servers)
+}
+
+// wallet returns what the user is known by at servers.
+func (m *Main) wallet() (*signin.Wallet, error) {
+	dir, err := stateDir(m.lookup)
+	if err != nil {
+		return nil, err
+	}
+	return signin.Open(dir, &signin.Options{
+		Env: m.lookup, Logger: m.logger(),
+		OnKeyFile: func(path string) {
+			m.say("there is no keyring: the key of your tokens is in %s, for you alone; who reads your files can use them", path)
+		},
+	}), nil
+}
+
+// servers returns the one that is named, or all of the configuration that can be
+// signed in to.
+func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host.Upstream, error) {
+	if len(named) == 1 && strings.Contains(named[0], "://") {
+		u := host.Upstream{Key: named[0], Target: mcpclient.URL(named[0])}
+		if _, ok := signin.Address(&u); !ok {
+			return nil, usagef("%q: want the name of a server, or an http or https URL", named[0])
+		}
+		return []host.Upstream{u}, nil
+	}
+	all, err := v.configured(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if len(named) == 0 {
+		return slices.DeleteFunc(all, func(u host.Upstream) bool { _, ok := signin.Address(&u); return !ok }), nil
+	}
+	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == named[0] })
+	if i < 0 {
+		var keys []string
+		for _, u := range all {
+			keys = append(keys, u.Key)
+		}
+		return nil, usagef("server %q: unknown%s", named[0], didYouMean(named[0], keys))
+	}
+	if _, ok := signin.Address(&all[i]); !ok {
+		return nil, usagef("server %q: nobody signs in there: it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off", named[0])
+	}
+	return all[i : i+1], nil
+}
+
+// configured returns the servers of the configuration: the one that is named, that
+// of the host that runs, or the user's own.
+func (v *authVerb) configured(ctx context.Context, m *Main) ([]host.Upstream, error) {
+	path := v.config
+	if r, err := m.theRunning(ctx); path == "" && err == nil && r != nil {
+		path = r.status.Config
+	}
+	if path == "" {
+		path = config.Find(m.lookup)
+	}
+	if path == "" {
+		return nil, usagef("there is no configuration; --config names one, and a URL needs none")
+	}
+	c, err := m.readConfig(path, false, m.asker())
+	if err != nil {
+		return nil, err
+	}
+	return c.Upstreams, nil
+}
+
+// login signs in, and shows what came of it.
+func (v *authVerb) login(ctx context.Context, m *Main, w *signin.Wallet, u *host.Upstream) error {
+	address, _ := signin.Address(u)
+	s := &signingIn{main: m}
+	if v.noBrowser {
+		s.client = w.Client(u, s.show)
+	} else {
+		s.client = w.Client(u, nil)
+		m.note("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // nobody waits for another line
+	scopes := append(slices.Clone(u.SignIn.Scopes), v.scopes...)
+	if err := s.client.SignIn(ctx, address, scopes...); err != nil {
+		return coded(exitSignIn, "%w", err)
+	}
+	if err := w.Announce(); err != nil {
+		m.say("%v", err)
+	}
+	if v.json {
+		return v.status(ctx, m, w, []host.Upstream{*u})
+	}
+	held, err := s.client.Status(ctx, address)
+	if err == nil && held != nil {
+		m.note("signed in to %s, by %s", u.Key, cleanLine(held.Issuer))
+	}
+	return err
+}
+
+// signingIn is a sign-in in a browser elsewhere.
+type signingIn struct {
+	main   *Main
+	client *mcpauth.Client
+}
+
+// show shows the address. Where somebody types, it reads what the browser was led
+// to: it may not reach this machine.
+func (s *signingIn) show(ctx context.Context, address string) error {
+	s.main.say("Open this address in a browser:\n\n  %s\n", address)
+	s.main.note("If the browser ends at a page that does not load, type its address here.")
+	go s.read(ctx)
+	return nil
+}
+
+// read hands over what is typed, until the sign-in is over or nothing comes any more.
+func (s *signingIn) read(ctx context.Context) {
+	for {
+		line, err := s.main.readLine(ctx)
+		if err != nil {
+			return
+		}
+		switch err := s.client.Finish(strings.TrimSpace(line)); {
+		case err == nil:
+			return
+		case errors.Is(err, mcpauth.ErrUnknownResponse):
+			s.main.say("that is not where this sign-in ends; want the whole address that the browser shows")
+		default:
+			return // SignIn says why
+		}
+	}
+}
+
+// logout forgets the token for a server.
+func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.Wallet, u *host.Upstream) error {
+	address, _ := signin.Address(u)
+	c := w.Client(u, nil)
+	held, err := c.Status(ctx, address)
+	if err != nil {
+		return err
+	}
+	if held == nil {
+		m.note("%s: nobody is signed in", u.Key)
+		return nil
+	}
+	revoking := c.SignOut(ctx, address)
+	if err := w.Announce(); err != nil {
+		m.say("%v", err)
+	}
+	if revoking != nil {
+		return coded(exitUnreachable, "%w", revoking)
+	}
+	m.note("signed out of %s", u.Key)
+	return nil
+}
+
+// shownToken is what status tells of a server.
+type shownToken struct {
+	Server    string    `json:"server"`
+	State     string    `json:"state"`
+	Issuer    string    `json:"issuer,omitzero"`
+	ClientID  string    `json:"clientId,omitzero"`
+	Scopes    []string  `json:"scopes,omitempty"`
+	Expires   time.Time `json:"expires,omitzero"`
+	Renewable bool      `json:"renewable"`
+}
+
+// status writes what is held for each server.
+func (v *authVerb) status(ctx context.Context, m *Main, w *signin.Wallet, servers []host.Upstream) error {
+	all := []shownToken{}
+	for i := range servers {
+		address, _ := signin.Address(&servers[i])
+		held, err := w.Client(&servers[i], nil).Status(ctx, address)
+		if err != nil {
+			return fmt.Errorf("server %q: %w", servers[i].Key, err)
+		}
+		all = append(all, showToken(servers[i].Key, held))
+	}
+	if v.json {
+		return m.writeDocument(document{"tokens": all})
+	}
+	t := table{head: []string{"SERVER", "STATE", "ISSUER", "SCOPES", "EXPIRES"}}
+	for _, s := range all {
+		expires := ""
+		if !s.Expires.IsZero() {
+			expires = s.Expires.Local().Format(time.DateTime)
+		}
+		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.Join(s.Scopes, " "), expires})
+	}
+	if len(all) == 0 {
+		m.note("no server of the configuration can be signed in to")
+	}
+	return m.writeTable(t)
+}
+
+func showToken(server string, held *mcpauth.Held) shownToken {
+	if held == nil {
+		return shownToken{Server: server, State: "signed out"}
+	}
+	s := shownToken{
+		Server: server, State: "signed in", Issuer: held.Issuer, ClientID: held.ClientID,
+		Scopes: held.Scopes, Expires: held.Expires, Renewable: held.Renewable,
+	}
+	switch {
+	case held.Usable:
+	case held.Renewable:
+		s.State = "renewed at the next use"
+	default:
+		s.State = "expired"
+	}
+	return s
+}
+
+// signInCommand is the command that signs in to a server of the configuration in use.
+func (m *Main) signInCommand(server, config string) string {
+	command := m.program() + " auth login " + quote(cleanLine(server))
+	if config != "" {
+		command += " --config " + quote(config)
+	}
+	return command
+}

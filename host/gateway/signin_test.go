@@ -1,0 +1,140 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+// gate is a server over HTTP that lets in whoever has the word of the day, and the
+// Authorizer of those who may have it.
+type gate struct {
+	mu   sync.Mutex
+	word string // of the server
+	have string // what the user has signed in with
+}
+
+func (g *gate) set(word, have string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.word, g.have = word, have
+}
+
+func (g *gate) Authorize(r *http.Request) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.have != "" {
+		r.Header.Set("Authorization", "Bearer "+g.have)
+	}
+	return nil
+}
+
+func (g *gate) Challenged(*http.Request, *http.Response) error {
+	return fmt.Errorf("%w at https://id.example.com", mcpauth.ErrSignInRequired)
+}
+
+func (g *gate) serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		open := r.Header.Get("Authorization") == "Bearer "+g.word
+		g.mu.Unlock()
+		if !open {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// awaitState waits until the upstream is in a state.
+func awaitState(t *testing.T, g *gateway.Gateway, states <-chan host.Status, want host.State) host.Status {
+	t.Helper()
+	enough := time.After(20 * time.Second)
+	for {
+		if s := g.Status()[0]; s.State == want {
+			return s
+		}
+		select {
+		case <-states:
+		case <-enough:
+			t.Fatalf("got %+v, want %s", g.Status()[0], want)
+		}
+	}
+}
+
+func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
+	t.Parallel()
+	srv := newServer("locked")
+	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
+	door := &gate{word: "one"}
+	u := host.Upstream{Key: "locked", Reached: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	states := make(chan host.Status, 100)
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{
+		Logger: quiet, OnStatus: func(s host.Status) { states <- s },
+		Auth: func(*host.Upstream) mcpclient.Authorizer { return door },
+	})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	if s := awaitState(t, g, states, host.NeedsSignIn); !strings.Contains(s.Reason, "sign-in required") || !s.Retry.IsZero() {
+		t.Errorf("got %+v, want a rest until the user signs in", s)
+	}
+
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	call := func() (*mcp.CallToolResult, error) { return c.CallTool(t.Context(), "locked__hello", nil) }
+	if _, err := call(); err == nil {
+		t.Error("a tool was called of which nothing can be known")
+	}
+
+	door.set("one", "one")
+	g.Retry("locked")
+	awaitState(t, g, states, host.Ready)
+	if result, err := call(); err != nil || result.IsError {
+		t.Fatalf("got %+v, %v once somebody has signed in", result, err)
+	}
+
+	// The token is worthless all at once: the call says so, and the upstream waits.
+	door.set("two", "one")
+	result, err := call()
+	if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "fondaco auth login locked") {
+		t.Errorf("got %+v, %v, want the next step", result, err)
+	}
+	var why string
+	if _, err := result.Meta.Get(host.MetaRefused, &why); err != nil || why != host.RefusedSignIn {
+		t.Errorf("got %q, %v, want %q for programs", why, err, host.RefusedSignIn)
+	}
+	awaitState(t, g, states, host.NeedsSignIn)
+
+	// The session of the caller goes on, too.
+	door.set("two", "two")
+	g.Retry("locked")
+	awaitState(t, g, states, host.Ready)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		result, err := call()
+		if err == nil && !result.IsError {
+			break
+		}
+		if time.Now().After(deadline) || errors.Is(err, context.Canceled) {
+			t.Fatalf("got %+v, %v after another sign-in", result, err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+// Package tokenfile knows who may use the host, by a file of tokens that its user has
+// made:
+//
+//	# name:token, or name:sha256:digest of the token in hexadecimal
+//	laptop:V8J2c0mZr6l1pQeXw7Ty
+//	robot:sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+package tokenfile
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// minToken is how long a token has to be, in characters, so that none is a word that
+// somebody could guess.
+const minToken = 20
+
+// maxSize bounds the file in bytes.
+const maxSize = 1 << 20
+
+// ErrUnknown says that a token is nobody's.
+var ErrUnknown = errors.New("the token is not in the file")
+
+// File is a file of tokens. It is read again when it has changed, and while it cannot
+// be read nobody is known. All methods are safe for concurrent use.
+type File struct {
+	path string
+
+	mu      sync.Mutex // guards the fields below
+	read    stamp
+	holders []holder
+}
+
+// holder is who has a token.
+type holder struct {
+	name   string
+	digest [sha256.Size]byte
+}
+
+// stamp tells one state of the file from another.
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+// Open reads the file at the path. One that others than the user may read is refused,
+// and so is one without a token.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	if _, err := f.current(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Holder returns the name of who has a token, by a comparison that takes as long
+// whatever the token is. A token of nobody is ErrUnknown; every other error is one of
+// the file.
+func (f *File) Holder(token string) (name string, err error) {
+	holders, err := f.current()
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256([]byte(token))
+	for _, h := range holders {
+		if subtle.ConstantTimeCompare(h.digest[:], digest[:]) == 1 {
+			name = h.name
+		}
+	}
+	if name == "" {
+		return "", ErrUnknown
+	}
+	return name, nil
+}
+
+// current returns the holders as the file has them now.
+func (f *File) current() ([]holder, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	if err := checkPrivate(f.path, info); err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if now == f.read {
+		return f.holders, nil
+	}
+	text, err := readFile(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	holders, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %s:%w", f.path, err)
+	}
+	f.read, f.holders = now, holders
+	return holders, nil
+}
+
+func checkPrivate(path string, info fs.FileInfo) error {
+	mode := info.Mode()
+	switch {
+	case !mode.IsRegular():
+		return fmt.Errorf("%s is no file", path)
+	case runtime.GOOS != "windows" && mode.Perm()&0o077 != 0:
+		return fmt.Errorf("%s may be used by others (mode %#o): run chmod 600 on it first", path, mode.Perm())
+	}
+	return nil
+}
+
+func readFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err == nil && len(text) > maxSize {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxSize)
+	}
+	return string(text), err
+}
+
+// parse reads the lines. Errors name them, and repeat nothing of them.
+func parse(text string) (holders []holder, err error) {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		h, err := parseLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", number, err)
+		}
+		if slices.ContainsFunc(holders, func(other holder) bool { return other.digest == h.digest }) {
+			return nil, fmt.Errorf("%d: the token of another line, want one for each name", number)
+		}
+		holders = append(holders, h)
+	}
+	if len(holders) == 0 {
+		return nil, fmt.Errorf("%d: no token, want a line NAME:TOKEN", max(number, 1))
+	}
+	return holders, nil
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+
+func parseLine(line string) (holder, error) {
+	name, token, ok := strings.Cut(line, ":")
+	if !ok || !validName.MatchString(name) {
+		return holder{}, errors.New("want NAME:TOKEN, the name of 1 to 64 letters, digits, '.', '_', '@' and '-'")
+	}
+	digest, hashed := strings.CutPrefix(token, "sha256:")
+	if !hashed {
+		if len(token) < minToken || strings.ContainsAny(token, " \t:") {
+			return holder{}, fmt.Errorf("want a token of at least %d characters without spaces and colons, such as that of openssl rand -hex 32", minToken)
+		}
+		return holder{name, sha256.Sum256([]byte(token))}, nil
+	}
+	h := holder{name: name}
+	if n, err := hex.Decode(h.digest[:], []byte(digest)); err != nil || n != len(h.digest) || len(digest) != 2*len(h.digest) {
+		return holder{}, fmt.Errorf("after sha256: want %d hexadecimal digits", 2*len(h.digest))
+	}
+	return h, nil
+}

@@ -1,0 +1,186 @@
+package exchange
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Clock measures how long something may take. It stands still from a Hold to the
+// Release that belongs to it; several may hold it at once. Both are safe for
+// concurrent use.
+type Clock interface {
+	Hold()
+	Release()
+}
+
+// clocks are those of a context: the innermost one and what it runs under.
+type clocks struct {
+	Clock
+	outer *clocks
+}
+
+type clockKey struct{}
+
+// WithClock returns a context for what the clock measures. The clocks that ctx has
+// already measure it too.
+func WithClock(ctx context.Context, c Clock) context.Context {
+	return context.WithValue(ctx, clockKey{}, &clocks{c, clocksOf(ctx)})
+}
+
+func clocksOf(ctx context.Context) *clocks {
+	c, _ := ctx.Value(clockKey{}).(*clocks)
+	return c
+}
+
+// Hold lets every clock of the context stand still until release is called, once.
+func Hold(ctx context.Context) (release func()) {
+	innermost := clocksOf(ctx)
+	for c := innermost; c != nil; c = c.outer {
+		c.Hold()
+	}
+	return func() {
+		for c := innermost; c != nil; c = c.outer {
+			c.Release()
+		}
+	}
+}
+
+// Timer is a Clock that calls a function when its time is over.
+type Timer struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	until time.Time
+	held  int
+	left  time.Duration // while it is held
+	done  bool          // it was stopped, or its time is over
+}
+
+// AfterFunc calls f, on a goroutine of its own, after d in which the timer was not
+// held.
+func AfterFunc(d time.Duration, f func()) *Timer {
+	t := &Timer{until: time.Now().Add(d)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = time.AfterFunc(d, func() {
+		if t.end() {
+			f()
+		}
+	})
+	return t
+}
+
+// end reports whether the time is over now.
+func (t *Timer) end() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	over := !t.done && t.held == 0
+	t.done = t.done || over
+	return over
+}
+
+// Stop ends the timer. The function is not called any more.
+func (t *Timer) Stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done = true
+	t.timer.Stop()
+}
+
+// Hold implements Clock.
+func (t *Timer) Hold() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held++; t.held == 1 {
+		t.timer.Stop()
+		t.left = time.Until(t.until)
+	}
+}
+
+// Release implements Clock.
+func (t *Timer) Release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held--; t.held == 0 && !t.done {
+		t.until = time.Now().Add(t.left)
+		t.timer.Reset(t.left)
+	}
+}
+
+// WithTimeout is context.WithTimeoutCause with a Timer: what runs under the context
+// can hold it.
+func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := AfterFunc(d, func() { cancel(cause) })
+	return WithClock(ctx, t), func() {
+		t.Stop()
+		cancel(nil)
+	}
+}
+
+// Clocks is a Clock that is many: those of all who wait for the same. The zero value
+// has none.
+type Clocks struct {
+	mu      sync.Mutex
+	held    int
+	waiting map[*waiter]struct{}
+}
+
+// waiter is a context whose clocks are among others.
+type waiter struct {
+	ctx     context.Context
+	release func() // nil while they are not held
+}
+
+func (w *waiter) hold() { w.release = Hold(w.ctx) }
+
+func (w *waiter) letGo() {
+	if w.release != nil {
+		w.release()
+		w.release = nil
+	}
+}
+
+// Add lets the clocks of ctx be held with the others until leave is called, once.
+func (s *Clocks) Add(ctx context.Context) (leave func()) {
+	w := &waiter{ctx: ctx}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == nil {
+		s.waiting = make(map[*waiter]struct{})
+	}
+	s.waiting[w] = struct{}{}
+	if s.held > 0 {
+		w.hold()
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waiting, w)
+		w.letGo()
+	}
+}
+
+// Hold implements Clock.
+func (s *Clocks) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held++; s.held > 1 {
+		return
+	}
+	for w := range s.waiting {
+		w.hold()
+	}
+}
+
+// Release implements Clock.
+func (s *Clocks) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held--; s.held > 0 {
+		return
+	}
+	for w := range s.waiting {
+		w.letGo()
+	}
+}

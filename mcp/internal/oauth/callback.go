@@ -1,0 +1,86 @@
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+)
+
+const maxResponse = 16 << 10
+
+// AuthorizationResponse is what an authorization server tells by the redirect to
+// the client. Nothing in it is to be believed, or shown, before Check.
+type AuthorizationResponse struct {
+	State  string
+	Code   Secret
+	Issuer string
+	Error  string
+
+	hasIssuer bool
+}
+
+// ParseAuthorizationResponse reads the query of the URL to which the user's
+// browser was sent back. A parameter of ours that stands twice is an error.
+//
+// Spec: RFC 6749 4.1.2, 3.1
+func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
+	if len(query) > maxResponse {
+		return nil, fmt.Errorf("authorization response of %d bytes: want at most %d", len(query), maxResponse)
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errors.New("authorization response: want a query of well-formed parameters")
+	}
+	for _, name := range []string{"state", "code", "iss", "error"} {
+		if len(values[name]) > 1 {
+			return nil, fmt.Errorf("authorization response: %s stands twice", name)
+		}
+	}
+	return &AuthorizationResponse{
+		State: values.Get("state"), Code: Secret(values.Get("code")),
+		Issuer: values.Get("iss"), hasIssuer: values.Has("iss"),
+		Error: values.Get("error"),
+	}, nil
+}
+
+// Check returns nil when the response comes from the issuer and brings a code. It
+// looks at the issuer before anything else: of a response that comes from elsewhere
+// no word is repeated. The comparison is of strings, without normalization. An
+// error that the issuer reports is an *Error.
+//
+// Spec: RFC 9207 2.4; 2026-07-28 basic/authorization#authorization-response-validation
+func (r *AuthorizationResponse) Check(issuer string, advertised bool) error {
+	switch {
+	case r.hasIssuer && r.Issuer != issuer:
+		return fmt.Errorf("%w: it names another issuer, want %q", ErrOtherIssuer, issuer)
+	case advertised && !r.hasIssuer:
+		return fmt.Errorf("%w: it names no issuer, want %q as its metadata promises", ErrOtherIssuer, issuer)
+	case r.Error != "":
+		return &Error{Code: responseCode(r.Error)}
+	case r.Code == "":
+		return errors.New("authorization response: want a code or an error")
+	}
+	return nil
+}
+
+// ErrOtherIssuer says that an authorization response is not from the authorization
+// server that was asked.
+var ErrOtherIssuer = errors.New("authorization response refused")
+
+// responseCodes are the errors that an authorization response may report. Any other
+// text could be anything.
+//
+// Spec: RFC 6749 4.1.2.1; RFC 8707 2; OpenID Connect Core 1.0 3.1.2.6
+var responseCodes = []string{
+	"invalid_request", "unauthorized_client", "access_denied", "unsupported_response_type", "invalid_scope",
+	"server_error", "temporarily_unavailable", "invalid_target", "interaction_required", "login_required",
+	"account_selection_required", "consent_required", "request_not_supported", "registration_not_supported",
+}
+
+func responseCode(text string) string {
+	if slices.Contains(responseCodes, text) {
+		return text
+	}
+	return "an error that the standards do not know"
+}

@@ -1,0 +1,126 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// ClientMetadata is what a client says of itself: to register, or in a document at
+// the URL that is its identifier.
+//
+// Spec: RFC 7591 2; OpenID Connect Dynamic Client Registration 1.0 2; draft-ietf-oauth-client-id-metadata-document 4
+type ClientMetadata struct {
+	ClientID        string   `json:"client_id,omitzero"`
+	Name            string   `json:"client_name"`
+	RedirectURIs    []string `json:"redirect_uris"`
+	GrantTypes      []string `json:"grant_types"`
+	ResponseTypes   []string `json:"response_types"`
+	AuthMethod      string   `json:"token_endpoint_auth_method"`
+	ApplicationType string   `json:"application_type,omitzero"`
+	Keys            any      `json:"jwks,omitzero"`
+}
+
+// RegistrationResponse is what a server knows a new client by.
+//
+// Spec: RFC 7591 3.2.1
+type RegistrationResponse struct {
+	ClientID   string `json:"client_id"`
+	Secret     Secret `json:"client_secret"`
+	Expires    int64  `json:"client_secret_expires_at"` // 0 is never
+	AuthMethod string `json:"token_endpoint_auth_method"`
+}
+
+// registrationCodes are the errors that a registration may be answered with.
+//
+// Spec: RFC 7591 3.2.2
+var registrationCodes = []string{"invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement", "access_denied"}
+
+// Register registers a client. A refusal is an *Error; no redirect is followed.
+//
+// Spec: RFC 7591 3
+func Register(ctx context.Context, c *http.Client, endpoint string, m *ClientMetadata) (*RegistrationResponse, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(text))
+	if err != nil {
+		return nil, errors.New("want a URL that a request can be sent to")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := (&TokenEndpoint{HTTP: c}).client().Do(req)
+	if err != nil {
+		return nil, BrokenError(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
+		return nil, readRegistrationRefusal(resp)
+	}
+	var r RegistrationResponse
+	if err := ReadDocument(resp, &r); err != nil {
+		return nil, err
+	}
+	if !isClientID(r.ClientID) || !isToken(r.Secret) {
+		return nil, errors.New("want a client_id, and a secret if any, of printable ASCII characters")
+	}
+	if !slices.Contains([]string{"", AuthNone, AuthBasic, AuthPost}, r.AuthMethod) {
+		return nil, fmt.Errorf("want as token_endpoint_auth_method %s, %s or %s", AuthNone, AuthBasic, AuthPost)
+	}
+	return &r, nil
+}
+
+func readRegistrationRefusal(resp *http.Response) error {
+	refused := &Error{Status: resp.StatusCode}
+	var wire struct {
+		Code string `json:"error"`
+	}
+	if ReadDocument(resp, &wire) == nil && slices.Contains(registrationCodes, wire.Code) {
+		refused.Code = wire.Code
+	}
+	return refused
+}
+
+// isClientID reports whether text is an identifier by its syntax.
+//
+// Spec: RFC 6749 A.1
+func isClientID(text string) bool {
+	return text != "" && len(text) <= maxURL && span(text, func(c byte) bool { return ' ' <= c && c <= '~' }) == len(text)
+}
+
+// Push sends an authorization request ahead of the user's browser to an endpoint of
+// the server, as the same client as at the token endpoint, and returns the
+// request_uri that stands for it.
+//
+// Spec: RFC 9126 2
+func (e *TokenEndpoint) Push(ctx context.Context, endpoint string, form map[string][]string) (string, error) {
+	ahead := *e
+	ahead.URL = endpoint
+	req, err := ahead.prepare(ctx, form)
+	if err != nil {
+		return "", err
+	}
+	resp, err := ahead.client().Do(req)
+	if err != nil {
+		return "", BrokenError(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK {
+		return "", readRefusal(resp)
+	}
+	var wire struct {
+		RequestURI string `json:"request_uri"`
+	}
+	if err := ReadDocument(resp, &wire); err != nil {
+		return "", err
+	}
+	if !isClientID(wire.RequestURI) {
+		return "", fmt.Errorf("want a request_uri of printable ASCII characters")
+	}
+	return wire.RequestURI, nil
+}

@@ -1,0 +1,36 @@
+package oauth
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// The kinds of token that Revoke may be told of.
+const (
+	HintAccess  = "access_token"
+	HintRefresh = "refresh_token"
+)
+
+// Revoke makes a token worthless at an endpoint of the server, as the same client as
+// at the token endpoint. A token that is worthless already is no error, a refusal is
+// an *Error.
+//
+// Spec: RFC 7009 2
+func (e *TokenEndpoint) Revoke(ctx context.Context, endpoint string, token Secret, hint string) error {
+	there := *e
+	there.URL, there.Prover = endpoint, nil
+	req, err := there.prepare(ctx, url.Values{"token": {token.Reveal()}, "token_type_hint": {hint}})
+	if err != nil {
+		return err
+	}
+	resp, err := there.client().Do(req)
+	if err != nil {
+		return BrokenError(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return readRefusal(resp)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// TokenEndpoint is where one client gets its tokens. It is safe for concurrent use.
+type TokenEndpoint struct {
+	HTTP *http.Client // its redirects are not followed, whatever it says itself
+	URL  string
+	// Issuer is whose endpoint it is: the audience of assertions.
+	Issuer string
+	Auth   ClientAuth
+	Prover Prover // nil asks for tokens that are bound to no key
+}
+
+// Prover proves with each request that its sender holds a key.
+//
+// Spec: RFC 9449
+type Prover interface {
+	// Proof returns the DPoP header of a request to the URL, for the access token
+	// that goes with it, if any. It uses the last nonce of the URL's origin.
+	Proof(method, url string, access Secret) (string, error)
+	// Remember takes the nonce for later proofs out of the header of a response,
+	// and reports whether there was one that is new.
+	Remember(url string, header http.Header) bool
+}
+
+// Request asks for a token with a form, which it does not change: the client's
+// authentication and the proof are put on a copy. A server that wants its nonce in
+// the proof is asked once more. No redirect is followed. An answer without a token
+// is an *Error. No error holds anything that was sent or, but for a code of the
+// standards, received.
+//
+// Spec: RFC 6749 3.2, 5; RFC 9449 5, 8
+func (e *TokenEndpoint) Request(ctx context.Context, form url.Values) (*TokenResponse, error) {
+	if _, err := ParseEndpoint(e.URL); err != nil {
+		return nil, fmt.Errorf("token endpoint: %w", err)
+	}
+	token, renewed, err := e.attempt(ctx, form)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Code == useNonce && renewed {
+		token, _, err = e.attempt(ctx, form)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("token endpoint: %w", err)
+	}
+	return token, nil
+}
+
+// attempt sends the form once, and reports whether the answer brought a new nonce.
+func (e *TokenEndpoint) attempt(ctx context.Context, form url.Values) (t *TokenResponse, renewed bool, err error) {
+	req, err := e.prepare(ctx, form)
+	if err != nil {
+		return nil, false, err
+	}
+	resp, err := e.client().Do(req)
+	if err != nil {
+		return nil, false, BrokenError(err)
+	}
+	defer resp.Body.Close()
+	if e.Prover != nil {
+		renewed = e.Prover.Remember(e.URL, resp.Header)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, renewed, readRefusal(resp)
+	}
+	var wire tokenWire
+	if err := ReadDocument(resp, &wire); err != nil {
+		return nil, renewed, err
+	}
+	t, err = wire.response(time.Now())
+	if err == nil && t.Type == TypeDPoP && e.Prover == nil {
+		err = errors.New("token is bound to a key that we do not have")
+	}
+	return t, renewed, err
+}
+
+func (e *TokenEndpoint) prepare(ctx context.Context, form url.Values) (*http.Request, error) {
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
+	form = maps.Clone(form)
+	if form == nil {
+		form = make(url.Values)
+	}
+	if err := e.Auth.apply(header, form, e.Issuer); err != nil {
+		return nil, err
+	}
+	if e.Prover != nil {
+		proof, err := e.Prover.Proof(http.MethodPost, e.URL, "")
+		if err != nil {
+			return nil, err
+		}
+		header.Set("DPoP", proof)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, errors.New("want a URL that a request can be sent to")
+	}
+	req.Header = header
+	return req, nil
+}
+
+// client returns a copy that follows no redirect and sends no cookies.
+func (e *TokenEndpoint) client() *http.Client {
+	c := *e.HTTP
+	c.Jar = nil
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}

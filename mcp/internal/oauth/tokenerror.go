@@ -1,0 +1,82 @@
+package oauth
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// Codes on which a client acts.
+const (
+	InvalidGrant = "invalid_grant"
+	useNonce     = "use_dpop_nonce"
+)
+
+// codes are those that token endpoints may answer with. No other is repeated: a
+// server could put into it what it was sent.
+//
+// Spec: RFC 6749 5.2; RFC 8707 2; RFC 9449 5, 8; RFC 9470; OpenID Connect Core 1.0 3.1.2.6
+var codes = []string{
+	"invalid_request", "invalid_client", InvalidGrant, "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+	"invalid_target", "invalid_dpop_proof", useNonce, "access_denied", "server_error", "temporarily_unavailable", "slow_down",
+	"interaction_required", "login_required", "consent_required", "unmet_authentication_requirements",
+}
+
+// Error is the answer of a token endpoint that gives no token. Of what the server
+// says only the code is kept, if it is one of the standards.
+//
+// Spec: RFC 6749 5.2
+type Error struct {
+	Status int
+	Code   string // empty when there is none
+}
+
+func (e *Error) Error() string {
+	if e.Code == "" {
+		return fmt.Sprintf("refused with HTTP status %d, without an error code of the standards", e.Status)
+	}
+	return "refused: " + e.Code
+}
+
+func readRefusal(resp *http.Response) error {
+	if resp.StatusCode/100 == 3 {
+		return errors.New("redirect refused: a request with credentials is sent to no other place")
+	}
+	refused := &Error{Status: resp.StatusCode}
+	var wire struct {
+		Code string `json:"error"`
+	}
+	if ReadDocument(resp, &wire) == nil && slices.Contains(codes, wire.Code) {
+		refused.Code = wire.Code
+	}
+	return refused
+}
+
+// BrokenError returns why an exchange failed. Errors of what cannot be read as
+// HTTP quote it, and a server could have put into it what it was sent; those are
+// replaced.
+func BrokenError(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if isQuiet(err) {
+		return err
+	}
+	return errors.New("the connection broke, or what came is not HTTP")
+}
+
+// isQuiet reports whether an error of an exchange repeats nothing of the response.
+func isQuiet(err error) bool {
+	_, network := errors.AsType[*net.OpError](err)
+	_, name := errors.AsType[*net.DNSError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	timeout, ok := errors.AsType[net.Error](err)
+	return network || name || certificate || ok && timeout.Timeout() ||
+		errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

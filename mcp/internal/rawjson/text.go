@@ -1,0 +1,142 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"iter"
+)
+
+// Member returns the value of the member of that name in an object, or nil when
+// there is none or the text is not an object.
+func Member(object jsontext.Value, name string) jsontext.Value {
+	for key, value := range Members(object) {
+		if string(key) == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// Members yields the decoded names and the texts of the members of an object, none
+// when the text is not one. A name is valid until the next.
+func Members(object jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
+	return func(yield func([]byte, jsontext.Value) bool) {
+		for i := enter(object, '{'); i < len(object) && object[i] == '"'; {
+			end := skipString(object, i)
+			value := skipSpace(object, skipSpace(object, end)+1)
+			next := skipValue(object, value)
+			if !yield(Unquote(object[i:end]), object[value:next:next]) {
+				return
+			}
+			i = skipSpace(object, skipSpace(object, next)+1)
+		}
+	}
+}
+
+// Elements yields the texts of the elements of an array, none when the text is
+// not one.
+func Elements(array jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		for i := enter(array, '['); i < len(array) && array[i] != ']'; {
+			next := skipValue(array, i)
+			if next == i || !yield(array[i:next:next]) {
+				return
+			}
+			if i = skipSpace(array, next); i == len(array) || array[i] == ']' {
+				return
+			}
+			i = skipSpace(array, i+1)
+		}
+	}
+}
+
+// enter returns the index of the first token inside of a container, or the length
+// of a text that is none.
+func enter(text []byte, bracket byte) int {
+	i := skipSpace(text, 0)
+	if i == len(text) || text[i] != bracket {
+		return len(text)
+	}
+	return skipSpace(text, i+1)
+}
+
+// Unquote decodes the text of a string. It copies only if there is something to
+// decode.
+func Unquote(text []byte) []byte {
+	if len(text) < 2 {
+		return nil
+	}
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text[1 : len(text)-1]
+	}
+	decoded, _ := jsontext.AppendUnquote(nil, text) // a string of strict JSON is valid
+	return decoded
+}
+
+// The functions that skip return the index behind what they have skipped, at most
+// the length of the text.
+
+func skipSpace(text []byte, i int) int {
+	for i < len(text) && isSpace(text[i]) {
+		i++
+	}
+	return min(i, len(text))
+}
+
+func skipValue(text []byte, i int) int {
+	if i < len(text) {
+		switch text[i] {
+		case '"':
+			return skipString(text, i)
+		case '{', '[':
+			return skipContainer(text, i)
+		}
+	}
+	for i < len(text) && !isSpace(text[i]) && text[i] != ',' && text[i] != '}' && text[i] != ']' {
+		i++
+	}
+	return i
+}
+
+func skipString(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		i = plainEnd(text, i)
+		switch {
+		case i == len(text):
+			return i
+		case text[i] == '"':
+			return i + 1
+		case text[i] == '\\':
+			i++
+		}
+	}
+	return len(text)
+}
+
+func skipContainer(text []byte, i int) int {
+	for depth := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = skipString(text, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+// AppendString appends a string in quotes, without escaping for HTML. Invalid
+// UTF-8 becomes U+FFFD.
+func AppendString[Text ~[]byte | ~string](dst []byte, s Text) []byte {
+	start := len(dst)
+	dst = append(append(dst, '"'), s...)
+	if plainEnd(dst, start+1) == len(dst) {
+		return append(dst, '"')
+	}
+	dst, _ = jsontext.AppendQuote(dst[:start], s) // the error reports only the replacement
+	return dst
+}

@@ -1,0 +1,117 @@
+package spawn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// openingTime is how long the program that opens an address is listened to.
+const openingTime = 5 * time.Second
+
+// desktop are the variables by which that program finds the user's screen.
+var desktop = []string{"BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"}
+
+// Open shows an address in the user's browser. It is https, or http on this
+// machine. It is written anew from its parts and is one argument of one program:
+// no shell sees it. A program that fails within five seconds is an error; one that
+// stays is the browser, and is left to the user.
+func Open(ctx context.Context, address string) error {
+	err := open(ctx, address, launch)
+	if err != nil {
+		return fmt.Errorf("open browser: %w", err)
+	}
+	return nil
+}
+
+func open(ctx context.Context, address string, launch func(context.Context, []string) error) error {
+	clean, err := webAddress(address)
+	if err != nil {
+		return err
+	}
+	return launch(ctx, append(opener(), clean))
+}
+
+// plainHost is a host without anything that a program could misread.
+var plainHost = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+
+// webAddress writes an address anew. The result begins with its scheme, so no
+// program takes it for an option, and holds no space, quote, dollar sign or other
+// character with which a command could begin.
+func webAddress(address string) (string, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || !plainHost.MatchString(u.Host):
+		return "", errors.New("want an absolute web address, its host in plain letters")
+	case u.User != nil:
+		return "", errors.New("want an address without a user")
+	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+		return "", fmt.Errorf("scheme %.16q: want https, or http on this machine", u.Scheme)
+	}
+	clean := u.Scheme + "://" + u.Host + plain(u.EscapedPath())
+	if u.RawQuery != "" {
+		clean += "?" + plain(u.RawQuery)
+	}
+	if u.Fragment != "" {
+		clean += "#" + plain(u.EscapedFragment())
+	}
+	return clean, nil
+}
+
+// notPlain is what is escaped, in addition to what a URL wants escaped.
+var notPlain = regexp.MustCompile(`%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~/?:@=&+,-]`)
+
+func plain(part string) string {
+	return notPlain.ReplaceAllStringFunc(part, func(found string) string {
+		if len(found) == 3 && found[0] == '%' {
+			return found
+		}
+		var escaped strings.Builder
+		for _, b := range []byte(found) {
+			fmt.Fprintf(&escaped, "%%%02X", b)
+		}
+		return escaped.String()
+	})
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// launch starts a program that outlives this call when it stays.
+func launch(ctx context.Context, argv []string) error {
+	screen := make(map[string]string)
+	for _, name := range desktop {
+		if value, ok := os.LookupEnv(name); ok {
+			screen[name] = value
+		}
+	}
+	env, err := environ(screen, false)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = env
+	cmd.SysProcAttr = apart()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // ends with the program, which is the user's now
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(openingTime):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

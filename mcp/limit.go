@@ -1,0 +1,62 @@
+package mcp
+
+// A Limit is the stable name of a limit of a server or a client, for metrics and
+// logs. docs/limits.md says what each one bounds, by default and by which option.
+type Limit string
+
+// The limits of servers that can be reached.
+const (
+	LimitMessageBytes      Limit = "message.bytes"
+	LimitResultBytes       Limit = "result.bytes"
+	LimitCalls             Limit = "calls"
+	LimitCallsShare        Limit = "calls.share"
+	LimitSessionCalls      Limit = "calls.session"
+	LimitToolRate          Limit = "rate.tools"
+	LimitCompletionRate    Limit = "rate.completion"
+	LimitSubscriptionRate  Limit = "rate.subscription"
+	LimitOneTool           Limit = "tool.rate"
+	LimitToolTimeout       Limit = "tool.timeout"
+	LimitRounds            Limit = "rounds"
+	LimitParked            Limit = "parked"
+	LimitHandles           Limit = "handles"
+	LimitWatched           Limit = "watched"
+	LimitLog               Limit = "log"
+	LimitSessions          Limit = "sessions"
+	LimitPrincipalSessions Limit = "sessions.principal"
+	LimitStreams           Limit = "streams"
+	LimitPrincipalStreams  Limit = "streams.principal"
+	LimitStreamBacklog     Limit = "stream.backlog"
+	LimitStreamWrite       Limit = "stream.write"
+	LimitConnections       Limit = "connections"
+	LimitDescriptors       Limit = "descriptors"
+	LimitTasks             Limit = "tasks"
+	LimitPrincipalTasks    Limit = "tasks.principal"
+	LimitTaskQuestions     Limit = "tasks.questions"
+)
+
+// The limits of clients that can be reached.
+const (
+	LimitQuestions       Limit = "questions"
+	LimitSamplingRate    Limit = "rate.sampling"
+	LimitElicitationRate Limit = "rate.elicitation"
+	LimitNotifications   Limit = "notifications"
+)
+
+// LimitReached tells that a limit was reached: what came on top was refused,
+// dropped or ended, as docs/limits.md says.
+type LimitReached struct {
+	Limit Limit
+	// Principal is whose message it was. It is anonymous where nobody knows, and in
+	// clients, whose servers are all that they limit.
+	Principal Principal
+	// Method of the message, or empty.
+	Method string
+}
+
+// Rate is how often something may happen: Burst times at once, and then PerSecond
+// times a second. A Rate without PerSecond stands for the default, and a negative
+// PerSecond for no limit. A Burst of 0 is the next whole number to PerSecond.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}

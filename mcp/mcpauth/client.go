@@ -1,0 +1,530 @@
+package mcpauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// Client signs in to protected MCP servers and keeps the tokens. It is the
+// mcpclient.Authorizer for one user, or for one machine, at any number of servers:
+// each gets the tokens that were issued for it, over https, or over http on this
+// machine, and no other server does. It is safe for concurrent use.
+//
+//	Authorize                the token for the server of a request, renewed when due
+//	Challenged
+//	├─ 401: unauthorized
+//	│   ├─ discover          resource metadata → authorization server → its metadata
+//	│   ├─ renewed           another caller has a newer token, or a refresh brings one
+//	│   └─ signIn            the user; or the Grant, for machines
+//	└─ 403: stepUp           signIn with more scopes, if they are what is missing
+//
+// Callers who are challenged by one server at the same time wait for one of them,
+// and share what comes of it. What fails is a *SignInError.
+type Client struct {
+	opts    *ClientOptions
+	err     error // of the options
+	kept    Store
+	keeper  *keeper
+	machine machine // nil: users sign in
+	nonces  *nonces
+	world   *http.Client // for what public servers name
+	local   *http.Client // for what servers on loopback name
+	shares  shares
+
+	mu       sync.Mutex
+	bindings map[string]*binding // by serverURL
+	expected map[string]*signIn  // by state
+	renewals map[grantKey]*renewed
+	steps    map[step]*attempts
+}
+
+// binding is what a server has led to.
+type binding struct {
+	Issuer   string   `json:"issuer"`
+	Resource string   `json:"resource"`
+	ClientID string   `json:"client_id"`
+	Scopes   []string `json:"scopes,omitempty"` // that were asked for until now
+	Proof    bool     `json:"proof,omitzero"`   // see target.proof
+	Old      bool     `json:"old,omitzero"`     // see target.old
+}
+
+// renewed is the newest token, as far as this process has got it.
+type renewed struct {
+	access oauth.Secret
+	uses   int  // requests that it was put on
+	last   bool // there is no other way to get one
+}
+
+// NewClient returns a client. The options may be nil. Options that make no sense
+// are the error of every call.
+func NewClient(opts *ClientOptions) *Client {
+	c := &Client{
+		opts: opts.orZero(), nonces: new(nonces),
+		bindings: make(map[string]*binding), expected: make(map[string]*signIn),
+		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
+	}
+	c.kept = c.opts.store()
+	c.world, c.local = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
+	if c.opts.Grant != nil {
+		c.machine, c.err = c.opts.Grant.machine()
+	}
+	c.err = errors.Join(c.err, c.opts.check())
+	c.keeper = &keeper{
+		store: c.kept, renew: c.renew, machines: c.machine != nil,
+		report: func(err error) { c.opts.logger().Warn("authorization", "err", err) },
+	}
+	return c
+}
+
+// SignInError reports that there is no token for a server, and why.
+type SignInError struct {
+	Server string // its URL
+	Err    error
+}
+
+func (e *SignInError) Error() string { return "sign in to " + e.Server + ": " + e.Err.Error() }
+
+// Unwrap gives access to the reason.
+func (e *SignInError) Unwrap() error { return e.Err }
+
+// Authorize puts the token for its server on a request, if there is one. It asks
+// nobody but the authorization server, when the token has to be renewed.
+//
+// Spec: 2026-07-28 basic/authorization#access-token-usage; RFC 6750 2.1; RFC 9449 7.1
+func (c *Client) Authorize(req *http.Request) error {
+	if err := c.authorize(req); err != nil {
+		return &SignInError{serverURL(req.URL), explain(err)}
+	}
+	return nil
+}
+
+func (c *Client) authorize(req *http.Request) error {
+	if c.err != nil || !oauth.Secure(req.URL) {
+		return c.err
+	}
+	b, err := c.boundTo(req.Context(), req.URL)
+	if b == nil || err != nil {
+		return err
+	}
+	g, err := c.keeper.token(req.Context(), c.key(b))
+	switch {
+	case g == nil && (err == nil || errors.Is(err, ErrSignInRequired)):
+		return nil // the server will say so
+	case err != nil:
+		return err
+	}
+	c.noteUse(g.key(), g.Access)
+	return c.attach(req, g)
+}
+
+// attach puts a token on a request.
+func (c *Client) attach(req *http.Request, g *grant) error {
+	req.Header.Set("Authorization", g.Type+" "+g.Access.Reveal())
+	if g.Type != oauth.TypeDPoP {
+		return nil
+	}
+	p, err := g.prover(c.nonces)
+	if err != nil || p == nil {
+		return errors.Join(errors.New("the token is bound to a key that was not kept"), err)
+	}
+	proof, err := p.Proof(req.Method, req.URL.String(), g.Access)
+	if err == nil {
+		req.Header.Set("DPoP", proof)
+	}
+	return err
+}
+
+// attached returns the token that a request was sent with, empty if none.
+func attached(req *http.Request) oauth.Secret {
+	_, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	return oauth.Secret(token)
+}
+
+// Challenged gets a token for a server that has answered a request with 401, or one
+// with more scopes where the answer was 403. It may take as long as the user does.
+// After nil the request is to be authorized and sent again.
+//
+// Spec: 2026-07-28 basic/authorization#error-handling
+func (c *Client) Challenged(req *http.Request, resp *http.Response) error {
+	if err := c.challenged(req, readChallenge(resp), resp); err != nil {
+		return &SignInError{serverURL(req.URL), explain(err)}
+	}
+	return nil
+}
+
+func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Response) error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case !oauth.Secure(req.URL):
+		return errors.New("tokens are sent over https, or over http on this machine, only: want such a URL")
+	}
+	fresh := c.nonces.learn(req.URL, resp.Header)
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized && fresh && ch.code == "use_dpop_nonce":
+		return nil
+	case resp.StatusCode == http.StatusUnauthorized:
+		return c.shares.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+			return c.unauthorized(ctx, req, ch)
+		})
+	case resp.StatusCode == http.StatusForbidden && ch.code == "insufficient_scope":
+		return c.stepUp(req, ch)
+	}
+	return fmt.Errorf("%w: HTTP status %d without a challenge that more scopes would meet", ErrDenied, resp.StatusCode)
+}
+
+// challenged is what a server wants, by its challenges of the schemes that we can
+// meet.
+type challenged struct {
+	code      string
+	scopes    []string
+	hasScopes bool
+	metadata  string // URL
+	proof     bool   // a token that is bound to a key
+}
+
+// Spec: RFC 6750 3; RFC 9728 5.1; RFC 9449 7.1
+func readChallenge(resp *http.Response) challenged {
+	var ch challenged
+	offered := make(map[string]bool)
+	for _, one := range oauth.ParseChallenges(resp.Header.Values("WWW-Authenticate")) {
+		if one.Scheme != "bearer" && one.Scheme != "dpop" {
+			continue
+		}
+		offered[one.Scheme] = true
+		if scope, ok := one.Params["scope"]; ok && !ch.hasScopes {
+			ch.scopes, ch.hasScopes = oauth.ParseScope(scope), true
+		}
+		ch.code = firstOf(ch.code, one.Params["error"])
+		ch.metadata = firstOf(ch.metadata, one.Params["resource_metadata"])
+	}
+	ch.proof = offered["dpop"]
+	return ch
+}
+
+func firstOf(held, other string) string {
+	if held != "" {
+		return held
+	}
+	return other
+}
+
+// unauthorized gets a token in the place of that of the request.
+func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challenged) error {
+	if newer, err := c.newer(ctx, req); newer || err != nil {
+		return err
+	}
+	t, err := c.discover(ctx, req, ch)
+	if err != nil {
+		return err
+	}
+	return c.shares.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+		b, err := c.boundTo(ctx, req.URL)
+		if err != nil {
+			return err
+		}
+		same := b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource
+		if same || c.machine != nil {
+			if done, err := c.renewed(ctx, t, b, attached(req), ch); done || err != nil {
+				return err
+			}
+		}
+		var held []string
+		if same {
+			held = b.Scopes
+		}
+		return c.prompt(ctx, t, c.scopes(t, ch, held))
+	})
+}
+
+// prompt is signIn for a request that needs it, unless that is left to SignIn.
+func (c *Client) prompt(ctx context.Context, t *target, scopes []string) error {
+	if !c.opts.ManualSignIn {
+		return c.signIn(ctx, t, scopes)
+	}
+	if len(scopes) == 0 {
+		return fmt.Errorf("%w at %s", ErrSignInRequired, t.metadata.Issuer)
+	}
+	return fmt.Errorf("%w at %s, with the scopes %q", ErrSignInRequired, t.metadata.Issuer, strings.Join(scopes, " "))
+}
+
+// newer reports whether there is another token than that of the request already.
+func (c *Client) newer(ctx context.Context, req *http.Request) (bool, error) {
+	b, err := c.boundNow(ctx, req.URL)
+	if b == nil || err != nil {
+		return false, err
+	}
+	text, err := c.kept.Load(ctx, c.key(b).String())
+	if err != nil {
+		return false, err
+	}
+	g, err := decodeGrant(text, c.key(b))
+	return err == nil && g.usable(time.Now()) && !g.Access.Equal(attached(req)), err
+}
+
+// renewed gets another token without the user, and reports whether there is one. A
+// machine has no other way.
+func (c *Client) renewed(ctx context.Context, t *target, b *binding, refused oauth.Secret, ch challenged) (bool, error) {
+	if c.machine != nil {
+		var err error
+		if b, err = c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil)); err != nil {
+			return false, err
+		}
+	}
+	key := c.key(b)
+	if r := c.neverTaken(key, refused); r != nil {
+		return false, r.denied()
+	}
+	if err := c.keeper.rejected(ctx, key, refused); err != nil {
+		return false, err
+	}
+	g, err := c.keeper.token(ctx, key)
+	if c.machine == nil && (g == nil && err == nil || errors.Is(err, ErrSignInRequired)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.noteRenewed(key, &renewed{access: g.Access, last: c.machine != nil})
+	return true, nil
+}
+
+func (c *Client) noteRenewed(key grantKey, r *renewed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.renewals[key] = r
+}
+
+// noteUse counts a request that a token is put on.
+func (c *Client) noteUse(key grantKey, access oauth.Secret) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.renewals[key]; r != nil && r.access.Equal(access) {
+		r.uses++
+	}
+}
+
+// neverTaken returns the newest token if it is the one that was refused, and the
+// request was its first. Age cannot be why: another of its kind would be refused
+// as well.
+func (c *Client) neverTaken(key grantKey, refused oauth.Secret) *renewed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.renewals[key]
+	if r == nil || r.uses > 1 || !r.access.Equal(refused) {
+		return nil
+	}
+	return r
+}
+
+// denied is the error of a token that was refused although it is new, nil if
+// another way is left.
+func (r *renewed) denied() error {
+	if !r.last {
+		return nil
+	}
+	return fmt.Errorf("%w: the server has refused a token that is new: see whether it takes tokens of its authorization server", ErrDenied)
+}
+
+// renew implements keeper.renew.
+func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, error) {
+	t, b, err := c.renewTarget(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if c.machine != nil {
+		return c.acquire(ctx, t, b, old)
+	}
+	k, err := c.recall(ctx, t.metadata, key.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	if k == nil {
+		return nil, fmt.Errorf("%w: client %q is not registered any more", ErrSignInRequired, key.ClientID)
+	}
+	p, err := old.prover(c.nonces)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.tokenEndpoint(t, k, p)
+	if err != nil {
+		return nil, err
+	}
+	return refreshed(ctx, e, old)
+}
+
+// renewTarget returns where the token of a key is renewed.
+func (c *Client) renewTarget(ctx context.Context, key grantKey) (*target, *binding, error) {
+	u, err := oauth.ParseEndpoint(key.Resource)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &target{resource: key.Resource, http: c.guarded(u)}
+	b := c.boundFor(key)
+	if b != nil && b.Old {
+		t.metadata, err = oldMetadata(ctx, t.http, key.Issuer)
+	} else {
+		t.metadata, err = serverMetadata(ctx, t.http, key.Issuer, nil)
+	}
+	return t, b, err
+}
+
+// acquire gets a token for a machine.
+func (c *Client) acquire(ctx context.Context, t *target, b *binding, old *grant) (*grant, error) {
+	r := &grantRequest{
+		HTTP: t.http, Issuer: t.metadata.Issuer, TokenURL: t.metadata.TokenEndpoint,
+		AuthMethods: t.metadata.TokenAuthMethods, Profiles: t.metadata.GrantProfiles, Resource: t.resource, Account: c.opts.Account,
+	}
+	if b != nil {
+		r.Scopes, t.proof = b.Scopes, b.Proof
+	}
+	var err error
+	switch {
+	case old != nil && old.ProofKey != "":
+		r.Prover, err = old.prover(c.nonces)
+	case c.bindsTokens(t):
+		r.Prover, err = newProver(c.nonces)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.machine.acquire(ctx, r)
+}
+
+// scopeOfflineAccess asks for a refresh token.
+const scopeOfflineAccess = "offline_access"
+
+// scopes are what a sign-in asks for: those of the challenge, else all that the
+// server supports, with those that it was given before. None asks for what is the
+// default of the authorization server.
+//
+// Spec: 2026-07-28 basic/authorization#scope-selection-strategy and #refresh-tokens
+func (c *Client) scopes(t *target, ch challenged, held []string) []string {
+	asked := t.scopes
+	if ch.hasScopes {
+		asked = ch.scopes
+	}
+	asked = slices.DeleteFunc(oauth.Scopes(slices.Concat(held, asked)), func(s string) bool { return s == scopeOfflineAccess })
+	if len(asked) > 0 && c.machine == nil && slices.Contains(t.metadata.ScopesSupported, scopeOfflineAccess) {
+		asked = append(asked, scopeOfflineAccess)
+	}
+	return asked
+}
+
+func (c *Client) key(b *binding) grantKey {
+	return grantKey{Issuer: b.Issuer, Resource: b.Resource, Account: c.opts.Account, ClientID: b.ClientID}
+}
+
+func (c *Client) grantKey(t *target, id string) grantKey {
+	return grantKey{Issuer: t.metadata.Issuer, Resource: t.resource, Account: c.opts.Account, ClientID: id}
+}
+
+func (o *ClientOptions) check() error {
+	if o.MetadataURL != "" {
+		return checkMetadataURL(o.MetadataURL)
+	}
+	for _, r := range o.Registered {
+		if _, err := oauth.ParseIssuer(r.Issuer); err != nil || r.ID == "" {
+			return fmt.Errorf("ClientOptions.Registered: client %q of %q: want an Issuer, as https URL, and an ID", r.ID, r.Issuer)
+		}
+	}
+	return nil
+}
+
+var _ interface {
+	Authorize(*http.Request) error
+	Challenged(*http.Request, *http.Response) error
+} = (*Client)(nil)
+
+// bind notes what a server has led to.
+func (c *Client) bind(ctx context.Context, t *target, id string, scopes []string) (*binding, error) {
+	b := &binding{Issuer: t.metadata.Issuer, Resource: t.resource, ClientID: id, Scopes: scopes, Proof: t.proof, Old: t.old}
+	err := c.kept.Update(ctx, c.bindingKey(t.server), func([]byte) ([]byte, error) { return encodeRecord(b) })
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bindings[t.server] = b
+	return b, nil
+}
+
+func (c *Client) bindingKey(server string) string {
+	return fmt.Sprintf("server %q %q", server, c.opts.Account)
+}
+
+// boundTo returns what the server of a URL has led to, nil if that is not known or
+// was for another query.
+func (c *Client) boundTo(ctx context.Context, u *url.URL) (*binding, error) {
+	server := serverURL(u)
+	b := c.bound(server)
+	if b == nil {
+		var err error
+		if b, err = c.loadBinding(ctx, server); b == nil || err != nil {
+			return nil, err
+		}
+	}
+	if !covers(b.Resource, u) {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// boundNow is boundTo by the Store: another process may have signed in or out.
+func (c *Client) boundNow(ctx context.Context, u *url.URL) (*binding, error) {
+	c.unbind(serverURL(u))
+	return c.boundTo(ctx, u)
+}
+
+func (c *Client) unbind(server string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.bindings, server)
+}
+
+func (c *Client) bound(server string) *binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bindings[server]
+}
+
+// loadBinding reads what an earlier run has found out. The Store is as good as our
+// own memory.
+func (c *Client) loadBinding(ctx context.Context, server string) (*binding, error) {
+	text, err := c.kept.Load(ctx, c.bindingKey(server))
+	if err != nil {
+		return nil, err
+	}
+	b, err := decodeRecord[binding](text)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bindings[server] == nil {
+		c.bindings[server] = b
+	}
+	return c.bindings[server], nil
+}
+
+// boundFor returns a binding that leads to a key, nil if there is none.
+func (c *Client) boundFor(key grantKey) *binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.bindings {
+		if c.key(b) == key {
+			return b
+		}
+	}
+	return nil
+}

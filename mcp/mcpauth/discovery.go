@@ -1,0 +1,228 @@
+package mcpauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+// target is what has to be known of a server to sign in there.
+type target struct {
+	server   string // its URL, see serverURL
+	resource string // its identifier, as its metadata has it
+	metadata *oauth.ServerMetadata
+	http     *http.Client // for what the server names
+
+	scopes []string // that the server supports
+	proof  bool     // it wants tokens that are bound to a key
+	old    bool     // it is its own authorization server, without metadata of its own
+}
+
+// serverURL returns the URL of a server without query and fragment, scheme and host
+// in lower case: what a binding belongs to.
+//
+// Spec: 2026-07-28 basic/authorization#canonical-server-uri
+func serverURL(u *url.URL) string { return egress.Origin(u) + strings.TrimSuffix(u.EscapedPath(), "/") }
+
+// covers reports whether a resource is the server at u or contains it: a URL of the
+// same origin, whose path is the one of u or above it. Its query, if any, is the
+// same.
+//
+// Spec: RFC 9728 3.3, and 2026-07-28 basic/authorization/authorization-server-discovery,
+// which allows metadata at the root for a server with a path
+func covers(resource string, u *url.URL) bool {
+	r, err := oauth.ParseEndpoint(resource)
+	if err != nil || egress.Origin(r) != egress.Origin(u) || r.RawQuery != "" && r.RawQuery != u.RawQuery {
+		return false
+	}
+	above := strings.TrimSuffix(r.EscapedPath(), "/")
+	return strings.HasPrefix(strings.TrimSuffix(u.EscapedPath(), "/")+"/", above+"/")
+}
+
+// discover finds out where to sign in to the server that has answered a request
+// with a challenge.
+//
+//	discover
+//	├─ resourceMetadata        at the URL of the challenge, else at the path, else at the root
+//	├─ covers                  the metadata is that of this server
+//	├─ pick                    one of its authorization servers
+//	└─ serverMetadata          RFC 8414 and OpenID, until one is that of the issuer
+func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged) (*target, error) {
+	t := &target{server: serverURL(req.URL), http: c.guarded(req.URL)}
+	m, err := c.resourceMetadata(ctx, t.http, req.URL, ch.metadata)
+	if errors.Is(err, errNoMetadata) && c.speaksOld(req) {
+		return c.discoverOld(ctx, t, req.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := c.pick(ctx, m.AuthorizationServers)
+	if err != nil {
+		return nil, err
+	}
+	t.resource, t.scopes = m.Resource, oauth.Scopes(m.ScopesSupported)
+	t.proof = m.DPoPRequired || ch.proof
+	t.metadata, err = serverMetadata(ctx, t.http, issuer, nil)
+	return t, err
+}
+
+// guarded returns the client for what a server names.
+func (c *Client) guarded(server *url.URL) *http.Client {
+	if oauth.IsLoopback(server.Hostname()) {
+		return c.local
+	}
+	return c.world
+}
+
+// explain says by which option an address can be allowed that was blocked.
+func explain(err error) error {
+	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
+		return fmt.Errorf("%w: if it is right, allow it with ClientOptions.Prefixes", err)
+	}
+	return err
+}
+
+// errNoMetadata says that a server does not tell where to sign in.
+var errNoMetadata = errors.New("the server has no metadata about authorization")
+
+// resourceMetadata returns what a server says of itself. Metadata of another server
+// is an error, whatever lies at the places that would come after it.
+func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
+	places := oauth.ResourceMetadataURLs(server)
+	if named != "" {
+		if _, err := oauth.ParseEndpoint(named); err != nil {
+			return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
+		}
+		places = []string{named}
+	}
+	var m oauth.ResourceMetadata
+	place, err := firstDocument(ctx, hc, places, nil, &m, nil)
+	switch {
+	case isAbsent(err) && named == "":
+		return nil, fmt.Errorf("%w: %w: sign-in needs it; a session of %s can do without, see ClientOptions.AllowOldEndpoints", errNoMetadata, err, mcp.V20250326)
+	case err != nil:
+		return nil, fmt.Errorf("metadata of the server: %w", err)
+	case !covers(m.Resource, server):
+		return nil, fmt.Errorf("metadata of the server at %s: resource %.200q is another one: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(server))
+	case len(m.AuthorizationServers) == 0:
+		return nil, fmt.Errorf("metadata of the server at %s: want authorization_servers", place)
+	}
+	return &m, nil
+}
+
+// serverMetadata returns what an authorization server says of itself.
+func serverMetadata(ctx context.Context, hc *http.Client, issuer string, header http.Header) (*oauth.ServerMetadata, error) {
+	u, err := oauth.ParseIssuer(issuer)
+	if err != nil {
+		return nil, fmt.Errorf("authorization server: %w", err)
+	}
+	var m oauth.ServerMetadata
+	_, err = firstDocument(ctx, hc, oauth.ServerMetadataURLs(u), header, &m, func() error { return m.CheckFor(issuer) })
+	if err != nil {
+		return nil, fmt.Errorf("metadata of authorization server %s: %w", issuer, err)
+	}
+	return &m, nil
+}
+
+// firstDocument reads the first document that is at one of the places and passes a
+// check, and says where it was. An address that may not be connected to, and the end
+// of the context, end the search.
+func firstDocument[T any](ctx context.Context, hc *http.Client, places []string, header http.Header, out *T, check func() error) (string, error) {
+	var faults []error
+	for _, place := range places {
+		var m T
+		err := oauth.FetchDocument(ctx, hc, place, header, &m)
+		if *out = m; err == nil && check != nil {
+			err = check()
+		}
+		if err == nil {
+			return place, nil
+		}
+		faults = append(faults, fmt.Errorf("%s: %w", place, err))
+		if _, blocked := errors.AsType[*egress.BlockedError](err); blocked || ctx.Err() != nil {
+			break
+		}
+	}
+	return "", &searchError{faults}
+}
+
+// searchError is why a document was found nowhere.
+type searchError struct{ faults []error }
+
+func (e *searchError) Error() string   { return errors.Join(e.faults...).Error() }
+func (e *searchError) Unwrap() []error { return e.faults }
+
+// isAbsent reports whether there is nothing at any place: that is what each says.
+func isAbsent(err error) bool {
+	search, ok := errors.AsType[*searchError](err)
+	return ok && !slices.ContainsFunc(search.faults, func(err error) bool {
+		status, ok := errors.AsType[*oauth.StatusError](err)
+		return !ok || status.Status/100 != 4
+	})
+}
+
+// pick chooses one of the authorization servers of a resource: that of the grant or
+// of a client that was made there by hand, else one where we are registered, else
+// the first.
+//
+// Spec: RFC 9728 7.6
+func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
+	if c.machine != nil && c.machine.issuer() != "" {
+		if slices.Contains(issuers, c.machine.issuer()) {
+			return c.machine.issuer(), nil
+		}
+		return "", fmt.Errorf("the server takes tokens of other authorization servers than %s, for which the Grant is: nothing was sent to them", c.machine.issuer())
+	}
+	for _, r := range c.opts.Registered {
+		if slices.Contains(issuers, r.Issuer) {
+			return r.Issuer, nil
+		}
+	}
+	for _, issuer := range issuers {
+		if r, err := c.storedRegistration(ctx, issuer); r != nil || err != nil {
+			return issuer, err
+		}
+	}
+	return issuers[0], nil
+}
+
+// speaksOld reports whether a request belongs to a session in which a server can be
+// its own authorization server, and whether that is allowed.
+//
+// Spec: 2025-03-26 basic/authorization
+func (c *Client) speaksOld(req *http.Request) bool {
+	revision := req.Header.Get(streamhttp.HeaderVersion)
+	return c.opts.AllowOldEndpoints && (revision == "" || revision == mcp.V20250326.String())
+}
+
+// discoverOld finds the endpoints of a server that is its own authorization server:
+// metadata at its origin, else fixed places there.
+//
+// Spec: 2025-03-26 basic/authorization#server-metadata-discovery
+func (c *Client) discoverOld(ctx context.Context, t *target, server *url.URL) (*target, error) {
+	var err error
+	t.resource, t.old = serverURL(server), true
+	t.metadata, err = oldMetadata(ctx, t.http, egress.Origin(server))
+	return t, err
+}
+
+func oldMetadata(ctx context.Context, hc *http.Client, origin string) (*oauth.ServerMetadata, error) {
+	header := http.Header{streamhttp.HeaderVersion: {mcp.V20250326.String()}}
+	m, err := serverMetadata(ctx, hc, origin, header)
+	if !isAbsent(err) {
+		return m, err
+	}
+	return &oauth.ServerMetadata{
+		Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token",
+		RegistrationEndpoint: origin + "/register", ChallengeMethods: []string{oauth.S256},
+	}, nil
+}

@@ -1,0 +1,34 @@
+package mcpauth
+
+import (
+	"net/url"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// canonicalURL writes a resource identifier in one form: scheme and host in
+// lower case, without the default port, and without a path that is / alone. What
+// is no https or http URL stays as it is.
+//
+// Spec: 2026-07-28 basic/authorization#canonical-server-uri; RFC 3986 6.2
+func canonicalURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return text
+	}
+	path := u.EscapedPath()
+	if path == "/" {
+		path = ""
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		path += "?" + u.RawQuery
+	}
+	return egress.Origin(u) + path
+}
+
+// onLoopback reports whether a URL leads to this machine.
+func onLoopback(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && oauth.IsLoopback(u.Hostname())
+}

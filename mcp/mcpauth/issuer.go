@@ -1,0 +1,84 @@
+package mcpauth
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// issuerServer is an authorization server as a protected resource sees it. The
+// addresses in its metadata are its word, so it is reached by a guarded client.
+type issuerServer struct {
+	issuer string
+	http   *http.Client
+}
+
+// issuerDocument is what a protected resource needs of the metadata.
+//
+// Spec: RFC 8414 2; RFC 7662 4
+type issuerDocument struct {
+	Issuer        string `json:"issuer"`
+	Keys          string `json:"jwks_uri"`
+	Introspection string `json:"introspection_endpoint"`
+}
+
+// document returns the metadata from the first of the well-known places that
+// has some. Metadata that names another issuer is refused.
+//
+// Spec: RFC 8414 3.3; 2026-07-28 basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
+func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
+	issuer, err := oauth.ParseIssuer(s.issuer)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, place := range oauth.ServerMetadataURLs(issuer) {
+		var d issuerDocument
+		err := oauth.FetchDocument(ctx, s.http, place, nil, &d)
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, hinted(err)))
+			continue
+		case d.Issuer != s.issuer:
+			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %.200q, want the same characters", s.issuer, d.Issuer)
+		}
+		return &d, nil
+	}
+	return nil, fmt.Errorf("metadata of issuer %s: %w", s.issuer, failed)
+}
+
+// fetchKeys returns the keys of the issuer, at the address if it is not empty.
+//
+// Spec: RFC 7517 5
+func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verificationKey, error) {
+	if address == "" {
+		d, err := s.document(ctx)
+		if err != nil {
+			return nil, err
+		}
+		address = d.Keys
+	}
+	var set struct {
+		Keys []jsontext.Value `json:"keys"`
+	}
+	if _, err := oauth.ParseEndpoint(address); err != nil {
+		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, err)
+	}
+	if err := oauth.FetchDocument(ctx, s.http, address, nil, &set); err != nil {
+		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, hinted(err))
+	}
+	return parseKeys(set.Keys), nil
+}
+
+// hinted names the option that lets a connection through, where one was blocked.
+func hinted(err error) error {
+	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
+		return fmt.Errorf("%w; mcpauth.Reach allows networks", err)
+	}
+	return err
+}

@@ -1,0 +1,218 @@
+package mcpauth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// Limits of the keys of one issuer.
+const (
+	// keysFresh is how long keys are used without looking whether there are
+	// others. A key that its issuer has withdrawn lives on for so long.
+	keysFresh = 5 * time.Minute
+	// keysStale is how long they are used while the issuer cannot be reached.
+	keysStale = time.Hour
+	// keysMissed is the time between fetches on account of unknown keys, which
+	// everybody can name, and between attempts while there are keys.
+	keysMissed = 30 * time.Second
+	// keysRetry is the time between attempts while there are none.
+	keysRetry = 5 * time.Second
+	// maxKeys are taken of one set; those that follow are left out.
+	maxKeys = 64
+	// minRSABits is the least size of an RSA key.
+	//
+	// Spec: RFC 7518 3.3
+	minRSABits = 2048
+)
+
+var errUnknownKey = errors.New("unknown key")
+
+// verificationKey is a public key of an issuer.
+type verificationKey struct {
+	id        string
+	algorithm string // that it is for; empty: any that fits
+	public    any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
+}
+
+// keySet is the keys of one issuer, fetched when they are needed and one fetch
+// at a time. It is safe for concurrent use.
+//
+//	find
+//	 ├─ known and fresh                 → the key
+//	 ├─ known and old                   → one caller fetches, the others go on
+//	 ├─ unknown, fetch under way        → wait for it
+//	 ├─ unknown, fetched lately in vain → refused
+//	 └─ unknown                         → fetch
+type keySet struct {
+	fetch func(context.Context) ([]verificationKey, error)
+
+	mu      sync.Mutex // guards the fields below
+	keys    []verificationKey
+	fetched time.Time     // when the keys came
+	tried   time.Time     // when the last fetch ended
+	missed  time.Time     // when the last fetch ended that did not bring the key it was for
+	failure error         // of the last fetch
+	flight  chan struct{} // closed when the fetch that is under way ends; nil: none is
+}
+
+func newKeySet(server *issuerServer, address string) *keySet {
+	return &keySet{fetch: func(ctx context.Context) ([]verificationKey, error) {
+		return server.fetchKeys(ctx, address)
+	}}
+}
+
+// find returns the keys that may have signed what has the header. The error is
+// errUnknownKey, or says why the keys are not known.
+func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
+	for {
+		found, flight, err := s.look(h, time.Now())
+		if found != nil || err != nil {
+			return found, err
+		}
+		if flight == nil {
+			return s.refresh(ctx, h)
+		}
+		select {
+		case <-flight:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// look decides without waiting. When it returns nothing, its caller has to
+// fetch; a flight is one that somebody else has begun.
+func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, flight chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.fetched) < keysStale {
+		found = matchingKeys(s.keys, h)
+	}
+	switch {
+	case found != nil && (now.Sub(s.fetched) < keysFresh || s.flight != nil || !s.due(now)):
+		return found, nil, nil
+	case s.flight != nil:
+		return nil, s.flight, nil
+	case found == nil && (!s.due(now) || s.failure == nil && now.Sub(s.missed) < keysMissed):
+		return nil, nil, s.verdict()
+	}
+	s.flight = make(chan struct{})
+	return nil, nil, nil
+}
+
+// due reports whether the last failure was long enough ago.
+func (s *keySet) due(now time.Time) bool {
+	wait := keysMissed
+	if s.keys == nil {
+		wait = keysRetry
+	}
+	return s.failure == nil || now.Sub(s.tried) >= wait
+}
+
+// verdict is the error for a key that is not there: nobody can tell while the
+// issuer cannot be reached.
+func (s *keySet) verdict() error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return errUnknownKey
+}
+
+// refresh fetches the keys. It goes on when its caller has left, since others
+// may wait for it.
+func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
+	keys, err := s.fetchSafely(context.WithoutCancel(ctx))
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.flight)
+	s.flight, s.tried, s.failure = nil, now, err
+	if err == nil {
+		s.keys, s.fetched = keys, now
+	}
+	if now.Sub(s.fetched) < keysStale {
+		if found := matchingKeys(s.keys, h); found != nil {
+			return found, nil
+		}
+	}
+	s.missed = now
+	return nil, s.verdict()
+}
+
+// fetchSafely does not let a panic leave those who wait behind.
+func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("fetch keys: panic: %v", v)
+		}
+	}()
+	return s.fetch(ctx)
+}
+
+// matchingKeys returns the keys of the header's id and algorithm. Without an id there
+// has to be one key alone that fits.
+func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey) {
+	for _, k := range keys {
+		if k.fits(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
+			found = append(found, k)
+		}
+	}
+	if h.KeyID == "" && len(found) > 1 {
+		return nil
+	}
+	return found
+}
+
+// fits reports whether the key is one for the algorithm.
+//
+// Spec: RFC 8725 3.1; RFC 7518 3.4
+func (k verificationKey) fits(a jose.SignatureAlgorithm) bool {
+	if k.algorithm != "" && k.algorithm != string(a) {
+		return false
+	}
+	switch public := k.public.(type) {
+	case *rsa.PublicKey:
+		return a[:2] == "RS" || a[:2] == "PS"
+	case *ecdsa.PublicKey:
+		return curves[a] == public.Curve.Params().Name
+	case ed25519.PublicKey:
+		return a == jose.EdDSA
+	}
+	return false
+}
+
+// curves are those of the algorithms that have one.
+var curves = map[jose.SignatureAlgorithm]string{jose.ES256: "P-256", jose.ES384: "P-384", jose.ES512: "P-521"}
+
+// parseKeys reads the keys of a JWK set. Those that are not for signatures, not
+// public, too small or of an unknown kind are left out.
+//
+// Spec: RFC 7517 5
+func parseKeys(set []jsontext.Value) []verificationKey {
+	keys := []verificationKey{}
+	for _, raw := range set {
+		var k jose.JSONWebKey
+		if k.UnmarshalJSON(raw) == nil && isForSignatures(&k) && len(keys) < maxKeys {
+			keys = append(keys, verificationKey{id: k.KeyID, algorithm: k.Algorithm, public: k.Key})
+		}
+	}
+	return keys
+}
+
+// isForSignatures reports whether the key verifies signatures, and only that.
+func isForSignatures(k *jose.JSONWebKey) bool {
+	if !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {
+		return false
+	}
+	r, ok := k.Key.(*rsa.PublicKey)
+	return !ok || r.N.BitLen() >= minRSABits
+}

@@ -1,0 +1,102 @@
+package mcpauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json/v2"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// tokenVerifier is one way to find out about a token. What it returns is judged
+// besides (Resource.judge).
+type tokenVerifier interface {
+	verify(ctx context.Context, token string) (*Token, error)
+}
+
+// jwtRules are what every JWT is held to, whoever issued it.
+type jwtRules struct {
+	algorithms []jose.SignatureAlgorithm
+	types      []string // of which typ is one, as mediaType writes them
+	skew       time.Duration
+}
+
+// jwtIssuer verifies the JWTs of one issuer.
+type jwtIssuer struct {
+	issuer string
+	rules  jwtRules
+	keys   *keySet
+}
+
+var _ tokenVerifier = (*jwtIssuer)(nil)
+
+// verify checks type, signature, issuer and times of a JWT.
+//
+// Spec: RFC 9068 4; RFC 8725 3
+func (i *jwtIssuer) verify(ctx context.Context, token string) (*Token, error) {
+	payload, err := i.open(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	var c claims
+	if json.Unmarshal(payload, &c) != nil {
+		return nil, invalidToken("the claims of the token are malformed")
+	}
+	if c.Issuer != i.issuer {
+		return nil, invalidToken("the token is of another issuer")
+	}
+	if c.Expires == nil {
+		return nil, invalidToken("the token does not say when it expires")
+	}
+	if err := c.checkTimes(time.Now(), i.rules.skew); err != nil {
+		return nil, err
+	}
+	return c.token(payload)
+}
+
+// open returns the payload of a JWT that one of the issuer's keys has signed.
+func (i *jwtIssuer) open(ctx context.Context, token string) ([]byte, error) {
+	signed, err := parseJWS(token, i.rules.algorithms)
+	if err != nil {
+		return nil, invalidToken("the token is " + err.Error())
+	}
+	if !slices.Contains(i.rules.types, mediaType(signed.header.Type)) {
+		return nil, invalidToken("the token is of another type")
+	}
+	keys, err := i.keys.find(ctx, signed.header)
+	if errors.Is(err, errUnknownKey) {
+		return nil, invalidToken("the token is signed by a key that its issuer does not have")
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	payload, err := signed.verify(keys)
+	if err != nil {
+		return nil, invalidToken("the signature of the token does not fit")
+	}
+	return payload, nil
+}
+
+// claimedIssuer returns the issuer that a token names, if it looks like a JWT.
+// It chooses the keys that the token is verified with, and proves nothing.
+func claimedIssuer(token string) string {
+	parts := strings.SplitN(token, ".", 4)
+	if len(parts) != 3 {
+		return ""
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var c struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(payload, &c) != nil {
+		return ""
+	}
+	return c.Issuer
+}

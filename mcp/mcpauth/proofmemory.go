@@ -1,0 +1,73 @@
+package mcpauth
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// Limits of the proofs that are remembered.
+const (
+	maxProofs       = 1 << 18
+	maxProofsPerKey = maxProofs / 8
+)
+
+// proofMemory knows which proofs were used, in this process, for at least as
+// long as they could be used again. When it is full nothing more is taken, and
+// no key fills it alone. It is safe for concurrent use.
+//
+// Spec: RFC 9449 11.1
+type proofMemory struct {
+	life time.Duration // for which a proof is remembered at least
+
+	mu               sync.Mutex // guards the fields below
+	begun            time.Time  // when recent was
+	recent, previous proofGeneration
+}
+
+// proofGeneration is the proofs of one life, by digest, and how many each key has.
+type proofGeneration struct {
+	used  map[[sha256.Size]byte]struct{}
+	byKey map[string]int
+}
+
+// proofVerdict is what a proofMemory says of a proof.
+type proofVerdict uint8
+
+const (
+	proofFresh proofVerdict = iota
+	proofUsed
+	proofNoRoom
+)
+
+func newProofMemory(life time.Duration) *proofMemory {
+	return &proofMemory{life: life, recent: newProofGeneration(), previous: newProofGeneration()}
+}
+
+func newProofGeneration() proofGeneration {
+	return proofGeneration{used: make(map[[sha256.Size]byte]struct{}), byKey: make(map[string]int)}
+}
+
+// add remembers a proof, and tells whether it is used for the first time.
+func (m *proofMemory) add(thumbprint, id string, now time.Time) proofVerdict {
+	digest := sha256.Sum256([]byte(thumbprint + " " + id))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.begun) >= m.life {
+		m.begun, m.previous, m.recent = now, m.recent, newProofGeneration()
+	}
+	if m.recent.has(digest) || m.previous.has(digest) {
+		return proofUsed
+	}
+	if len(m.recent.used)+len(m.previous.used) >= maxProofs || m.recent.byKey[thumbprint]+m.previous.byKey[thumbprint] >= maxProofsPerKey {
+		return proofNoRoom
+	}
+	m.recent.used[digest] = struct{}{}
+	m.recent.byKey[thumbprint]++
+	return proofFresh
+}
+
+func (g proofGeneration) has(digest [sha256.Size]byte) bool {
+	_, ok := g.used[digest]
+	return ok
+}

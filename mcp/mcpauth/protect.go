@@ -1,0 +1,203 @@
+package mcpauth
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+// retryAfter is the number of seconds after which a client may try again when
+// tokens cannot be verified.
+const retryAfter = "5"
+
+// Protect returns a handler that lets only requests with a good access token
+// through to next. It puts an mcp.Identity and a Token (see [TokenFrom]) into
+// their context and takes the headers Authorization and DPoP away, so that no
+// handler can pass the token on.
+//
+// Others are answered with 401, 403 when RequireScopes lacks one, 400 when the
+// credentials are malformed, or 503 when nobody can tell, and with a
+// WWW-Authenticate header that leads a client on. Every request needs a token
+// of its own, whatever its session.
+//
+// The name under which the server was reached, and the page that a request comes
+// from, are checked first where next is a handler of mcpserver, as it checks
+// them. In front of other handlers the name alone is (see [Hosts]). The CORS
+// preflight of a browser, which cannot have a token, goes to next without an
+// identity: next must answer OPTIONS with nothing but what is allowed.
+//
+// It panics when next is nil. The handler is safe for concurrent use.
+//
+// Spec: 2026-07-28 basic/authorization#token-handling; RFC 6750 3
+func (r *Resource) Protect(next http.Handler) http.Handler {
+	if next == nil {
+		panic("mcpauth: Protect: no handler")
+	}
+	return &protectedHandler{resource: r, next: next, door: r.doorOf(next)}
+}
+
+// doorOf returns what checks host and origin of the requests to a handler.
+func (r *Resource) doorOf(next http.Handler) admitter {
+	if own, ok := next.(admitter); ok {
+		return own
+	}
+	return r.door
+}
+
+// admitter is a handler whose first checks can be made before it is called. It
+// answers what it does not admit.
+type admitter interface {
+	Admit(http.ResponseWriter, *http.Request) bool
+}
+
+var (
+	_ admitter = (*streamhttp.Handler)(nil)
+	_ admitter = (*streamhttp.EventStream)(nil)
+	_ admitter = (*streamhttp.Door)(nil)
+)
+
+type protectedHandler struct {
+	resource *Resource
+	next     http.Handler
+	door     admitter
+}
+
+func (p *protectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.door.Admit(w, r) {
+		return
+	}
+	if isPreflight(r) {
+		p.next.ServeHTTP(w, withoutCredentials(r.Context(), r))
+		return
+	}
+	c, err := readCredentials(r)
+	var t *Token
+	if err == nil {
+		t, err = p.resource.authenticate(w, r, c)
+	}
+	if err != nil {
+		p.resource.refuse(w, r, c, t, asDenial(err))
+		return
+	}
+	ctx := context.WithValue(r.Context(), tokenKey{}, t)
+	ctx = mcp.WithIdentity(ctx, p.resource.identity(c, t))
+	p.next.ServeHTTP(w, withoutCredentials(ctx, r))
+}
+
+// authenticate finds out about the credentials. What it returns with an error is
+// what is known of a token that does not suffice.
+//
+//	authenticate
+//	 └─ verify         by the keys of its issuer, by introspection, or by the author's verifier
+//	 └─ judge          whose it is, audience and expiry, whoever verified it
+//	 └─ proof.check    that the sender holds the key it is bound to
+//	 └─ scopes         that every request needs
+func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c credentials) (*Token, error) {
+	t, err := r.verify(req.Context(), c.token)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.judge(t, time.Now()); err != nil {
+		return nil, err
+	}
+	if err := r.proof.check(w.Header(), req, c, t); err != nil {
+		return t, err
+	}
+	if missing := (&mcp.Identity{Scopes: r.expand(t.Scopes)}).Missing(r.required); len(missing) > 0 {
+		return t, &denial{status: http.StatusForbidden, code: codeInsufficientScope, reason: "the token lacks a scope"}
+	}
+	return t, nil
+}
+
+// verify asks whoever can tell about the token. An issuer whose keys we have
+// decides alone about the tokens that name it.
+func (r *Resource) verify(ctx context.Context, token string) (*Token, error) {
+	if len(token) > r.maxToken {
+		return nil, invalidToken("the token is too long")
+	}
+	if i, ok := r.issuers[claimedIssuer(token)]; ok {
+		return i.verify(ctx, token)
+	}
+	if r.opaque == nil {
+		return nil, invalidToken("the token is of no known issuer")
+	}
+	return r.opaque.verify(ctx, token)
+}
+
+func (r *Resource) identity(c credentials, t *Token) *mcp.Identity {
+	return &mcp.Identity{
+		Principal: mcp.Principal{Issuer: t.Issuer, Subject: t.Subject, Client: t.Client},
+		Scopes:    r.expand(t.Scopes),
+		Expires:   t.Expires,
+		Challenge: r.challengeFor(c.scheme),
+	}
+}
+
+// refuse answers a request that does not pass. It says what its sender can know.
+func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credentials, t *Token, d *denial) {
+	h := w.Header()
+	if d.status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", retryAfter)
+	} else {
+		h.Set("WWW-Authenticate", r.challenge(r.schemeFor(c, t), d.code, d.reason, r.required))
+	}
+	if h.Get("Access-Control-Allow-Origin") != "" {
+		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, "+headerNonce)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(d.status)
+	_, _ = io.WriteString(w, "authorization: "+d.reason+"\n")
+	r.logRefusal(req.Context(), d)
+}
+
+// schemeFor is the scheme in which a client is asked for a token.
+func (r *Resource) schemeFor(c credentials, t *Token) string {
+	if r.proof.required || c.scheme == schemeProof || t != nil && t.ProofKey != "" {
+		return schemeProof
+	}
+	return schemeBearer
+}
+
+// logRefusal logs what an operator should know: that nobody can get in, and at a
+// lower level why somebody does not.
+func (r *Resource) logRefusal(ctx context.Context, d *denial) {
+	level := slog.LevelInfo
+	switch {
+	case d.status == http.StatusServiceUnavailable:
+		level = slog.LevelWarn
+	case d.code == "":
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{slog.String("resource", r.identifier), slog.Int("status", d.status), slog.String("reason", d.reason)}
+	if d.cause != nil {
+		attrs = append(attrs, slog.String("cause", d.cause.Error()))
+	}
+	r.logger.LogAttrs(ctx, level, "access refused", attrs...)
+}
+
+// isPreflight reports whether the request is one that a browser sends by itself
+// before another, without credentials.
+//
+// Spec: WHATWG Fetch 3.3.2, CORS-preflight request
+func isPreflight(r *http.Request) bool {
+	h := r.Header
+	return r.Method == http.MethodOptions && h.Get("Origin") != "" && h.Get("Access-Control-Request-Method") != "" && h["Authorization"] == nil
+}
+
+// withoutCredentials returns the request as the protected handler sees it.
+//
+// Spec: 2026-07-28 basic/authorization/security-considerations#access-token-privilege-restriction
+func withoutCredentials(ctx context.Context, r *http.Request) *http.Request {
+	r = r.WithContext(ctx)
+	r.Header = r.Header.Clone()
+	r.Header.Del("Authorization")
+	r.Header.Del(headerProof)
+	return r
+}

@@ -1,0 +1,295 @@
+package mcpauth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// Registration is a client as it was made at an authorization server by hand.
+type Registration struct {
+	// Issuer is the authorization server. Nothing of the registration is sent to
+	// any other.
+	Issuer string
+	// ID is the client_id.
+	ID string
+	// Secret is the client_secret, empty for a public client.
+	Secret Secret
+	// Method is client_secret_basic, client_secret_post, private_key_jwt or none.
+	// Empty means what the server supports and the other fields allow.
+	Method string
+	// Key is for private_key_jwt.
+	Key *PrivateKey
+}
+
+// ErrNotRegistered says that the authorization server does not know this client,
+// and that there is no way to become known but by hand.
+var ErrNotRegistered = errors.New("the client is not registered")
+
+// known is a client as it authenticates itself at one authorization server.
+type known struct {
+	registration
+	key *PrivateKey
+}
+
+// auth returns how it authenticates itself.
+func (k *known) auth() (oauth.ClientAuth, error) {
+	auth := oauth.ClientAuth{Method: k.Method, ID: k.ID, Secret: k.Secret}
+	if k.Method != oauth.AuthPrivateKeyJWT {
+		return auth, nil
+	}
+	if k.key == nil {
+		return auth, fmt.Errorf("client %q: want a Key for %s", k.ID, k.Method)
+	}
+	a, err := newAssertions(k.ID, k.key)
+	if err != nil {
+		return auth, err
+	}
+	auth.Assert = a.assert
+	return auth, nil
+}
+
+// register returns the client for a sign-in that comes back to the address.
+//
+//	register
+//	├─ Registered              made by hand; of another issuer: an error
+//	├─ MetadataURL             where the server reads documents
+//	├─ stored                  registered before, or asked for; secret not expired
+//	├─ registerNew             dynamic, once more with another type if refused
+//	└─ ask                     the user
+//
+// Spec: 2026-07-28 basic/authorization/client-registration
+func (c *Client) register(ctx context.Context, t *target, redirect string) (*known, error) {
+	if k := c.given(t.metadata); k != nil {
+		return k, nil
+	}
+	if len(c.opts.Registered) > 0 {
+		return nil, fmt.Errorf("%w at %s, and its Registered clients are never sent there: register one there by hand, or use another Client", ErrNotRegistered, t.metadata.Issuer)
+	}
+	if c.opts.MetadataURL != "" && t.metadata.ClientIDDocuments {
+		return c.documented(t.metadata.Issuer), nil
+	}
+	r, err := c.storedRegistration(ctx, t.metadata.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil && (r.Redirect == "" || r.Redirect == redirect) {
+		return &known{registration: *r}, nil
+	}
+	r, err = c.newRegistration(ctx, t, redirect)
+	if err != nil {
+		return nil, err
+	}
+	return &known{registration: *r}, c.keepRegistration(ctx, r)
+}
+
+// recall returns the client to which a grant was given, nil if it is no more.
+func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string) (*known, error) {
+	if k := c.given(m); k != nil {
+		return k.as(id), nil
+	}
+	if id == c.opts.MetadataURL {
+		return c.documented(m.Issuer).as(id), nil
+	}
+	r, err := c.storedRegistration(ctx, m.Issuer)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return (&known{registration: *r}).as(id), nil
+}
+
+// as returns the client if that is its identifier.
+func (k *known) as(id string) *known {
+	if k.ID != id || id == "" {
+		return nil
+	}
+	return k
+}
+
+// given returns the client that was made by hand at the issuer of the metadata.
+func (c *Client) given(m *oauth.ServerMetadata) *known {
+	i := slices.IndexFunc(c.opts.Registered, func(r Registration) bool { return r.Issuer == m.Issuer })
+	if i < 0 {
+		return nil
+	}
+	return c.opts.Registered[i].known(m)
+}
+
+func (r *Registration) known(m *oauth.ServerMetadata) *known {
+	k := &known{registration{Issuer: r.Issuer, ID: r.ID, Secret: r.Secret, Method: r.Method}, r.Key}
+	switch {
+	case k.Method != "":
+	case r.Key != nil:
+		k.Method = oauth.AuthPrivateKeyJWT
+	case r.Secret == "":
+		k.Method = oauth.AuthNone
+	default:
+		k.Method = secretMethod(m.TokenAuthMethods)
+	}
+	return k
+}
+
+// documented is the client of MetadataURL.
+func (c *Client) documented(issuer string) *known {
+	return &known{registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, c.opts.Key}
+}
+
+func (c *Client) documentMethod() string {
+	if c.opts.Key != nil {
+		return oauth.AuthPrivateKeyJWT
+	}
+	return oauth.AuthNone
+}
+
+// MetadataDocument returns the JSON that is to be served at ClientOptions.MetadataURL
+// as application/json. It has the public half of the Key, if there is one.
+//
+// Spec: 2026-07-28 basic/authorization/client-registration#client-id-metadata-documents
+func (c *Client) MetadataDocument() ([]byte, error) {
+	if err := checkMetadataURL(c.opts.MetadataURL); err != nil {
+		return nil, fmt.Errorf("client metadata document: %w", err)
+	}
+	m := c.describe(c.opts.redirectURL(), c.documentMethod())
+	m.ClientID = c.opts.MetadataURL
+	if k := c.opts.Key; k != nil {
+		algorithm, err := k.algorithm()
+		if err != nil {
+			return nil, fmt.Errorf("client metadata document: %w", err)
+		}
+		m.Keys = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: k.Signer.Public(), KeyID: k.ID, Algorithm: string(algorithm), Use: "sig"}}}
+	}
+	return encodeRecord(m)
+}
+
+// checkMetadataURL says why a URL cannot be the identifier of a client.
+//
+// Spec: draft-ietf-oauth-client-id-metadata-document 3
+func checkMetadataURL(text string) error {
+	u, err := oauth.ParseEndpoint(text)
+	if err != nil || u.Scheme != "https" || len(u.Path) < 2 {
+		return fmt.Errorf("MetadataURL %.200q: want an https URL with a path, such as https://app.example.com/oauth/client.json", text)
+	}
+	return nil
+}
+
+// describe says what kind of client this is.
+func (c *Client) describe(redirect, method string) *oauth.ClientMetadata {
+	m := &oauth.ClientMetadata{
+		Name: c.opts.name(), RedirectURIs: []string{redirect}, AuthMethod: method,
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		ApplicationType: typeWeb,
+	}
+	if u, err := url.Parse(redirect); err == nil && oauth.IsLoopback(u.Hostname()) {
+		m.ApplicationType = typeNative
+	}
+	return m
+}
+
+// Types of applications.
+//
+// Spec: OpenID Connect Dynamic Client Registration 1.0 2
+const (
+	typeNative = "native"
+	typeWeb    = "web"
+)
+
+func (c *Client) newRegistration(ctx context.Context, t *target, redirect string) (*registration, error) {
+	if t.metadata.RegistrationEndpoint != "" {
+		return c.registerNew(ctx, t, redirect)
+	}
+	issuer := t.metadata.Issuer
+	if c.opts.Ask == nil {
+		return nil, fmt.Errorf("%w at %s, which takes no registrations: register one there by hand, and set ClientOptions.Registered or Ask", ErrNotRegistered, issuer)
+	}
+	r, err := c.opts.Ask(ctx, issuer)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil || r.ID == "" || r.Issuer != "" && r.Issuer != issuer || r.Key != nil:
+		return nil, fmt.Errorf("%w at %s: want from Ask the ID, and the Secret if any, of a client there", ErrNotRegistered, issuer)
+	}
+	k := r.known(t.metadata)
+	k.Issuer = issuer
+	return &k.registration, nil
+}
+
+// registerNew registers the client, and if that is refused once more as an
+// application of the other type.
+//
+// Spec: RFC 7591 3; 2026-07-28 basic/authorization/client-registration#application-type-and-redirect-uri-constraints
+func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*registration, error) {
+	m := c.describe(redirect, registrationMethod(t.metadata.TokenAuthMethods))
+	first := m.ApplicationType
+	answer, err := oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Status/100 == 4 {
+		m.ApplicationType = map[string]string{typeNative: typeWeb, typeWeb: typeNative}[first]
+		answer, err = oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s does not register a %s application that is redirected to %s: %w: register one by hand, and set ClientOptions.Registered", ErrNotRegistered, t.metadata.Issuer, first, redirect, err)
+	}
+	r := &registration{
+		Issuer: t.metadata.Issuer, ID: answer.ClientID, Secret: answer.Secret,
+		Method: cmp.Or(answer.AuthMethod, m.AuthMethod), Redirect: redirect,
+	}
+	if answer.Expires > 0 && answer.Secret != "" {
+		r.Expires = time.Unix(min(answer.Expires, lastSecond), 0).UTC()
+	}
+	return r, nil
+}
+
+// lastSecond is the last one that can be stored: the end of the year 9999.
+const lastSecond = 253402300799
+
+// registrationMethod is how we ask to be authenticated: without a secret where the
+// server allows.
+//
+// Spec: RFC 8414 2, where silence is client_secret_basic
+func registrationMethod(supported []string) string {
+	for _, method := range []string{oauth.AuthNone, oauth.AuthBasic, oauth.AuthPost} {
+		if slices.Contains(supported, method) {
+			return method
+		}
+	}
+	return oauth.AuthBasic
+}
+
+func registrationKey(issuer string) string { return fmt.Sprintf("client %q", issuer) }
+
+// storedRegistration returns what an issuer has given us, nil if there is nothing
+// or its secret has expired.
+func (c *Client) storedRegistration(ctx context.Context, issuer string) (*registration, error) {
+	text, err := c.kept.Load(ctx, registrationKey(issuer))
+	if err != nil {
+		return nil, err
+	}
+	r, err := decodeRecord[registration](text)
+	if err != nil || r == nil || r.Issuer != issuer || !r.Expires.IsZero() && !time.Now().Before(r.Expires) {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (c *Client) keepRegistration(ctx context.Context, r *registration) error {
+	return c.kept.Update(ctx, registrationKey(r.Issuer), func([]byte) ([]byte, error) { return encodeRecord(r) })
+}
+
+// forgetRegistration drops what an issuer does not know any more, so that the next
+// sign-in registers anew.
+func (c *Client) forgetRegistration(ctx context.Context, r *registration) error {
+	return c.kept.Update(ctx, registrationKey(r.Issuer), func(old []byte) ([]byte, error) {
+		stored, err := decodeRecord[registration](old)
+		if err != nil || stored == nil || stored.ID != r.ID {
+			return old, err
+		}
+		return nil, nil
+	})
+}

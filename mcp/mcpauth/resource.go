@@ -1,0 +1,215 @@
+package mcpauth
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+	"github.com/fondaco/fondaco/mcp/internal/seal"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+// Resource is a server as its authorization servers know it: a protected
+// resource. It verifies the tokens of requests ([Resource.Protect]) and tells
+// clients where to get them ([Resource.Metadata]). Make one with [New]. It is
+// immutable and safe for concurrent use.
+//
+// Spec: RFC 9728; 2026-07-28 basic/authorization
+type Resource struct {
+	identifier   string
+	audiences    []string // canonical
+	metadata     []byte   // nil: no authorization server to name
+	metadataURL  string   // empty with it
+	metadataPath string
+
+	issuers map[string]*jwtIssuer
+	opaque  tokenVerifier // for tokens of no issuer above; nil: none
+
+	required []string // scopes of every request
+	includes map[string][]string
+	proof    *proofChecker
+	skew     time.Duration
+	maxToken int
+
+	door   *streamhttp.Door
+	logger *slog.Logger
+}
+
+// New returns the protected resource with the identifier, which is the URL of the
+// server as its clients know it: absolute, https (http on loopback only), and
+// without a fragment. It is the audience that tokens must name.
+//
+// The options have to say who can tell about tokens: [Issuer], [IssuerKeys],
+// [Introspect] or [VerifyWith]. There may be several issuers, of which the one
+// that a JWT names decides; all other tokens go to Introspect or VerifyWith.
+//
+// New sends nothing. It panics when the identifier or an option makes no sense.
+//
+// Spec: RFC 9728 1.2; RFC 8707 2; 2026-07-28 basic/authorization#canonical-server-uri
+func New(resource string, opts ...Option) *Resource {
+	u, err := oauth.ParseEndpoint(resource)
+	if err != nil {
+		panic(fmt.Sprintf("mcpauth: resource %q: %v", resource, err))
+	}
+	s := newResourceSettings()
+	for _, option := range opts {
+		option(s)
+	}
+	if len(s.issuers) == 0 && s.introspection == nil && s.verify == nil {
+		panic("mcpauth: nobody can tell whether a token is good: want Issuer, IssuerKeys, Introspect or VerifyWith")
+	}
+	return s.resource(resource, u)
+}
+
+func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
+	r := &Resource{
+		identifier:   identifier,
+		metadataPath: wellKnown + strings.TrimSuffix(u.EscapedPath(), "/"),
+		issuers:      make(map[string]*jwtIssuer),
+		opaque:       s.opaque(),
+		required:     s.required,
+		includes:     closure(s.includes),
+		proof:        s.proof(u),
+		skew:         s.skew,
+		maxToken:     s.maxToken,
+		door:         streamhttp.NewDoor(append(s.hosts, hostWithoutPort(u))...),
+		logger:       s.logger,
+	}
+	for _, aud := range append([]string{identifier}, s.audiences...) {
+		r.audiences = append(r.audiences, canonicalURL(aud))
+	}
+	for issuer, keys := range s.issuers {
+		r.issuers[issuer] = s.jwtIssuer(issuer, keys)
+	}
+	if d := s.document(r); len(d.AuthorizationServers) > 0 {
+		r.metadata = d.encode()
+		r.metadataURL = metadataURL(u, r.metadataPath)
+	}
+	return r
+}
+
+// metadataURL is the place of the metadata of this resource alone. The query of
+// an identifier belongs to it.
+//
+// Spec: RFC 9728 3.1
+func metadataURL(resource *url.URL, path string) string {
+	address := egress.Origin(resource) + path
+	if resource.RawQuery != "" {
+		address += "?" + resource.RawQuery
+	}
+	return address
+}
+
+// hostWithoutPort is the host of a URL as a Host header writes it.
+func hostWithoutPort(u *url.URL) string {
+	if host := u.Hostname(); !strings.Contains(host, ":") {
+		return host
+	}
+	return "[" + u.Hostname() + "]"
+}
+
+func (s *resourceSettings) jwtIssuer(issuer, keys string) *jwtIssuer {
+	server := s.server(issuer)
+	return &jwtIssuer{
+		issuer: issuer,
+		rules:  jwtRules{algorithms: s.algorithms, types: s.types, skew: s.skew},
+		keys:   newKeySet(server, keys),
+	}
+}
+
+// opaque returns who tells about tokens of no issuer whose keys are known.
+func (s *resourceSettings) opaque() tokenVerifier {
+	switch {
+	case s.introspection != nil:
+		return newIntrospector(*s.introspection, s.server(s.introspection.Issuer), s.skew)
+	case s.verify != nil:
+		return s.verify
+	}
+	return nil
+}
+
+// server returns an authorization server and the way to it. One on loopback,
+// which the author has named, may lead to other ports of loopback.
+func (s *resourceSettings) server(issuer string) *issuerServer {
+	client := egress.Guarded(&egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.reach, RootCAs: s.rootCAs})
+	return &issuerServer{issuer: issuer, http: client}
+}
+
+func (s *resourceSettings) proof(resource *url.URL) *proofChecker {
+	p := &proofChecker{
+		resource:   canonicalURL(egress.Origin(resource) + resource.EscapedPath()),
+		origin:     egress.Origin(resource),
+		required:   s.proofRequired,
+		algorithms: s.algorithms,
+		window:     s.proofAge,
+		seen:       newProofMemory(2 * s.proofAge),
+	}
+	if s.nonces {
+		p.nonces = s.nonceRing()
+	}
+	return p
+}
+
+func (s *resourceSettings) nonceRing() *seal.Ring {
+	if len(s.nonceKeys) == 0 {
+		return seal.Random()
+	}
+	ring, err := seal.NewRing(s.nonceKeys...)
+	if err != nil {
+		panic("mcpauth: ProofNonces: " + err.Error())
+	}
+	return ring
+}
+
+func (s *resourceSettings) document(r *Resource) *resourceDocument {
+	scopes := slices.Concat(s.required, s.offered)
+	for _, scope := range slices.Sorted(maps.Keys(r.includes)) {
+		scopes = append(append(scopes, scope), r.includes[scope]...)
+	}
+	return &resourceDocument{
+		Resource:             r.identifier,
+		AuthorizationServers: s.authorizationServers,
+		Scopes:               askedScopes(scopes),
+		BearerMethods:        []string{"header"},
+		ProofAlgorithms:      r.proof.algorithmNames(),
+		ProofRequired:        s.proofRequired,
+		Name:                 s.about.Name,
+		Documentation:        s.about.Documentation,
+		Policy:               s.about.Policy,
+		Terms:                s.about.Terms,
+	}
+}
+
+// expand returns the scopes with those that they include, in order.
+//
+// Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
+func (r *Resource) expand(scopes []string) []string {
+	all := slices.Clone(scopes)
+	for _, s := range scopes {
+		all = append(all, r.includes[s]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// closure returns what each scope includes, directly or by another.
+func closure(includes map[string][]string) map[string][]string {
+	all := make(map[string][]string)
+	for scope := range includes {
+		for todo := []string{scope}; len(todo) > 0; todo = todo[1:] {
+			for _, next := range includes[todo[0]] {
+				if next != scope && !slices.Contains(all[scope], next) {
+					all[scope] = append(all[scope], next)
+					todo = append(todo, next)
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,323 @@
+package mcpauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// SignIn signs in to the server at the URL, also where there is a token already, and
+// asks for the scopes besides those that the server wants and that were asked for
+// before. It sends the server one request without credentials, to be told where.
+// With a Grant it gets a new token. What fails is a *SignInError.
+//
+// Spec: 2026-07-28 basic/authorization/authorization-server-discovery
+func (c *Client) SignIn(ctx context.Context, server string, scopes ...string) error {
+	u, err := oauth.ParseEndpoint(server)
+	if err != nil {
+		return &SignInError{server, err}
+	}
+	if err := c.signInAt(ctx, u, scopes); err != nil {
+		return &SignInError{serverURL(u), explain(err)}
+	}
+	return nil
+}
+
+func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error {
+	if c.err != nil {
+		return c.err
+	}
+	t, ch, err := c.probe(ctx, u)
+	if err != nil {
+		return err
+	}
+	if c.machine != nil {
+		return c.acquireAnew(ctx, t, ch)
+	}
+	b, err := c.boundNow(ctx, u)
+	if err != nil {
+		return err
+	}
+	if b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource {
+		more = slices.Concat(b.Scopes, more)
+	}
+	return c.signIn(ctx, t, c.scopes(t, ch, more))
+}
+
+// probe asks a server where to sign in.
+func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, challenged{}, err
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := c.guarded(u).Do(req)
+	if err != nil {
+		return nil, challenged{}, fmt.Errorf("ask the server where: %w", err)
+	}
+	resp.Body.Close()
+	var ch challenged
+	if resp.StatusCode == http.StatusUnauthorized {
+		ch = readChallenge(resp)
+	}
+	t, err := c.discover(ctx, req, ch)
+	return t, ch, err
+}
+
+// acquireAnew gets a token for a machine in the place of the one that it has.
+func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) error {
+	b, err := c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil))
+	if err != nil {
+		return err
+	}
+	if err := c.keeper.forget(ctx, c.key(b)); err != nil {
+		return err
+	}
+	_, err = c.keeper.token(ctx, c.key(b))
+	return err
+}
+
+// signIn is one run of the authorization code flow. Nothing of it is used twice.
+type signIn struct {
+	target   *target
+	client   *known
+	redirect string
+	scopes   []string
+	verifier oauth.Secret
+	state    oauth.Secret
+	prover   *prover // nil for tokens that are bound to no key
+
+	answer chan answer // takes one
+}
+
+// answer is what came back from the authorization server, checked.
+type answer struct {
+	code oauth.Secret
+	err  error
+}
+
+// signIn lets the user sign in, and keeps what that brings.
+//
+//	signIn
+//	├─ presentable             PKCE, and an address that a user may be sent to; else nothing is begun
+//	├─ listen                  on loopback, unless the application has a redirect URL
+//	├─ register                who we are there
+//	├─ address                 state, challenge, resource, scopes; pushed ahead if wanted
+//	├─ Browser                 the user
+//	├─ await                   deliver: state, then issuer, then code or error
+//	├─ redeem                  code, verifier and resource, to the token endpoint of the same issuer
+//	└─ keep                    the grant, and that it is for this server
+func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
+	if err := c.presentable(t); err != nil {
+		return err
+	}
+	s, err := c.begin(t, scopes)
+	if err != nil {
+		return err
+	}
+	r, err := c.receive(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if s.client, err = c.register(ctx, t, s.redirect); err != nil {
+		return err
+	}
+	g, err := c.ask(ctx, s)
+	if err != nil {
+		return c.unregister(ctx, s.client, err)
+	}
+	return c.keep(ctx, s, g)
+}
+
+// presentable returns why a user cannot be sent to sign in. A browser reaches what
+// only its user can reach, so that it is led to no place that is closed to us.
+func (c *Client) presentable(t *target) error {
+	m := t.metadata
+	switch {
+	case !m.SupportsPKCE():
+		return fmt.Errorf("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported): want one that does", m.Issuer)
+	case m.AuthorizationEndpoint == "":
+		return fmt.Errorf("authorization server %s has no authorization_endpoint: want one, or a Grant in ClientOptions", m.Issuer)
+	}
+	u, err := oauth.ParseEndpoint(m.AuthorizationEndpoint)
+	if err == nil {
+		err = c.opts.policy(t.http == c.local).CheckHost(u.Hostname())
+	}
+	if err != nil {
+		return fmt.Errorf("authorization_endpoint: %w", err)
+	}
+	return nil
+}
+
+var errTooLate = fmt.Errorf("%w: nobody has signed in in time", ErrSignInRequired)
+
+// begin returns a sign-in with secrets of its own.
+func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
+	s := &signIn{
+		target: t, scopes: scopes, verifier: oauth.Random(), state: oauth.Random(),
+		answer: make(chan answer, 1),
+	}
+	if c.bindsTokens(t) {
+		var err error
+		if s.prover, err = newProver(c.nonces); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// bindsTokens reports whether tokens for a target are to be bound to a key.
+func (c *Client) bindsTokens(t *target) bool {
+	return t.proof || c.opts.BindTokens && slices.Contains(t.metadata.DPoPAlgorithms, string(proofAlgorithm))
+}
+
+// ask sends the user to sign in, and redeems what comes back.
+func (c *Client) ask(ctx context.Context, s *signIn) (*grant, error) {
+	e, err := c.tokenEndpoint(s.target, s.client, s.prover)
+	if err != nil {
+		return nil, err
+	}
+	address, err := s.address(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	a := c.await(ctx, s, address)
+	if a.err != nil {
+		return nil, a.err
+	}
+	return c.redeem(ctx, s, e, a.code)
+}
+
+// await sends the user to the address, and waits for what comes back.
+func (c *Client) await(ctx context.Context, s *signIn, address string) answer {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.signInTime(), errTooLate)
+	defer cancel()
+	c.expect(s)
+	defer c.dismiss(s)
+	if err := c.opts.browser()(ctx, address); err != nil {
+		return answer{err: err}
+	}
+	select {
+	case a := <-s.answer:
+		return a
+	case <-ctx.Done():
+		return answer{err: context.Cause(ctx)}
+	}
+}
+
+// address is where the user signs in.
+//
+// Spec: RFC 6749 4.1.1; RFC 7636 4.3; RFC 8707 2.1; RFC 9126 4; RFC 9449 10
+func (s *signIn) address(ctx context.Context, e *oauth.TokenEndpoint) (string, error) {
+	u, err := oauth.ParseEndpoint(s.target.metadata.AuthorizationEndpoint)
+	if err != nil {
+		return "", err
+	}
+	request := s.request()
+	if s.target.metadata.PARRequired {
+		if request, err = s.push(ctx, e, request); err != nil {
+			return "", err
+		}
+	}
+	query := u.Query()
+	for name, values := range request {
+		query[name] = values
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+func (s *signIn) request() url.Values {
+	request := url.Values{
+		"response_type":         {"code"},
+		"client_id":             {s.client.ID},
+		"redirect_uri":          {s.redirect},
+		"state":                 {s.state.Reveal()},
+		"code_challenge":        {oauth.CodeChallenge(s.verifier)},
+		"code_challenge_method": {oauth.S256},
+		"resource":              {s.target.resource},
+	}
+	if len(s.scopes) > 0 {
+		request.Set("scope", strings.Join(s.scopes, " "))
+	}
+	if slices.Contains(s.scopes, scopeOfflineAccess) {
+		request.Set("prompt", "consent") // OpenID Connect Core 1.0 11: else it may be ignored
+	}
+	if s.prover != nil {
+		request.Set("dpop_jkt", s.prover.thumbprint())
+	}
+	return request
+}
+
+// push sends the request ahead, and returns what stands for it.
+func (s *signIn) push(ctx context.Context, e *oauth.TokenEndpoint, request url.Values) (url.Values, error) {
+	endpoint := s.target.metadata.PAREndpoint
+	if endpoint == "" {
+		return nil, errors.New("authorization server wants requests to be pushed, and has no pushed_authorization_request_endpoint")
+	}
+	uri, err := e.Push(ctx, endpoint, request)
+	if err != nil {
+		return nil, fmt.Errorf("push the authorization request: %w", err)
+	}
+	return url.Values{"client_id": {s.client.ID}, "request_uri": {uri}}, nil
+}
+
+// redeem exchanges the code for tokens.
+//
+// Spec: RFC 6749 4.1.3; RFC 7636 4.5; RFC 8707 2.2
+func (c *Client) redeem(ctx context.Context, s *signIn, e *oauth.TokenEndpoint, code oauth.Secret) (*grant, error) {
+	t, err := e.Request(ctx, url.Values{
+		"grant_type":    {"authorization_code"},
+		"code":          {code.Reveal()},
+		"redirect_uri":  {s.redirect},
+		"code_verifier": {s.verifier.Reveal()},
+		"resource":      {s.target.resource},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.prover != nil && t.Type != oauth.TypeDPoP {
+		return nil, errors.New("token endpoint: the token is bound to no key, want one of type DPoP as was asked for")
+	}
+	return newGrant(c.grantKey(s.target, s.client.ID), t, s.scopes, s.prover)
+}
+
+// keep keeps what a sign-in has brought.
+func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
+	if err := c.keeper.put(ctx, g.key(), g); err != nil {
+		return err
+	}
+	c.noteRenewed(g.key(), &renewed{access: g.Access, last: true})
+	_, err := c.bind(ctx, s.target, s.client.ID, s.scopes)
+	return err
+}
+
+// unregister forgets a client that its authorization server does not know, so that
+// the next sign-in registers it anew. It returns the error.
+func (c *Client) unregister(ctx context.Context, k *known, err error) error {
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
+		return errors.Join(err, c.forgetRegistration(context.WithoutCancel(ctx), &k.registration))
+	}
+	return err
+}
+
+// tokenEndpoint is where a client gets tokens of the authorization server of a
+// target.
+func (c *Client) tokenEndpoint(t *target, k *known, p *prover) (*oauth.TokenEndpoint, error) {
+	auth, err := k.auth()
+	if err != nil {
+		return nil, err
+	}
+	e := &oauth.TokenEndpoint{HTTP: t.http, URL: t.metadata.TokenEndpoint, Issuer: t.metadata.Issuer, Auth: auth}
+	if p != nil {
+		e.Prover = p
+	}
+	return e, nil
+}

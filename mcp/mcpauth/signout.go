@@ -1,0 +1,72 @@
+package mcpauth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// SignOut forgets the token for the server at the URL, and has its authorization
+// server revoke it if that has an endpoint for it. An error that comes of revoking
+// leaves nothing behind here: it says that the token, wherever else it is, may still
+// be good. Tokens of a Grant are not revoked. The registration of the client stays.
+// Where there is no token nothing is done.
+//
+// Spec: RFC 7009
+func (c *Client) SignOut(ctx context.Context, server string) error {
+	u, err := oauth.ParseEndpoint(server)
+	if err != nil {
+		return fmt.Errorf("sign out of %s: %w", server, err)
+	}
+	if err := c.signOutAt(ctx, u); err != nil {
+		return fmt.Errorf("sign out of %s: %w", serverURL(u), explain(err))
+	}
+	return nil
+}
+
+func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
+	g, err := c.heldFor(ctx, u)
+	if g == nil || err != nil {
+		return err
+	}
+	if err := c.keeper.forget(ctx, g.key()); err != nil {
+		return err
+	}
+	if err := c.kept.Update(ctx, c.bindingKey(serverURL(u)), func([]byte) ([]byte, error) { return nil, nil }); err != nil {
+		return err
+	}
+	defer c.unbind(serverURL(u)) // revoke still has to know it
+	if c.machine != nil {
+		return nil
+	}
+	if err := c.revoke(ctx, g); err != nil {
+		return fmt.Errorf("the token is forgotten here, but was not revoked: %w", err)
+	}
+	return nil
+}
+
+// revoke makes a grant worthless: its refresh token, with which the others go, or
+// else the access token.
+func (c *Client) revoke(ctx context.Context, g *grant) error {
+	t, _, err := c.renewTarget(ctx, g.key())
+	if err != nil || t.metadata.RevocationEndpoint == "" {
+		return err
+	}
+	k, err := c.recall(ctx, t.metadata, g.ClientID)
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return fmt.Errorf("client %q is not registered any more", g.ClientID)
+	}
+	e, err := c.tokenEndpoint(t, k, nil)
+	if err != nil {
+		return err
+	}
+	if g.Refresh != "" {
+		return e.Revoke(ctx, t.metadata.RevocationEndpoint, g.Refresh, oauth.HintRefresh)
+	}
+	return e.Revoke(ctx, t.metadata.RevocationEndpoint, g.Access, oauth.HintAccess)
+}

@@ -1,0 +1,118 @@
+package mcpauth
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrDenied says that a server does not allow what was asked for, and that signing
+// in again would not change it.
+var ErrDenied = errors.New("not allowed")
+
+// Limits of steps.
+const (
+	maxSteps   = 3
+	stepWindow = 10 * time.Minute
+	maxWatched = 1024
+)
+
+// step is what more scopes were needed for.
+type step struct{ server, operation string }
+
+// attempts are how often that was, and what was asked for the last time.
+type attempts struct {
+	count  int
+	scopes []string
+	last   time.Time
+}
+
+// stepUp lets the user grant the scopes that a server misses, with all that were
+// asked for before. It does so three times for one operation, and only once for the
+// same scopes: a server that is never content ends with ErrDenied. Machines, whose
+// scopes somebody has configured, do not try.
+//
+// Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
+func (c *Client) stepUp(req *http.Request, ch challenged) error {
+	wanted := strings.Join(ch.scopes, " ")
+	if c.machine != nil {
+		return fmt.Errorf("%w: the server wants the scopes %q: grant them to the client at its authorization server, and name them in the Grant", ErrDenied, wanted)
+	}
+	return c.shares.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+		if newer, err := c.newer(ctx, req); newer || err != nil {
+			return err
+		}
+		t, err := c.discover(ctx, req, ch)
+		if err != nil {
+			return err
+		}
+		var held []string
+		if b, err := c.boundTo(ctx, req.URL); err != nil {
+			return err
+		} else if b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource {
+			held = b.Scopes
+		}
+		scopes := c.scopes(t, ch, held)
+		if !c.mayStep(step{serverURL(req.URL), operation(req)}, scopes) {
+			return fmt.Errorf("%w: the server wants the scopes %q, which were asked for and did not satisfy it: ask who runs it to grant them", ErrDenied, wanted)
+		}
+		return c.shares.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+			return c.prompt(ctx, t, scopes)
+		})
+	})
+}
+
+// mayStep counts an attempt, and reports whether it may be made.
+func (c *Client) mayStep(s step, scopes []string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for old, a := range c.steps {
+		if now.Sub(a.last) > stepWindow || len(c.steps) > maxWatched {
+			delete(c.steps, old)
+		}
+	}
+	a := c.steps[s]
+	if a == nil {
+		a = new(attempts)
+		c.steps[s] = a
+	}
+	if a.count == maxSteps || a.count > 0 && slices.Equal(a.scopes, scopes) {
+		return false
+	}
+	a.count, a.scopes, a.last = a.count+1, scopes, now
+	return true
+}
+
+// maxOperation is how much of a request is looked at to know its operation.
+const maxOperation = 1 << 20
+
+// operation names what a request asks for: its method, and the tool, prompt or
+// resource. Requests of which nothing is known are one operation.
+func operation(req *http.Request) string {
+	if req.GetBody == nil {
+		return ""
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	var message struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+			URI  string `json:"uri"`
+		} `json:"params"`
+	}
+	if json.UnmarshalRead(io.LimitReader(body, maxOperation), &message) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%.256q %.256q %.256q", message.Method, message.Params.Name, message.Params.URI)
+}

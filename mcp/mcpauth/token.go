@@ -1,0 +1,158 @@
+package mcpauth
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
+)
+
+// ErrSignInRequired says that there is no token, and none to be had without the
+// user.
+var ErrSignInRequired = errors.New("sign-in required")
+
+// grantKey tells apart what a client holds. A grant is used for nothing that
+// differs from its key in one of them.
+type grantKey struct {
+	Issuer   string // whose tokens they are
+	Resource string // the server that they are for
+	Account  string // which user of this process they belong to
+	ClientID string // who they were issued to
+}
+
+// String is the key in a Store.
+func (k grantKey) String() string {
+	return fmt.Sprintf("grant %q %q %q %q", k.Issuer, k.Resource, k.Account, k.ClientID)
+}
+
+// grant is what an authorization server has given for a key.
+type grant struct {
+	Issuer   string       `json:"issuer"`
+	Resource string       `json:"resource"`
+	Account  string       `json:"account,omitzero"`
+	ClientID string       `json:"client_id"`
+	Access   oauth.Secret `json:"access_token"`
+	Refresh  oauth.Secret `json:"refresh_token,omitzero"`
+	Type     string       `json:"token_type"` // Bearer or DPoP
+	Scopes   []string     `json:"scopes,omitempty"`
+	// Expires is when the access token ends, by the clock of this machine, and Renew
+	// when there is to be another. Zero means when it is refused.
+	Expires time.Time `json:"expires,omitzero"`
+	Renew   time.Time `json:"renew,omitzero"`
+	// ProofKey is the private key to which the tokens are bound.
+	ProofKey oauth.Secret `json:"proof_key,omitzero"`
+	// Refused is whether the resource has refused the access token.
+	Refused bool `json:"refused,omitzero"`
+}
+
+// maxMargin is how long before its end an access token is renewed, at most.
+const maxMargin = time.Minute
+
+// newGrant returns what a token endpoint has given for a key. Asked are the scopes
+// of the request, which the server names only if it granted others. The prover is
+// that of the request.
+//
+// Spec: RFC 6749 5.1
+func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (*grant, error) {
+	g := &grant{
+		Issuer: key.Issuer, Resource: key.Resource, Account: key.Account, ClientID: key.ClientID,
+		Access: t.Access, Refresh: t.Refresh, Type: t.Type, Scopes: asked, Expires: t.Expires,
+	}
+	if t.Type == oauth.TypeNone {
+		return nil, errors.New("token endpoint: the answer holds no access token")
+	}
+	if t.HasScope {
+		g.Scopes = t.Scopes
+	}
+	if !t.Expires.IsZero() {
+		g.Renew = t.Expires.Add(-min(maxMargin, time.Until(t.Expires)/4))
+	}
+	if p == nil {
+		return g, nil
+	}
+	var err error
+	g.ProofKey, err = p.secret()
+	return g, err
+}
+
+// key is that of the grant itself.
+func (g *grant) key() grantKey { return grantKey{g.Issuer, g.Resource, g.Account, g.ClientID} }
+
+// prover returns what proves possession of the key to which the tokens are bound,
+// or nil if they are not.
+func (g *grant) prover(n *nonces) (*prover, error) {
+	if g.ProofKey == "" {
+		return nil, nil
+	}
+	return parseProver(g.ProofKey, n)
+}
+
+// usable reports whether the access token may be sent.
+func (g *grant) usable(now time.Time) bool {
+	return g != nil && !g.Refused && (g.Expires.IsZero() || now.Before(g.Expires))
+}
+
+// current reports whether the access token needs no successor yet.
+func (g *grant) current(now time.Time) bool {
+	return g.usable(now) && (g.Renew.IsZero() || now.Before(g.Renew))
+}
+
+// spent returns the grant without its refresh token, which was refused.
+func (g *grant) spent() *grant {
+	if g == nil {
+		return nil
+	}
+	spent := *g
+	spent.Refresh = ""
+	return &spent
+}
+
+// registration is what an authorization server knows this client by.
+type registration struct {
+	Issuer string       `json:"issuer"`
+	ID     string       `json:"client_id"`
+	Secret oauth.Secret `json:"client_secret,omitzero"`
+	Method string       `json:"token_endpoint_auth_method"`
+	// Redirect is the redirect URI that was registered; empty means any.
+	Redirect string    `json:"redirect_uri,omitzero"`
+	Expires  time.Time `json:"expires,omitzero"` // of the secret; zero is never
+}
+
+// revealed writes secrets as they are, for a Store.
+var revealed = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, s oauth.Secret) error {
+	return e.WriteToken(jsontext.String(s.Reveal()))
+}))
+
+// encodeRecord returns what a Store is given.
+func encodeRecord(record any) ([]byte, error) {
+	return json.Marshal(record, revealed, json.Deterministic(true))
+}
+
+// decodeRecord reads what a Store has returned; nil if it is nil. Errors repeat
+// nothing of it.
+func decodeRecord[T any](text []byte) (*T, error) {
+	if text == nil {
+		return nil, nil
+	}
+	record := new(T)
+	if err := json.Unmarshal(text, record); err != nil {
+		return nil, fmt.Errorf("token store: what is kept is no %T: remove it to sign in again", *record)
+	}
+	return record, nil
+}
+
+// decodeGrant reads the grant of a key. One of another issuer, resource, account or
+// client is an error, wherever it comes from: it is never sent.
+func decodeGrant(text []byte, key grantKey) (*grant, error) {
+	g, err := decodeRecord[grant](text)
+	if err != nil || g == nil {
+		return nil, err
+	}
+	if g.key() != key {
+		return nil, fmt.Errorf("token store: what is kept for %s at %s belongs to another issuer, server, account or client: remove it to sign in again", key.Resource, key.Issuer)
+	}
+	return g, nil
+}

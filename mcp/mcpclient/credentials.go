@@ -1,0 +1,67 @@
+package mcpclient
+
+import (
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+const headerAuthorization = "Authorization"
+
+// credentials is the Authorizer of the options as the client uses it: what was kept
+// goes when the token changes, and a panic is an error.
+type credentials struct {
+	auth  Authorizer
+	cache *cache
+
+	mu   sync.Mutex
+	last [sha256.Size]byte // of the Authorization header that was sent last
+}
+
+// authorizer returns what gives requests their credentials, or nil.
+func (c *Client) authorizer() streamhttp.Authorizer {
+	if c.credentials == nil {
+		return nil
+	}
+	return c.credentials
+}
+
+// Authorize implements streamhttp.Authorizer. Another token can be that of another
+// principal, or let the same one see more.
+//
+// Spec: 2026-07-28 server/utilities/caching
+func (c *credentials) Authorize(req *http.Request) (err error) {
+	defer contain(&err)
+	if err := c.auth.Authorize(req); err != nil {
+		return err
+	}
+	now := sha256.Sum256([]byte(strings.Join(req.Header[headerAuthorization], "\n")))
+	c.mu.Lock()
+	changed := now != c.last
+	c.last = now
+	c.mu.Unlock()
+	if changed {
+		c.cache.forgetAll()
+	}
+	return nil
+}
+
+// Challenged implements streamhttp.Authorizer.
+func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err error) {
+	defer contain(&err)
+	return c.auth.Challenged(req, resp)
+}
+
+// checkAuth refuses two sources of one header.
+func (o *Options) checkAuth() error {
+	for name := range o.Header {
+		if o.Auth != nil && strings.EqualFold(name, headerAuthorization) {
+			return errors.New("Options.Auth is set and Options.Header has Authorization: want one of them")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package mcpclient
+
+import (
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
+
+// asking limits how often the server may ask.
+type asking map[string]askingRate
+
+// askingRate is how often it may ask by one method.
+type askingRate struct {
+	limit  mcp.Limit
+	bucket *limit.Bucket
+}
+
+func newAsking(r mcp.Rate) asking {
+	return asking{
+		mcp.MethodCreateMessage: {mcp.LimitSamplingRate, limit.NewBucket(r)},
+		mcp.MethodElicit:        {mcp.LimitElicitationRate, limit.NewBucket(r)},
+	}
+}
+
+// pace refuses a question that comes too soon after others.
+func (c *Client) pace(method string) error {
+	rate, ok := c.asking[method]
+	if !ok {
+		return nil
+	}
+	wait, ok := rate.bucket.Take()
+	if ok {
+		return nil
+	}
+	c.reached(rate.limit, method)
+	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many questions in a short time; want the next in %v", method, wait.Round(time.Millisecond))
+}
+
+func (c *Client) reached(l mcp.Limit, method string) {
+	c.limits.Reached(mcp.LimitReached{Limit: l, Method: method})
+}
+
+// Reached implements exchange.Inbox.
+func (k *connection) Reached(e mcp.LimitReached) { k.client.limits.Reached(e) }
+
+// Reached tells Options.OnLimit and the log that the message has reached a limit, for
+// limits of one's own.
+func (r *Request) Reached(l mcp.Limit) { r.client.reached(l, r.Method) }

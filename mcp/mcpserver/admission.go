@@ -1,0 +1,158 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+)
+
+// admission decides which requests begin: within the rates, then as soon as there is
+// room for them.
+type admission struct {
+	gate   *limit.Gate[owner]
+	shares *limit.Shares[mcp.Principal] // of authenticated ones
+	share  limit.Bounds                 // of a session of anybody else
+	rates  map[string]methodRate
+}
+
+// methodRate is how often an owner may send requests of a method.
+type methodRate struct {
+	limit   mcp.Limit
+	buckets *limit.Buckets[owner]
+	// remote tells that it binds only those who come over HTTP and not over the
+	// loopback interface.
+	remote bool
+}
+
+// owner is who calls, as far as it can be told: an authenticated principal, else a
+// session or connection, else an address.
+type owner struct {
+	principal mcp.Principal
+	session   *exchange.Session
+	address   netip.Prefix
+}
+
+func ownerOf(in *exchange.Inbound) owner {
+	switch {
+	case in.Principal().Authenticated():
+		return owner{principal: in.Principal()}
+	case in.Session != nil:
+		return owner{session: in.Session}
+	case in.Request != nil:
+		return owner{address: streamhttp.Address(in.Request)}
+	}
+	return owner{}
+}
+
+func newAdmission(o *LoadOptions) admission {
+	share := limit.Bounds{Calls: o.shareCalls(), Bytes: o.shareBytes()}
+	subscriptions := methodRate{mcp.LimitSubscriptionRate, limit.NewBuckets[owner](o.subscriptionRate()), true}
+	return admission{
+		gate: limit.NewGate[owner](
+			limit.Bounds{Calls: o.maxCalls(), Bytes: o.maxBytes()},
+			limit.Bounds{Calls: o.maxWaiting(), Bytes: o.maxBytes() / 4},
+			o.maxWait()),
+		shares: limit.NewShares[mcp.Principal](share),
+		share:  share,
+		rates: map[string]methodRate{
+			mcp.MethodToolsCall:          {mcp.LimitToolRate, limit.NewBuckets[owner](o.toolRate()), true},
+			mcp.MethodComplete:           {mcp.LimitCompletionRate, limit.NewBuckets[owner](o.completionRate()), false},
+			mcp.MethodResourcesSubscribe: subscriptions,
+			mcp.MethodListen:             subscriptions,
+		},
+	}
+}
+
+// admitted is a request that was let in. The zero value has nothing to give back.
+type admitted struct {
+	gate  *limit.Gate[owner]
+	share *limit.Share
+	bytes int
+}
+
+func (a admitted) leave() {
+	if a.gate != nil {
+		a.gate.Leave(a.share, a.bytes)
+	}
+}
+
+// standing are the requests that take no place: a subscription lasts and costs
+// nothing meanwhile, and a ping tells whether the server lives, also a full one.
+var standing = map[string]bool{mcp.MethodListen: true, mcp.MethodPing: true}
+
+// How long clients are asked to wait before they try again: for an end of their own
+// calls, or of those of others.
+const (
+	retryShare = time.Second
+	retryWhole = 5 * time.Second
+)
+
+// admit lets a request begin, maybe after it has waited for its turn, or refuses it.
+// What it returns has to leave.
+func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (admitted, error) {
+	if err := s.pace(call.Method, in); err != nil {
+		return admitted{}, err
+	}
+	if standing[call.Method] {
+		return admitted{}, nil
+	}
+	a := admitted{s.admission.gate, s.admission.shareOf(in), len(in.Message.Params)}
+	err := a.gate.Enter(ctx, a.share, a.bytes, func() owner { return ownerOf(in) })
+	switch {
+	case err == nil:
+		return a, nil
+	case errors.Is(err, limit.ErrShare):
+		s.reached(mcp.LimitCallsShare, in, call.Method)
+		return admitted{}, mcp.RetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
+	case errors.Is(err, limit.ErrWhole):
+		s.reached(mcp.LimitCalls, in, call.Method)
+		return admitted{}, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has too much to do; try again later", call.Method)
+	}
+	return admitted{}, err
+}
+
+// shareOf returns the share of whoever sends a request, or nil for those who cannot
+// be told apart.
+func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
+	switch {
+	case in.Principal().Authenticated():
+		return a.shares.Of(in.Principal())
+	case in.Session != nil:
+		return in.Session.Share
+	}
+	return nil
+}
+
+// pace refuses a request that comes too soon after others of its kind.
+func (s *Server) pace(method string, in *exchange.Inbound) error {
+	rate, ok := s.admission.rates[method]
+	if !ok || rate.buckets == nil || rate.remote && (in.Request == nil || streamhttp.OnLoopback(in.Request)) {
+		return nil
+	}
+	wait, ok := rate.buckets.Take(ownerOf(in))
+	if ok {
+		return nil
+	}
+	s.reached(rate.limit, in, method)
+	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", method, wait.Round(time.Millisecond))
+}
+
+// reached tells that a message has reached a limit.
+func (s *Server) reached(l mcp.Limit, in *exchange.Inbound, method string) {
+	s.limits.Reached(mcp.LimitReached{Limit: l, Principal: in.Principal(), Method: method})
+}
+
+// Reached tells Options.OnLimit and the log that the request has reached a limit,
+// for limits of one's own. Outside of a request it does nothing.
+func (r *Request) Reached(l mcp.Limit) {
+	if r != nil {
+		r.server.reached(l, r.in, r.Method)
+	}
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package mcpserver
+
+import "syscall"
+
+// descriptorsScarce reports whether 95 percent of the descriptors that the process
+// may have are in use. The system gives out the lowest one that is free, so a new
+// one tells how many there are.
+func descriptorsScarce() bool {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return false
+	}
+	next, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err == syscall.EMFILE
+	}
+	_ = syscall.Close(next)
+	return float64(next) >= 0.95*float64(limit.Cur)
+}

@@ -1,0 +1,195 @@
+package mcpserver
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// Scopes is the option that lets a feature be used by those callers alone who were
+// granted all of the scopes: called, got, read, watched and completed. Others are
+// refused with CodeInsufficientScope, over HTTP with status 403 and a challenge that
+// names the scopes. Options.HideForbidden hides the feature from them instead. When
+// it is given more than once all are needed. It panics when a scope is none.
+//
+// Scopes are those of the mcp.Identity that a handler in front of HTTPHandler has put
+// into the context of the request; where there is none, nobody is let pass. The user
+// of this machine (stdio, sockets, memory) is not asked for any: what its credentials
+// may do is up to the environment.
+//
+// Spec: 2026-07-28 basic/authorization#scope-challenge-handling; RFC 6749 3.3
+func Scopes(scopes ...string) Option {
+	if err := checkScopes(scopes); err != nil {
+		panic("mcpserver.Scopes: " + err.Error())
+	}
+	return withScopes(scopes)
+}
+
+type withScopes []string
+
+func (w withScopes) tool(t *tool)         { w.add(&t.common) }
+func (w withScopes) resource(r *resource) { w.add(&r.common) }
+func (w withScopes) prompt(p *prompt)     { w.add(&p.common) }
+
+func (w withScopes) add(c *common) { c.scopes = union(c.scopes, w) }
+
+// checkScopes says what is wrong with a list of scopes.
+func checkScopes(scopes []string) error {
+	if len(scopes) == 0 {
+		return fmt.Errorf("want at least one")
+	}
+	for _, scope := range scopes {
+		bad := func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }
+		if scope == "" || strings.ContainsFunc(scope, bad) {
+			return fmt.Errorf("%q: want printable ASCII without blanks, quotes and backslashes, such as files:read", scope)
+		}
+	}
+	return nil
+}
+
+// union returns all of both, each once. The first is not modified.
+func union(scopes, more []string) []string {
+	all := slices.Clip(scopes)
+	for _, scope := range more {
+		if !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return all
+}
+
+// RequireScopes lets requests of a method through from those callers alone who were
+// granted all of the scopes, besides those of what a request names; see Scopes. It
+// panics when the server knows no request of that method, so those of Handle and
+// Extend have to be there before.
+func (s *Server) RequireScopes(method string, scopes ...string) {
+	err := checkScopes(scopes)
+	if err == nil {
+		err = s.middleware.require(method, scopes)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("mcpserver: scopes of %q: %v", method, err))
+	}
+}
+
+func (m *middleware) require(method string, scopes []string) error {
+	m.mu.Lock()
+	known := m.plain[method] != nil || m.extended[method].owner != nil
+	if known && !strings.HasPrefix(method, "notifications/") {
+		if m.needs == nil {
+			m.needs = make(map[string][]string)
+		}
+		m.needs[method] = union(m.needs[method], scopes)
+	}
+	m.mu.Unlock()
+	switch {
+	case !known:
+		return fmt.Errorf("no such method; want one that is served, such as %s", mcp.MethodToolsCall)
+	case strings.HasPrefix(method, "notifications/"):
+		return fmt.Errorf("is a notification, which nobody could refuse; want a request")
+	}
+	m.refold()
+	return nil
+}
+
+// RequireScopes returns nil when the sender of the request was granted all of the
+// scopes, and when it is the user of this machine; otherwise the error that Scopes
+// has callers refused with, which a handler returns as it is. It is for scopes that
+// depend on the arguments. The status and the challenge need an answer that has not
+// become an event stream. Outside of a request nobody is asked.
+func (r *Request) RequireScopes(scopes ...string) error {
+	if r == nil || granted(r.in.Identity, scopes) {
+		return nil
+	}
+	return r.forbid(scopes)
+}
+
+// granted reports whether a caller may use what needs the scopes.
+func granted(who *mcp.Identity, scopes []string) bool {
+	if len(scopes) == 0 {
+		return true
+	}
+	return who != nil && (who.Principal == mcp.PrincipalLocal || !slices.ContainsFunc(scopes, func(scope string) bool {
+		return !slices.Contains(who.Scopes, scope)
+	}))
+}
+
+// forbid makes the error of a request without its scopes. A caller whom nobody has
+// found out cannot help it.
+func (r *Request) forbid(scopes []string) error {
+	var challenge string
+	switch who := r.in.Identity; {
+	case who == nil && r.server.unprotected.CompareAndSwap(false, true):
+		r.server.options.logger().Warn("a request was refused for its scopes, and nobody asks who sends it: want a handler in front that authenticates", "method", r.Method)
+	case who == nil:
+	case who.Challenge != nil:
+		challenge = who.Challenge(scopes)
+	}
+	return dialect.Forbid(r.Method, scopes, challenge)
+}
+
+// authorize refuses a request whose sender was not granted all of the scopes that it
+// needs: those of its method and of every feature that it names and its sender may
+// know of. It is asked of all revisions alike, before capabilities and params are
+// looked at, and costs nothing where there are no scopes. A feature that comes after
+// it, by middleware, is asked for where it is found.
+func (s *Server) authorize(r *Request) error {
+	needs, snap := s.middleware.scopes(r.Method), s.features.snapshot()
+	if snap.scoped {
+		for f := range snap.named(r) {
+			needs = union(needs, f.scopes)
+		}
+	}
+	return r.RequireScopes(needs...)
+}
+
+// named yields the features that a request names, as far as its sender may know of
+// them. Params that cannot be read name none: nothing is done with them.
+func (s *snapshot) named(r *Request) iter.Seq[*common] {
+	return func(yield func(*common) bool) {
+		who := r.in.Identity
+		switch r.Method {
+		case mcp.MethodToolsCall:
+			if t, ok := lookup[*tool](s, kindTools, paramsOf[byName](r).Name, who); ok {
+				yield(&t.common)
+			}
+		case mcp.MethodPromptsGet:
+			if p, ok := lookup[*prompt](s, kindPrompts, paramsOf[byName](r).Name, who); ok {
+				yield(&p.common)
+			}
+		case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
+			if f := s.resourceAt(paramsOf[mcp.SubscribeParams](r).URI, who); f != nil {
+				yield(&f.common)
+			}
+		case mcp.MethodComplete:
+			if c, err := s.completed(paramsOf[mcp.CompleteParams](r), who); err == nil {
+				yield(c)
+			}
+		case mcp.MethodListen:
+			uris := paramsOf[mcp.ListenParams](r).Notifications.ResourceSubscriptions
+			for _, uri := range uris[:min(len(uris), maxWatched)] { // more are refused
+				if f := s.resourceAt(uri, who); f != nil && !yield(&f.common) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// byName is the part of params that names a tool or a prompt.
+type byName struct {
+	Name string `json:"name"`
+}
+
+// paramsOf returns the params of a request, or zero ones when they cannot be read.
+func paramsOf[T any](r *Request) *T {
+	p := new(T)
+	if r.Decode(p) != nil {
+		return new(T)
+	}
+	return p
+}

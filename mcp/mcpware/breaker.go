@@ -1,0 +1,84 @@
+package mcpware
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// ErrBreakerOpen is the error of requests that a Breaker has not sent.
+var ErrBreakerOpen = errors.New("the server has failed too often and is left alone for a while")
+
+// BreakerOptions are the options of Breaker. Nil gives the defaults.
+type BreakerOptions struct {
+	// Failures in a row open the breaker. Default: 5.
+	Failures int
+	// Pause is for how long it stays open. Then one request at a time is let through,
+	// and the first that succeeds closes it. Default: 10 seconds.
+	Pause time.Duration
+	// OnChange is told when it opens and when it closes. It must not use the client.
+	OnChange func(open bool)
+}
+
+func (o *BreakerOptions) orZero() *BreakerOptions {
+	if o == nil {
+		return new(BreakerOptions)
+	}
+	return o
+}
+
+func (o *BreakerOptions) failures() int        { return cmp.Or(o.orZero().Failures, 5) }
+func (o *BreakerOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause, 10*time.Second) }
+
+// Breaker returns middleware that leaves a server alone for a while that has failed
+// several times in a row: requests of the client fail at once with ErrBreakerOpen. What
+// counts are failures to answer at all: lost connections, deadlines, HTTP statuses from
+// 500 on, and servers that say that they are overloaded. An error as answer does not, nor
+// does a caller who gives up. Each client needs a Breaker of its own.
+func Breaker(o *BreakerOptions) mcpclient.Middleware {
+	b := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
+		MaxRequests:   1,
+		Timeout:       o.pause(),
+		ReadyToTrip:   func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= o.failures() },
+		IsSuccessful:  func(err error) bool { return !isOutage(err) },
+		IsExcluded:    func(err error) bool { return errors.Is(err, context.Canceled) },
+		OnStateChange: o.orZero().changed,
+	})
+	return func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+			if r.Inbound {
+				return next(ctx, r)
+			}
+			result, err := b.Execute(func() (any, error) { return next(ctx, r) })
+			if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+				return nil, ErrBreakerOpen
+			}
+			return result, err
+		}
+	}
+}
+
+func (o *BreakerOptions) changed(_ string, from, to gobreaker.State) {
+	if o.OnChange == nil || from == to || to == gobreaker.StateHalfOpen {
+		return
+	}
+	o.OnChange(to == gobreaker.StateOpen)
+}
+
+// isOutage reports whether an error says that the server is not well.
+func isOutage(err error) bool {
+	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
+		return true
+	}
+	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok {
+		return e.Status >= http.StatusInternalServerError
+	}
+	return errors.Is(err, context.DeadlineExceeded) || err != nil && mcp.CodeOf(err) == mcp.CodeOverloaded
+}

@@ -1,0 +1,48 @@
+package mcpware_test
+
+import (
+	"context"
+	"expvar"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// The code of docs/limiting.md.
+func guide(reached *expvar.Map, order func(context.Context, struct{}) (string, error)) *mcpserver.Server {
+	srv := mcpserver.New("shop", "1.0.0", &mcpserver.Options{
+		OnLimit: func(e mcp.LimitReached) { reached.Add(string(e.Limit), 1) }, // an expvar.Map
+		Load:    &mcpserver.LoadOptions{MaxCalls: 500, ToolRate: mcp.Rate{PerSecond: 20, Burst: 40}},
+	})
+	srv.Tool("order", "Order something", order, mcpserver.Timeout(time.Minute), mcpserver.Limit(8), mcpserver.Rate(5, 10))
+	return srv
+}
+
+func TestTheCodeOfTheGuideCountsLimits(t *testing.T) {
+	t.Parallel()
+	reached := new(expvar.Map)
+	c := connect(t, guide(reached, func(context.Context, struct{}) (string, error) { return "ok", nil }))
+	for range 20 {
+		_, _ = c.CallTool(t.Context(), "order", nil)
+	}
+	if reached.Get(string(mcp.LimitOneTool)) == nil {
+		t.Errorf("got %v, want the rate of the tool counted", reached)
+	}
+	page, err := os.ReadFile("../../docs/limiting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("guide_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "```go\n")
+	block, _, ok := strings.Cut(block, "\n```")
+	if !ok || !strings.Contains(string(code), strings.ReplaceAll("\n"+block, "\n", "\n\t")) {
+		t.Error("the code of docs/limiting.md is not the one above")
+	}
+}

@@ -1,0 +1,41 @@
+package mcpware
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// LimitRate and LimitBulkhead are the names under which the middleware tells
+// mcpserver.Options.OnLimit that it has refused a request.
+const (
+	LimitRate     mcp.Limit = "mcpware.rate"
+	LimitBulkhead mcp.Limit = "mcpware.bulkhead"
+)
+
+// RateLimit returns middleware that lets each principal send requests of the given
+// methods, together, at a rate; without methods it is about all of them. What comes on
+// top is refused with an error of mcp.CodeRateLimited that says when to try again.
+// Anonymous callers are one principal. It panics when the rate is not positive.
+func RateLimit(r mcp.Rate, only ...string) mcpserver.Middleware {
+	if !(r.PerSecond > 0) || r.Burst < 0 {
+		panic(fmt.Sprintf("mcpware.RateLimit: %+v: want more than 0 a second", r))
+	}
+	buckets := limit.NewBuckets[mcp.Principal](r)
+	return func(next mcpserver.Handler) mcpserver.Handler {
+		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+			if !methods(only).match(r) {
+				return next(ctx, r)
+			}
+			if wait, ok := buckets.Take(r.Principal()); !ok {
+				r.Reached(LimitRate)
+				return nil, mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.Method, wait.Round(time.Millisecond))
+			}
+			return next(ctx, r)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package mcpware
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// RetryOptions are the options of Retry. Nil gives the defaults.
+type RetryOptions struct {
+	// Attempts bounds how often a request is sent in all. Default: 3.
+	Attempts int
+	// Pause is before the second attempt, and doubles from then on up to MaxPause; up to
+	// half of it is left to chance. A server that says when to try again is waited for
+	// as long as it says, unless that is longer than MaxPause: then the request fails.
+	// Default: 200 milliseconds and 10 seconds.
+	Pause    time.Duration
+	MaxPause time.Duration
+	// Idempotent names tools that may be called twice, besides those of which the
+	// server says so in its list, by the annotations readOnlyHint or idempotentHint. It
+	// may lie there: NoHints trusts only these names.
+	Idempotent []string
+	NoHints    bool
+}
+
+func (o *RetryOptions) orZero() *RetryOptions {
+	if o == nil {
+		return new(RetryOptions)
+	}
+	return o
+}
+
+func (o *RetryOptions) attempts() int        { return cmp.Or(o.orZero().Attempts, 3) }
+func (o *RetryOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause, 200*time.Millisecond) }
+
+func (o *RetryOptions) maxPause() time.Duration { return cmp.Or(o.orZero().MaxPause, 10*time.Second) }
+
+// Retry returns middleware that sends requests of a client again. What the server has
+// refused before it began, with an error that says when to try again, is sent again
+// whatever it is. What may have been done, because its connection was lost or something
+// between here and the server gave up, is sent again only where doing it twice is the
+// same as once: every request but tools/call, and tools that are known to be idempotent.
+// Nothing else is: an answer of the server that is an error stays one. The context of the
+// call bounds it in all.
+func Retry(o *RetryOptions) mcpclient.Middleware {
+	p := &retrying{o: o, hinted: make(map[string]bool)}
+	return func(next mcpclient.Handler) mcpclient.Handler {
+		return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+			if r.Inbound {
+				return next(ctx, r)
+			}
+			return p.send(ctx, r, next)
+		}
+	}
+}
+
+// retrying is the state of one Retry.
+type retrying struct {
+	o *RetryOptions
+
+	mu     sync.Mutex
+	hinted map[string]bool // guarded by mu: tools that the server says are idempotent
+}
+
+func (p *retrying) send(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (any, error) {
+	for attempt := 1; ; attempt++ {
+		result, err := next(ctx, r)
+		p.learn(result)
+		if err == nil || attempt >= p.o.attempts() || ctx.Err() != nil {
+			return result, err
+		}
+		pause, again := p.pauseAfter(err, r, attempt)
+		if !again || sleep(ctx, pause) != nil {
+			return result, err
+		}
+	}
+}
+
+// pauseAfter says whether, and after what time, a request that failed is sent again.
+func (p *retrying) pauseAfter(err error, r *mcpclient.Request, attempt int) (time.Duration, bool) {
+	if e, ok := errors.AsType[*mcp.Error](err); ok {
+		wait, refused := e.RetryAfter()
+		return wait, refused && wait <= p.o.maxPause()
+	}
+	if !mayHaveRun(err) || !p.idempotent(r) {
+		return 0, false
+	}
+	pause := min(p.o.pause()<<min(attempt-1, 16), p.o.maxPause())
+	return pause/2 + rand.N(pause/2+1), true
+}
+
+// mayHaveRun reports whether a request came to nothing on its way, and may have been
+// done or not.
+func mayHaveRun(err error) bool {
+	if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); ok {
+		return true
+	}
+	e, ok := errors.AsType[*mcpclient.HTTPError](err)
+	return ok && e.NotBegun()
+}
+
+// idempotent reports whether doing a request twice is the same as once.
+func (p *retrying) idempotent(r *mcpclient.Request) bool {
+	if r.Method != mcp.MethodToolsCall {
+		return repeatable[r.Method]
+	}
+	name := nameOf(r.Params)
+	if slices.Contains(p.o.orZero().Idempotent, name) {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hinted[name] && !p.o.orZero().NoHints
+}
+
+// repeatable are the requests that change nothing. Those of extensions are not known.
+var repeatable = map[string]bool{
+	mcp.MethodToolsList: true, mcp.MethodPromptsList: true, mcp.MethodResourcesList: true, mcp.MethodResourceTemplatesList: true,
+	mcp.MethodPromptsGet: true, mcp.MethodResourcesRead: true, mcp.MethodComplete: true,
+}
+
+// maxHinted bounds what is remembered of a server's tools.
+const maxHinted = 10_000
+
+// learn remembers what a list says of tools.
+func (p *retrying) learn(result any) {
+	page, ok := result.(*mcp.ListToolsResult)
+	if !ok || page == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range page.Tools {
+		t := &page.Tools[i]
+		if len(p.hinted) < maxHinted || p.hinted[t.Name] {
+			p.hinted[t.Name] = t.Annotations != nil && (isTrue(t.Annotations.ReadOnlyHint) || isTrue(t.Annotations.IdempotentHint))
+		}
+	}
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
