@@ -95,7 +95,8 @@ func (g *Gateway) named(key string) *upstream {
 }
 
 // Retry starts the upstream of a key at once if it has failed, or was waiting for
-// the user to approve it or to sign in, and looks again at its tools. It reports whether there is one.
+// the user to approve it or to sign in, or comes to that by what is under way. It
+// looks again at its tools, and reports whether there is such an upstream.
 func (g *Gateway) Retry(key string) bool {
 	u := g.named(key)
 	if u == nil {

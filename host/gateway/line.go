@@ -34,8 +34,8 @@ const (
 //	            five in a minute ──▶ parked ──two minutes──▶ starting
 //
 // A start that needs approval, or a sign-in, comes to a rest until somebody calls
-// Retry. All of
-// this is done by run, on one goroutine; the others use the line, and wait.
+// Retry. All of this is done by run, on one goroutine; the others use the line, and
+// wait.
 type line struct {
 	lineParams
 	failures failures

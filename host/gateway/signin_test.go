@@ -25,6 +25,8 @@ type gate struct {
 	mu   sync.Mutex
 	word string // of the server
 	have string // what the user has signed in with
+	// turned has those who are turned away wait for a word to go, if it is not nil.
+	turned chan struct{}
 }
 
 func (g *gate) set(word, have string) {
@@ -51,8 +53,12 @@ func (g *gate) serve(t *testing.T, h http.Handler) string {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
 		open := r.Header.Get("Authorization") == "Bearer "+g.word
+		turned := g.turned
 		g.mu.Unlock()
 		if !open {
+			if turned != nil {
+				<-turned
+			}
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -136,5 +142,48 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 		if time.Now().After(deadline) || errors.Is(err, context.Canceled) {
 			t.Fatalf("got %+v, %v after another sign-in", result, err)
 		}
+	}
+}
+
+func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
+	t.Parallel()
+	srv := newServer("locked")
+	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
+	door := &gate{word: "one", have: "one"}
+	u := host.Upstream{Key: "locked", Reached: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	states := make(chan host.Status, 100)
+	g := gateway.New([]host.Upstream{u}, &gateway.Options{
+		Logger: quiet, OnStatus: func(s host.Status) { states <- s },
+		Auth: func(*host.Upstream) mcpclient.Authorizer { return door },
+	})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	awaitState(t, g, states, host.Ready)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if result, err := c.CallTool(t.Context(), "locked__hello", nil); err != nil || result.IsError {
+		t.Fatalf("got %+v, %v", result, err)
+	}
+
+	// The call is turned away at once, and so is whatever looks whether it is true;
+	// the latter have not heard of it yet when the user has signed in again.
+	turned := make(chan struct{}, 1)
+	turned <- struct{}{}
+	door.mu.Lock()
+	door.word, door.turned = "two", turned
+	door.mu.Unlock()
+	if result, err := c.CallTool(t.Context(), "locked__hello", nil); err != nil || !result.IsError {
+		t.Fatalf("got %+v, %v, want to be turned away", result, err)
+	}
+	time.Sleep(50 * time.Millisecond)
+	door.set("two", "two")
+	g.Retry("locked")
+	close(turned)
+	awaitState(t, g, states, host.Ready)
+	if result, err := c.CallTool(t.Context(), "locked__hello", nil); err != nil || result.IsError {
+		t.Errorf("got %+v, %v, want the sign-in to count for every line", result, err)
 	}
 }

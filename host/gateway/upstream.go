@@ -84,14 +84,14 @@ func (u *upstream) start() {
 	u.work.Go(func() { u.house.run(u.ctx) })
 }
 
-// retry makes the lines at once that have failed, or wait for the user.
+// retry makes the lines at once that have failed, or wait for the user, or are about
+// to: what it is that an attempt under way has run into may be gone by now.
 func (u *upstream) retry() {
 	u.mu.Lock()
 	lines := append(slices.Collect(maps.Values(u.callers)), u.house)
 	u.mu.Unlock()
 	for _, l := range lines {
-		switch state, _ := l.current(); state {
-		case host.Failed, host.Parked, host.NeedsApproval, host.NeedsSignIn:
+		if state, _ := l.current(); state != host.Ready && state != host.Idle {
 			l.start()
 		}
 	}

@@ -42,6 +42,7 @@ func (u lease) done(err error) {
 	if errors.Is(err, mcpauth.ErrSignInRequired) {
 		u.suspect(u.client)
 		u.doubt(err)
+		u.house.suspect(nil) // which has the same token
 		u.house.doubt(err)
 	}
 	if u.call != nil && u.call.request.Session() == nil && u.call.givenUp(err) && !u.stateless() {
@@ -153,11 +154,12 @@ func (l *line) leave() {
 	l.lastUsed = time.Now()
 }
 
-// suspect lets nobody have a client whose connection seems lost.
+// suspect lets nobody have a client whose connection seems lost, until run has looked
+// at it. Nil is whichever the line has.
 func (l *line) suspect(client *mcpclient.Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.client == client {
+	if l.state == host.Ready && (client == nil || l.client == client) {
 		l.move(host.Starting, "", time.Time{})
 	}
 }
@@ -205,6 +207,10 @@ func (l *line) ready(client *mcpclient.Client) {
 	l.mu.Lock()
 	l.client, l.lastUsed, l.called = client, time.Now(), false
 	l.mu.Unlock()
+	select {
+	case <-l.again: // has come true
+	default:
+	}
 	l.become(host.Ready, "", time.Time{})
 }
 
