@@ -39,6 +39,7 @@ var floors = []room{
 	// Bytes and RFCs, without a notion of MCP.
 	{floor: 0, path: "mcp/internal/egress"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
+	{floor: 0, path: "mcp/internal/lazyctx"},
 	{floor: 0, path: "mcp/internal/leak"},
 	{floor: 0, path: "mcp/internal/oauth"},
 	{floor: 0, path: "mcp/internal/rawjson"},
@@ -52,7 +53,7 @@ var floors = []room{
 	// Limits, without a notion of messages; requests in flight, without one of MCP;
 	// revisions, without one of transports.
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
-	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc"}},
+	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, and the pipes that carry messages.
 	{floor: 3, path: "mcp/internal/exchange"},

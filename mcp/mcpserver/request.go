@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // Request is one request or notification, as middleware sees it and as it hangs
@@ -26,6 +27,7 @@ type Request struct {
 	Outbound bool
 
 	ctx    context.Context // ends when nobody waits for the message any more
+	run    runContext      // of the handlers
 	call   *dialect.Call
 	in     *exchange.Inbound
 	server *Server
@@ -39,7 +41,22 @@ type Request struct {
 	over     bool                       // guarded by scope: the call has ended
 }
 
+// runContext is the context of a request's handlers, by which they are known to belong to
+// it. It ends with what they are begun in, and when a question ends their run.
+type runContext struct {
+	lazyctx.Context
+	of *Request
+}
+
 type requestKey struct{}
+
+// Value implements context.Context.
+func (c *runContext) Value(key any) any {
+	if key == (requestKey{}) {
+		return c.of
+	}
+	return c.Context.Value(key)
+}
 
 // From returns the request that ctx belongs to, or nil outside of one.
 func From(ctx context.Context) *Request {
@@ -47,12 +64,24 @@ func From(ctx context.Context) *Request {
 	return r
 }
 
-// context returns the context of the request's handlers.
-func (r *Request) context(ctx context.Context) context.Context {
+// context returns the context of the request's handlers. It is asked for once.
+func (r *Request) context() context.Context {
+	r.run.of = r
+	r.run.Begin(r.traced(), nil)
+	return &r.run
+}
+
+// lasting returns the context of a notification's handlers, which ends with that in
+// which it came and not with the handlers.
+func (r *Request) lasting() context.Context {
+	return context.WithValue(r.traced(), requestKey{}, r)
+}
+
+func (r *Request) traced() context.Context {
 	if t := r.call.Meta.Trace(); t != (mcp.Trace{}) {
-		ctx = mcp.ContextWithTrace(ctx, t)
+		return mcp.ContextWithTrace(r.ctx, t)
 	}
-	return context.WithValue(ctx, requestKey{}, r)
+	return r.ctx
 }
 
 // Principal returns who sends the request. Outside of a request it is anonymous.

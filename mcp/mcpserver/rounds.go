@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json/jsontext"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // rounds is what one call has asked so far. In the session era that is one run
@@ -17,7 +17,7 @@ import (
 type rounds struct {
 	replays bool                      // the call can be made again with answers
 	given   map[string]jsontext.Value // answers that came with this request
-	end     context.CancelCauseFunc   // of the run's context; nil unless it replays
+	end     *lazyctx.Context          // of the run; nil unless it replays
 
 	mu       sync.Mutex // guards the fields below
 	memory   memory
@@ -174,7 +174,7 @@ func (r *rounds) endRun() {
 func (r *rounds) endLocked() {
 	if !isClosed(r.ended) {
 		close(r.ended)
-		r.end(ErrInputRequired)
+		r.end.Cancel(ErrInputRequired)
 	}
 }
 

@@ -73,13 +73,12 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}
-	ctx, done, err := r.begin(ctx)
-	if err != nil {
+	defer r.finish()
+	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	defer done()
-	result, err = handler(r.context(ctx), r)
-	return r.settle(ctx, result, err)
+	result, err = handler(r.context(), r)
+	return r.settle(result, err)
 }
 
 // Notification takes one notification. Cancellation is the pipes' business; the
@@ -101,7 +100,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	}
 	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: c.Server}
 	defer contain(&err)
-	_, err = handler(r.context(ctx), r)
+	_, err = handler(r.lasting(), r)
 	return err
 }
 

@@ -84,26 +84,29 @@ type salient struct {
 	Arguments jsontext.Value `json:"arguments,omitzero"`
 }
 
-// begin prepares a run: it opens the state that came with the request. done is
-// to be called at the end of the call.
-func (r *Request) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+// begin prepares a run: it opens the state that came with the request.
+func (r *Request) begin() error {
 	r.rounds.memory.Began = time.Now()
 	if r.call.MayAsk() || !mayRequireInput[r.Method] {
-		return ctx, r.rounds.release, nil
+		return nil
 	}
 	r.rounds.replays = true
+	r.rounds.end = &r.run.Context
 	if bytes.Contains(r.Params, []byte("inputResponses")) || bytes.Contains(r.Params, []byte("requestState")) {
 		var in mcp.InputResponseParams
 		if err := r.Decode(&in); err != nil {
-			return nil, nil, err
+			return err
 		}
 		r.rounds.given = in.InputResponses
-		if err := r.resume(ctx, in.RequestState); err != nil {
-			return nil, nil, err
-		}
+		return r.resume(r.ctx, in.RequestState)
 	}
-	ctx, r.rounds.end = context.WithCancelCause(ctx)
-	return ctx, func() { r.rounds.end(nil); r.rounds.release() }, nil
+	return nil
+}
+
+// finish is called at the end of the call, whatever became of it.
+func (r *Request) finish() {
+	r.run.Cancel(nil)
+	r.rounds.release()
 }
 
 // bound returns what the states of this call belong to: the server, the
@@ -222,17 +225,17 @@ func (m *memory) largest() (key string, size int) {
 
 // settle decides the outcome of a call: an open question does, whatever handlers
 // and middleware return.
-func (r *Request) settle(ctx context.Context, result any, err error) (any, error) {
+func (r *Request) settle(result any, err error) (any, error) {
 	open := r.rounds.asked()
 	switch {
 	case len(open) == 0 && requiresVisits(err):
-		return r.requireVisits(context.WithoutCancel(ctx), err)
+		return r.requireVisits(context.WithoutCancel(r.ctx), err)
 	case len(open) == 0, r.rounds.tried && r.rounds.reply == nil:
 		return result, err
 	case r.rounds.reply != nil:
 		return r.rounds.reply, nil
 	}
-	return r.requireInput(context.WithoutCancel(ctx), &mcp.InputRequiredResult{InputRequests: open}, false)
+	return r.requireInput(context.WithoutCancel(r.ctx), &mcp.InputRequiredResult{InputRequests: open}, false)
 }
 
 // requireInput makes the reply that ends a run with questions. It is called once.

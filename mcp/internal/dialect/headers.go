@@ -20,8 +20,13 @@ import (
 // to the pipe alone.
 type Headers struct {
 	Version, Method, Name []string
+	Params                ParamHeaders // may be nil
+}
+
+// ParamHeaders are the headers that mirror parameters of tools.
+type ParamHeaders interface {
 	// Param returns the values of the header that mirrors the named parameter.
-	Param func(name string) []string
+	Param(name string) []string
 }
 
 // namesStateless reports whether the version header names a revision of the
@@ -97,11 +102,11 @@ func bodyName(field string, params jsontext.Value) (string, bool) {
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (c *Call) CheckParams(mirrors []Mirror, arguments jsontext.Value) error {
-	if c.Headers == nil || c.Headers.Param == nil {
+	if c.Headers == nil || c.Headers.Params == nil {
 		return nil
 	}
 	for _, m := range mirrors {
-		values := c.Headers.Param(m.Name)
+		values := c.Headers.Params.Param(m.Name)
 		if len(values) == 0 && !c.Facts.StandardHeaders {
 			continue
 		}

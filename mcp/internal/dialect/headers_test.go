@@ -9,6 +9,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
+// paramHeaders are the values by the name of the parameter.
+type paramHeaders map[string][]string
+
+func (h paramHeaders) Param(name string) []string { return h[name] }
+
 func TestHeaderValuesAreEncodedWhereTheyMustBe(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-144", "D-14")
@@ -112,7 +117,7 @@ func TestMirroredParametersAreComparedWithTheBody(t *testing.T) {
 	} {
 		call := &dialect.Call{
 			Facts:   dialect.Of(mcp.V20260728),
-			Headers: &dialect.Headers{Param: func(name string) []string { return test.headers[name] }},
+			Headers: &dialect.Headers{Params: paramHeaders(test.headers)},
 		}
 		err := call.CheckParams(mirrors, jsontext.Value(test.arguments))
 		if (err == nil) != test.ok {

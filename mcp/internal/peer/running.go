@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // Running is the table of inbound requests that are being worked on. The zero
@@ -17,9 +18,9 @@ type Running struct {
 
 // Work is one request being worked on.
 type Work struct {
-	table  *Running
-	key    string
-	cancel context.CancelCauseFunc
+	ctx   lazyctx.Context
+	table *Running
+	key   string
 
 	cancelled bool // by the peer; guarded by table.mu
 }
@@ -37,11 +38,11 @@ func (r *Running) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *W
 	if r.calls == nil {
 		r.calls = make(map[string]*Work)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Work{table: r, key: key, cancel: cancel}
+	w := &Work{table: r, key: key}
+	w.ctx.Begin(ctx, nil)
 	r.calls[key] = w
 	r.idle.Add(1)
-	return ctx, w
+	return &w.ctx, w
 }
 
 // End removes the request from the table and reports whether its reply is still
@@ -51,7 +52,7 @@ func (w *Work) End() (wanted bool) {
 	delete(w.table.calls, w.key)
 	wanted = !w.cancelled
 	w.table.mu.Unlock()
-	w.cancel(nil)
+	w.ctx.Cancel(nil)
 	w.table.idle.Done()
 	return wanted
 }
@@ -68,7 +69,7 @@ func (r *Running) Cancel(id jsonrpc.ID, cause error) bool {
 	if w == nil {
 		return false
 	}
-	w.cancel(cause)
+	w.ctx.Cancel(cause)
 	return true
 }
 
@@ -77,7 +78,7 @@ func (r *Running) CancelAll(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.calls {
-		w.cancel(cause)
+		w.ctx.Cancel(cause)
 	}
 }
 

@@ -131,14 +131,3 @@ func (d *drain) wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-// bind returns a context that ends with parent or with scope, which is one of
-// the drain's contexts. It needs one call of cancel.
-func bind(parent, scope context.Context) (ctx context.Context, cancel context.CancelCauseFunc) {
-	ctx, cause := context.WithCancelCause(parent)
-	stop := context.AfterFunc(scope, func() { cause(context.Cause(scope)) })
-	return ctx, func(err error) {
-		stop()
-		cause(err)
-	}
-}

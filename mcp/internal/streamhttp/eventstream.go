@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -108,11 +109,11 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	defer e.streams.release(p)
-	ctx, cancel := bind(r.Context(), e.drain.streams)
-	defer cancel(nil)
+	ctx := lazyctx.New(r.Context(), e.drain.streams)
+	defer ctx.Cancel(nil)
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
-	c := newStreamConn(p, newResponder(w, e.o, cancel), valid)
+	c := newStreamConn(p, newResponder(w, e.o, ctx), valid)
 	defer c.out.abandon()
 	e.enter(c)
 	defer e.remove(c)

@@ -22,6 +22,7 @@ type Handler struct {
 	drain    *drain
 	sessions *sessions
 	streams  *quota
+	silence  silence
 	events   mcp.EventStore
 }
 
@@ -146,12 +147,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 	if refused != nil {
 		return nil, refused
 	}
-	in := &exchange.Inbound{
-		Binding:  dialect.Streamable,
-		Headers:  standardHeaders(r.Header),
-		Identity: mcp.IdentityFrom(r.Context()),
-		Request:  r,
-	}
+	in := newInbound(r)
 	if jsonrpc.IsBatch(body) {
 		return nil, h.batch(w, r, in, body)
 	}
@@ -162,6 +158,21 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 	}
 	in.Message = m
 	return in, nil
+}
+
+// newInbound returns what is known of the message that a request brings.
+func newInbound(r *http.Request) *exchange.Inbound {
+	in := &struct {
+		exchange.Inbound
+		headers dialect.Headers
+	}{headers: standardHeaders(r.Header)}
+	in.Inbound = exchange.Inbound{
+		Binding:  dialect.Streamable,
+		Headers:  &in.headers,
+		Identity: mcp.IdentityFrom(r.Context()),
+		Request:  r,
+	}
+	return &in.Inbound
 }
 
 // take sends one message its way. The era is told before anything is asked of a
@@ -187,10 +198,8 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, in *exchange.Inbo
 
 // answer writes a reply that is known at once.
 func (h *Handler) answer(w http.ResponseWriter, reply dialect.Reply) {
-	newResponder(w, h.o, ignore).finish(&reply)
+	newResponder(w, h.o, nil).finish(&reply)
 }
-
-func ignore(error) {}
 
 // notify hands a notification to the core.
 func (h *Handler) notify(ctx context.Context, w http.ResponseWriter, in *exchange.Inbound) *refusal {

@@ -59,13 +59,21 @@ const (
 // standardHeaders returns what the dialect has to know of a request's headers:
 // every value that was sent under each name, since a repeated header is refused
 // and not read by its first value.
-func standardHeaders(h http.Header) *dialect.Headers {
-	return &dialect.Headers{
+func standardHeaders(h http.Header) dialect.Headers {
+	return dialect.Headers{
 		Version: h[HeaderVersion],
 		Method:  h[HeaderMethod],
 		Name:    h[HeaderName],
-		Param:   func(name string) []string { return h.Values(HeaderParamPrefix + name) },
+		Params:  paramHeaders(h),
 	}
+}
+
+// paramHeaders are the headers that mirror parameters, among all of a request.
+type paramHeaders http.Header
+
+// Param implements dialect.ParamHeaders.
+func (h paramHeaders) Param(name string) []string {
+	return http.Header(h).Values(HeaderParamPrefix + name)
 }
 
 // mayCrossOrigins reports whether a page of an allowed origin may set the

@@ -16,13 +16,13 @@ func TestStandardHeadersKeepEveryValue(t *testing.T) {
 	want := []string{"a", "b"}
 	got := standardHeaders(h)
 	for name, values := range map[string][]string{
-		"version": got.Version, "method": got.Method, "name": got.Name, "parameter": got.Param("Dry-Run"),
+		"version": got.Version, "method": got.Method, "name": got.Name, "parameter": got.Params.Param("Dry-Run"),
 	} {
 		if !slices.Equal(values, want) {
 			t.Errorf("%s: got %q, want %q", name, values, want)
 		}
 	}
-	if values := got.Param("other"); values != nil {
+	if values := got.Params.Param("other"); values != nil {
 		t.Errorf("a parameter that was not sent: got %q, want none", values)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -56,9 +57,9 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, s *session) *re
 	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
-	ctx, cancel := bind(r.Context(), h.drain.streamsOf(r))
-	defer cancel(nil)
-	a := newResponder(w, h.o, cancel)
+	ctx := lazyctx.New(r.Context(), h.drain.streamsOf(r))
+	defer ctx.Cancel(nil)
+	a := newResponder(w, h.o, ctx)
 	defer a.abandon()
 	st := newStream()
 	st.resident = true
@@ -88,15 +89,15 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, s *session, ids
 		}
 		scope = h.drain.streamsOf(r)
 	}
-	ctx, cancel := bind(r.Context(), scope)
-	defer cancel(nil)
+	ctx := lazyctx.New(r.Context(), scope)
+	defer ctx.Cancel(nil)
 	at, missed, ok := st.resume(ctx, n)
 	if !ok {
 		return noEvent
 	}
 	defer s.leave(at)
 	s.rejoin(st)
-	a := newResponder(w, h.o, cancel)
+	a := newResponder(w, h.o, ctx)
 	defer a.abandon()
 	a.opening = s.opening(st, n)
 	if a.open() == nil && a.sendEvents(missed...) == nil {

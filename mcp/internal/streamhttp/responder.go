@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -30,11 +31,10 @@ const (
 // A client that takes too long to accept a piece is given up: every later write
 // fails with the same error.
 type responder struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	o       *Options
-	// lost is called at the first failure, with its error.
-	lost context.CancelCauseFunc
+	w http.ResponseWriter
+	o *Options
+	// lost is cancelled at the first failure, with its error. May be nil.
+	lost *lazyctx.Context
 	// opening returns the events that an event stream begins with. May be nil.
 	opening func() []sse.Event
 
@@ -43,23 +43,19 @@ type responder struct {
 	over   bool // the answer has ended: w is not to be touched any more
 	held   bool // w cannot flush
 	err    error
-	timer  *time.Timer // opens the stream, then keeps it alive; may be nil
+	timer  *time.Timer // keeps the stream alive; nil as long as that is not needed
 	buf    []byte
+
+	silence *silence // nil unless the answer is to become a stream when it takes long
+	inLine  inLine   // guarded by silence
 }
 
 var _ exchange.Back = (*responder)(nil)
 
 // newResponder returns a responder that needs a finish or an abandon before the
 // HTTP handler returns.
-func newResponder(w http.ResponseWriter, o *Options, lost context.CancelCauseFunc) *responder {
-	return &responder{w: w, control: http.NewResponseController(w), o: o, lost: lost}
-}
-
-// openLater makes the answer an event stream when it takes long.
-func (a *responder) openLater() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.timer = time.AfterFunc(jsonPatience, a.tick)
+func newResponder(w http.ResponseWriter, o *Options, lost *lazyctx.Context) *responder {
+	return &responder{w: w, o: o, lost: lost}
 }
 
 // open makes the answer an event stream now, with events to begin with.
@@ -71,7 +67,7 @@ func (a *responder) open(events ...sse.Event) error {
 		a.write(sse.AppendEvent(nil, ev))
 	}
 	a.flush()
-	a.timer = time.AfterFunc(a.o.keepAlive(), a.tick)
+	a.keepAlive()
 	return a.err
 }
 
@@ -89,7 +85,7 @@ func (a *responder) tick() {
 		a.write(sse.AppendComment(a.buf[:0], ""))
 	}
 	a.flush()
-	a.timer.Reset(a.o.keepAlive())
+	a.keepAlive()
 }
 
 var errAnswered = errors.New("the request has been answered")
@@ -194,9 +190,21 @@ func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 
 func (a *responder) end() {
 	a.over = true
+	if s := a.silence; s != nil {
+		s.end(a)
+	}
 	if a.timer != nil {
 		a.timer.Stop()
 	}
+}
+
+// keepAlive has the stream show in a while that it lives.
+func (a *responder) keepAlive() {
+	if a.timer == nil {
+		a.timer = time.AfterFunc(a.o.keepAlive(), a.tick)
+		return
+	}
+	a.timer.Reset(a.o.keepAlive())
 }
 
 func (a *responder) json(reply *dialect.Reply) {
@@ -271,7 +279,7 @@ func (a *responder) flush() {
 		return
 	}
 	a.setDeadline()
-	switch err := a.control.Flush(); {
+	switch err := http.NewResponseController(a.w).Flush(); {
 	case errors.Is(err, http.ErrNotSupported):
 		a.warnHeld()
 	case err != nil:
@@ -289,12 +297,14 @@ func (a *responder) warnHeld() {
 
 // setDeadline covers the next write. The http.Server lifts it after the request.
 func (a *responder) setDeadline() {
-	_ = a.control.SetWriteDeadline(time.Now().Add(a.o.writeTimeout()))
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.o.writeTimeout()))
 }
 
 func (a *responder) fail(err error) {
 	if a.err == nil {
 		a.err = err
-		a.lost(err)
+		if a.lost != nil {
+			a.lost.Cancel(err)
+		}
 	}
 }

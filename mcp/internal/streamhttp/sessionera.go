@@ -1,7 +1,6 @@
 package streamhttp
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // initialize opens a session. An id that the client brings is not looked at: it
@@ -23,8 +23,8 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	}
 	defer h.sessions.release(s)
 	in.Session = s.Session
-	ctx, cancel := bind(r.Context(), h.drain.work)
-	defer cancel(nil)
+	ctx := lazyctx.New(r.Context(), h.drain.work)
+	defer ctx.Cancel(nil)
 	reply := h.core.Request(ctx, in)
 	if reply.Err != nil || s.Agreed() == nil || r.Context().Err() != nil {
 		h.sessions.end(s, errSessionRefused)
@@ -43,7 +43,8 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 // session returns the session that a request names, for one use that needs a
 // release.
 func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
-	if err := h.core.Dialect().CheckVersion(standardHeaders(r.Header)); err != nil {
+	headers := standardHeaders(r.Header)
+	if err := h.core.Dialect().CheckVersion(&headers); err != nil {
 		return nil, refuse(http.StatusBadRequest, "%v", err)
 	}
 	ids := r.Header[HeaderSession]
@@ -179,13 +180,13 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 
 // copy answers an HTTP request with a stream.
 func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *stream) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	a := newResponder(w, h.o, cancel)
+	ctx := lazyctx.New(r.Context(), nil)
+	defer ctx.Cancel(nil)
+	a := newResponder(w, h.o, ctx)
 	defer a.abandon()
 	a.opening = s.opening(st, 0)
 	if h.o.answer() != AnswerJSON {
-		a.openLater()
+		h.silence.begin(a)
 	}
 	at := st.attach(ctx)
 	defer s.leave(at)

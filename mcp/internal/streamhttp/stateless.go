@@ -7,6 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // stateless answers a message of the stateless era. The handler runs on the
@@ -41,13 +42,13 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange
 
 // respond runs a request within the scope and answers it.
 func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, scope context.Context) {
-	ctx, cancel := bind(r.Context(), scope)
-	defer cancel(nil)
-	a := newResponder(w, h.o, cancel)
+	ctx := lazyctx.New(r.Context(), scope)
+	defer ctx.Cancel(nil)
+	a := newResponder(w, h.o, ctx)
 	defer a.abandon()
 	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
 		in.Back = a
-		a.openLater()
+		h.silence.begin(a)
 	}
 	in.InParts = true
 	reply := h.core.Request(ctx, in)

@@ -188,7 +188,7 @@ func TestNothingIsWrittenAfterTheHandlerReturns(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-137c")
 	w := httptest.NewRecorder()
-	a := newResponder(w, nil, ignore)
+	a := newResponder(w, nil, nil)
 	a.abandon()
 	a.tick()
 	if err := a.Send(t.Context(), []byte(noteA)); !errors.Is(err, errAnswered) || len(w.Header()) > 0 || w.Body.Len() > 0 {

@@ -20,7 +20,7 @@ func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, don
 		defer close(done)
 		at := st.attach(ctx)
 		defer at.detach()
-		at.copyTo(newResponder(w, &Options{}, func(error) {}))
+		at.copyTo(newResponder(w, &Options{}, nil))
 	}()
 	return w, done
 }
