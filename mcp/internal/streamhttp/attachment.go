@@ -1,11 +1,11 @@
 package streamhttp
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -14,22 +14,20 @@ import (
 // server has noticed that its last connection broke.
 type attachment struct {
 	stream *stream
-	ctx    context.Context // of the connection, until another takes over
-	cancel context.CancelCauseFunc
+	ctx    *lazyctx.Context // of the connection, until another takes over
 }
 
 var errTakenOver = errors.New("the stream goes on over another connection")
 
-// attach makes a connection the one that copies the stream. It needs one
-// detach. Whoever comes back has been away as he was asked to; the first
+// attach makes a connection the one that copies the stream, until ctx ends, as it
+// does when another takes over. It needs one detach. Whoever comes back has been away as he was asked to; the first
 // connection may attach when the handler has already asked it to go.
-func (s *stream) attach(ctx context.Context) *attachment {
-	at := &attachment{stream: s}
-	at.ctx, at.cancel = context.WithCancelCause(ctx)
+func (s *stream) attach(ctx *lazyctx.Context) *attachment {
+	at := &attachment{stream: s, ctx: ctx}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holder != nil {
-		s.holder.cancel(errTakenOver)
+		s.holder.ctx.Cancel(errTakenOver)
 	}
 	if s.holder != nil || s.detached {
 		s.hangUp = 0
@@ -134,7 +132,6 @@ func (at *attachment) pop() (msgs [][]byte, what last) {
 // this one has used up.
 func (at *attachment) detach() {
 	s := at.stream
-	at.cancel(nil)
 	s.mu.Lock()
 	if s.holder == at {
 		s.holder, s.detached = nil, true
@@ -147,7 +144,7 @@ func (at *attachment) detach() {
 
 // resume attaches a connection behind event n of the stream, and returns what the
 // client has missed. It reports false when that is not to be had.
-func (s *stream) resume(ctx context.Context, n int64) (at *attachment, missed []sse.Event, ok bool) {
+func (s *stream) resume(ctx *lazyctx.Context, n int64) (at *attachment, missed []sse.Event, ok bool) {
 	s.log.take()
 	defer s.log.give()
 	if missed, ok = s.log.after(n); !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"sync"
 )
 
@@ -59,9 +60,23 @@ func (d *drain) spawn(f func()) {
 	d.mu.Unlock()
 	go func() {
 		defer d.leave()
+		growStack()
 		f()
 	}()
 }
+
+// growStack makes the stack of a new goroutine large enough for a call, while there is
+// nothing on it. Growing by and by, each time with all that is there already, takes
+// longer than many a call.
+//
+//go:noinline
+func growStack() {
+	var room [callStack]byte
+	runtime.KeepAlive(&room)
+}
+
+// callStack is what a call needs of the stack as a rule, in bytes.
+const callStack = 6 << 10
 
 // refuses reports whether new requests are to be refused, as a refusal.
 func (d *drain) refuses() *refusal {

@@ -1,10 +1,10 @@
 package streamhttp
 
 import (
-	"context"
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // push sends a message that belongs to no request, on one stream: the newest
@@ -50,7 +50,7 @@ func (s *session) pushLocked(msg []byte) (room bool) {
 
 // listen attaches a connection to a new stream for the messages that belong to
 // no request, with those that wait for one. It needs one leave.
-func (s *session) listen(ctx context.Context, st *stream) *attachment {
+func (s *session) listen(ctx *lazyctx.Context, st *stream) *attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.join(st)

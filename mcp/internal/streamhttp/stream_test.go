@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // copying attaches a recorded connection to a stream.
@@ -18,7 +19,7 @@ func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, don
 	w, done = httptest.NewRecorder(), make(chan struct{})
 	go func() {
 		defer close(done)
-		at := st.attach(ctx)
+		at := st.attach(lazyctx.New(ctx, nil))
 		defer at.detach()
 		at.copyTo(newResponder(w, &Options{}, nil))
 	}()
@@ -98,7 +99,7 @@ func TestDetachWakesAWaitingSender(t *testing.T) {
 		if err := <-results; !errors.Is(err, cause) {
 			t.Errorf("a sender whose context ends: got %v, want %v", err, cause)
 		}
-		st.attach(t.Context()).detach()
+		st.attach(lazyctx.New(t.Context(), nil)).detach()
 		if err := <-results; !errors.Is(err, errStreamFull) {
 			t.Errorf("a sender whose connection goes: got %v, want %v", err, errStreamFull)
 		}
@@ -114,7 +115,7 @@ func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 	if st.offer([]byte("x")) {
 		t.Error("a second one was taken")
 	}
-	if msgs, _ := st.attach(t.Context()).pop(); len(msgs) != 1 {
+	if msgs, _ := st.attach(lazyctx.New(t.Context(), nil)).pop(); len(msgs) != 1 {
 		t.Errorf("got %d messages, want 1", len(msgs))
 	}
 	n := 0
@@ -147,12 +148,12 @@ func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
 	if !st.offer([]byte("1")) || !st.HangUp(time.Second) || !st.offer([]byte("2")) {
 		t.Fatal("the stream takes no messages before its connection has attached")
 	}
-	first := st.attach(t.Context())
+	first := st.attach(lazyctx.New(t.Context(), nil))
 	if msgs, what := first.pop(); len(msgs) != 1 || what.retry != time.Second {
 		t.Errorf("first connection: got %d messages and retry %v, want 1 and 1s", len(msgs), what.retry)
 	}
 	first.detach()
-	if msgs, what := st.attach(t.Context()).pop(); len(msgs) != 1 || what.retry != 0 {
+	if msgs, what := st.attach(lazyctx.New(t.Context(), nil)).pop(); len(msgs) != 1 || what.retry != 0 {
 		t.Errorf("connection that comes back: got %d messages and retry %v, want 1 and none", len(msgs), what.retry)
 	}
 }
