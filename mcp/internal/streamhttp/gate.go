@@ -185,6 +185,9 @@ func (a authority) isAddress() bool {
 }
 
 func (a authority) isLoopback() bool {
+	if a.name == "localhost" || a.name == "127.0.0.1" {
+		return true
+	}
 	ip, ok := a.address()
-	return ok && ip.IsLoopback() || a.name == "localhost"
+	return ok && ip.IsLoopback()
 }

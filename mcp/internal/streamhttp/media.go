@@ -40,6 +40,9 @@ func isJSON(contentType string) bool {
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
 func checkAccept(h http.Header, types ...string) *refusal {
+	if accept := h[headerAccept]; len(accept) == 1 && accept[0] == bothTypes {
+		return nil
+	}
 	for _, t := range types {
 		if !accepts(h[headerAccept], t) {
 			return refuse(http.StatusNotAcceptable, "accept header: want %s", strings.Join(types, ", "))
@@ -47,6 +50,9 @@ func checkAccept(h http.Header, types ...string) *refusal {
 	}
 	return nil
 }
+
+// bothTypes is what nearly every client accepts.
+const bothTypes = TypeJSON + ", " + TypeEventStream
 
 // accepts reports whether the Accept headers admit a media type: the most
 // specific range that covers it decides, and none at all admits everything.
