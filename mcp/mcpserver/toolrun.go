@@ -95,6 +95,13 @@ func (t *tool) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// lateError ends a call of a tool that has not answered in time.
+type lateError struct{ of *tool }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
+}
+
 // ran is what a handler that ran apart has returned.
 type ran struct {
 	result mcp.Result
@@ -105,7 +112,7 @@ type ran struct {
 // for its result no longer than the timeout. A handler that returns later is
 // logged.
 func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, fmt.Errorf("tool %q: no answer within %v", t.def.Name, t.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, &lateError{t})
 	release, err := t.acquire(ctx)
 	if err != nil {
 		cancel()

@@ -32,8 +32,8 @@ func TestACallBetweenAClientAndAServerAllocatesLittle(t *testing.T) {
 		pair    func() (a, b mcp.Conn)
 		ceiling float64 // both ends together
 	}{
-		{"memory", memory.Pair, 62},
-		{"lines", lines, 68},
+		{"memory", memory.Pair, 45},
+		{"lines", lines, 51},
 	} {
 		t.Run(over.name, func(t *testing.T) {
 			s := mcpserver.New("server", "1", nil)
