@@ -132,28 +132,30 @@ func (s *stream) end(reply dialect.Reply) {
 
 // settle moves the rest of an ended stream to the event log when no connection is
 // there to take it, so that the store bounds what is kept for clients that may
-// never come back. It reports whether the client may.
+// never come back. It reports whether the client may: it knows an id then.
 func (s *stream) settle() bool {
 	s.log.take()
 	defer s.log.give()
 	msgs, known := s.leftBehind()
-	if known && len(msgs) > 0 {
+	if len(msgs) > 0 {
 		s.log.add(msgs...)
 	}
 	return known
 }
 
-// leftBehind removes what an ended stream holds that has no connection, and
-// reports whether the client knows an id by which it can come back.
+// leftBehind removes what an ended stream holds that has no connection, and returns
+// it if the client knows an id by which it can come back.
 func (s *stream) leftBehind() (msgs [][]byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended || !s.detached || s.resident {
 		return nil, s.known
 	}
-	msgs = s.queue.msgs
-	if s.reply.Body != nil {
-		msgs = append(msgs, s.reply.Body)
+	if s.known {
+		msgs = s.queue.msgs
+		if s.reply.Body != nil {
+			msgs = append(msgs, s.reply.Body)
+		}
 	}
 	s.queue, s.reply = queue{}, dialect.Reply{}
 	return msgs, s.known
