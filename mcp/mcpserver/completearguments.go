@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"slices"
@@ -45,7 +44,7 @@ func completionOf(text jsontext.Value) (*argumentCompletion, error) {
 // complete returns the arguments completed, or raw itself when there is nothing
 // to do.
 func (c *argumentCompletion) complete(raw jsontext.Value) jsontext.Value {
-	if len(c.defaults) == 0 && !bytes.Contains(raw, []byte("null")) {
+	if len(c.defaults) == 0 && !c.anyNull(raw) {
 		return raw
 	}
 	out, there := []byte{'{'}, make(map[string]bool)
@@ -58,7 +57,7 @@ func (c *argumentCompletion) complete(raw jsontext.Value) jsontext.Value {
 	}
 	for key, value := range rawjson.Members(raw) {
 		name := string(key)
-		if value.Kind() == 'n' && c.optional[name] {
+		if c.standsForMissing(name, value) {
 			continue
 		}
 		there[name] = true
@@ -70,4 +69,18 @@ func (c *argumentCompletion) complete(raw jsontext.Value) jsontext.Value {
 		}
 	}
 	return append(out, '}')
+}
+
+// anyNull reports whether the arguments hold a null for a missing one.
+func (c *argumentCompletion) anyNull(raw jsontext.Value) bool {
+	for key, value := range rawjson.Members(raw) {
+		if c.standsForMissing(string(key), value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *argumentCompletion) standsForMissing(name string, value jsontext.Value) bool {
+	return value.Kind() == 'n' && c.optional[name]
 }

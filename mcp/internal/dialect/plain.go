@@ -10,19 +10,37 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// isPlain reports whether the result of a tool is text and structured content and
-// nothing else, as most are, and may be written as it is.
-func (f *Facts) isPlain(r *mcp.CallToolResult) bool {
+// plain is the result of a tool that is text and structured content and nothing
+// else, as most are. It is written as it is, when it is sealed.
+type plain struct {
+	texts      []rawjson.Text
+	structured jsontext.Value
+	isError    bool
+	one        [1]rawjson.Text // which the texts mostly are
+}
+
+// plainResult returns nil for a result that is not plain.
+func (f *Facts) plainResult(r *mcp.CallToolResult) *plain {
 	if r.ResultType != "" || len(r.Meta) > 0 || len(r.Extra) > 0 {
-		return false
+		return nil
 	}
+	p := &plain{structured: r.StructuredContent, isError: r.IsError}
+	p.texts = p.one[:0]
 	for _, c := range r.Content {
-		text, ok := c.(mcp.TextContent)
-		if !ok || text.Annotations != nil || len(text.Meta) > 0 || len(text.Extra) > 0 || !utf8.ValidString(text.Text) {
-			return false
+		content, ok := c.(mcp.TextContent)
+		if !ok || content.Annotations != nil || len(content.Meta) > 0 || len(content.Extra) > 0 {
+			return nil
 		}
+		text, ok := rawjson.TextOf(content.Text)
+		if !ok {
+			return nil
+		}
+		p.texts = append(p.texts, text)
 	}
-	return r.StructuredContent == nil || f.carries(r.StructuredContent) && isLine(r.StructuredContent)
+	if r.StructuredContent != nil && !(f.carries(r.StructuredContent) && isLine(r.StructuredContent)) {
+		return nil
+	}
+	return p
 }
 
 // written bounds a value that is written as the author gave it.
@@ -33,35 +51,44 @@ func isLine(v []byte) bool {
 	return bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 && rawjson.Accepts(v, written)
 }
 
-// plainSize is about how many bytes a plain result has.
-func plainSize(r *mcp.CallToolResult) int {
-	const around = len(`"content":[],"structuredContent":,"isError":true`)
-	size := around + len(r.StructuredContent)
-	for _, c := range r.Content {
-		size += len(c.(mcp.TextContent).Text) + len(`{"type":"text","text":""},`)
+// size is about how many bytes the result has, not counting parts of more than most.
+func (p *plain) size(most int) int {
+	size := len(`"content":[],"structuredContent":,"isError":true`)
+	for _, text := range p.texts {
+		size += len(`{"type":"text","text":""},`)
+		if text.Size() <= most {
+			size += text.Size()
+		}
+	}
+	if len(p.structured) <= most {
+		size += len(p.structured)
 	}
 	return size
 }
 
-// appendPlain appends the members of a plain result.
-func appendPlain(dst []byte, r *mcp.CallToolResult) []byte {
-	dst = append(dst, `"content":[`...)
-	for i, c := range r.Content {
+// seal writes the members of the result into a reply.
+func (p *plain) seal(r *Reply, most int) {
+	r.add(`"content":[`)
+	for i, text := range p.texts {
 		if i > 0 {
-			dst = append(dst, ',')
+			r.add(`,`)
 		}
-		dst = append(dst, `{"type":"text","text":`...)
-		dst = rawjson.AppendString(dst, c.(mcp.TextContent).Text)
-		dst = append(dst, '}')
+		r.add(`{"type":"text","text":"`)
+		if text.Size() > most {
+			r.insert(Part{Text: text})
+		} else {
+			r.Body = text.Append(r.Body)
+		}
+		r.add(`"}`)
 	}
-	dst = append(dst, ']')
-	if len(r.StructuredContent) > 0 {
-		dst = append(append(dst, `,"structuredContent":`...), r.StructuredContent...)
+	r.add(`]`)
+	if len(p.structured) > 0 {
+		r.add(`,"structuredContent":`)
+		r.addJSON(p.structured, most)
 	}
-	if r.IsError {
-		dst = append(dst, `,"isError":true`...)
+	if p.isError {
+		r.add(`,"isError":true`)
 	}
-	return dst
 }
 
 // isPlainCall reports whether the params of a call are the name of a tool and

@@ -7,6 +7,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -17,11 +18,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Reply is a sealed answer to one request.
+// Reply is a sealed answer to one request: a JSON-RPC response on one line.
 type Reply struct {
-	// Body is the whole JSON-RPC response, or its beginning, after which come
-	// Shared, which other replies have too, and Rest.
-	Body, Shared, Rest []byte
+	// Body is the response, but for the Parts.
+	Body []byte
+	// Parts are in the order of their places in Body.
+	Parts []Part
 	// Status is the HTTP status that goes with it.
 	Status int
 	// Challenge asks for other credentials, where HTTP can. May be empty.
@@ -32,6 +34,42 @@ type Reply struct {
 	Retry time.Duration
 }
 
+// Part is a large piece of a response, which was not copied into its body.
+type Part struct {
+	// At is the place in the body.
+	At int
+	// JSON is not the reply's own, so it is not to be changed.
+	JSON []byte
+	// Text is, in place of JSON, what stands in a string.
+	Text rawjson.Text
+}
+
+// Size is how many bytes the response has.
+func (r *Reply) Size() int {
+	size := len(r.Body)
+	for _, p := range r.Parts {
+		size += len(p.JSON) + p.Text.Size()
+	}
+	return size
+}
+
+func (r *Reply) add(s string) { r.Body = append(r.Body, s...) }
+
+// addJSON copies what is not larger than most.
+func (r *Reply) addJSON(json []byte, most int) {
+	if len(json) > most {
+		r.insert(Part{JSON: json})
+	} else {
+		r.Body = append(r.Body, json...)
+	}
+}
+
+// insert puts a part behind what the body has so far.
+func (r *Reply) insert(p Part) {
+	p.At = len(r.Body)
+	r.Parts = append(r.Parts, p)
+}
+
 // Encoded is a result that was brought into the shape of a revision and encoded:
 // the members of an object without its braces, with the envelope apart. It does
 // not depend on the call, so lists are kept in this form.
@@ -39,7 +77,7 @@ type Encoded struct {
 	kind    mcp.ResultType
 	meta    []byte // members of the author's own metadata
 	members []byte
-	plain   *mcp.CallToolResult // in place of members: written when it is sealed
+	plain   *plain // in place of members: written when it is sealed
 }
 
 // Seal writes the outcome of the call in the form of its caller: the encoded
@@ -48,28 +86,27 @@ func (c *Call) Seal(e *Encoded, err error) Reply {
 	if err != nil {
 		return c.sealError(err)
 	}
-	inParts := c.inParts && len(e.members) > largeMembers
-	id, size := c.ID.Raw(), e.Size()
-	if inParts {
-		size = 0
+	most := math.MaxInt
+	if c.inParts {
+		most = largePart
 	}
-	body := make([]byte, 0, len(id)+size+len(c.server.identity)+96)
-	body = append(body, `{"jsonrpc":"2.0","id":`...)
-	body = append(body, id...)
-	body = append(body, `,"result":{`...)
-	body = c.appendEnvelope(body, e)
-	if inParts {
-		return Reply{Body: body, Shared: e.members, Rest: closing, Status: statusOK}
+	id := c.ID.Raw()
+	r := Reply{Body: make([]byte, 0, len(id)+e.size(most)+len(c.server.identity)+96), Status: statusOK}
+	r.add(`{"jsonrpc":"2.0","id":`)
+	r.Body = append(r.Body, id...)
+	r.add(`,"result":{`)
+	r.Body = c.appendEnvelope(r.Body, e)
+	if e.plain != nil {
+		e.plain.seal(&r, most)
+	} else {
+		r.addJSON(e.members, most)
 	}
-	body = e.appendMembers(body)
-	return Reply{Body: append(body, closing...), Status: statusOK}
+	r.add(`}}`)
+	return r
 }
 
-// closing ends a result and its response.
-var closing = []byte("}}")
-
-// largeMembers is from how many bytes on it pays not to copy an encoded result.
-const largeMembers = 16 << 10
+// largePart is from how many bytes on it pays not to copy what is there already.
+const largePart = 16 << 10
 
 // appendEnvelope opens the result with its type, the server's identity and the
 // author's metadata, as far as the revision has them.
@@ -159,18 +196,17 @@ func (f *Facts) WireNumber(e *mcp.Error) int64 {
 func (e *Encoded) Type() mcp.ResultType { return e.kind }
 
 // Size returns about how many bytes the result has.
-func (e *Encoded) Size() int {
-	if e.plain != nil {
-		return plainSize(e.plain)
+func (e *Encoded) Size() int { return e.size(math.MaxInt) }
+
+// size is Size without parts of more than most.
+func (e *Encoded) size(most int) int {
+	switch {
+	case e.plain != nil:
+		return e.plain.size(most)
+	case len(e.members) > most:
+		return len(e.meta)
 	}
 	return len(e.members) + len(e.meta)
-}
-
-func (e *Encoded) appendMembers(body []byte) []byte {
-	if e.plain != nil {
-		return appendPlain(body, e.plain)
-	}
-	return append(body, e.members...)
 }
 
 // Encode brings a result, which is not modified, into the shape of the revision.
@@ -182,8 +218,10 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 	if result == nil {
 		return new(Encoded), nil
 	}
-	if r, ok := result.(*mcp.CallToolResult); ok && f.isPlain(r) {
-		return &Encoded{plain: r}, nil
+	if r, ok := result.(*mcp.CallToolResult); ok {
+		if p := f.plainResult(r); p != nil {
+			return &Encoded{plain: p}, nil
+		}
 	}
 	raw, err := f.marshal(result)
 	if err != nil {

@@ -59,7 +59,7 @@ func changed(object jsontext.Value, change func(name string, value jsontext.Valu
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = rawjson.AppendString(out, name)
+		out = rawjson.AppendString(out, string(name))
 		out = append(append(out, ':'), change(string(name), value)...)
 	}
 	return append(out, '}')

@@ -87,7 +87,7 @@ func walk(v jsontext.Value) string {
 	case '{':
 		b.WriteByte('{')
 		for name, value := range rawjson.Members(v) {
-			b.Write(append(rawjson.AppendString(nil, name), ':'))
+			b.Write(append(rawjson.AppendString(nil, string(name)), ':'))
 			b.WriteString(walk(value) + ",")
 		}
 		b.WriteByte('}')
@@ -98,7 +98,7 @@ func walk(v jsontext.Value) string {
 		}
 		b.WriteByte(']')
 	case '"':
-		b.Write(rawjson.AppendString(nil, rawjson.Unquote(v)))
+		b.Write(rawjson.AppendString(nil, string(rawjson.Unquote(v))))
 	default:
 		b.Write(v)
 	}
@@ -130,17 +130,83 @@ func judged(t *testing.T, text []byte) string {
 	}
 }
 
-func FuzzAppendString(f *testing.F) {
-	for _, s := range []string{"", "plain", "a\"b", "a\\b", "\n", "é", "\xff", "12345678\"", "<&>\u2028"} {
-		f.Add(s)
+// ends are texts of many lengths with one character of every kind at every place of
+// a stride, so that no step of a scanner is left out.
+func ends(f func(s string)) {
+	for _, c := range []string{"\x00", "\b", "\n", "\x1f", " ", "!", "\"", "#", "\\", "]", "\x7f", "\u0080", "é", "漢", "😀", "\xff", "\xa2", "\xdc"} {
+		for before := range 70 {
+			for _, after := range []int{0, 1, 40} {
+				f(strings.Repeat("x", before) + c + strings.Repeat("y", after))
+			}
+		}
 	}
-	f.Fuzz(func(t *testing.T, s string) {
+}
+
+func TestStringsAreQuotedAlikeWhereverTheyAreSpecial(t *testing.T) {
+	ends(func(s string) {
 		want, _ := jsontext.AppendQuote(nil, s)
 		if got := rawjson.AppendString(nil, s); !bytes.Equal(got, want) {
 			t.Errorf("%q: got %s, want %s", s, got, want)
 		}
-		if got := rawjson.AppendString([]byte("x"), []byte(s)); !bytes.Equal(got[1:], want) {
-			t.Errorf("%q as bytes: got %s, want %s", s, got[1:], want)
+	})
+}
+
+func TestTextIsAcceptedAlikeWhereverItIsSpecial(t *testing.T) {
+	ends(func(s string) {
+		text := `["` + s + `"]`
+		want := jsontext.Value(text).IsValid()
+		if got := rawjson.Accepts([]byte(text), limits); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	})
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, s := range []string{"", "plain", "a\"b", "a\\b", "\n", "é", "\xff", "12345678\"", "<&>\u2028"} {
+		f.Add(s)
+	}
+	ends(func(s string) { f.Add(s) })
+	f.Fuzz(func(t *testing.T, s string) {
+		want, _ := jsontext.AppendQuote([]byte("x"), s)
+		if got := rawjson.AppendString([]byte("x"), s); !bytes.Equal(got, want) {
+			t.Errorf("%q: got %s, want %s", s, got, want)
+		}
+	})
+}
+
+// FuzzText shows that a text says the same in one piece and in pieces of any size,
+// that it is as long as it was measured, and that nothing grows.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"", "plain", "a\"b", "a\\b\x00\x01", "é\n漢😀", "\xff", strings.Repeat("x", 40) + "\"" + strings.Repeat("y", 40)} {
+		for _, size := range []uint8{6, 7, 32, 255} {
+			f.Add(s, size)
+		}
+	}
+	f.Fuzz(func(t *testing.T, s string, size uint8) {
+		const longestEscape = 6
+		quoted, err := jsontext.AppendQuote(nil, s)
+		text, ok := rawjson.TextOf(s)
+		if ok != (err == nil) {
+			t.Fatalf("%q: got %v, jsontext says %v", s, ok, err)
+		}
+		if !ok {
+			return
+		}
+		want := quoted[1 : len(quoted)-1]
+		if got := text.Append(nil); !bytes.Equal(got, want) || text.Size() != len(want) {
+			t.Fatalf("%q: got %s with %d bytes, want %s", s, got, text.Size(), want)
+		}
+		var got []byte
+		piece := make([]byte, 0, max(int(size), longestEscape))
+		for text.Size() > 0 {
+			filled, rest := text.Fill(piece)
+			if len(filled) == 0 || rest.Size() != text.Size()-len(filled) || cap(filled) != cap(piece) {
+				t.Fatalf("%q: filled %q of %d, left %d of %d", s, filled, cap(piece), rest.Size(), text.Size())
+			}
+			got, text = append(got, filled...), rest
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%q in pieces of %d: got %s, want %s", s, cap(piece), got, want)
 		}
 	})
 }

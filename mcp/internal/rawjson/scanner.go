@@ -2,7 +2,6 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -22,6 +21,9 @@ type Limits struct {
 //
 // Spec: RFC 8259; RFC 7493 2.1 to 2.3
 func Accepts(text []byte, l Limits) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
 	s := newScanner(text, l)
 	defer s.release()
 	return s.space(s.value(s.space(0))) == len(text)
@@ -31,6 +33,9 @@ func Accepts(text []byte, l Limits) bool {
 // whose names have no escapes, to the function, before the whole is known to be
 // accepted.
 func Object(text []byte, l Limits, member func(name, value []byte)) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
 	s := newScanner(text, l)
 	defer s.release()
 	i := s.space(0)
@@ -226,50 +231,10 @@ func (s *scanner) str(i int) int {
 		case s.text[i] == '\\':
 			i = s.escape(i + 1)
 		default:
-			i = s.rune(i)
+			return perhaps // a control character
 		}
 	}
 	return perhaps
-}
-
-// plainEnd returns the index of the first byte from i on that is not a plain
-// character: a control character, a quote, a backslash, or not ASCII.
-func plainEnd(text []byte, i int) int {
-	for ; i+8 <= len(text); i += 8 {
-		if special(binary.LittleEndian.Uint64(text[i:])) {
-			break
-		}
-	}
-	for ; i < len(text); i++ {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			break
-		}
-	}
-	return i
-}
-
-// special reports whether one of eight bytes is not a plain character. The high
-// bit of a byte tells: subtracting sets it where a byte was smaller, and no
-// borrow goes unnoticed, because the byte that it came from is special itself.
-func special(eight uint64) bool {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	quotes, backslashes := eight^(ones*'"'), eight^(ones*'\\')
-	return (eight|(eight-ones*' ')|(quotes-ones)|(backslashes-ones))&highs != 0
-}
-
-// rune returns the end of the character at i, which is not ASCII.
-func (s *scanner) rune(i int) int {
-	if s.text[i] < utf8.RuneSelf {
-		return perhaps // a control character
-	}
-	_, size := utf8.DecodeRune(s.text[i:])
-	if size == 1 {
-		return perhaps
-	}
-	return i + size
 }
 
 // escape returns the end of an escape whose backslash stands before i. Halves of

@@ -99,18 +99,22 @@ func skipValue(text []byte, i int) int {
 }
 
 func skipString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		i = plainEnd(text, i)
-		switch {
-		case i == len(text):
-			return i
-		case text[i] == '"':
+	for start := i + 1; ; {
+		quote := bytes.IndexByte(text[i+1:], '"')
+		if quote < 0 {
+			return len(text)
+		}
+		i += 1 + quote
+		if !endsInEscape(text[start:i]) {
 			return i + 1
-		case text[i] == '\\':
-			i++
 		}
 	}
-	return len(text)
+}
+
+// endsInEscape reports whether the last backslash of a part of a string is not
+// itself escaped.
+func endsInEscape(part []byte) bool {
+	return (len(part)-len(bytes.TrimRight(part, `\`)))%2 == 1
 }
 
 func skipContainer(text []byte, i int) int {
@@ -127,16 +131,4 @@ func skipContainer(text []byte, i int) int {
 		}
 	}
 	return len(text)
-}
-
-// AppendString appends a string in quotes, without escaping for HTML. Invalid
-// UTF-8 becomes U+FFFD.
-func AppendString[Text ~[]byte | ~string](dst []byte, s Text) []byte {
-	start := len(dst)
-	dst = append(append(dst, '"'), s...)
-	if plainEnd(dst, start+1) == len(dst) {
-		return append(dst, '"')
-	}
-	dst, _ = jsontext.AppendQuote(dst[:start], s) // the error reports only the replacement
-	return dst
 }

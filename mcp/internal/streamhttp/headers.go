@@ -37,6 +37,7 @@ const (
 	headerChallenge       = "Www-Authenticate"
 	headerConnection      = "Connection"
 	headerContentEncoding = "Content-Encoding"
+	headerContentLength   = "Content-Length"
 	headerContentOptions  = "X-Content-Type-Options"
 	headerContentType     = "Content-Type"
 	headerFetchSite       = "Sec-Fetch-Site"

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -62,7 +63,7 @@ func newResponder(w http.ResponseWriter, o *Options, lost *lazyctx.Context) *res
 func (a *responder) open(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.openStream()
+	a.openStream(0)
 	for _, ev := range events {
 		a.write(sse.AppendEvent(nil, ev))
 	}
@@ -80,7 +81,7 @@ func (a *responder) tick() {
 	case a.over || a.err != nil:
 		return
 	case !a.stream:
-		a.openStream()
+		a.openStream(0)
 	default:
 		a.write(sse.AppendComment(a.buf[:0], ""))
 	}
@@ -113,7 +114,7 @@ func (a *responder) becomeStream() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.over && !a.stream {
-		a.openStream()
+		a.openStream(0)
 	}
 }
 
@@ -145,7 +146,7 @@ func (a *responder) finish(reply *dialect.Reply) {
 	defer a.end()
 	switch {
 	case reply.Body != nil && (a.stream || a.repliesByEvent(reply)):
-		a.events(sse.Event{Name: "message", Data: slices.Concat(reply.Body, reply.Shared, reply.Rest)})
+		a.event(reply)
 	case a.stream:
 	case reply.Body != nil:
 		a.json(reply)
@@ -153,7 +154,7 @@ func (a *responder) finish(reply *dialect.Reply) {
 		a.w.WriteHeader(http.StatusAccepted)
 	default:
 		a.opening = nil // nothing follows that a client could come back for
-		a.openStream()
+		a.openStream(0)
 	}
 }
 
@@ -216,23 +217,44 @@ func (a *responder) json(reply *dialect.Reply) {
 	if reply.Retry > 0 {
 		a.w.Header().Set(headerRetryAfter, seconds(reply.Retry))
 	}
+	a.announce(reply.Size())
 	a.w.WriteHeader(reply.Status)
-	a.write(reply.Body)
-	a.write(reply.Shared)
-	a.write(reply.Rest)
+	a.parts("", reply, "")
 }
 
-// openStream begins an event stream, which a flush sends. Proxies are told to
-// pass every event on at once.
+// event writes a reply as an event, which is the whole answer if it has not become
+// an event stream yet. A reply is on one line, and so is its event.
+func (a *responder) event(reply *dialect.Reply) {
+	const before, behind = "event: message\ndata: ", "\n\n"
+	if !a.stream {
+		a.openStream(len(before) + reply.Size() + len(behind))
+	}
+	a.parts(before, reply, behind)
+}
+
+// announce tells how long the answer is, if net/http does not find out by itself.
+// It need not cut it into chunks then.
+func (a *responder) announce(size int) {
+	const buffered = 2048
+	if size > buffered {
+		a.w.Header().Set(headerContentLength, strconv.Itoa(size))
+	}
+}
+
+// openStream begins an event stream, which a flush sends. A size is that of all
+// that follows, 0 is not known. Proxies are told to pass every event on at once.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
-func (a *responder) openStream() {
+func (a *responder) openStream(size int) {
 	a.stream = true
 	h := a.w.Header()
 	a.o.farewell(h)
 	h.Set(headerContentType, TypeEventStream)
 	h.Set(headerCacheControl, "no-cache, no-transform")
 	h.Set(headerBuffering, "no")
+	if a.opening == nil {
+		a.announce(size)
+	}
 	a.w.WriteHeader(http.StatusOK)
 	if a.opening != nil {
 		for _, ev := range a.opening() {
@@ -247,7 +269,7 @@ func (a *responder) events(events ...sse.Event) {
 		return
 	}
 	if !a.stream {
-		a.openStream()
+		a.openStream(0)
 	}
 	for _, ev := range events {
 		if a.err != nil {
@@ -262,13 +284,16 @@ func (a *responder) events(events ...sse.Event) {
 	a.flush()
 }
 
-// write writes p in pieces, each within the write timeout.
+// write writes p in pieces, each within the write timeout, and nothing after a
+// failure.
 func (a *responder) write(p []byte) {
 	for piece := range slices.Chunk(p, writePiece) {
+		if a.err != nil {
+			return
+		}
 		a.setDeadline()
 		if _, err := a.w.Write(piece); err != nil {
 			a.fail(err)
-			return
 		}
 	}
 }

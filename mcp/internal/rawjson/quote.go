@@ -1,0 +1,123 @@
+package rawjson
+
+import (
+	"encoding/json/jsontext"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+// Text is a string of valid UTF-8 that is to stand in JSON, between quotes that are
+// not its own. It is measured beforehand, so that writing it takes one buffer of
+// the right size, or one small buffer again and again.
+type Text struct {
+	rest string // what is still to be written
+	size int    // how long it is with its escapes
+}
+
+// TextOf measures a string. It reports false for one that is not valid UTF-8.
+func TextOf(s string) (t Text, ok bool) {
+	if !utf8.ValidString(s) {
+		return Text{}, false
+	}
+	size := len(s)
+	for i := plainEnd(s, 0); i < len(s); i = plainEnd(s, i+1) {
+		size += len(escapes[s[i]]) - 1
+	}
+	return Text{s, size}, true
+}
+
+// Size is how many bytes of JSON the text has.
+func (t Text) Size() int { return t.size }
+
+// Append appends the text to dst.
+func (t Text) Append(dst []byte) []byte {
+	dst, _ = t.Fill(slices.Grow(dst, t.size))
+	return dst
+}
+
+// Fill appends as much of the text as fits into dst, which does not grow, and
+// returns what is left of it.
+func (t Text) Fill(dst []byte) ([]byte, Text) {
+	for {
+		run := t.rest[:min(len(t.rest), cap(dst)-len(dst))]
+		n := len(run)
+		if t.size > len(t.rest) { // there are escapes to come
+			n = plainEnd(run, 0)
+		}
+		dst, t = append(dst, run[:n]...), Text{t.rest[n:], t.size - n}
+		if n == len(run) {
+			return dst, t
+		}
+		escape := escapes[t.rest[0]]
+		if cap(dst)-len(dst) < len(escape) {
+			return dst, t
+		}
+		dst, t = append(dst, escape...), Text{t.rest[1:], t.size - len(escape)}
+	}
+}
+
+// AppendString appends a string in quotes, without escaping for HTML. Invalid
+// UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	t, ok := TextOf(s)
+	if !ok {
+		dst, _ = jsontext.AppendQuote(dst, s) // the error reports only the replacement
+		return dst
+	}
+	dst = append(slices.Grow(dst, t.size+2), '"')
+	return append(t.Append(dst), '"')
+}
+
+// escapes are what stands in a string for the characters that are not plain.
+var escapes = func() (all ['\\' + 1]string) {
+	const hex = "0123456789abcdef"
+	for c := range ' ' {
+		all[c] = `\u00` + hex[c>>4:c>>4+1] + hex[c&15:c&15+1]
+	}
+	all['\b'], all['\f'], all['\n'], all['\r'], all['\t'] = `\b`, `\f`, `\n`, `\r`, `\t`
+	all['"'], all['\\'] = `\"`, `\\`
+	return all
+}()
+
+// plainEnd returns the index of the first byte from i on that does not stand in a
+// string as it is: a control character, a quote, or a backslash.
+func plainEnd[Text ~[]byte | ~string](text Text, i int) int {
+	for ; i+32 <= len(text); i += 32 {
+		t := text[i : i+32]
+		if special(load(t, 0))|special(load(t, 8))|special(load(t, 16))|special(load(t, 24)) != 0 {
+			break
+		}
+	}
+	for ; i+8 <= len(text); i += 8 {
+		if found := special(load(text, i)); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(text) && text[i] >= ' ' && text[i] != '"' && text[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// load reads eight bytes, the first of them lowest.
+func load[Text ~[]byte | ~string](t Text, i int) uint64 {
+	t = t[i : i+8]
+	return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
+		uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+}
+
+// special looks at eight bytes at once and sets the high bit of each that is not
+// plain, and nothing below the first. Subtracting sets the bit where an ASCII
+// character was smaller: the one that changes places with the quote is a space,
+// so that both are behind the control characters. A borrow can set a bit too many,
+// but only above one that is set.
+func special(eight uint64) uint64 {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	controls := (eight ^ ones*(' '^'"')) - ones*(' '+1)
+	backslashes := (eight ^ ones*'\\') - ones
+	return (controls | backslashes) &^ eight & highs
+}
