@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
@@ -92,7 +92,7 @@ func (r *Request) begin() error {
 	}
 	r.rounds.replays = true
 	r.rounds.end = &r.run.Context
-	if bytes.Contains(r.Params, []byte("inputResponses")) || bytes.Contains(r.Params, []byte("requestState")) {
+	if rawjson.Member(r.Params, "inputResponses") != nil || rawjson.Member(r.Params, "requestState") != nil {
 		var in mcp.InputResponseParams
 		if err := r.Decode(&in); err != nil {
 			return err

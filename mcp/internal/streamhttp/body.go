@@ -19,7 +19,8 @@ const (
 )
 
 // readBody reads the body of a request, which may not be longer than limit. The
-// buffer grows with what has arrived and not with what was announced.
+// buffer grows with what has arrived: to what was announced, but not to more than
+// four times as much.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
 	control := http.NewResponseController(w)
 	if r.ContentLength > limit {
@@ -45,9 +46,19 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 			return nil, unreadable(err, limit)
 		}
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, len(buf))
+			buf = slices.Grow(buf, growth(len(buf), r.ContentLength))
 		}
 	}
+}
+
+// growth returns by how much to grow a full buffer for a body of the announced
+// length, which is negative when none was. One byte more shows the end.
+func growth(have int, announced int64) int {
+	rest := announced + 1 - int64(have)
+	if rest <= 0 {
+		return have
+	}
+	return int(min(rest, 3*int64(have)))
 }
 
 // stopReading keeps net/http from reading the rest of a body, of which it would

@@ -15,8 +15,8 @@ type pieces struct {
 	buf []byte
 }
 
-// pieceBuffers hold *[writePiece]byte.
-var pieceBuffers = sync.Pool{New: func() any { return new([writePiece]byte) }}
+// pieceBuffers hold *[writeAtOnce]byte.
+var pieceBuffers = sync.Pool{New: func() any { return new([writeAtOnce]byte) }}
 
 // parts writes a reply between what comes before and behind it.
 func (a *responder) parts(before string, reply *dialect.Reply, behind string) {
@@ -24,7 +24,7 @@ func (a *responder) parts(before string, reply *dialect.Reply, behind string) {
 		a.write(reply.Body)
 		return
 	}
-	buffer := pieceBuffers.Get().(*[writePiece]byte)
+	buffer := pieceBuffers.Get().(*[writeAtOnce]byte)
 	p := pieces{a: a, buf: append(buffer[:0], before...)}
 	done := 0
 	for _, part := range reply.Parts {
@@ -42,9 +42,9 @@ func (a *responder) parts(before string, reply *dialect.Reply, behind string) {
 }
 
 func (p *pieces) add(b []byte) {
-	if len(p.buf)+len(b) > writePiece {
+	if len(p.buf)+len(b) > writeAtOnce {
 		p.flush()
-		whole := len(b) / writePiece * writePiece
+		whole := len(b) / writeAtOnce * writeAtOnce
 		p.a.write(b[:whole])
 		b = b[whole:]
 	}

@@ -23,6 +23,9 @@ const (
 	jsonPatience = 5 * time.Second
 	// writePiece is what a client has to accept within the write timeout.
 	writePiece = 64 << 10
+	// writeAtOnce is how much is written at once, with as many timeouts as pieces:
+	// each write costs, but what is written must not outgrow the nearest caches.
+	writeAtOnce = 2 * writePiece
 )
 
 // responder writes the answer to one HTTP request. It is JSON as long as there
@@ -284,15 +287,15 @@ func (a *responder) events(events ...sse.Event) {
 	a.flush()
 }
 
-// write writes p in pieces, each within the write timeout, and nothing after a
+// write writes p, every piece of it within the write timeout, and nothing after a
 // failure.
 func (a *responder) write(p []byte) {
-	for piece := range slices.Chunk(p, writePiece) {
+	for chunk := range slices.Chunk(p, writeAtOnce) {
 		if a.err != nil {
 			return
 		}
-		a.setDeadline()
-		if _, err := a.w.Write(piece); err != nil {
+		a.setDeadline(len(chunk))
+		if _, err := a.w.Write(chunk); err != nil {
 			a.fail(err)
 		}
 	}
@@ -303,7 +306,7 @@ func (a *responder) flush() {
 	if a.err != nil {
 		return
 	}
-	a.setDeadline()
+	a.setDeadline(0)
 	switch err := http.NewResponseController(a.w).Flush(); {
 	case errors.Is(err, http.ErrNotSupported):
 		a.warnHeld()
@@ -320,9 +323,11 @@ func (a *responder) warnHeld() {
 	}
 }
 
-// setDeadline covers the next write. The http.Server lifts it after the request.
-func (a *responder) setDeadline() {
-	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(a.o.writeTimeout()))
+// setDeadline covers the next write, of so many bytes. The http.Server lifts it
+// after the request.
+func (a *responder) setDeadline(size int) {
+	pieces := max(1, (size+writePiece-1)/writePiece)
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(time.Duration(pieces) * a.o.writeTimeout()))
 }
 
 func (a *responder) fail(err error) {
