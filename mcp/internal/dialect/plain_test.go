@@ -1,9 +1,11 @@
 package dialect_test
 
 import (
+	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -86,4 +88,69 @@ func encode(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// FuzzPartsOfAReply shows that a reply in parts is the same as one in one piece, to
+// the byte, and on one line.
+func FuzzPartsOfAReply(f *testing.F) {
+	for _, text := range []string{"plain", "a\"b\\c\nd\r", "é漢😀", "\x00\u2028<&>"} {
+		f.Add(text, `{"a":1}`, uint16(1), uint16(20_000), uint16(20_000))
+		f.Add(text, ``, uint16(20_000), uint16(1), uint16(0))
+	}
+	f.Fuzz(func(t *testing.T, text, structured string, one, other, third uint16) {
+		r := &mcp.CallToolResult{
+			Content: mcp.Contents{
+				mcp.Text(strings.Repeat(text, int(one)/max(1, len(text)))), mcp.Text(text), mcp.Text(strings.Repeat(text, int(other)/max(1, len(text)))),
+			},
+			IsError: one%2 == 0,
+		}
+		if jsonrpc.CheckValue([]byte(structured), jsonrpc.Limits{}) == nil {
+			r.StructuredContent = jsontext.Value(`[` + strings.TrimSuffix(strings.Repeat(structured+`,`, 1+int(third)/max(1, len(structured))), `,`) + `]`)
+		}
+		e, err := dialect.Newest(dialect.StatelessEra).Encode(r)
+		if err != nil {
+			return
+		}
+		whole, inParts := seal(t, e, false), seal(t, e, true)
+		if len(whole.Parts) > 0 || whole.Size() != len(whole.Body) {
+			t.Fatalf("a reply in one piece has %d parts, %d bytes of %d", len(whole.Parts), whole.Size(), len(whole.Body))
+		}
+		got, done := []byte(nil), 0
+		for _, p := range inParts.Parts {
+			got = append(append(got, inParts.Body[done:p.At]...), p.JSON...)
+			got, done = p.Text.Append(got), p.At
+		}
+		got = append(got, inParts.Body[done:]...)
+		if !bytes.Equal(got, whole.Body) || inParts.Size() != len(got) {
+			t.Fatalf("in parts %d bytes, said to be %d:\n%.200s\nwhole %d bytes:\n%.200s", len(got), inParts.Size(), got, len(whole.Body), whole.Body)
+		}
+		if bytes.ContainsAny(got, "\r\n") {
+			t.Fatalf("more than a line: %.200q", got)
+		}
+	})
+}
+
+// seal seals a result for a request of the stateless era.
+func seal(t *testing.T, e *dialect.Encoded, inParts bool) dialect.Reply {
+	t.Helper()
+	params := jsontext.Value(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`)
+	server := dialect.NewServer(dialect.ServerParams{})
+	call, err := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodToolsCall, Params: params}, dialect.Ingress{InParts: inParts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call.Seal(e, nil)
+}
+
+func TestOnlyWhatIsLargeIsAPart(t *testing.T) {
+	for size, want := range map[int]int{100: 0, 16 << 10: 0, 16<<10 + 1: 1} {
+		e, err := dialect.Newest(dialect.StatelessEra).Encode(&mcp.CallToolResult{Content: mcp.Contents{mcp.Text(strings.Repeat("x", size))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := seal(t, e, true)
+		if len(r.Parts) != want || want == 1 && cap(r.Body) > 1024 {
+			t.Errorf("a text of %d bytes: got %d parts and a body of %d, want %d parts", size, len(r.Parts), cap(r.Body), want)
+		}
+	}
 }

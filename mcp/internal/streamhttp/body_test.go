@@ -116,6 +116,26 @@ func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
 	}
 }
 
+func TestBufferGrowsWithWhatHasArrived(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		have      int
+		announced int64
+		want      int
+	}{
+		{1000, -1, 1000},      // nothing announced
+		{1000, 900, 1000},     // more than announced
+		{1000, 1000, 1},       // the end is still to be seen
+		{1000, 1500, 501},     // no more than announced
+		{1000, 1 << 40, 3000}, // no more than four times what has come
+		{32 << 10, 1 << 20, 96 << 10},
+	} {
+		if got := growth(c.have, c.announced); got != c.want {
+			t.Errorf("%d of %d bytes: grew by %d, want %d", c.have, c.announced, got, c.want)
+		}
+	}
+}
+
 // deadlines records the read deadlines that are set.
 type deadlines struct {
 	*httptest.ResponseRecorder
