@@ -18,27 +18,26 @@ type pieces struct {
 // pieceBuffers hold *[writeAtOnce]byte.
 var pieceBuffers = sync.Pool{New: func() any { return new([writeAtOnce]byte) }}
 
-// parts writes a reply between what comes before and behind it.
-func (a *responder) parts(before string, reply *dialect.Reply, behind string) {
-	if before == "" && behind == "" && len(reply.Parts) == 0 {
-		a.write(reply.Body)
-		return
-	}
+// gather writes what f adds.
+func (a *responder) gather(f func(p *pieces)) {
 	buffer := pieceBuffers.Get().(*[writeAtOnce]byte)
-	p := pieces{a: a, buf: append(buffer[:0], before...)}
-	done := 0
-	for _, part := range reply.Parts {
-		p.add(reply.Body[done:part.At])
-		p.add(part.JSON)
-		p.text(part.Text)
-		done = part.At
-	}
-	p.add(reply.Body[done:])
-	p.add([]byte(behind))
+	p := pieces{a: a, buf: buffer[:0]}
+	f(&p)
 	p.flush()
 	if a.err == nil { // after a failure somebody may still be reading it
 		pieceBuffers.Put(buffer)
 	}
+}
+
+func (p *pieces) reply(r *dialect.Reply) {
+	done := 0
+	for _, part := range r.Parts {
+		p.add(r.Body[done:part.At])
+		p.add(part.JSON)
+		p.text(part.Text)
+		done = part.At
+	}
+	p.add(r.Body[done:])
 }
 
 func (p *pieces) add(b []byte) {

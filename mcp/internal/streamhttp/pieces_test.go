@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
 // taker is an http.ResponseWriter that takes so many writes.
@@ -105,6 +106,19 @@ func TestEveryPieceHasItsTime(t *testing.T) {
 		got := w.deadlines[0].Sub(before)
 		if got < want*time.Hour || got > want*time.Hour+time.Minute {
 			t.Errorf("%d bytes: got %v, want %v", size, got, want*time.Hour)
+		}
+	}
+}
+
+func TestALargeEventIsTheSameAsASmallOne(t *testing.T) {
+	for _, data := range []string{strings.Repeat("x", writePiece), strings.Repeat("x", writePiece+1), strings.Repeat("x", 5*writePiece), strings.Repeat("x\n", writePiece), strings.Repeat("\rx", writePiece)} {
+		ev := sse.Event{ID: "1", Name: "message", Retry: time.Second, Data: []byte(data)}
+		w := &taker{header: make(http.Header), most: -1}
+		if err := newResponder(w, nil, nil).sendEvents(ev, ev); err != nil {
+			t.Fatal(err)
+		}
+		if want := sse.AppendEvent(sse.AppendEvent(nil, ev), ev); !bytes.Equal(w.got.Bytes(), want) {
+			t.Errorf("%.3q of %d bytes: got %d bytes, want %d", data, len(data), w.got.Len(), len(want))
 		}
 	}
 }

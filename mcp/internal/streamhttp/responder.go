@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -222,7 +223,11 @@ func (a *responder) json(reply *dialect.Reply) {
 	}
 	a.announce(reply.Size())
 	a.w.WriteHeader(reply.Status)
-	a.parts("", reply, "")
+	if len(reply.Parts) == 0 {
+		a.write(reply.Body)
+		return
+	}
+	a.gather(func(p *pieces) { p.reply(reply) })
 }
 
 // event writes a reply as an event, which is the whole answer if it has not become
@@ -232,7 +237,11 @@ func (a *responder) event(reply *dialect.Reply) {
 	if !a.stream {
 		a.openStream(len(before) + reply.Size() + len(behind))
 	}
-	a.parts(before, reply, behind)
+	a.gather(func(p *pieces) {
+		p.add([]byte(before))
+		p.reply(reply)
+		p.add([]byte(behind))
+	})
 }
 
 // announce tells how long the answer is, if net/http does not find out by itself.
@@ -278,6 +287,10 @@ func (a *responder) events(events ...sse.Event) {
 		if a.err != nil {
 			return
 		}
+		if len(ev.Data) > writePiece && isLine(ev.Data) {
+			a.largeEvent(ev)
+			continue
+		}
 		a.buf = sse.AppendEvent(a.buf[:0], ev)
 		a.write(a.buf)
 		if cap(a.buf) > writePiece {
@@ -285,6 +298,23 @@ func (a *responder) events(events ...sse.Event) {
 		}
 	}
 	a.flush()
+}
+
+// largeEvent writes an event with a line of data without copying that.
+func (a *responder) largeEvent(ev sse.Event) {
+	line := ev.Data
+	ev.Data = []byte{}
+	empty := sse.AppendEvent(nil, ev)
+	behind := len(empty) - len("\n\n")
+	a.gather(func(p *pieces) {
+		p.add(empty[:behind])
+		p.add(line)
+		p.add(empty[behind:])
+	})
+}
+
+func isLine(data []byte) bool {
+	return bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0
 }
 
 // write writes p, every piece of it within the write timeout, and nothing after a
