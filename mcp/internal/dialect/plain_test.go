@@ -115,12 +115,7 @@ func FuzzPartsOfAReply(f *testing.F) {
 		if len(whole.Parts) > 0 || whole.Size() != len(whole.Body) {
 			t.Fatalf("a reply in one piece has %d parts, %d bytes of %d", len(whole.Parts), whole.Size(), len(whole.Body))
 		}
-		got, done := []byte(nil), 0
-		for _, p := range inParts.Parts {
-			got = append(append(got, inParts.Body[done:p.At]...), p.JSON...)
-			got, done = p.Text.Append(got), p.At
-		}
-		got = append(got, inParts.Body[done:]...)
+		got := inParts.Whole()
 		if !bytes.Equal(got, whole.Body) || inParts.Size() != len(got) {
 			t.Fatalf("in parts %d bytes, said to be %d:\n%.200s\nwhole %d bytes:\n%.200s", len(got), inParts.Size(), got, len(whole.Body), whole.Body)
 		}

@@ -53,6 +53,19 @@ func (r *Reply) Size() int {
 	return size
 }
 
+// Whole returns the response in one piece.
+func (r *Reply) Whole() []byte {
+	if len(r.Parts) == 0 {
+		return r.Body
+	}
+	whole, done := make([]byte, 0, r.Size()), 0
+	for _, p := range r.Parts {
+		whole = append(append(whole, r.Body[done:p.At]...), p.JSON...)
+		whole, done = p.Text.Append(whole), p.At
+	}
+	return append(whole, r.Body[done:]...)
+}
+
 func (r *Reply) add(s string) { r.Body = append(r.Body, s...) }
 
 // addJSON copies what is not larger than most.

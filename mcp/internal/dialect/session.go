@@ -92,7 +92,7 @@ func (s *Server) sessionFacts(offer string) *Facts {
 func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
 	c := &Call{
 		ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
-		Facts: s.before, Capabilities: &noCapabilities, Session: in.Session, Headers: in.Headers, server: s,
+		Facts: s.before, Capabilities: &noCapabilities, Session: in.Session, Headers: in.Headers, server: s, inParts: in.InParts,
 	}
 	if in.Session != nil {
 		c.Facts = in.Session.Facts

@@ -120,7 +120,7 @@ func (at *attachment) pop() (msgs [][]byte, what last) {
 	case len(s.queue.msgs) > 0:
 	case s.ended:
 		if s.reply.Body != nil {
-			msgs = append(msgs, s.reply.Body)
+			msgs = append(msgs, s.reply.Whole())
 			s.reply = dialect.Reply{}
 		}
 		what.ended = true

@@ -74,6 +74,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange
 		return h.notify(s.context(r.Context()), w, in)
 	default:
 		st := h.stream(s, in)
+		in.InParts = true
 		h.run(s, st, s.Begin(s.context(r.Context()), h.core, in))
 		h.copy(w, r, s, st)
 	}

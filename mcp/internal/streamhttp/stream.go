@@ -154,7 +154,7 @@ func (s *stream) leftBehind() (msgs [][]byte, known bool) {
 	if s.known {
 		msgs = s.queue.msgs
 		if s.reply.Body != nil {
-			msgs = append(msgs, s.reply.Body)
+			msgs = append(msgs, s.reply.Whole())
 		}
 	}
 	s.queue, s.reply = queue{}, dialect.Reply{}
