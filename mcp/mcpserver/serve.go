@@ -22,7 +22,7 @@ import (
 //	     └─ encode                             the shape of the revision, bounded
 //	     └─ reveal                             what the peer may learn of an error
 //	     └─ Call.Seal                          envelope, error number
-//	 └─ pipe writes                            one buffer, one write
+//	 └─ pipe writes                            one buffer, one write; over HTTP what is large in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	call, err := c.dialect.Open(in.Message, in.Ingress())
 	if err != nil {
