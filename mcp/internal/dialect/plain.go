@@ -53,20 +53,18 @@ func isLine(v []byte) bool {
 
 // size is about how many bytes the result has, not counting parts of more than most.
 func (p *plain) size(most int) int {
-	size := len(`"content":[],"structuredContent":,"isError":true`)
+	size := len(`"content":[],"structuredContent":,"isError":true`) + len(p.structured)
 	for _, text := range p.texts {
 		size += len(`{"type":"text","text":""},`)
 		if text.Size() <= most {
 			size += text.Size()
 		}
 	}
-	if len(p.structured) <= most {
-		size += len(p.structured)
-	}
 	return size
 }
 
-// seal writes the members of the result into a reply.
+// seal writes the members of the result into a reply. Structured content is copied
+// whatever its size: until it is sent, its author could change it.
 func (p *plain) seal(r *Reply, most int) {
 	r.add(`"content":[`)
 	for i, text := range p.texts {
@@ -84,7 +82,7 @@ func (p *plain) seal(r *Reply, most int) {
 	r.add(`]`)
 	if len(p.structured) > 0 {
 		r.add(`,"structuredContent":`)
-		r.addJSON(p.structured, most)
+		r.Body = append(r.Body, p.structured...)
 	}
 	if p.isError {
 		r.add(`,"isError":true`)

@@ -38,7 +38,7 @@ type Reply struct {
 type Part struct {
 	// At is the place in the body.
 	At int
-	// JSON is not the reply's own, so it is not to be changed.
+	// JSON is what other replies have too, so it is not to be changed.
 	JSON []byte
 	// Text is, in place of JSON, what stands in a string.
 	Text rawjson.Text
@@ -67,15 +67,6 @@ func (r *Reply) Whole() []byte {
 }
 
 func (r *Reply) add(s string) { r.Body = append(r.Body, s...) }
-
-// addJSON copies what is not larger than most.
-func (r *Reply) addJSON(json []byte, most int) {
-	if len(json) > most {
-		r.insert(Part{JSON: json})
-	} else {
-		r.Body = append(r.Body, json...)
-	}
-}
 
 // insert puts a part behind what the body has so far.
 func (r *Reply) insert(p Part) {
@@ -109,10 +100,13 @@ func (c *Call) Seal(e *Encoded, err error) Reply {
 	r.Body = append(r.Body, id...)
 	r.add(`,"result":{`)
 	r.Body = c.appendEnvelope(r.Body, e)
-	if e.plain != nil {
+	switch {
+	case e.plain != nil:
 		e.plain.seal(&r, most)
-	} else {
-		r.addJSON(e.members, most)
+	case len(e.members) > most:
+		r.insert(Part{JSON: e.members})
+	default:
+		r.Body = append(r.Body, e.members...)
 	}
 	r.add(`}}`)
 	return r
