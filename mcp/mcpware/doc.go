@@ -5,7 +5,8 @@
 //	client.Use(mcpware.Breaker(nil), mcpware.Retry(nil))
 //
 // The first one is the outermost. On servers: [RateLimit], [Bulkhead], [Timeout],
-// [Cache], [Spill] and [Audit]. On clients: [Retry], [Breaker] and [AuditClient].
+// [Cache], [Spill], [Audit] and [ProfileLabels]. On clients: [Retry], [Breaker] and
+// [AuditClient].
 //
 // What middleware of a server limits are requests of clients: it lets notifications,
 // subscriptions and the server's own requests pass. A call that asks in rounds passes it
