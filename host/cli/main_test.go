@@ -124,10 +124,17 @@ func (s session) run(ctx context.Context, args ...string) (stdout, stderr string
 // it.
 func up(t *testing.T, args ...string) session {
 	t.Helper()
+	s, _ := upTelling(t, args...)
+	return s
+}
+
+// upTelling is up, and returns what the host prints.
+func upTelling(t *testing.T, args ...string) (session, *output) {
+	t.Helper()
 	home := t.TempDir()
-	var words output
+	words := new(output)
 	m := &cli.Main{
-		Stdout: &words, Stderr: &words,
+		Stdout: words, Stderr: words,
 		Args: append([]string{"fondaco", "up", "--addr", "127.0.0.1:0"}, args...), Env: []string{"HOME=" + home},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -140,7 +147,7 @@ func up(t *testing.T, args ...string) session {
 		}
 	})
 	addr := words.await(t, `(?m)^LISTEN (\S+)$`)[1]
-	return session{env: []string{"HOME=" + home, "FONDACO_URL=http://" + addr + "/mcp"}}
+	return session{env: []string{"HOME=" + home, "FONDACO_URL=http://" + addr + "/mcp"}}, words
 }
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -21,8 +21,7 @@ import (
 
 var upEntry = entry{
 	name: "up", does: "start the host, and serve until Ctrl-C",
-	about: `It runs the servers of FILE, or else of fondaco/mcp.json in $XDG_CONFIG_HOME
-(~/.config), or a demonstration. "LISTEN host:port" tells that it is ready.`,
+	about:   "It runs FILE, or fondaco/mcp.json in $XDG_CONFIG_HOME, or a demonstration.",
 	example: "up --config mcp.json --addr 127.0.0.1:0",
 	make:    func() verb { return new(upVerb) },
 }
@@ -31,12 +30,14 @@ type upVerb struct {
 	hosting
 	guard guard
 	addr  string
+	pprof string // where profiles are served; empty for nowhere
 }
 
 func (v *upVerb) declare(f *flag.FlagSet) {
 	v.hosting.declare(f)
 	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
 	v.guard.declare(f)
+	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
 func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
@@ -48,6 +49,10 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 		return err
 	}
 	m.closing(func() { _ = listener.Close() })
+	profiled, err := m.listenForProfiles(v.pprof)
+	if err != nil {
+		return err
+	}
 	s := &summary{to: m, base: baseURL(listener.Addr())}
 	protection, err := v.protection(m, s.base)
 	if err != nil {
@@ -55,6 +60,9 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	if err := v.open(m, v.guard.options(), s.news); err != nil {
 		return err
+	}
+	if profiled != nil {
+		m.serveProfiles(profiled, v.gateway.Server())
 	}
 	s.config = v.config
 	if s.demonstration = v.path == ""; !s.demonstration {

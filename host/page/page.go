@@ -8,9 +8,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"html/template"
-	"net"
 	"net/http"
-	"strings"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -55,7 +53,7 @@ type content struct {
 // is reached and no others: who comes by another name has been led here.
 func New(base string, h Host) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.Host) && "http://"+r.Host != base {
+		if !host.NamesThisMachine(r.Host) && "http://"+r.Host != base {
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
 			return
 		}
@@ -68,13 +66,4 @@ func New(base string, h Host) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		_ = layout.Execute(w, content{template.CSS(style), base, h.Status(), h.Tools()})
 	})
-}
-
-// isLoopback reports whether a Host header names this machine.
-func isLoopback(hostport string) bool {
-	name, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		name = strings.Trim(hostport, "[]")
-	}
-	return strings.EqualFold(name, "localhost") || net.ParseIP(name).IsLoopback()
 }
