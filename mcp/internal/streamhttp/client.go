@@ -134,7 +134,9 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
-			time.AfterFunc(exhaustTime, stop)
+			if carrying.Err() == nil { // otherwise the timer would keep the call for nothing
+				time.AfterFunc(exhaustTime, stop)
+			}
 			return m, nil
 		case out.Caller != nil:
 			out.Caller.Hear(m)

@@ -228,8 +228,7 @@ func (l *Link) post(ctx context.Context, msg []byte, headers *dialect.OutHeaders
 // posting is the request that carries one message.
 func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
 	return l.outgoing(http.MethodPost, msg, func(h http.Header) {
-		h.Set(headerContentType, TypeJSON)
-		h.Set(headerAccept, TypeJSON+", "+TypeEventStream)
+		h[headerContentType], h[headerAccept] = isMessage, wantsAnswer
 		if headers == nil {
 			return
 		}
@@ -241,6 +240,12 @@ func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
 		}
 	})
 }
+
+// What every post says, made once.
+var (
+	isMessage   = []string{TypeJSON}
+	wantsAnswer = []string{TypeJSON + ", " + TypeEventStream}
+)
 
 func setHeader(h http.Header, name, value string) {
 	if value == "" {
@@ -329,6 +334,9 @@ func statusError(r *http.Response) error {
 }
 
 func mediaType(h http.Header) string {
+	if t := h[headerContentType]; len(t) == 1 && (t[0] == TypeJSON || t[0] == TypeEventStream) {
+		return t[0]
+	}
 	kind, _, err := mime.ParseMediaType(h.Get(headerContentType))
 	if err != nil {
 		return ""
