@@ -71,21 +71,23 @@ func (u *upstream) lease(ctx context.Context, c caller, k *call) (use lease, err
 // in which call it asks, and the requests of one principal need not come from one
 // client. If all lines that there may be are taken it waits a little.
 func (u *upstream) joinedLine(ctx context.Context, c caller, k *call) (*line, error) {
+	l, freed, err := u.lineFor(c, k)
+	if l != nil || err != nil {
+		return l, err
+	}
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
-	for {
-		l, freed, err := u.lineFor(c, k)
-		if l != nil || err != nil {
-			return l, err
-		}
+	for l == nil && err == nil {
 		select {
 		case <-freed:
+			l, freed, err = u.lineFor(c, k)
 		case <-enough.C:
 			return nil, fmt.Errorf("%d calls in which it may ask are under way, which is the limit", maxSpare)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+	return l, err
 }
 
 // lineFor returns the line that serves a caller, after the call has joined it, or

@@ -31,7 +31,7 @@ func upstream(key string, srv *mcpserver.Server) host.Upstream {
 }
 
 // start starts a gateway to which nobody is connected.
-func start(t *testing.T, upstreams ...host.Upstream) *gateway.Gateway {
+func start(t testing.TB, upstreams ...host.Upstream) *gateway.Gateway {
 	t.Helper()
 	g := gateway.New(upstreams, &gateway.Options{Logger: quiet})
 	t.Cleanup(g.Close)

@@ -103,8 +103,11 @@ func (l *links) holder(c caller, uri string) *upstream {
 // everybody where they were named to the caller.
 func (g *Gateway) readLinked(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		if r.Method != mcp.MethodResourcesRead {
+			return next(ctx, r)
+		}
 		var p mcp.ReadResourceParams
-		if r.Method != mcp.MethodResourcesRead || r.Decode(&p) != nil || g.upstreamOf(p.URI) != nil {
+		if r.Decode(&p) != nil || g.upstreamOf(p.URI) != nil {
 			return next(ctx, r)
 		}
 		u := g.links.holder(callerOf(r), p.URI)

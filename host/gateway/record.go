@@ -64,8 +64,11 @@ func reasonOf(result mcp.Result, err error) error {
 func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		result, err := next(ctx, r)
+		if err == nil || r.Method != mcp.MethodToolsCall {
+			return result, err
+		}
 		var called mcp.CallToolParams
-		if err == nil || r.Method != mcp.MethodToolsCall || json.Unmarshal(r.Params, &called) != nil {
+		if json.Unmarshal(r.Params, &called) != nil {
 			return result, err
 		}
 		d := host.Decision{Time: mcpserver.Began(ctx), Principal: r.Principal().String(), Action: host.ActionCall}

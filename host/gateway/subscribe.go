@@ -16,15 +16,22 @@ import (
 // as subscriptions/listen lasts.
 func (g *Gateway) relayWatches(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		var listen mcp.ListenParams
-		var p mcp.SubscribeParams
-		switch {
-		case r.Method == mcp.MethodListen && r.Decode(&listen) == nil:
-			defer g.watchAll(ctx, r, listen.Notifications.ResourceSubscriptions)()
-		case r.Method == mcp.MethodResourcesSubscribe && r.Decode(&p) == nil:
-			return g.subscribe(ctx, r, p.URI, next)
-		case r.Method == mcp.MethodResourcesUnsubscribe && r.Decode(&p) == nil:
-			g.subscribed.end(subscription{r.Session(), p.URI})
+		switch r.Method {
+		case mcp.MethodListen:
+			var p mcp.ListenParams
+			if r.Decode(&p) == nil {
+				defer g.watchAll(ctx, r, p.Notifications.ResourceSubscriptions)()
+			}
+		case mcp.MethodResourcesSubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				return g.subscribe(ctx, r, p.URI, next)
+			}
+		case mcp.MethodResourcesUnsubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				g.subscribed.end(subscription{r.Session(), p.URI})
+			}
 		}
 		return next(ctx, r)
 	}

@@ -104,24 +104,26 @@ func (l *line) isFirst() bool {
 // stateless reports whether the server is one of the stateless era.
 func (u lease) stateless() bool { return u.client.Revision() == mcp.V20260728 }
 
-// await waits for the client.
+// await waits for the client, which mostly is there.
 func (l *line) await(ctx context.Context) (*mcpclient.Client, error) {
+	client, moved, err := l.look()
+	if client != nil || err != nil {
+		return client, err
+	}
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
-	for {
-		client, moved, err := l.look()
-		if client != nil || err != nil {
-			return client, err
-		}
+	for client == nil && err == nil {
 		l.wake()
 		select {
 		case <-moved:
+			client, moved, err = l.look()
 		case <-enough.C:
 			return nil, fmt.Errorf("not connected after %v", patience)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+	return client, err
 }
 
 // look returns the client, or why there will be none soon, or what to wait for.
