@@ -45,8 +45,8 @@ func parse(body []byte) (r request) {
 
 // answers are the results that are known beforehand.
 type answers struct {
-	big, list, hello []byte
-	end              string // what every result of this era ends with
+	big, list, hello, found []byte
+	end                     string // what every result of this era ends with
 }
 
 func newAnswers(c *contest.Config) *answers {
@@ -60,6 +60,8 @@ func newAnswers(c *contest.Config) *answers {
 	a.list = fmt.Appendf(nil, `{"tools":%s%s`, encode(tools(c.Tools)), endOfList)
 	a.hello = fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{},"resources":{"subscribe":true}},`+
 		`"serverInfo":{"name":"floor","version":"1.0.0"}}`, mcp.V20251125)
+	a.found = fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%q],"capabilities":{"tools":{}},`+
+		`"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"floor","version":"1.0.0"}}}`, mcp.V20260728)
 	return a
 }
 
@@ -109,6 +111,8 @@ func (a *answers) append(dst []byte, r request) []byte {
 		dst = append(dst, a.list...)
 	case "initialize":
 		dst = append(dst, a.hello...)
+	case "server/discover":
+		dst = append(dst, a.found...)
 	default:
 		dst = append(dst, "{}"...)
 	}

@@ -19,6 +19,11 @@ func TestFloorAnswers(t *testing.T) {
 			`{"jsonrpc":"2.0","id":"s","result":{"content":[{"type":"text","text":"{\"sum\":7.5}"}],"structuredContent":{"sum":7.5},"resultType":"complete"}}`,
 		},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
+		{
+			`{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{}}`,
+			`{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,` +
+				`"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"floor","version":"1.0.0"}}}}`,
+		},
 	}
 	for _, test := range tests {
 		if got := string(a.append(nil, parse([]byte(test.request)))); got != test.answer {

@@ -1,7 +1,7 @@
 // Command measure compares MCP servers with one another and with a floor, and writes
 // the page that says how they compare.
 //
-//	measure run  [-bin dir] [-typescript dir] [-rounds n] [-quick] [-gobench file] results
+//	measure run  [-bin dir] [-typescript dir] [-rounds n] [-quick] [-gateway] [-gobench file] results
 //	measure page [-docs dir] results
 //	measure load
 //
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 
 	"github.com/fondaco/fondaco/bench/internal/load"
 	"github.com/fondaco/fondaco/bench/internal/report"
@@ -51,12 +52,20 @@ func run(args []string) error {
 	typescript := flags.String("typescript", "", "where the server of the TypeScript SDK is; without it that SDK takes no part")
 	rounds := flags.Int("rounds", 3, "of each cell")
 	quick := flags.Bool("quick", false, "measure too briefly for figures to rely on")
+	gateway := flags.Bool("gateway", false, "measure nothing but the gateway")
 	goBench := flags.String("gobench", "", "what go test -bench printed, to be kept with the results")
 	flags.Parse(args)
-	t := &trial.Trial{Contestants: trial.Contestants(*bin, *typescript), Rounds: *rounds, Quick: *quick, Log: os.Stderr}
-	printed, err := os.ReadFile(*goBench)
-	if err != nil {
-		return err
+	t := &trial.Trial{
+		Contestants: trial.Contestants(*bin, *typescript),
+		Host:        filepath.Join(*bin, "fondaco"), Proxy: filepath.Join(*bin, "proxy"),
+		Rounds: *rounds, Quick: *quick, GatewayOnly: *gateway, Log: os.Stderr,
+	}
+	var printed []byte
+	if *goBench != "" {
+		var err error
+		if printed, err = os.ReadFile(*goBench); err != nil {
+			return err
+		}
 	}
 	r := t.Run()
 	r.GoBench = string(printed)

@@ -33,44 +33,58 @@ type call struct {
 func newCall(p Params) *call {
 	switch p.Call {
 	case "echo":
-		return echo(p.Era, p.Size)
+		return echo(p)
 	case "add":
-		c := toolCall(p.Era, "add", `{"a":`+idMarker+`,"b":7}`)
+		c := toolCall(p, "add", `{"a":`+idMarker+`,"b":7}`)
 		c.isRight = isSum
 		return c
 	case "big":
-		c := toolCall(p.Era, "big", `{}`)
+		c := toolCall(p, "big", `{}`)
 		text := []byte(contest.Big())
 		c.isRight = func(answer []byte, _ string) bool { return hasText(answer, "", text) }
 		return c
 	case "list":
-		return list(p.Era, p.Tools)
+		return list(p)
 	}
 	panic(fmt.Sprintf("call %q: want echo, add, big or list", p.Call))
 }
 
 // echo has size bytes echoed, of which the first ones are the id.
-func echo(era string, size int) *call {
-	rest := strings.Repeat("abcdefghijklmnopqrstuvwxyz012345", size/32+1)[:max(1, size-digits)]
-	c := toolCall(era, "echo", `{"text":"`+idMarker+rest+`"}`)
+func echo(p Params) *call {
+	rest := strings.Repeat("abcdefghijklmnopqrstuvwxyz012345", p.Size/32+1)[:max(1, p.Size-digits)]
+	c := toolCall(p, "echo", `{"text":"`+idMarker+rest+`"}`)
 	want := []byte(rest)
 	c.isRight = func(answer []byte, id string) bool { return hasText(answer, id, want) }
 	return c
 }
 
-func toolCall(era, tool, arguments string) *call {
-	c := &call{method: "tools/call", tool: tool}
-	c.encode(era, `"name":"`+tool+`","arguments":`+arguments)
+func toolCall(p Params, tool, arguments string) *call {
+	c := &call{method: "tools/call", tool: prefixes(p.Upstreams)[0] + tool}
+	c.encode(p.Era, `"name":"`+c.tool+`","arguments":`+arguments)
 	return c
 }
 
+// prefixes are what the names of tools begin with: a gateway puts the key of the
+// upstream before them.
+func prefixes(upstreams []string) []string {
+	if len(upstreams) == 0 {
+		return []string{""}
+	}
+	all := make([]string, len(upstreams))
+	for i, key := range upstreams {
+		all[i] = key + "__"
+	}
+	return all
+}
+
 // list looks at every tool of the first answer, and at the length of the others.
-func list(era string, tools int) *call {
+func list(p Params) *call {
 	c := &call{method: "tools/list"}
-	c.encode(era, "")
+	c.encode(p.Era, "")
+	before := prefixes(p.Upstreams)
 	length := 0
 	c.isRight = func(answer []byte, _ string) bool {
-		if len(answer) != length && hasTools(answer, tools) {
+		if len(answer) != length && hasTools(answer, before, p.Tools) {
 			length = len(answer)
 		}
 		return len(answer) == length
@@ -141,11 +155,16 @@ func isSum(answer []byte, id string) bool {
 	return ok && bytes.HasPrefix(sum, strconv.AppendUint(nil, n+7, 10)) && bytes.HasPrefix(sum[digits:], []byte("}"))
 }
 
-func hasTools(answer []byte, generated int) bool {
-	for _, name := range []string{"echo", "add", "big"} {
-		if bytes.Count(answer, []byte(`"name":"`+name+`"`)) != 1 {
+func hasTools(answer []byte, prefixes []string, generated int) bool {
+	for _, prefix := range prefixes {
+		for _, name := range []string{"echo", "add", "big"} {
+			if bytes.Count(answer, []byte(`"name":"`+prefix+name+`"`)) != 1 {
+				return false
+			}
+		}
+		if bytes.Count(answer, []byte(`"name":"`+prefix+`tool_`)) != generated {
 			return false
 		}
 	}
-	return bytes.Count(answer, []byte(`"name":"tool_`)) == generated
+	return true
 }

@@ -44,6 +44,26 @@ func TestOnlyTheRightAnswerCounts(t *testing.T) {
 	}
 }
 
+func TestGatewayListsTheToolsOfEachServer(t *testing.T) {
+	c := newCall(Params{Era: "26", Call: "list", Tools: 1, Upstreams: []string{"a", "b"}})
+	answer := func(names ...string) []byte {
+		for i, name := range names {
+			names[i] = `{"name":"` + name + `"}`
+		}
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"tools":[%s]}}`, firstID+1, strings.Join(names, ","))
+	}
+	if !c.answers(answer("a__add", "a__big", "a__echo", "a__tool_00000", "b__add", "b__big", "b__echo", "b__tool_00000"), firstID+1) {
+		t.Error("got the tools of both servers refused")
+	}
+	if c.answers(answer("a__add", "a__big", "a__echo", "a__tool_00000", "b__add", "b__big", "b__echo"), firstID+1) {
+		t.Error("got a list accepted in which a tool is missing")
+	}
+	call := newCall(Params{Era: "26", Call: "echo", Size: 32, Upstreams: []string{"a", "b"}})
+	if call.tool != "a__echo" || !strings.Contains(string(call.body), `"name":"a__echo"`) {
+		t.Errorf("got %s, %s, want the tool of the first server", call.tool, call.body)
+	}
+}
+
 func TestEveryPlaceOfTheIDIsWritten(t *testing.T) {
 	c := newCall(Params{Era: "25", Call: "echo", Size: 12})
 	for _, at := range c.ids {

@@ -14,6 +14,7 @@ import (
 // a share of one wait per call.
 //
 //	run → wait → ready → receive → send
+//	       └─ sendDue, where calls have a pace
 type loop struct {
 	*meter
 	call     *call
@@ -22,6 +23,7 @@ type loop struct {
 	conns    map[int32]*conn
 	sessions []string
 	id       uint64 // of the last call
+	pace     *pace  // nil: each answer is followed by the next call
 }
 
 func overHTTP(p Params) (Outcome, error) {
@@ -55,6 +57,9 @@ func newLoop(p Params) (*loop, error) {
 func (l *loop) close() {
 	for _, c := range l.conns {
 		c.close()
+	}
+	if l.pace != nil {
+		l.pace.close()
 	}
 	syscall.Close(l.poll)
 }
@@ -103,10 +108,8 @@ func (l *loop) prepare(c *conn, p Params, i int) error {
 
 func (l *loop) run(p Params) error {
 	l.meter = newMeter(p, p.PID)
-	for _, c := range l.conns {
-		if err := l.send(c); err != nil {
-			return err
-		}
+	if err := l.begin(p.Rate); err != nil {
+		return err
 	}
 	events := make([]syscall.EpollEvent, 512)
 	for !l.over() {
@@ -115,7 +118,7 @@ func (l *loop) run(p Params) error {
 			return err
 		}
 		for _, e := range events[:max(0, n)] {
-			if err := l.ready(l.conns[e.Fd], e.Events); err != nil {
+			if err := l.event(e); err != nil {
 				return err
 			}
 		}
@@ -123,7 +126,43 @@ func (l *loop) run(p Params) error {
 	return nil
 }
 
-func (l *loop) send(c *conn) error {
+// begin sends the first calls.
+func (l *loop) begin(rate float64) (err error) {
+	if rate > 0 {
+		l.pace, err = newPace(rate, l.conns, l.poll)
+		return err
+	}
+	for _, c := range l.conns {
+		if err := l.send(c, time.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) event(e syscall.EpollEvent) error {
+	if c := l.conns[e.Fd]; c != nil {
+		return l.ready(c, e.Events)
+	}
+	l.pace.heard()
+	return l.sendDue()
+}
+
+// sendDue sends the calls that are due, as far as there are connections for them.
+func (l *loop) sendDue() error {
+	for {
+		c, due := l.pace.next(time.Now())
+		if c == nil {
+			return nil
+		}
+		if err := l.send(c, due); err != nil {
+			return err
+		}
+	}
+}
+
+// send sends the next call, which counts from the time given.
+func (l *loop) send(c *conn, from time.Time) error {
 	l.id++
 	c.id = l.id
 	for _, at := range c.ids {
@@ -134,7 +173,7 @@ func (l *loop) send(c *conn) error {
 	}
 	c.reset()
 	c.unsent = c.request
-	c.sent = time.Now()
+	c.sent = from
 	return l.flush(c)
 }
 
@@ -185,5 +224,9 @@ func (l *loop) receive(c *conn, body []byte) error {
 	if c.closing {
 		return fmt.Errorf("the server closes a connection: %.200q", c.buf[:c.n])
 	}
-	return l.send(c)
+	if l.pace != nil {
+		l.pace.free = append(l.pace.free, c)
+		return l.sendDue()
+	}
+	return l.send(c, time.Now())
 }

@@ -8,8 +8,7 @@ package load
 
 import "time"
 
-// Params say what one measurement does. Each of Callers sends its next call when
-// its last one was answered.
+// Params say what one measurement does.
 type Params struct {
 	URL     string   // of a server over HTTP; empty: Command is started
 	Command []string // a server over stdio
@@ -21,6 +20,13 @@ type Params struct {
 	Sessions int    // era 25 over HTTP: sessions that the callers share; 0: one each
 	Size     int    // bytes of text to echo
 	Tools    int    // generated tools that a list has to have
+	// Rate is how many calls a second are due over HTTP, one after the other, whether
+	// or not those before were answered; the time of a call is from when it was due.
+	// 0: a caller's next call is due when its last one was answered.
+	Rate float64
+	// Upstreams are the keys of the servers behind a gateway, all alike. A call is of
+	// the first one's tool. None: the server is asked itself.
+	Upstreams []string
 
 	WarmUp  float64 // seconds that do not count
 	Seconds float64 // seconds that do

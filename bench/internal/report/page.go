@@ -51,6 +51,7 @@ func (p *page) fields() map[string]any {
 		"Node":     cmp.Or(p.Machine.Node, "none"),
 		"Cells":    p.cells(),
 		"Others":   p.others(),
+		"Gateway":  p.gateway(),
 		"GoBench":  goBenchmarks(p.GoBench),
 		"Images":   images,
 		"Failures": p.failures(),
@@ -81,6 +82,9 @@ func (p *page) failures() (all []string) {
 	}
 	for _, s := range p.Starts {
 		add(s.Failure, s.Name, "cold start")
+	}
+	for _, g := range p.Gateways {
+		add(g.Failure, "fondaco", "through the gateway")
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/fondaco/fondaco/bench/internal/load"
 )
 
 // A Contestant is a server to measure. Its command takes the flags of contest.Flags.
@@ -62,9 +65,11 @@ const (
 
 // args returns the command for a cell. On a core of its own a Go server has one
 // processor.
-func (x Contestant) args(c Cell) []string {
+func (x Contestant) args(c Cell) []string { return x.argsOn(serverCore, c) }
+
+func (x Contestant) argsOn(core string, c Cell) []string {
 	transport, era, resp := c.Mode.parts()
-	args := append(onCore(serverCore), x.Command...)
+	args := append(onCore(core), x.Command...)
 	args = append(args, "-mode", transport, "-era", era, "-resp", resp, "-tools", strconv.Itoa(c.Tools), "-addr", "127.0.0.1:0")
 	if x.Raises && c.Size > usualLimit {
 		args = append(args, "-max-message", strconv.Itoa(raised))
@@ -83,17 +88,23 @@ func onCore(core string) []string { return []string{"taskset", "-c", core, "env"
 // A server is a contestant that listens.
 type server struct {
 	host string
+	took time.Duration // until it listened
 	cmd  *exec.Cmd
 }
 
-func (x Contestant) start(c Cell) (*server, error) {
-	args := x.args(c)
-	cmd := exec.Command(args[0], args[1:]...)
+func (x Contestant) start(c Cell) (*server, error) { return start(x.Name, x.args(c), nil) }
+
+// start runs a command that tells where it listens, with variables besides those of
+// this process.
+func start(name string, command, env []string) (*server, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -103,13 +114,13 @@ func (x Contestant) start(c Cell) (*server, error) {
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		if host, ok := strings.CutPrefix(lines.Text(), "LISTEN "); ok {
-			s.host = host
+			s.host, s.took = host, time.Since(began)
 			go io.Copy(io.Discard, stderr) // ends with the process
 			return s, nil
 		}
 	}
 	s.stop()
-	return nil, fmt.Errorf("start %s: it ended, or did not listen within 20 s", x.Name)
+	return nil, fmt.Errorf("start %s: it ended, or did not listen within 20 s", name)
 }
 
 func (s *server) stop() {
@@ -118,6 +129,12 @@ func (s *server) stop() {
 }
 
 func (s *server) pid() int { return s.cmd.Process.Pid }
+
+// asked are p for the server.
+func (s *server) asked(p load.Params) load.Params {
+	p.URL, p.PID = "http://"+s.host+"/mcp", s.pid()
+	return p
+}
 
 // hook asks for what package contest has beside the protocol.
 func (s *server) hook(name string) error {

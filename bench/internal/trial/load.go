@@ -83,20 +83,23 @@ func (t *Trial) load(on *stage, x Contestant, c Cell) Load {
 	}
 	if transport == "stdio" {
 		p.Command = x.args(c)
-		return generate(x, c, p)
+		return measured(x, c, p)
 	}
 	s, leave, err := on.server(x, c)
 	if err != nil {
 		return Load{Name: x.Name, Cell: c, Failure: failure(err)}
 	}
 	defer leave()
-	p.URL, p.PID = "http://"+s.host+"/mcp", s.pid()
-	return generate(x, c, p)
+	return measured(x, c, s.asked(p))
+}
+
+func measured(x Contestant, c Cell, p load.Params) Load {
+	o, err := generate(p)
+	return Load{Name: x.Name, Cell: c, Outcome: o, Failure: failure(err)}
 }
 
 // generate measures in a process of its own, which is this program again.
-func generate(x Contestant, c Cell, p load.Params) (l Load) {
-	l = Load{Name: x.Name, Cell: c}
+func generate(p load.Params) (o load.Outcome, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err) // Linux tells
@@ -114,10 +117,10 @@ func generate(x Contestant, c Cell, p load.Params) (l Load) {
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err == nil {
-		err = json.Unmarshal(out, &l.Outcome)
+		err = json.Unmarshal(out, &o)
 	}
 	if err != nil {
-		l.Failure = Failure(fmt.Sprintf("%v: %.300s", err, complaint.Bytes()))
+		err = fmt.Errorf("%w: %.300s", err, complaint.Bytes())
 	}
-	return l
+	return o, err
 }

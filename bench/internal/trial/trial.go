@@ -12,24 +12,27 @@ import (
 // A Trial measures Contestants.
 type Trial struct {
 	Contestants []Contestant
-	Rounds      int  // of each cell
-	Quick       bool // shows that everything works, and gives no figures to rely on
+	Host, Proxy string // the programs fondaco and proxy
+	Rounds      int    // of each cell
+	Quick       bool   // shows that everything works, and gives no figures to rely on
+	GatewayOnly bool   // leaves out all but what goes through the gateway
 	Log         io.Writer
 }
 
 // Results are what a Trial found, and on what.
 type Results struct {
-	Began   time.Time
-	Minutes float64
-	Rounds  int
-	Quick   bool
-	Machine Machine
-	Entries []Entry
-	Loads   []Load
-	Idle    []Idle
-	Fanouts []Fanout
-	Starts  []Start
-	GoBench string // what go test -bench printed
+	Began    time.Time
+	Minutes  float64
+	Rounds   int
+	Quick    bool
+	Machine  Machine
+	Entries  []Entry
+	Loads    []Load
+	Idle     []Idle
+	Fanouts  []Fanout
+	Starts   []Start
+	Gateways []Gateway
+	GoBench  string // what go test -bench printed
 }
 
 // An Entry is a contestant and its version.
@@ -44,12 +47,20 @@ func (t *Trial) Run() *Results {
 	for _, x := range t.Contestants {
 		r.Entries = append(r.Entries, x.entry(r.Machine))
 	}
-	r.Loads = t.loads(slices.Concat(Table, BySessions, ByTools, BySize))
-	r.Idle = append(t.idle(StatelessJSON), t.idle(SessionJSON)...)
-	r.Fanouts = t.fanouts()
-	r.Starts = append(t.starts(0), t.starts(1000)...)
+	if !t.GatewayOnly {
+		r.Loads = t.loads(slices.Concat(Table, BySessions, ByTools, BySize))
+		r.Idle = append(t.idle(StatelessJSON), t.idle(SessionJSON)...)
+		r.Fanouts = t.fanouts()
+		r.Starts = append(t.starts(0), t.starts(1000)...)
+	}
+	r.Gateways = t.gateways()
 	r.Minutes = time.Since(r.Began).Minutes()
 	return r
+}
+
+func (t *Trial) contestant(name string) Contestant {
+	i := slices.IndexFunc(t.Contestants, func(x Contestant) bool { return x.Name == name })
+	return t.Contestants[i]
 }
 
 func (t *Trial) say(format string, args ...any) { fmt.Fprintf(t.Log, format+"\n", args...) }
