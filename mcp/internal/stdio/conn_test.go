@@ -281,11 +281,13 @@ func TestCloseWithoutACloserUnblocksStreamsWithDeadlines(t *testing.T) {
 
 // slowEnd is a reader that takes a moment to notice that it was closed.
 type slowEnd struct {
+	reading  chan struct{}
 	closed   chan struct{}
 	returned atomic.Bool
 }
 
 func (s *slowEnd) Read([]byte) (int, error) {
+	close(s.reading)
 	<-s.closed
 	time.Sleep(20 * time.Millisecond)
 	s.returned.Store(true)
@@ -299,12 +301,15 @@ func (s *slowEnd) Close() error {
 
 func TestCloseWaitsForTheReadingGoroutine(t *testing.T) {
 	t.Parallel()
-	r := &slowEnd{closed: make(chan struct{})}
+	r := &slowEnd{reading: make(chan struct{}), closed: make(chan struct{})}
 	c := stdio.New(r, io.Discard, r, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-r.reading
+		cancel()
+	}()
+	if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 	if err := c.Close(); err != nil || !r.returned.Load() {
 		t.Errorf("got Close back with %v before the reader", err)
