@@ -173,7 +173,11 @@ func (p *Process) listen() (heard <-chan struct{}) {
 	go func() {
 		defer close(done)
 		defer p.stderr.Close()
-		_, _ = io.Copy(p.tail, p.stderr)
+		if _, err := io.Copy(p.tail, p.stderr); err != nil {
+			b := make([]byte, 64<<10) // what a pipe holds
+			n, _ := leftIn(p.stderr, b)
+			_, _ = p.tail.Write(b[:n])
+		}
 		p.tail.end()
 	}()
 	return done
@@ -230,7 +234,7 @@ func (p *Process) Read(b []byte) (int, error) {
 		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
 		case over:
-			return 0, io.EOF
+			return leftIn(p.stdout, b)
 		case !p.over():
 			return 0, err
 		}

@@ -56,6 +56,21 @@ func TestReadAfterTheEndReturnsWhatIsLeftThenEOF(t *testing.T) {
 	}
 }
 
+func TestWhatAChildLeavesIsReadByWhoeverComesLate(t *testing.T) {
+	t.Parallel()
+	atOnce := &spawn.Options{WaitDelay: 1} // it has passed before anything is read
+	p := start(t, command("args", "left"), atOnce)
+	<-p.Done()
+	if got, want := output(t, p), "[\"left\"]\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p = start(t, command("crash"), atOnce)
+	_ = p.Wait()
+	if got := p.StderrTail(); !strings.Contains(got, "WEATHER_KEY") {
+		t.Errorf("got %q on standard error, want all of it", got)
+	}
+}
+
 func TestReadDeadlineOfARunningChildIsObeyed(t *testing.T) {
 	t.Parallel()
 	p := start(t, command("echo"), nil)
