@@ -77,12 +77,13 @@ type last struct {
 // has not become an event stream.
 func (at *attachment) next(a *responder) ([]sse.Event, last) {
 	s := at.stream
-	if reply, alone := at.replyAlone(); alone && a.finishJSON(&reply) {
+	reply, alone := at.replyAlone()
+	if alone && a.finishJSON(&reply) {
 		return nil, last{over: true}
 	}
 	s.log.take()
 	defer s.log.give()
-	msgs, what := at.pop()
+	msgs, what := at.pop(alone)
 	if len(msgs) == 0 {
 		return nil, what
 	}
@@ -98,8 +99,10 @@ func (at *attachment) replyAlone() (dialect.Reply, bool) {
 	return s.reply, s.holder == at && s.ended && s.hangUp == 0 && len(s.queue.msgs) == 0 && s.reply.Body != nil
 }
 
-// pop removes messages from the queue, and the reply once it is their turn.
-func (at *attachment) pop() (msgs [][]byte, what last) {
+// pop removes messages from the queue, and the reply once it is their turn. One
+// that has come alone since replyAlone looked stays for its next look: its token
+// is in wake.
+func (at *attachment) pop(alone bool) (msgs [][]byte, what last) {
 	s := at.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,6 +121,7 @@ func (at *attachment) pop() (msgs [][]byte, what last) {
 			what.retry = s.hangUp
 		}
 	case len(s.queue.msgs) > 0:
+	case s.ended && len(msgs) == 0 && s.reply.Body != nil && !alone:
 	case s.ended:
 		if s.reply.Body != nil {
 			msgs = append(msgs, s.reply.Whole())

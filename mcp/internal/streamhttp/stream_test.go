@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -50,6 +51,23 @@ func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
 			if err := <-sent; err != nil {
 				t.Errorf("send: %v", err)
 			}
+		}
+	})
+}
+
+func TestReplyThatComesWhileItsConnectionLooksIsTheWholeAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := newStream()
+		st.log = newEventLog(newEventMemory(1), slog.New(slog.DiscardHandler))
+		st.log.take()
+		w, done := copying(t.Context(), st)
+		synctest.Wait() // it has seen no reply, and is about to look for messages
+		st.end(dialect.Reply{Body: []byte("refusal"), Status: 403, Challenge: "more scopes"})
+		st.log.give()
+		<-done
+		if got := w.Header().Get(headerChallenge); w.Code != 403 || got != "more scopes" || w.Body.String() != "refusal" {
+			t.Errorf("got %d %q %q, want the refusal with its status and challenge", w.Code, got, w.Body)
 		}
 	})
 }
@@ -115,7 +133,7 @@ func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 	if st.offer([]byte("x")) {
 		t.Error("a second one was taken")
 	}
-	if msgs, _ := st.attach(lazyctx.New(t.Context(), nil)).pop(); len(msgs) != 1 {
+	if msgs, _ := st.attach(lazyctx.New(t.Context(), nil)).pop(false); len(msgs) != 1 {
 		t.Errorf("got %d messages, want 1", len(msgs))
 	}
 	n := 0
@@ -149,11 +167,11 @@ func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
 		t.Fatal("the stream takes no messages before its connection has attached")
 	}
 	first := st.attach(lazyctx.New(t.Context(), nil))
-	if msgs, what := first.pop(); len(msgs) != 1 || what.retry != time.Second {
+	if msgs, what := first.pop(false); len(msgs) != 1 || what.retry != time.Second {
 		t.Errorf("first connection: got %d messages and retry %v, want 1 and 1s", len(msgs), what.retry)
 	}
 	first.detach()
-	if msgs, what := st.attach(lazyctx.New(t.Context(), nil)).pop(); len(msgs) != 1 || what.retry != 0 {
+	if msgs, what := st.attach(lazyctx.New(t.Context(), nil)).pop(false); len(msgs) != 1 || what.retry != 0 {
 		t.Errorf("connection that comes back: got %d messages and retry %v, want 1 and none", len(msgs), what.retry)
 	}
 }
