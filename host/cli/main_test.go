@@ -58,6 +58,13 @@ func fondaco() {
 	}).Main(ctx))
 }
 
+// patience is how long what has to come may take where other tests have the
+// processors; it only bounds what never comes.
+const patience = 2 * time.Minute
+
+// heldVariable names the file by which the tool hold tells that it is running.
+const heldVariable = "FONDACO_TEST_HELD"
+
 // newUpstream is a server that a configuration of the tests names.
 func newUpstream(o *mcpserver.Options) *mcpserver.Server {
 	srv := mcpserver.New("upstream", "1.0.0", o)
@@ -65,6 +72,9 @@ func newUpstream(o *mcpserver.Options) *mcpserver.Server {
 		return os.Getpid(), nil
 	}, mcpserver.ReadOnly())
 	srv.Tool("hold", "Hold the line", func(ctx context.Context, _ struct{}) (string, error) {
+		if path := os.Getenv(heldVariable); path != "" {
+			_ = os.WriteFile(path, nil, 0o600)
+		}
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
@@ -93,13 +103,23 @@ func (o *output) String() string {
 func (o *output) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if m := re.FindStringSubmatch(o.String()); m != nil {
 			return m
 		}
 	}
 	t.Fatalf("got %q, want %s", o.String(), pattern)
 	return nil
+}
+
+// within waits until something is so.
+func within(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %v: %s", patience, what)
+		}
+	}
 }
 
 // session is where a user types commands, in one process.

@@ -69,7 +69,7 @@ func TestWatchPrintsOneLinePerEvent(t *testing.T) {
 	note("one")
 	out.await(t, `"event":"changed","list":"resources"}\n`)
 	words.await(t, `watching 3 resources`)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(out.String(), "notes://new"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(out.String(), "notes://new"); time.Sleep(50 * time.Millisecond) {
 		if note("again"); time.Now().After(deadline) {
 			t.Fatalf("got %s, want an update of the new note", out.String())
 		}
@@ -114,7 +114,7 @@ func TestInterruptedCallIsCancelled(t *testing.T) {
 	}
 	select {
 	case <-cancelled:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the server was not told")
 	}
 }
