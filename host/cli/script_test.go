@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ import (
 //	waitfor PATTERN            wait for a file
 //	changed PATTERN OLD NEW    write other words into a file
 //	retries COMMAND...         run a command until it does what it has to
+//	candidates WORD...         complete words until there is something to say
+//	says FILE PATTERN          wait until what a program writes to a file matches
 //	visits FILE                open the address that a file comes to hold, and say yes
 //
 // and the program "server", see newScriptServer. $URL is the demonstration,
@@ -50,6 +53,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "waitfor": waitFor, "changed": changeFile, "visits": visitNamed, "retries": retries,
+			"candidates": candidates, "says": says,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
@@ -113,6 +117,34 @@ func retries(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(err)
+}
+
+// candidates completes words until there is something: what takes longer than the
+// patience of a user is left out.
+func candidates(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("want candidates WORD...")
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		ts.Check(ts.Exec("fondaco", append([]string{"completion", "--"}, args...)...))
+		if ts.ReadFile("stdout") != "" {
+			return
+		}
+	}
+	ts.Fatalf("no candidates within %v", patience)
+}
+
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("want says FILE PATTERN")
+	}
+	pattern := regexp.MustCompile(args[1])
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(text) {
+			return
+		}
+	}
+	ts.Fatalf("%s does not say %s", args[0], args[1])
 }
 
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
