@@ -282,7 +282,13 @@ func TestOneHandlerServesEveryRevisionAtOnce(t *testing.T) {
 func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-089")
-	srv := sleeper()
+	srv := newServer(nil)
+	running, ended := make(chan struct{}, 2), make(chan struct{})
+	srv.Tool("sleep", "", func(context.Context, struct{}) (string, error) {
+		running <- struct{}{}
+		<-ended
+		return "rested", nil
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	addr, served := make(chan net.Addr, 1), make(chan error, 1)
 	go func() { served <- srv.ListenAndServe(ctx, "127.0.0.1:0", func(a net.Addr) { addr <- a }) }()
@@ -305,8 +311,11 @@ func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 			answers <- err
 		}()
 	}
-	time.Sleep(200 * time.Millisecond)
+	for range 2 {
+		<-running
+	}
 	cancel()
+	time.AfterFunc(200*time.Millisecond, func() { close(ended) }) // it drains by then, or is about to
 	for range 2 {
 		if err := <-answers; err != nil {
 			t.Errorf("got %v, want the running call finished", err)
