@@ -71,7 +71,7 @@ func (g *gate) serve(t *testing.T, h http.Handler) string {
 // awaitState waits until the upstream is in a state.
 func awaitState(t *testing.T, g *gateway.Gateway, states <-chan host.Status, want host.State) host.Status {
 	t.Helper()
-	enough := time.After(20 * time.Second)
+	enough := time.After(patience)
 	for {
 		if s := g.Status()[0]; s.State == want {
 			return s
@@ -134,7 +134,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	door.set("two", "two")
 	g.Retry("locked")
 	awaitState(t, g, states, host.Ready)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		result, err := call()
 		if err == nil && !result.IsError {
 			break

@@ -123,7 +123,7 @@ func TestOfTwoClaimsTheFirstCounts(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	first.RemoveResource("notes://a")
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		result, err := c.ReadResource(t.Context(), "notes://a")
 		if err == nil && result.Contents[0].Text == "of the second" {
 			break
