@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -424,13 +423,9 @@ func TestAnswersOverHTTPThatAreNoneAreErrorsAtOnce(t *testing.T) {
 			t.Parallel()
 			s := web(t, statelessWeb(test.answer))
 			c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{MaxMessage: 1 << 16})
-			began := time.Now()
 			_, err := c.CallTool(t.Context(), "add", nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v, want %q", err, test.want)
-			}
-			if time.Since(began) > 5*time.Second {
-				t.Errorf("after %v", time.Since(began))
 			}
 		})
 	}
