@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // feed is what one extension tells on one subscription.
@@ -52,19 +53,19 @@ func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Valu
 	return feeds, nil
 }
 
-// runFeeds sends what the feeds tell. The first that fails ends the subscription.
-// stop ends them and returns when they have.
-func (r *Request) runFeeds(ctx context.Context, feeds []feed, end context.CancelCauseFunc) (stop func()) {
+// runFeeds sends what the feeds tell. The first that fails ends the subscription, which
+// is the context. stop ends them and returns when they have.
+func (r *Request) runFeeds(open *lazyctx.Context, feeds []feed) (stop func()) {
 	var running sync.WaitGroup
 	for _, f := range feeds {
 		running.Go(func() {
-			if err := r.tell(ctx, f); err != nil {
-				end(err)
+			if err := r.tell(open, f); err != nil {
+				open.Cancel(err)
 			}
 		})
 	}
 	return func() {
-		end(nil)
+		open.Cancel(nil)
 		running.Wait()
 	}
 }
@@ -73,7 +74,7 @@ func (r *Request) runFeeds(ctx context.Context, feeds []feed, end context.Cancel
 func (r *Request) tell(ctx context.Context, f feed) (err error) {
 	defer contain(&err)
 	for method, params := range f {
-		if err := r.sendSubscribed(ctx, method, params); err != nil {
+		if err := r.deliver(ctx, &event{topic: topic{method: method}, params: params}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -22,10 +23,16 @@ type hub struct {
 	replicas replicas
 
 	mu       sync.Mutex
-	sessions map[*exchange.Session]*subscriber // guarded by mu
-	hearers  map[topic]map[*subscriber]bool    // guarded by mu
+	sessions map[*exchange.Session]*subscriber // that have joined; guarded by mu
+	hearers  map[topic]*audience               // guarded by mu
 	vigils   map[string]*vigil                 // by URI; guarded by mu
 	closed   bool                              // guarded by mu: no vigil may begin
+}
+
+// audience is who hears of a topic because it was asked for.
+type audience struct {
+	topic topic
+	subs  map[*subscriber]bool
 }
 
 // topic is what changes are about: the notification that tells of them and, where
@@ -35,18 +42,41 @@ type topic struct{ method, subject string }
 // updates is the topic of one resource.
 func updates(uri string) topic { return topic{mcp.NotificationResourceUpdated, uri} }
 
-// event is one change, as a notification.
+// event is one change. All who hear of it in one revision get the same bytes, but
+// for the id of a subscription.
 type event struct {
 	topic  topic
 	params any
+
+	mu      sync.Mutex
+	encoded map[*dialect.Facts]dialect.Announcement // guarded by mu
 }
 
 // eventOf returns the event of a topic whose params follow from it.
-func eventOf(t topic) event {
+func eventOf(t topic) *event {
 	if t.method == mcp.NotificationResourceUpdated {
-		return event{t, &mcp.ResourceUpdatedParams{URI: t.subject}}
+		return &event{topic: t, params: &mcp.ResourceUpdatedParams{URI: t.subject}}
 	}
-	return event{t, &mcp.EmptyParams{}}
+	return &event{topic: t, params: &mcp.EmptyParams{}}
+}
+
+// in returns the event in the form of a revision.
+func (e *event) in(f *dialect.Facts) (dialect.Announcement, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, known := e.encoded[f]
+	if known {
+		return a, nil
+	}
+	a, err := f.Announcement(e.topic.method, e.params)
+	if err != nil {
+		return a, err
+	}
+	if e.encoded == nil {
+		e.encoded = make(map[*dialect.Facts]dialect.Announcement)
+	}
+	e.encoded[f] = a
+	return a, nil
 }
 
 // listNote is the notification that announces a change of a kind's list.
@@ -78,32 +108,53 @@ func topicsOf(f mcp.SubscriptionFilter) []topic {
 	return topics
 }
 
-// join adds a session that hears of every list from now on, if it is not there
-// already, and returns its subscriber. A session that has ended has none.
-func (h *hub) join(session *exchange.Session) *subscriber {
+// join lets a session hear of every list from now on, if it is open.
+func (h *hub) join(session *exchange.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	sub := h.sessions[session]
-	if sub != nil || !h.server.drain.alive(session) {
-		return sub
+	if _, joined := h.sessions[session]; joined || !h.server.drain.alive(session) {
+		return
 	}
-	facts := session.Agreed().Facts
-	sub = newSubscriber(session.Identity, func(ctx context.Context, e event) error {
-		msg, err := facts.Notification(e.topic.method, e.params)
-		if err != nil || msg == nil {
-			return err
-		}
-		return session.Push(ctx, msg)
-	})
-	sub.spawn = true
 	if h.sessions == nil {
 		h.sessions = make(map[*exchange.Session]*subscriber)
 	}
-	h.sessions[session] = sub
-	for _, t := range everyList {
-		h.hearLocked(sub, t)
+	h.sessions[session] = nil
+}
+
+// subscriberOf returns the subscriber of a session, which it makes when it is first
+// needed: most sessions hear of nothing. One that has not joined has none.
+func (h *hub) subscriberOf(session *exchange.Session) *subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, joined := h.sessions[session]; !joined {
+		return nil
+	}
+	return h.subscriberLocked(session)
+}
+
+func (h *hub) subscriberLocked(session *exchange.Session) *subscriber {
+	sub := h.sessions[session]
+	if sub == nil {
+		how := spawned
+		if session.Queues {
+			how = offered
+		}
+		sub = newSubscriber(sessionListener{session}, how)
+		sub.lists = true
+		h.sessions[session] = sub
 	}
 	return sub
+}
+
+// sessionListener is a session that hears.
+type sessionListener struct{ *exchange.Session }
+
+func (s sessionListener) deliver(ctx context.Context, e *event) error {
+	a, err := e.in(s.Agreed().Facts)
+	if err != nil || a.IsZero() {
+		return err
+	}
+	return s.Push(ctx, a.Message())
 }
 
 // forget drops a session and waits for what is being pushed to it.
@@ -120,7 +171,7 @@ func (h *hub) forget(session *exchange.Session) {
 // hear makes a subscriber hear of a topic from now on. It reports false when the
 // subscriber hears of as much as it may, or of nothing any more.
 func (h *hub) hear(sub *subscriber, t topic) bool {
-	watched := h.server.whileWatched(t, sub.who())
+	watched := h.server.whileWatched(t, sub.Identity())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.hearLocked(sub, t) {
@@ -134,21 +185,27 @@ func (h *hub) hear(sub *subscriber, t topic) bool {
 
 // hearLocked is hear for a topic that nothing depends on. The caller holds mu.
 func (h *hub) hearLocked(sub *subscriber, t topic) bool {
-	if sub.topics[t] {
+	a := h.hearers[t]
+	if a != nil && a.subs[sub] {
 		return true
 	}
-	if sub.removed || len(sub.topics) >= maxWatched+len(everyList) || sub.text+len(t.subject) > maxWatchedText {
+	most := maxWatched
+	if !sub.lists {
+		most += len(everyList) // which are among the topics then
+	}
+	if sub.removed || len(sub.hears) >= most || sub.text+len(t.subject) > maxWatchedText {
 		return false
 	}
-	sub.topics[t] = true
-	sub.text += len(t.subject)
 	if h.hearers == nil {
-		h.hearers = make(map[topic]map[*subscriber]bool)
+		h.hearers = make(map[topic]*audience)
 	}
-	if h.hearers[t] == nil {
-		h.hearers[t] = make(map[*subscriber]bool)
+	if a == nil {
+		a = &audience{topic: t, subs: make(map[*subscriber]bool)}
+		h.hearers[t] = a
 	}
-	h.hearers[t][sub] = true
+	a.subs[sub] = true
+	sub.hears = append(sub.hears, a)
+	sub.text += len(t.subject)
 	return true
 }
 
@@ -162,15 +219,19 @@ func (h *hub) unhear(sub *subscriber, t topic) {
 }
 
 func (h *hub) unhearLocked(sub *subscriber, t topic) {
-	if !sub.topics[t] {
-		return
+	if i := slices.IndexFunc(sub.hears, func(a *audience) bool { return a.topic == t }); i >= 0 {
+		h.leave(sub, sub.hears[i])
+		sub.hears = slices.Delete(sub.hears, i, i+1)
 	}
-	delete(sub.topics, t)
-	sub.text -= len(t.subject)
-	delete(h.hearers[t], sub)
-	if len(h.hearers[t]) == 0 {
-		delete(h.hearers, t)
-		h.endVigil(t)
+}
+
+// leave takes a subscriber out of an audience. The caller holds mu.
+func (h *hub) leave(sub *subscriber, a *audience) {
+	delete(a.subs, sub)
+	sub.text -= len(a.topic.subject)
+	if len(a.subs) == 0 {
+		delete(h.hearers, a.topic)
+		h.endVigil(a.topic)
 	}
 }
 
@@ -178,9 +239,10 @@ func (h *hub) unhearLocked(sub *subscriber, t topic) {
 func (h *hub) remove(sub *subscriber) {
 	h.mu.Lock()
 	sub.removed = true
-	for t := range maps.Clone(sub.topics) {
-		h.unhearLocked(sub, t)
+	for _, a := range sub.hears {
+		h.leave(sub, a)
 	}
+	sub.hears = nil
 	h.mu.Unlock()
 	sub.close()
 }
@@ -189,7 +251,16 @@ func (h *hub) remove(sub *subscriber) {
 func (h *hub) hearersOf(t topic) []*subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.hearers[t]))
+	var hearers []*subscriber
+	if a := h.hearers[t]; a != nil {
+		hearers = slices.AppendSeq(make([]*subscriber, 0, len(a.subs)), maps.Keys(a.subs))
+	}
+	if slices.Contains(everyList, t) {
+		for session := range h.sessions {
+			hearers = append(hearers, h.subscriberLocked(session))
+		}
+	}
+	return hearers
 }
 
 // listChanged announces changes of lists, here and to the other replicas.
@@ -209,9 +280,10 @@ func (h *hub) tellLists(changes []change) {
 		sees := perCaller(func(who *mcp.Identity) bool {
 			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(who) })
 		})
+		e := eventOf(t)
 		for _, sub := range h.hearersOf(t) {
-			if sees(sub.who()) {
-				sub.offer(eventOf(t), eventOf(t))
+			if sees(sub.Identity()) {
+				sub.offer(e, e)
 			}
 		}
 	}
@@ -229,10 +301,12 @@ func (h *hub) tellUpdated(uri string) {
 	snap := h.server.features.snapshot()
 	gone := !snap.serves(uri)
 	mayRead := perCaller(func(who *mcp.Identity) bool { return snap.mayRead(uri, who) })
+	e := eventOf(updates(uri))
 	for watched := range itselfAndParents(uri) {
+		whole := eventOf(updates(watched))
 		for _, sub := range h.hearersOf(updates(watched)) {
-			if gone && watched == uri || mayRead(sub.who()) {
-				sub.offer(eventOf(updates(uri)), eventOf(updates(watched)))
+			if gone && watched == uri || mayRead(sub.Identity()) {
+				sub.offer(e, whole)
 			}
 		}
 	}
@@ -250,7 +324,8 @@ func (h *hub) tellOne(sub *subscriber, uri string) {
 func (h *hub) hears(sub *subscriber, t topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return sub.topics[t]
+	a := h.hearers[t]
+	return a != nil && a.subs[sub]
 }
 
 // tellAll tells of every topic of a kind, when what has changed is not known.
@@ -258,12 +333,14 @@ func (h *hub) tellAll(of func(topic) bool) {
 	h.mu.Lock()
 	topics := slices.Collect(maps.Keys(h.hearers))
 	h.mu.Unlock()
-	for _, t := range topics {
+	topics = slices.DeleteFunc(topics, func(t topic) bool { return slices.Contains(everyList, t) })
+	for _, t := range append(topics, everyList...) {
 		if !of(t) {
 			continue
 		}
+		e := eventOf(t)
 		for _, sub := range h.hearersOf(t) {
-			sub.offer(eventOf(t), eventOf(t))
+			sub.offer(e, e)
 		}
 	}
 }

@@ -56,8 +56,7 @@ func (h *hub) openReplicas(bus mcp.Bus, name, self string) {
 	r.topic = "changes." + hex.EncodeToString(digest[:16])
 	r.placed = make(chan struct{})
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.out = newSubscriber(func() *mcp.Identity { return localUser }, r.publish)
-	r.out.spawn = true
+	r.out = newSubscriber(r, spawned)
 }
 
 // listChanged announces changes of lists. What not everybody may know of goes by
@@ -71,23 +70,28 @@ func (r *replicas) listChanged(changes []change) {
 		if c.feature.restricted() {
 			t.subject = c.feature.key()
 		}
-		r.out.offer(event{topic: t}, event{topic: t})
+		e := &event{topic: t}
+		r.out.offer(e, e)
 	}
 }
 
 func (r *replicas) updated(uri string) {
 	if r.bus != nil {
-		r.out.offer(event{topic: updates(uri)}, event{topic: updates("")})
+		r.out.offer(&event{topic: updates(uri)}, &event{topic: updates("")})
 	}
 }
 
-// publish sends one event. One that the Bus refuses is lost, as the Bus may lose
+// Identity implements listener.
+func (r *replicas) Identity() *mcp.Identity { return localUser }
+
+// deliver publishes one event. One that the Bus refuses is lost, as the Bus may lose
 // any.
-func (r *replicas) publish(ctx context.Context, e event) error {
-	if len(e.topic.subject) > maxNotice/2 { // which escapes could make too large
-		e.topic.subject = ""
+func (r *replicas) deliver(ctx context.Context, e *event) error {
+	subject := e.topic.subject
+	if len(subject) > maxNotice/2 { // which escapes could make too large
+		subject = ""
 	}
-	msg, err := json.Marshal(notice{r.self, e.topic.method, e.topic.subject})
+	msg, err := json.Marshal(notice{r.self, e.topic.method, subject})
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, busTimeout)
 		defer cancel()

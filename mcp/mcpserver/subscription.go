@@ -7,6 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // What one session or one listen request watches is bounded in number and in the
@@ -75,7 +76,8 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
-	sub := s.hub.join(r.in.Session)
+	s.hub.join(r.in.Session)
+	sub := s.hub.subscriberOf(r.in.Session)
 	if sub == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.Method)
 	}
@@ -89,24 +91,28 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
 func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
-	open, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	sub := newSubscriber(r.Identity, func(ctx context.Context, e event) error {
-		return r.sendSubscribed(ctx, e.topic.method, e.params)
-	})
+	open := lazyctx.New(ctx, nil)
+	defer open.Cancel(nil)
+	sub := newSubscriber(r, served)
 	defer s.hub.remove(sub)
 	var feeds []feed
 	err := aside(func() (err error) {
-		feeds, err = s.accept(ctx, open, r, sub)
+		feeds, err = s.accept(open, r, sub)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	stop := r.runFeeds(open, feeds, end)
+	stop := func() {}
+	switch {
+	case len(feeds) > 0:
+		ctx, stop = open, r.runFeeds(open, feeds)
+	case ctx == &r.run:
+		ctx = r.ctx // by which alone the run of a subscription ends
+	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())
 	defer forget()
-	err = sub.serve(open, valid.Done(), r.in.Leaving)
+	err = sub.serve(ctx, valid.Done(), r.in.Leaving)
 	stop()
 	if err != nil {
 		return nil, err
@@ -121,17 +127,20 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 // because it has gone.
 var errUnheard = errors.New("the client does not take what is sent")
 
-// sendSubscribed sends what a subscription is about.
-func (r *Request) sendSubscribed(ctx context.Context, method string, params any) error {
-	msg, err := r.call.Subscribed(method, params)
-	if err == nil && r.in.Back.Send(ctx, msg) != nil {
+// deliver sends what a subscription is about.
+func (r *Request) deliver(ctx context.Context, e *event) error {
+	a, err := e.in(r.call.Facts)
+	if err == nil && r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
 		err = errUnheard
 	}
 	return err
 }
 
 // letGo drops the params of a request that lasts. They can be as large as a message.
-func (r *Request) letGo() { r.Params, r.call.Params, r.in.Message.Params = nil, nil, nil }
+func (r *Request) letGo() {
+	r.Params, r.in.Message.Params = nil, nil
+	r.call.LetGo()
+}
 
 // aside runs f on a goroutine of its own and waits for it. The stack that f needs is
 // free again when it returns, where that of a goroutine that then waits for long, as
@@ -147,9 +156,9 @@ func aside(f func() error) error {
 	return <-done
 }
 
-// accept begins a subscription and acknowledges it. Feeds are open for as long as
-// the context is.
-func (s *Server) accept(ctx, open context.Context, r *Request, sub *subscriber) ([]feed, error) {
+// accept begins a subscription and acknowledges it. Feeds are open for as long as the
+// context is.
+func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]feed, error) {
 	var p mcp.ListenParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -158,7 +167,7 @@ func (s *Server) accept(ctx, open context.Context, r *Request, sub *subscriber) 
 	if err != nil {
 		return nil, err
 	}
-	feeds, err := s.openFeeds(open, r, p.Notifications.Extra, &filter)
+	feeds, err := s.openFeeds(ctx, r, p.Notifications.Extra, &filter)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +180,8 @@ func (s *Server) accept(ctx, open context.Context, r *Request, sub *subscriber) 
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
 		}
 	}
-	ack := event{topic{method: mcp.NotificationAcknowledged}, &mcp.AcknowledgedParams{Notifications: filter}}
-	return feeds, sub.deliver(ctx, ack)
+	ack := &event{topic: topic{method: mcp.NotificationAcknowledged}, params: &mcp.AcknowledgedParams{Notifications: filter}}
+	return feeds, r.deliver(ctx, ack)
 }
 
 // honour returns the part of a filter that the server can serve.

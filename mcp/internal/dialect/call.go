@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -41,6 +42,16 @@ func (c *Call) Decode(out any) error {
 		return mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %s", c.Method, reason(err))
 	}
 	return nil
+}
+
+// LetGo drops what the call no longer needs of its message, which can be large: the
+// params, and the metadata but for the user's own.
+func (c *Call) LetGo() {
+	c.Params = nil
+	if len(c.Meta.User()) == 0 {
+		c.Meta.raw = nil
+	}
+	c.Meta.raw = slices.Clone(c.Meta.raw)
 }
 
 // ToolCall returns the params of tools/call. Their metadata is the caller's own,

@@ -7,20 +7,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Subscribed encodes a notification that is delivered on the subscription which
-// the call opened: it carries the call's id, with its JSON type.
+// Announcement is a notification that many hear of, encoded once for all of one
+// revision. In the stateless era each of them hears of it on a subscription, whose id
+// is all in which their messages differ. The zero value is of revisions that have no
+// such notification.
+type Announcement struct {
+	head, tail []byte // the id goes between the two, if there is a tail
+}
+
+// Announcement encodes a notification for all who hear of it.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
-func (c *Call) Subscribed(method string, params any) ([]byte, error) {
-	raw, err := c.Facts.marshal(params)
+func (f *Facts) Announcement(method string, params any) (Announcement, error) {
+	if f.Era == SessionEra {
+		msg, err := f.Notification(method, params)
+		return Announcement{head: msg}, err
+	}
+	raw, err := f.marshal(params)
 	if err != nil {
-		return nil, err
+		return Announcement{}, err
 	}
 	members, user, err := splitMeta(raw)
 	if err != nil {
-		return nil, err
+		return Announcement{}, err
 	}
-	out := fmt.Appendf(nil, `{"_meta":{%s`, c.subscriptionID())
+	out := append([]byte(`{"_meta":{`), subscriptionIDs...)
 	if len(user) > 0 {
 		out = append(append(out, ','), user...)
 	}
@@ -28,7 +39,27 @@ func (c *Call) Subscribed(method string, params any) ([]byte, error) {
 	if members = bytes.TrimSpace(members); len(members) > 0 {
 		out = append(append(out, ','), members...)
 	}
-	return jsonrpc.AppendNotification(nil, method, append(out, '}')), nil
+	msg := jsonrpc.AppendNotification(nil, method, append(out, '}'))
+	at := bytes.Index(msg, []byte(subscriptionIDs)) + len(subscriptionIDs)
+	return Announcement{head: msg[:at-len("0")], tail: msg[at:]}, nil
+}
+
+// subscriptionIDs stands for the ids of all subscriptions. No string in JSON can
+// look like it.
+const subscriptionIDs = `"` + keySubscription + `":0`
+
+// IsZero reports whether nobody hears of the notification in its revision.
+func (a Announcement) IsZero() bool { return a.head == nil }
+
+// Message returns the notification for a session.
+func (a Announcement) Message() []byte { return a.head }
+
+// Subscribed returns the notification for the subscription that the call opened: it
+// carries the call's id, with its JSON type.
+func (a Announcement) Subscribed(c *Call) []byte {
+	id := c.ID.Raw()
+	msg := make([]byte, 0, len(a.head)+len(id)+len(a.tail))
+	return append(append(append(msg, a.head...), id...), a.tail...)
 }
 
 // SubscriptionEnd is the result that ends the subscription in an orderly way.

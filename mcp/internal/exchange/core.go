@@ -111,6 +111,8 @@ type Session struct {
 	// Push sends a message that belongs to no call. It does not wait for a slow
 	// client longer than the pipe's write timeout. The message may be kept.
 	Push func(ctx context.Context, msg []byte) error
+	// Queues tells that Push does not wait for the client at all.
+	Queues bool
 	// End closes the connection or session. It may be called more than once.
 	End func()
 

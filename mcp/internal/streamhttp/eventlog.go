@@ -126,8 +126,12 @@ func (l *eventLog) end() {
 }
 
 func (l *eventLog) call(what string, f func(context.Context) error) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
+	ctx := context.Background()
+	if _, own := l.store.(*eventMemory); !own { // which never waits
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+	}
 	err := f(ctx)
 	if err != nil {
 		l.logger.Warn("streamhttp: event store: "+what, "error", err)

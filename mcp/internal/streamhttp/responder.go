@@ -43,13 +43,13 @@ type responder struct {
 	// opening returns the events that an event stream begins with. May be nil.
 	opening func() []sse.Event
 
-	mu     sync.Mutex
-	stream bool // the answer has become an event stream
-	over   bool // the answer has ended: w is not to be touched any more
-	held   bool // w cannot flush
-	err    error
-	timer  *time.Timer // keeps the stream alive; nil as long as that is not needed
-	buf    []byte
+	mu       sync.Mutex
+	stream   bool // the answer has become an event stream
+	over     bool // the answer has ended: w is not to be touched any more
+	held     bool // w cannot flush
+	err      error
+	timer    *time.Timer // keeps the stream alive; nil as long as that is not needed
+	deadline time.Time   // of the write that was last given one
 
 	silence *silence // nil unless the answer is to become a stream when it takes long
 	inLine  inLine   // guarded by silence
@@ -69,7 +69,7 @@ func (a *responder) open(events ...sse.Event) error {
 	defer a.mu.Unlock()
 	a.openStream(0)
 	for _, ev := range events {
-		a.write(sse.AppendEvent(nil, ev))
+		a.writeEvent(ev)
 	}
 	a.flush()
 	a.keepAlive()
@@ -87,11 +87,14 @@ func (a *responder) tick() {
 	case !a.stream:
 		a.openStream(0)
 	default:
-		a.write(sse.AppendComment(a.buf[:0], ""))
+		a.write(signOfLife)
 	}
 	a.flush()
 	a.keepAlive()
 }
+
+// signOfLife keeps an idle connection open.
+var signOfLife = sse.AppendComment(nil, "")
 
 var errAnswered = errors.New("the request has been answered")
 
@@ -270,7 +273,7 @@ func (a *responder) openStream(size int) {
 	a.w.WriteHeader(http.StatusOK)
 	if a.opening != nil {
 		for _, ev := range a.opening() {
-			a.write(sse.AppendEvent(nil, ev))
+			a.writeEvent(ev)
 		}
 	}
 }
@@ -291,13 +294,22 @@ func (a *responder) events(events ...sse.Event) {
 			a.largeEvent(ev)
 			continue
 		}
-		a.buf = sse.AppendEvent(a.buf[:0], ev)
-		a.write(a.buf)
-		if cap(a.buf) > writePiece {
-			a.buf = nil
-		}
+		a.writeEvent(ev)
 	}
 	a.flush()
+}
+
+// buffers are for events on their way out. A stream waits much longer than it writes.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// writeEvent writes one event.
+func (a *responder) writeEvent(ev sse.Event) {
+	buf := buffers.Get().(*[]byte)
+	*buf = sse.AppendEvent((*buf)[:0], ev)
+	a.write(*buf)
+	if cap(*buf) <= writePiece {
+		buffers.Put(buf)
+	}
 }
 
 // largeEvent writes an event with a line of data without copying that.
@@ -353,11 +365,17 @@ func (a *responder) warnHeld() {
 	}
 }
 
-// setDeadline covers the next write, of so many bytes. The http.Server lifts it
-// after the request.
+// setDeadline covers the next write, of so many bytes. For a flush, which follows what
+// was written, a deadline of a moment ago does. The http.Server lifts it after the
+// request.
 func (a *responder) setDeadline(size int) {
 	pieces := max(1, (size+writePiece-1)/writePiece)
-	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(time.Duration(pieces) * a.o.writeTimeout()))
+	deadline := time.Now().Add(time.Duration(pieces) * a.o.writeTimeout())
+	if late := deadline.Sub(a.deadline); size == 0 && late >= 0 && late < a.o.writeTimeout()/16 {
+		return
+	}
+	a.deadline = deadline
+	_ = http.NewResponseController(a.w).SetWriteDeadline(deadline)
 }
 
 func (a *responder) fail(err error) {
