@@ -16,20 +16,9 @@ func (r *Request) Session() context.Context {
 	return r.server.drain.lifetime(r.in.Session)
 }
 
-// lifetime is that of a session, as user code sees it.
-type lifetime struct {
-	ctx context.Context
-	end context.CancelFunc
-}
-
-func newLifetime() lifetime {
-	ctx, cancel := context.WithCancel(context.Background())
-	return lifetime{ctx, cancel}
-}
-
 // overAndDone is the lifetime of what has ended.
 var overAndDone = func() context.Context {
-	l := newLifetime()
-	l.end()
-	return l.ctx
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }()

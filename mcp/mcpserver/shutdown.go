@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // ErrShutdown is the error of Serve and Run on a server that has been shut down.
@@ -47,10 +48,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // drain counts what runs, so that a shutdown can wait for it.
 type drain struct {
 	mu       sync.Mutex
-	live     map[*exchange.Session]lifetime // guarded by mu
-	running  int                            // guarded by mu
-	closing  bool                           // guarded by mu
-	finished chan struct{}                  // closed when it has begun and nothing runs
+	live     map[*exchange.Session]*lazyctx.Context // lifetimes, nil before they are asked for; guarded by mu
+	running  int                                    // guarded by mu
+	closing  bool                                   // guarded by mu
+	finished chan struct{}                          // closed when it has begun and nothing runs
 }
 
 // ended reports whether the shutdown has begun.
@@ -126,19 +127,19 @@ func (d *drain) open(s *exchange.Session) error {
 		return ErrShutdown
 	}
 	if d.live == nil {
-		d.live = make(map[*exchange.Session]lifetime)
+		d.live = make(map[*exchange.Session]*lazyctx.Context)
 	}
-	d.live[s] = newLifetime()
+	d.live[s] = nil
 	return nil
 }
 
 func (d *drain) closed(s *exchange.Session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l, ok := d.live[s]; ok {
-		l.end()
-		delete(d.live, s)
+	if lifetime := d.live[s]; lifetime != nil {
+		lifetime.Cancel(nil)
 	}
+	delete(d.live, s)
 }
 
 // alive reports whether the session is open.
@@ -154,10 +155,15 @@ func (d *drain) alive(s *exchange.Session) bool {
 func (d *drain) lifetime(s *exchange.Session) context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l, ok := d.live[s]; ok {
-		return l.ctx
+	lifetime, ok := d.live[s]
+	switch {
+	case !ok:
+		return overAndDone
+	case lifetime == nil:
+		lifetime = lazyctx.New(context.Background(), nil)
+		d.live[s] = lifetime
 	}
-	return overAndDone
+	return lifetime
 }
 
 func (d *drain) sessions() []*exchange.Session {

@@ -8,15 +8,18 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // Session is what one initialize agreed on: the state that the session era
 // keeps and that every later call of the session is filled in with. It is safe
 // for concurrent use.
 type Session struct {
-	Facts        *Facts
-	Client       mcp.Implementation
-	Capabilities mcp.ClientCapabilities
+	Facts *Facts
+	// What the client says of itself. It can be shared with other sessions and is not to
+	// be changed.
+	Client       *mcp.Implementation
+	Capabilities *mcp.ClientCapabilities
 
 	level atomic.Pointer[mcp.LoggingLevel]
 }
@@ -65,7 +68,20 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 			return nil, err
 		}
 	}
-	return &Session{Facts: f, Client: offer.ClientInfo, Capabilities: offer.Capabilities}, nil
+	return &Session{
+		Facts:        f,
+		Client:       shared(&implementations, rawjson.Member(c.Params, "clientInfo"), &offer.ClientInfo),
+		Capabilities: shared(&capabilities, rawjson.Member(c.Params, "capabilities"), &offer.Capabilities),
+	}, nil
+}
+
+// shared returns what a text was decoded to, if it can the value that others have who
+// said the same.
+func shared[T any](r *repeated[T], text jsontext.Value, own *T) *T {
+	if value, err := r.decode(text); err == nil && value != nil {
+		return value
+	}
+	return own
 }
 
 // sessionFacts returns the facts of the session that an offer leads to, or nil
@@ -96,8 +112,8 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 	}
 	if in.Session != nil {
 		c.Facts = in.Session.Facts
-		c.Client = &in.Session.Client
-		c.Capabilities = &in.Session.Capabilities
+		c.Client = in.Session.Client
+		c.Capabilities = in.Session.Capabilities
 	}
 	if err := s.checkSessionHeaders(in.Headers, m, c.Facts.StandardHeaders && in.Session != nil); err != nil {
 		return c, err

@@ -105,10 +105,10 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	by := mcp.IdentityFrom(r.Context())
 	p := exchange.PrincipalOf(by)
-	if refused := e.streams.take(p); refused != nil {
+	if refused := e.streams.take(by); refused != nil {
 		return refused
 	}
-	defer e.streams.release(p)
+	defer e.streams.release(by)
 	ctx := lazyctx.New(r.Context(), e.drain.streams)
 	defer ctx.Cancel(nil)
 	valid, forget := exchange.WhileValid(ctx, by)

@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -27,45 +28,60 @@ func (s *session) opening(st *stream, n int64) func() []sse.Event {
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
-	if wantsPage(r.Header) {
-		return page(http.StatusNotAcceptable)
-	}
-	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
+	if refused := mayStream(r.Header); refused != nil {
 		return refused
 	}
-	in := &exchange.Inbound{Identity: mcp.IdentityFrom(r.Context())}
-	s, refused := h.session(r, in)
+	by := mcp.IdentityFrom(r.Context())
+	s, refused := h.listener(r, by)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
-	if refused := h.streams.take(s.Principal); refused != nil {
-		return refused
-	}
-	defer h.streams.release(s.Principal)
-	ctx, cancel := exchange.WhileValid(r.Context(), in.Identity)
+	defer h.streams.release(by)
+	ctx, cancel := exchange.WhileValid(r.Context(), by)
 	defer cancel()
-	r = r.WithContext(ctx)
 	if ids := r.Header[HeaderLastEvent]; len(ids) > 0 {
-		return h.resume(w, r, s, ids)
+		return h.resume(ctx, w, r, s, ids)
 	}
-	return h.listen(w, r, s)
+	return h.listen(ctx, w, r, s)
+}
+
+// mayStream refuses a GET that is not for an event stream.
+func mayStream(header http.Header) *refusal {
+	if wantsPage(header) {
+		return page(http.StatusNotAcceptable)
+	}
+	return checkAccept(header, TypeEventStream)
+}
+
+// listener returns the session that a GET names, for one use, with a place among the
+// streams.
+func (h *Handler) listener(r *http.Request, by *mcp.Identity) (*session, *refusal) {
+	s, refused := h.session(r, &exchange.Inbound{Identity: by})
+	if refused != nil {
+		return nil, refused
+	}
+	if refused := h.streams.take(by); refused != nil {
+		h.sessions.release(s)
+		return nil, refused
+	}
+	return s, nil
 }
 
 // listen opens a stream for the messages that belong to no request.
-func (h *Handler) listen(w http.ResponseWriter, r *http.Request, s *session) *refusal {
+func (h *Handler) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session) *refusal {
 	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
-	ctx := lazyctx.New(r.Context(), h.drain.streamsOf(r))
-	defer ctx.Cancel(nil)
-	a := newResponder(w, h.o, ctx)
+	connection := lazyctx.New(ctx, h.drain.streamsOf(r))
+	defer connection.Cancel(nil)
+	a := newResponder(w, h.o, connection)
 	defer a.abandon()
 	st := newStream()
 	st.resident = true
 	h.resumable(s, st)
 	a.opening = s.opening(st, 0)
-	at := s.listen(ctx, st) // and then say so
+	at := s.listen(connection, st) // and then say so
 	defer s.leave(at)
 	if a.open() == nil {
 		at.copyTo(a)
@@ -77,7 +93,7 @@ func (h *Handler) listen(w http.ResponseWriter, r *http.Request, s *session) *re
 // runs while the server shuts down can still be come back to.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
-func (h *Handler) resume(w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {
+func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {
 	st, n := s.find(ids[0])
 	if st == nil || len(ids) != 1 {
 		return noEvent
@@ -89,15 +105,15 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, s *session, ids
 		}
 		scope = h.drain.streamsOf(r)
 	}
-	ctx := lazyctx.New(r.Context(), scope)
-	defer ctx.Cancel(nil)
-	at, missed, ok := st.resume(ctx, n)
+	connection := lazyctx.New(ctx, scope)
+	defer connection.Cancel(nil)
+	at, missed, ok := st.resume(connection, n)
 	if !ok {
 		return noEvent
 	}
 	defer s.leave(at)
 	s.rejoin(st)
-	a := newResponder(w, h.o, ctx)
+	a := newResponder(w, h.o, connection)
 	defer a.abandon()
 	a.opening = s.opening(st, n)
 	if a.open() == nil && a.sendEvents(missed...) == nil {

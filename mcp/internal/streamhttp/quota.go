@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // quota counts things that are held, of all clients together and of each
@@ -27,9 +28,10 @@ func newQuota(total, each int, whole, share mcp.Limit) *quota {
 	return &quota{total: total, each: each, full: full, spent: spent}
 }
 
-// take counts one more for p, which needs one release. Otherwise it returns full or
-// spent.
-func (q *quota) take(p mcp.Principal) *refusal {
+// take counts one more for a sender, which needs one release. Otherwise it returns full
+// or spent.
+func (q *quota) take(by *mcp.Identity) *refusal {
+	p := exchange.PrincipalOf(by)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -48,7 +50,9 @@ func (q *quota) take(p mcp.Principal) *refusal {
 	return nil
 }
 
-func (q *quota) release(p mcp.Principal) {
+// release takes one back from a sender of the same principal.
+func (q *quota) release(by *mcp.Identity) {
+	p := exchange.PrincipalOf(by)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held--

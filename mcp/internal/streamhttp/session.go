@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 const (
@@ -41,10 +42,9 @@ var (
 // Spec: 2025-11-25 basic/transports#session-management
 type session struct {
 	*exchange.Session
-	id     string
-	ctx    context.Context // of all that runs in the session
-	cancel context.CancelCauseFunc
-	lost   func() // called when a message finds no room, without a lock
+	id   string
+	run  lazyctx.Context // of all that runs in the session
+	lost func()          // called when a message finds no room, without a lock
 
 	mu      sync.Mutex
 	gets    []*stream // attached, newest last
@@ -64,10 +64,11 @@ type session struct {
 // random bits, visible ASCII.
 func newSession(p mcp.Principal, end func(*session, error)) *session {
 	s := &session{id: rand.Text(), lost: func() {}}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.run.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,
 		Push:      func(_ context.Context, msg []byte) error { return s.push(msg) },
+		Queues:    true,
 		End:       func() { end(s, errSessionEnded) },
 	}
 	return s
@@ -76,7 +77,7 @@ func newSession(p mcp.Principal, end func(*session, error)) *session {
 // context returns a context that ends with the session, not with the request,
 // and has the values of the request.
 func (s *session) context(request context.Context) context.Context {
-	return callContext{Context: s.ctx, values: request}
+	return callContext{Context: &s.run, values: request}
 }
 
 type callContext struct {
@@ -85,17 +86,17 @@ type callContext struct {
 }
 
 // Value asks the session's context first: package context finds the parent of a
-// cancellation through it.
+// cancellation through it, and never that of the request.
 func (c callContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v
 	}
-	return c.values.Value(key)
+	return context.WithoutCancel(c.values).Value(key)
 }
 
 // stop ends all that belongs to the session.
 func (s *session) stop(cause error) {
-	s.cancel(cause)
+	s.run.Cancel(cause)
 	s.Pending.Fail(cause)
 	for _, st := range s.close() {
 		st.forget()

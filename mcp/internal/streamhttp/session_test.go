@@ -537,3 +537,20 @@ func openRecorded(t *testing.T, h *Handler) string {
 	}
 	return id
 }
+
+func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
+	t.Parallel()
+	s := newSession(mcp.PrincipalAnonymous, func(*session, error) {})
+	request, leave := context.WithCancelCause(context.WithValue(context.Background(), TypeJSON, 1))
+	leave(errShutdown)
+	ctx := s.context(request)
+	if err, cause := ctx.Err(), context.Cause(ctx); err != nil || cause != nil || ctx.Value(TypeJSON) != 1 {
+		t.Errorf("got %v, %v and the value %v, want a live context with the value of the request", err, cause, ctx.Value(TypeJSON))
+	}
+	child, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.run.Cancel(errSessionDeleted)
+	if err := context.Cause(child); err != errSessionDeleted {
+		t.Errorf("got %v, want %v", err, errSessionDeleted)
+	}
+}

@@ -46,7 +46,7 @@ func (t *sessions) open(by *mcp.Identity) (*session, *refusal) {
 	s.uses = 1
 	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
 	if err := t.core.Opened(s.Session); err != nil {
-		s.cancel(err)
+		s.run.Cancel(err)
 		return nil, stopping
 	}
 	return s, nil
@@ -54,9 +54,9 @@ func (t *sessions) open(by *mcp.Identity) (*session, *refusal) {
 
 // add enters a session in the table.
 func (t *sessions) add(s *session) *refusal {
-	refused := t.quota.take(s.Principal)
+	refused := t.quota.take(s.Identity())
 	for refused == t.quota.full && t.evict() {
-		refused = t.quota.take(s.Principal)
+		refused = t.quota.take(s.Identity())
 	}
 	if refused != nil {
 		return refused
@@ -64,7 +64,7 @@ func (t *sessions) add(s *session) *refusal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || s.ended {
-		t.quota.release(s.Principal)
+		t.quota.release(s.Identity())
 		return stopping
 	}
 	t.byID[s.id] = s
@@ -157,7 +157,7 @@ func (t *sessions) remove(s *session) {
 	s.ended = true
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
-		t.quota.release(s.Principal)
+		t.quota.release(s.Identity())
 	}
 	if s.idle != nil {
 		t.idle.Remove(s.idle)

@@ -31,10 +31,10 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 
 // subscribe answers a subscription, which lasts and takes one of the streams.
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	if refused := h.streams.take(in.Principal()); refused != nil {
+	if refused := h.streams.take(in.Identity); refused != nil {
 		return refused
 	}
-	defer h.streams.release(in.Principal())
+	defer h.streams.release(in.Identity)
 	in.Leaving = h.drain.streamsOf(r).Done()
 	h.respond(w, r, in, h.drain.streams)
 	return nil
