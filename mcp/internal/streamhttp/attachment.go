@@ -43,11 +43,14 @@ func (s *stream) attach(ctx *lazyctx.Context) *attachment {
 func (at *attachment) copyTo(a *responder) {
 	for at.ctx.Err() == nil {
 		events, last := at.next(a)
-		if last.over || len(events) > 0 && a.sendEvents(events...) != nil {
+		if last.over {
 			return
 		}
 		if last.ended {
-			a.finish(new(dialect.Reply))
+			a.finishEvents(events)
+			return
+		}
+		if a.sendEvents(events...) != nil {
 			return
 		}
 		if last.retry > 0 {

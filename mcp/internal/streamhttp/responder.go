@@ -108,10 +108,13 @@ func (a *responder) Send(_ context.Context, msg []byte) error {
 func (a *responder) sendEvents(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over {
+	switch {
+	case a.over:
 		return errAnswered
+	case len(events) > 0:
+		a.events(events)
+		a.flush()
 	}
-	a.events(events...)
 	return a.err
 }
 
@@ -142,6 +145,20 @@ func (a *responder) finishJSON(reply *dialect.Reply) bool {
 func (a *responder) hangUp(ev sse.Event) {
 	_ = a.sendEvents(ev)
 	a.abandon()
+}
+
+// finishEvents ends the answer with the last events of its stream.
+func (a *responder) finishEvents(events []sse.Event) {
+	if len(events) == 0 {
+		a.finish(new(dialect.Reply))
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over {
+		a.events(events)
+		a.end()
+	}
 }
 
 // finish ends the answer with the reply to the request, or without one when its
@@ -278,11 +295,8 @@ func (a *responder) openStream(size int) {
 	}
 }
 
-// events writes events and sees to it that they leave.
-func (a *responder) events(events ...sse.Event) {
-	if len(events) == 0 {
-		return
-	}
+// events writes events, which a flush sends, or the end of the HTTP handler.
+func (a *responder) events(events []sse.Event) {
 	if !a.stream {
 		a.openStream(0)
 	}
@@ -296,7 +310,6 @@ func (a *responder) events(events ...sse.Event) {
 		}
 		a.writeEvent(ev)
 	}
-	a.flush()
 }
 
 // buffers are for events on their way out. A stream waits much longer than it writes.
