@@ -58,7 +58,11 @@ func (n *negotiation) agree(ctx context.Context) error {
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
 	if n.probe && stateless != nil && !c.remembers(dialect.SessionEra) {
-		probed = n.discoverWithin(ctx, n.probeTimeout)
+		patience := n.probeTimeout
+		if session == nil {
+			patience = 0 // a slow server is the only one there can be
+		}
+		probed = n.discoverWithin(ctx, patience)
 		if !errors.Is(probed, errLegacy) {
 			return probed
 		}

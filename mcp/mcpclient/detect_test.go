@@ -113,6 +113,22 @@ func TestSlowServerOfTheNewestRevisionIsFoundAfterAll(t *testing.T) {
 	})
 }
 
+func TestSlowServerIsWaitedForWhereThereCanBeNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, target := serve(t, func(s *script, m message) string {
+			if m.Method == mcp.MethodDiscover {
+				time.Sleep(20 * time.Second) // being started
+			}
+			return stateless(nil)(s, m)
+		})
+		c := connect(t, target, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+		if got := c.Revision(); got != mcp.V20260728 {
+			t.Errorf("got %v, want %v", got, mcp.V20260728)
+		}
+	})
+}
+
 func TestServerThatDiesOfTheProbeGetsANewConnection(t *testing.T) {
 	t.Parallel()
 	servers, target := serve(t, func(s *script, m message) string {
