@@ -33,8 +33,7 @@ func (v *stdioVerb) run(ctx context.Context, m *Main, operands []string) error {
 		return usagef("found %q, want no operands", operands[0])
 	}
 	m.Interactive = false // standard input is the client's
-	news := &summary{to: m}
-	news.printed.Store(true)
+	news := &summary{to: m, told: make(map[string]string)}
 	if err := v.open(m, nil, func(s host.Status) {
 		if s.State != host.Starting && !m.words.quiet {
 			news.news(s)

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/fondaco/fondaco/host"
@@ -18,10 +18,17 @@ type summary struct {
 	base          string
 	config        string // the file that the user named
 	demonstration bool
-	printed       atomic.Bool
+
+	mu   sync.Mutex
+	told map[string]string // of each upstream, what was said last; nil until there is a summary
 }
 
+// print says what there is. What becomes of an upstream meanwhile is news, and
+// told behind it.
 func (s *summary) print(g *gateway.Gateway) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = make(map[string]string)
 	m := s.to
 	m.say("\n  endpoint   %s/mcp     all revisions", s.base)
 	m.say("             %s/sse     HTTP+SSE, for clients of %s", s.base, mcp.V20241105)
@@ -34,14 +41,21 @@ func (s *summary) print(g *gateway.Gateway) {
 	m.say("  %s", s.command(s.tryOut(g.Tools())))
 	m.say("  %s", s.command("watch"))
 	m.say("\nCtrl-C stops it.")
-	s.printed.Store(true)
 }
 
-// news tells of an upstream that has changed after the summary was printed.
+// news tells of an upstream that has changed since the summary.
 func (s *summary) news(u host.Status) {
-	if s.printed.Load() {
-		s.to.say("  upstream   %s    %s    %s", u.Key, u.State, cleanLine(s.account(u)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if line := s.line(u); s.told != nil && s.told[u.Key] != line {
+		s.told[u.Key] = line
+		s.to.say("  upstream   %s", strings.ReplaceAll(line, "\t", "    "))
 	}
+}
+
+// line says what has become of an upstream, in columns.
+func (s *summary) line(u host.Status) string {
+	return fmt.Sprintf("%s\t%s\t%s", u.Key, u.State, cleanLine(s.account(u)))
 }
 
 // maxLeftOut bounds the features of one upstream that are named because clients
@@ -53,7 +67,8 @@ const maxLeftOut = 3
 func (s *summary) upstreams(all []host.Status) {
 	w := tabwriter.NewWriter(s.to.Stderr, 0, 0, 4, ' ', 0)
 	for _, u := range all {
-		fmt.Fprintf(w, "  upstream   %s\t%s\t%s\n", u.Key, u.State, cleanLine(s.account(u)))
+		s.told[u.Key] = s.line(u)
+		fmt.Fprintf(w, "  upstream   %s\n", s.told[u.Key])
 	}
 	_ = w.Flush()
 	for _, u := range all {
