@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -369,6 +370,34 @@ func TestForgottenSessionIsOpenedAgainAndTheCallRepeated(t *testing.T) {
 		if got := <-events; got != want {
 			t.Errorf("event: got %v, want %v", got, want)
 		}
+	}
+}
+
+func TestSessionIsOpenedAgainThoughAnotherServerEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	script := sessionWeb(mcp.V20251125, func(e *exchange) {
+		switch {
+		case e.Request.Method == http.MethodGet:
+			e.w.WriteHeader(http.StatusMethodNotAllowed)
+		case e.Header.Get("Mcp-Session-Id") == "s0":
+			e.json(404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+		default:
+			e.json(200, e.result(`{"content":[]}`))
+		}
+	})
+	s := web(t, func(e *exchange) {
+		if e.message.Method == mcp.MethodInitialize && opened.Add(1) == 2 {
+			panic(http.ErrAbortHandler) // as when the process ends
+		}
+		script(e)
+	})
+	c := connect(t, mcpclient.URL(s.URL), nil)
+	if _, err := c.CallTool(t.Context(), "add", nil); err != nil {
+		t.Errorf("got %v, want the call made in the session that could be opened", err)
+	}
+	if got := opened.Load(); got != 3 {
+		t.Errorf("sessions were asked for %d times, want 3", got)
 	}
 }
 

@@ -122,7 +122,10 @@ func (c *Client) renew(r *renewal, pause time.Duration) {
 	defer close(r.done)
 	r.lost.reportLost()
 	if r.err = sleep(c.ctx, pause); r.err == nil {
-		r.k, r.err = c.establish(exchange.WithClock(c.ctx, &r.clocks))
+		ctx := exchange.WithClock(c.ctx, &r.clocks)
+		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // that server was just ending, too
+			r.k, r.err = c.establish(ctx)
+		}
 	}
 	c.mu.Lock()
 	c.renewal = nil
