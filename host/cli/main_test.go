@@ -112,16 +112,6 @@ func (o *output) await(t *testing.T, pattern string) []string {
 	return nil
 }
 
-// within waits until something is so.
-func within(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not after %v: %s", patience, what)
-		}
-	}
-}
-
 // session is where a user types commands, in one process.
 type session struct {
 	env      []string

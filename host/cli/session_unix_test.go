@@ -231,3 +231,13 @@ func ready(base string) bool {
 	_ = resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
 }
+
+// within waits until something is so.
+func within(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %v: %s", patience, what)
+		}
+	}
+}

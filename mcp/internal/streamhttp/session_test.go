@@ -540,12 +540,13 @@ func openRecorded(t *testing.T, h *Handler) string {
 
 func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
 	t.Parallel()
+	type key struct{}
 	s := newSession(mcp.PrincipalAnonymous, func(*session, error) {})
-	request, leave := context.WithCancelCause(context.WithValue(context.Background(), TypeJSON, 1))
+	request, leave := context.WithCancelCause(context.WithValue(context.Background(), key{}, 1))
 	leave(errShutdown)
 	ctx := s.context(request)
-	if err, cause := ctx.Err(), context.Cause(ctx); err != nil || cause != nil || ctx.Value(TypeJSON) != 1 {
-		t.Errorf("got %v, %v and the value %v, want a live context with the value of the request", err, cause, ctx.Value(TypeJSON))
+	if err, cause := ctx.Err(), context.Cause(ctx); err != nil || cause != nil || ctx.Value(key{}) != 1 {
+		t.Errorf("got %v, %v and the value %v, want a live context with the value of the request", err, cause, ctx.Value(key{}))
 	}
 	child, cancel := context.WithCancel(ctx)
 	defer cancel()
