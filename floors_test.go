@@ -38,6 +38,7 @@ var floors = []room{
 	{floor: 0, path: "internal/claim", only: none},
 	// Bytes and RFCs, without a notion of MCP.
 	{floor: 0, path: "mcp/internal/egress"},
+	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/lazyctx"},
 	{floor: 0, path: "mcp/internal/leak"},
@@ -57,6 +58,7 @@ var floors = []room{
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, and the pipes that carry messages.
 	{floor: 3, path: "mcp/internal/exchange"},
+	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},

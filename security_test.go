@@ -45,7 +45,7 @@ var bans = []ban{
 	}},
 	{"math/rand", "", "crypto/rand, or math/rand/v2 where nobody may profit from guessing", nil},
 	{"math/rand/v2", "", "crypto/rand", []string{
-		"mcp/internal/streamhttp", // spreads reconnections
+		"mcp/internal/httpclient", // spreads reconnections
 		"mcp/mcpclient",           // spreads reconnections and lists
 		"mcp/mcpserver",           // Rand, which handlers ask for and which has to repeat itself
 		"mcp/mcptest",             // makes noise that has to repeat itself

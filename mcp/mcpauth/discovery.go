@@ -11,8 +11,8 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // target is what has to be known of a server to sign in there.
@@ -200,7 +200,7 @@ func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
 //
 // Spec: 2025-03-26 basic/authorization
 func (c *Client) speaksOld(req *http.Request) bool {
-	revision := req.Header.Get(streamhttp.HeaderVersion)
+	revision := req.Header.Get(httpheader.ProtocolVersion)
 	return c.opts.AllowOldEndpoints && (revision == "" || revision == mcp.V20250326.String())
 }
 
@@ -216,7 +216,7 @@ func (c *Client) discoverOld(ctx context.Context, t *target, server *url.URL) (*
 }
 
 func oldMetadata(ctx context.Context, hc *http.Client, origin string) (*oauth.ServerMetadata, error) {
-	header := http.Header{streamhttp.HeaderVersion: {mcp.V20250326.String()}}
+	header := http.Header{httpheader.ProtocolVersion: {mcp.V20250326.String()}}
 	m, err := serverMetadata(ctx, hc, origin, header)
 	if !isAbsent(err) {
 		return m, err

@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // Request sends a request of any method, such as one that an extension defines,
@@ -275,7 +275,7 @@ func tell[Params any](c *Client, handler func(Params), m jsonrpc.Message) {
 // explain marks an error that is the end of the connection, or of the stream that
 // was to bring the answer.
 func (k *connection) explain(err error) error {
-	if _, ok := errors.AsType[*streamhttp.StreamError](err); ok {
+	if _, ok := errors.AsType[*httpclient.StreamError](err); ok {
 		return &LostError{err}
 	}
 	ended := k.link.Err()

@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // Connect connects to a server and settles on a revision with it. Options may
@@ -91,7 +91,7 @@ func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, probe bool) (*c
 // Spec: 2026-07-28 basic/transports#backward-compatibility
 func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, error) {
 	k := newConnection(c)
-	link := streamhttp.NewLink(c.httpParams(u, k))
+	link := httpclient.NewLink(c.httpParams(u, k))
 	k.link, k.http = link, true
 	n := &negotiation{connection: k, probe: true, probeTimeout: c.probeTimeout(httpProbeTimeout)}
 	err := n.agree(ctx)
@@ -126,7 +126,7 @@ func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connectio
 	if !slices.ContainsFunc(c.candidates, travelsAsEvents) {
 		return nil, fmt.Errorf("HTTP+SSE: want a revision that travels over it, may speak only %s", names(c.candidates))
 	}
-	conn, err := streamhttp.DialEventStream(ctx, c.httpParams(u, nil))
+	conn, err := httpclient.DialEventStream(ctx, c.httpParams(u, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ var errInterrupted = errors.New("the stream of notifications was interrupted")
 
 func travelsAsEvents(f *dialect.Facts) bool { return f.EventStream }
 
-func (c *Client) httpParams(u *url.URL, k *connection) streamhttp.ClientParams {
-	return streamhttp.ClientParams{
+func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
+	return httpclient.ClientParams{
 		URL:          u,
 		HTTP:         egress.Configured(c.opts.HTTPClient),
 		Header:       c.opts.Header,

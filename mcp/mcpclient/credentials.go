@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 )
 
 const headerAuthorization = "Authorization"
@@ -23,14 +23,14 @@ type credentials struct {
 }
 
 // authorizer returns what gives requests their credentials, or nil.
-func (c *Client) authorizer() streamhttp.Authorizer {
+func (c *Client) authorizer() httpclient.Authorizer {
 	if c.credentials == nil {
 		return nil
 	}
 	return c.credentials
 }
 
-// Authorize implements streamhttp.Authorizer. Another token can be that of another
+// Authorize implements httpclient.Authorizer. Another token can be that of another
 // principal, or let the same one see more.
 //
 // Spec: 2026-07-28 server/utilities/caching
@@ -50,7 +50,7 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 	return nil
 }
 
-// Challenged implements streamhttp.Authorizer.
+// Challenged implements httpclient.Authorizer.
 func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err error) {
 	defer contain(&err)
 	return c.auth.Challenged(req, resp)

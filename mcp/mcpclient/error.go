@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // Errors of calls. An answer of the server that is an error is an *mcp.Error
@@ -22,7 +22,7 @@ var ErrClosed = exchange.ErrClosed
 
 // HTTPError reports an HTTP response that is no answer in the protocol, by its
 // Status and Header. The text that came with it is not kept.
-type HTTPError = streamhttp.StatusError
+type HTTPError = httpclient.StatusError
 
 // ProtocolError reports that the server broke the protocol: what it sent is no
 // answer to what it was asked. Asking again is of no use.
@@ -58,7 +58,7 @@ func unanswered(err error) error {
 	if _, answer := errors.AsType[*dialect.ProtocolError](err); answer {
 		return err
 	}
-	if e, ok := errors.AsType[*streamhttp.TransportError](err); ok && e.Unsent() {
+	if e, ok := errors.AsType[*httpclient.TransportError](err); ok && e.Unsent() {
 		return err
 	}
 	if e, ok := errors.AsType[*HTTPError](err); ok && (e.Status < 500 || e.NotBegun()) {
@@ -93,6 +93,6 @@ func bounded(ctx context.Context, d time.Duration, format string) (context.Conte
 
 // isTransport reports whether an HTTP request did not come to a response.
 func isTransport(err error) bool {
-	_, ok := errors.AsType[*streamhttp.TransportError](err)
+	_, ok := errors.AsType[*httpclient.TransportError](err)
 	return ok
 }

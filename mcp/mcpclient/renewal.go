@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 )
 
 // renewal is one attempt to make a lost connection anew, shared by all that
@@ -67,7 +67,7 @@ func (c *Client) currentOrRenewal() (*connection, *renewal, error) {
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (c *Client) mayRenew(lost error) bool {
-	forgotten := errors.Is(lost, streamhttp.ErrSessionLost) || errors.Is(lost, errRenegotiate)
+	forgotten := errors.Is(lost, httpclient.ErrSessionLost) || errors.Is(lost, errRenegotiate)
 	return c.target.renewable() && (forgotten || !c.opts.NoRestart)
 }
 
@@ -83,7 +83,7 @@ func (c *Client) pauseAfter(lost error) (time.Duration, error) {
 		return 0, nil
 	}
 	lasted := c.current.lasted(now)
-	if errors.Is(lost, streamhttp.ErrSessionLost) && lasted >= leastPause {
+	if errors.Is(lost, httpclient.ErrSessionLost) && lasted >= leastPause {
 		return 0, nil // the server is there, and maybe another one
 	}
 	c.failures.add(now, lasted, c.target.spawns())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/wire"
 )
 
@@ -34,7 +34,7 @@ func CheckWire(tb testing.TB, conn mcp.Conn, side Side, opts ...CheckOption) mcp
 // or of HTTP+SSE.
 func CheckHandler(tb testing.TB, h http.Handler, opts ...CheckOption) http.Handler {
 	tb.Helper()
-	return newMonitor(tb, opts).Handler(h, streamhttp.HeaderSession)
+	return newMonitor(tb, opts).Handler(h, httpheader.SessionID)
 }
 
 // CheckTransport is CheckWire for a client that speaks HTTP through the transport,
@@ -44,7 +44,7 @@ func CheckTransport(tb testing.TB, rt http.RoundTripper, opts ...CheckOption) ht
 	if rt == nil {
 		rt = http.DefaultTransport
 	}
-	return newMonitor(tb, opts).Transport(rt, streamhttp.HeaderSession)
+	return newMonitor(tb, opts).Transport(rt, httpheader.SessionID)
 }
 
 // CheckOption adjusts what is checked.

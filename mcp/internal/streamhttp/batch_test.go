@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 var initializeBatching = strings.Replace(initialize, "2025-11-25", mcp.V20250326.String(), 1)
@@ -22,21 +23,21 @@ func TestBatchIsAnsweredAsOneArray(t *testing.T) {
 		kind   string
 		want   []string
 	}{
-		{"calls", "[" + callTool(1, "hello") + "," + callTool(2, "fail") + "]", 200, TypeJSON, []string{`[{"jsonrpc":"2.0","id":1,`, `hello`, `-32602`, `]`}},
-		{"call among notifications", "[" + initialized + "," + callTool(1, "hello") + "]", 200, TypeJSON, []string{`[{"jsonrpc":"2.0","id":1,`}},
-		{"bad item", "[" + callTool(1, "hello") + `,{"jsonrpc":"2.0"}]`, 200, TypeJSON, []string{`"id":1`, `-32600`}},
-		{"initialize", "[" + initialize + "]", 200, TypeJSON, []string{`not in a batch`}},
-		{"call that talks", "[" + callTool(1, "talk") + "]", 200, TypeEventStream, []string{event(noteA), event(noteB), "data: [{", "said"}},
+		{"calls", "[" + callTool(1, "hello") + "," + callTool(2, "fail") + "]", 200, httpheader.TypeJSON, []string{`[{"jsonrpc":"2.0","id":1,`, `hello`, `-32602`, `]`}},
+		{"call among notifications", "[" + initialized + "," + callTool(1, "hello") + "]", 200, httpheader.TypeJSON, []string{`[{"jsonrpc":"2.0","id":1,`}},
+		{"bad item", "[" + callTool(1, "hello") + `,{"jsonrpc":"2.0"}]`, 200, httpheader.TypeJSON, []string{`"id":1`, `-32600`}},
+		{"initialize", "[" + initialize + "]", 200, httpheader.TypeJSON, []string{`not in a batch`}},
+		{"call that talks", "[" + callTool(1, "talk") + "]", 200, httpheader.TypeEventStream, []string{event(noteA), event(noteB), "data: [{", "said"}},
 		{"notifications", "[" + initialized + "," + initialized + "]", 202, "", nil},
 		{"responses", `[{"jsonrpc":"2.0","id":1,"result":{}}]`, 202, "", nil},
-		{"empty", "[]", 400, TypeJSON, []string{"-32600"}},
-		{"no JSON", "[{]", 400, TypeJSON, []string{"-32700"}},
-		{"too many", "[" + strings.Repeat(initialized+",", 100) + initialized + "]", 400, TypeJSON, []string{"-32600"}},
+		{"empty", "[]", 400, httpheader.TypeJSON, []string{"-32600"}},
+		{"no JSON", "[{]", 400, httpheader.TypeJSON, []string{"-32700"}},
+		{"too many", "[" + strings.Repeat(initialized+",", 100) + initialized + "]", 400, httpheader.TypeJSON, []string{"-32600"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := s.post(tt.body, HeaderSession, id)
-			if a.status != tt.status || a.header.Get(headerContentType) != tt.kind {
-				t.Errorf("got status %d, type %q, body %s, want %d, %q", a.status, a.header.Get(headerContentType), a.body, tt.status, tt.kind)
+			a := s.post(tt.body, httpheader.SessionID, id)
+			if a.status != tt.status || a.header.Get(httpheader.ContentType) != tt.kind {
+				t.Errorf("got status %d, type %q, body %s, want %d, %q", a.status, a.header.Get(httpheader.ContentType), a.body, tt.status, tt.kind)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(plain(a.body), want) {
@@ -56,14 +57,14 @@ func TestBatchOfCancelledCallsEndsWithoutAReply(t *testing.T) {
 	id := s.open(initializeBatching)
 	session := s.core.session()
 	got := make(chan answer)
-	go func() { got <- s.post("["+callTool(5, "wait")+","+callTool(6, "wait")+"]", HeaderSession, id) }()
+	go func() { got <- s.post("["+callTool(5, "wait")+","+callTool(6, "wait")+"]", httpheader.SessionID, id) }()
 	eventually(t, "both calls run", func() bool { return session.Running.Len() == 2 })
 	cancel := func(id string) string {
 		return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
 	}
-	s.post("["+cancel("5")+","+cancel("6")+"]", HeaderSession, id)
-	if a := <-got; a.status != 200 || a.header.Get(headerContentType) != TypeEventStream || a.body != "" {
-		t.Errorf("got status %d, type %q, body %q, want an empty stream", a.status, a.header.Get(headerContentType), a.body)
+	s.post("["+cancel("5")+","+cancel("6")+"]", httpheader.SessionID, id)
+	if a := <-got; a.status != 200 || a.header.Get(httpheader.ContentType) != httpheader.TypeEventStream || a.body != "" {
+		t.Errorf("got status %d, type %q, body %q, want an empty stream", a.status, a.header.Get(httpheader.ContentType), a.body)
 	}
 }
 
@@ -105,14 +106,14 @@ func TestCallsOfABatchCountAsCalls(t *testing.T) {
 		items = append(items, callTool(n, "wait"))
 	}
 	got := make(chan answer)
-	go func() { got <- s.post("["+strings.Join(items, ",")+"]", HeaderSession, id) }()
+	go func() { got <- s.post("["+strings.Join(items, ",")+"]", httpheader.SessionID, id) }()
 	session := s.core.session()
 	eventually(t, "all calls run", func() bool { return session.Running.Len() == len(items) })
-	a := s.post("["+callTool(7, "hello")+","+callTool(1000, "hello")+"]", HeaderSession, id)
+	a := s.post("["+callTool(7, "hello")+","+callTool(1000, "hello")+"]", httpheader.SessionID, id)
 	if !strings.Contains(a.body, "a request of this id is running") || !strings.Contains(a.body, `"id":1000,"result"`) {
 		t.Errorf("got %s, want the id that is in use refused", a.body)
 	}
-	s.do("DELETE", "", HeaderSession, id)
+	s.do("DELETE", "", httpheader.SessionID, id)
 	if a := <-got; strings.Count(a.body, `"error"`) != len(items) {
 		t.Errorf("got %d errors, want %d", strings.Count(a.body, `"error"`), len(items))
 	}

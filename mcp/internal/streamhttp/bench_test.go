@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // discard is a ResponseWriter that costs nothing.
@@ -23,10 +25,10 @@ func benchmarkCall(b *testing.B, body string, headers ...string) {
 	defer h.Close()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("POST", "http://localhost/", strings.NewReader(initialize))
-	r.Header.Set(headerContentType, TypeJSON)
+	r.Header.Set(httpheader.ContentType, httpheader.TypeJSON)
 	h.ServeHTTP(w, r)
-	r.Header.Set(headerAccept, TypeJSON+", "+TypeEventStream)
-	r.Header.Set(HeaderSession, w.Header().Get(HeaderSession))
+	r.Header.Set(httpheader.Accept, httpheader.TypeJSON+", "+httpheader.TypeEventStream)
+	r.Header.Set(httpheader.SessionID, w.Header().Get(httpheader.SessionID))
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}

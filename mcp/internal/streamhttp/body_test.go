@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // bigBody is a body of 1 GiB that counts what is read of it.
@@ -41,7 +43,7 @@ func TestBodyOverTheLimitIsRefusedAfterLittleMoreThanTheLimit(t *testing.T) {
 			body := new(bigBody)
 			r := httptest.NewRequest(http.MethodPost, "http://localhost/?sessionId=x", nil)
 			r.Body, r.ContentLength = body, declared
-			r.Header.Set(headerContentType, TypeJSON)
+			r.Header.Set(httpheader.ContentType, httpheader.TypeJSON)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			w := httptest.NewRecorder()
@@ -108,10 +110,10 @@ func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
 	message := strings.Replace(ping, `"ping"`, `"ping"`+strings.Repeat(" ", 1024-len(ping)), 1)
 	s := serveTest(t, newTestCore(nil), &Options{MaxBody: int64(len(message))})
 	id := s.open(initialize)
-	if a := s.post(message, HeaderSession, id); a.status != http.StatusOK {
+	if a := s.post(message, httpheader.SessionID, id); a.status != http.StatusOK {
 		t.Errorf("got status %d, body %s, want 200", a.status, a.body)
 	}
-	if a := s.post(message+" ", HeaderSession, id); a.status != http.StatusRequestEntityTooLarge {
+	if a := s.post(message+" ", httpheader.SessionID, id); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("one byte more: got status %d, want 413", a.status)
 	}
 }

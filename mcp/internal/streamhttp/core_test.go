@@ -17,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/wire"
 )
@@ -217,7 +218,7 @@ func judged(t *testing.T, core *testCore, h http.Handler) http.Handler {
 		return h
 	}
 	m := &wire.Monitor{Judged: []wire.Side{wire.Server}, Report: func(err error) { t.Error(err) }}
-	return m.Handler(h, HeaderSession)
+	return m.Handler(h, httpheader.SessionID)
 }
 
 // Bodies of the messages that tests send.
@@ -237,9 +238,9 @@ func modernCall(name string) string {
 }
 
 func modernHeaders(method, name string) []string {
-	h := []string{HeaderVersion, "2026-07-28", HeaderMethod, method}
+	h := []string{httpheader.ProtocolVersion, "2026-07-28", httpheader.Method, method}
 	if name != "" {
-		h = append(h, HeaderName, name)
+		h = append(h, httpheader.Name, name)
 	}
 	return h
 }
@@ -251,8 +252,8 @@ func request(ctx context.Context, t *testing.T, method, url, body string, header
 		t.Fatal(err)
 	}
 	if method == http.MethodPost {
-		r.Header.Set(headerContentType, TypeJSON)
-		r.Header.Set(headerAccept, TypeJSON+", "+TypeEventStream)
+		r.Header.Set(httpheader.ContentType, httpheader.TypeJSON)
+		r.Header.Set(httpheader.Accept, httpheader.TypeJSON+", "+httpheader.TypeEventStream)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
@@ -366,7 +367,7 @@ func (a *openAnswer) block() string {
 func (s *testServer) open(body string) string {
 	s.t.Helper()
 	a := s.post(body)
-	id := a.header.Get(HeaderSession)
+	id := a.header.Get(httpheader.SessionID)
 	if a.status != http.StatusOK || id == "" {
 		s.t.Fatalf("initialize: got status %d, session %q, body %s", a.status, id, a.body)
 	}

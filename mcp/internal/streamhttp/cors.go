@@ -3,6 +3,8 @@ package streamhttp
 import (
 	"net/http"
 	"strings"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // allowReading lets a page of an allowed origin read the answer. Without a
@@ -14,10 +16,10 @@ func (g *gate) allowReading(answer http.Header, r *http.Request) {
 	if !g.anyOrigin && len(g.origins) == 0 {
 		return
 	}
-	answer.Add(headerVary, headerOrigin)
-	if origins := r.Header[headerOrigin]; len(origins) == 1 && g.allowed(origins[0], r) {
-		answer.Set(headerCORSOrigin, origins[0])
-		answer.Set(headerCORSExpose, HeaderSession)
+	answer.Add(httpheader.Vary, httpheader.Origin)
+	if origins := r.Header[httpheader.Origin]; len(origins) == 1 && g.allowed(origins[0], r) {
+		answer.Set(httpheader.CORSAllowOrigin, origins[0])
+		answer.Set(httpheader.CORSExposeHeaders, httpheader.SessionID)
 	}
 }
 
@@ -25,12 +27,12 @@ func (g *gate) allowReading(answer http.Header, r *http.Request) {
 // an allowed origin. It reports false for every other request.
 func (g *gate) preflight(w http.ResponseWriter, r *http.Request, methods string) bool {
 	h := w.Header()
-	if r.Method != http.MethodOptions || h.Get(headerCORSOrigin) == "" || r.Header.Get(headerCORSRequestMethod) == "" {
+	if r.Method != http.MethodOptions || h.Get(httpheader.CORSAllowOrigin) == "" || r.Header.Get(httpheader.CORSRequestMethod) == "" {
 		return false
 	}
-	h.Set(headerCORSMethods, methods)
-	h.Set(headerCORSHeaders, strings.Join(requestedHeaders(r), ", "))
-	h.Set(headerCORSMaxAge, "600")
+	h.Set(httpheader.CORSAllowMethods, methods)
+	h.Set(httpheader.CORSAllowHeaders, strings.Join(requestedHeaders(r), ", "))
+	h.Set(httpheader.CORSMaxAge, "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
@@ -38,7 +40,7 @@ func (g *gate) preflight(w http.ResponseWriter, r *http.Request, methods string)
 // requestedHeaders returns which of the headers that a page wants to set it may.
 func requestedHeaders(r *http.Request) []string {
 	var granted []string
-	for _, line := range r.Header[headerCORSRequestHeaders] {
+	for _, line := range r.Header[httpheader.CORSRequestHeaders] {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.TrimSpace(name); mayCrossOrigins(name) {
 				granted = append(granted, name)

@@ -1,7 +1,7 @@
-// Package streamhttp carries MCP messages over HTTP: Streamable HTTP of every
-// revision, and the older HTTP+SSE.
+// Package streamhttp is the server half of MCP over HTTP: Streamable HTTP of
+// every revision, and the older HTTP+SSE. The client half is package httpclient.
 //
-// The server's side is two http.Handlers. Handler is the one endpoint of
+// It is two http.Handlers. Handler is the one endpoint of
 // Streamable HTTP. It tells request by request which era the sender speaks:
 //
 //	ServeHTTP

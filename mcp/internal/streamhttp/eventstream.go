@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -97,7 +98,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if wantsPage(r.Header) {
 		return page(http.StatusNotAcceptable)
 	}
-	if refused := checkAccept(r.Header, TypeEventStream); refused != nil {
+	if refused := checkAccept(r.Header, httpheader.TypeEventStream); refused != nil {
 		return refused
 	}
 	if refused := e.drain.refuses(); refused != nil {

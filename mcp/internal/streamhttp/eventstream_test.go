@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // serveEventStream serves HTTP+SSE at /base/sse of a real server.
@@ -35,7 +36,7 @@ func serveEventStream(t *testing.T, core *testCore, o *Options) *testServer {
 // address for POST.
 func (s *testServer) connect(headers ...string) (*openAnswer, *testServer) {
 	s.t.Helper()
-	stream := s.start("GET", "", append([]string{headerAccept, TypeEventStream}, headers...)...)
+	stream := s.start("GET", "", append([]string{httpheader.Accept, httpheader.TypeEventStream}, headers...)...)
 	endpoint, ok := strings.CutPrefix(stream.event(), "event: endpoint\ndata: ")
 	if !ok {
 		s.t.Fatalf("got status %d, event %q, want the endpoint", stream.resp.StatusCode, endpoint)
@@ -55,7 +56,7 @@ func TestEventStreamFromEndToEnd(t *testing.T) {
 	if !regexp.MustCompile(`^http://[^/]+/base/sse\?sessionId=[A-Z2-7]{26}$`).MatchString(there.url) {
 		t.Errorf("got the endpoint %s, want the same path and an id of 130 bits", there.url)
 	}
-	if got := stream.resp.Header.Get(headerContentType); got != TypeEventStream {
+	if got := stream.resp.Header.Get(httpheader.ContentType); got != httpheader.TypeEventStream {
 		t.Errorf("got type %q, want an event stream", got)
 	}
 	old := strings.Replace(initialize, "2025-11-25", "2024-11-05", 1)
@@ -70,7 +71,7 @@ func TestEventStreamFromEndToEnd(t *testing.T) {
 		{`{`, []string{"-32700"}},
 		{modernCall("hello"), []string{"-32022"}},
 	} {
-		if a := there.post(tt.send, headerAccept, ""); a.status != 202 || a.body != "" {
+		if a := there.post(tt.send, httpheader.Accept, ""); a.status != 202 || a.body != "" {
 			t.Fatalf("%s: got status %d, body %q, want 202 and none", tt.send, a.status, a.body)
 		}
 		for _, want := range tt.want {
@@ -107,16 +108,16 @@ func TestEndOfTheEventStreamCancelsItsCalls(t *testing.T) {
 func TestEventStreamOfAnotherPrincipalIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := serveEventStream(t, newTestCore(plainTools), &Options{PrincipalStreams: 1})
-	stream, there := s.connect(headerAuthorization, "A")
-	foreign := there.post(initialize, headerAuthorization, "B")
-	unknown := s.post(initialize, headerAuthorization, "B")
+	stream, there := s.connect(httpheader.Authorization, "A")
+	foreign := there.post(initialize, httpheader.Authorization, "B")
+	unknown := s.post(initialize, httpheader.Authorization, "B")
 	if foreign.status != 404 || unknown.status != 404 || foreign.body != unknown.body {
 		t.Errorf("got status %d, body %s, want 404 and %s", foreign.status, foreign.body, unknown.body)
 	}
-	if a := s.do("GET", "", headerAccept, TypeEventStream, headerAuthorization, "A"); a.status != 429 {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.Authorization, "A"); a.status != 429 {
 		t.Errorf("a second stream: got status %d, want 429", a.status)
 	}
-	there.post(initialize, headerAuthorization, "A")
+	there.post(initialize, httpheader.Authorization, "A")
 	if got := stream.event(); !strings.Contains(got, "protocolVersion") {
 		t.Errorf("the owner: got %q, want the reply", got)
 	}
@@ -132,17 +133,17 @@ func TestEventStreamRefusals(t *testing.T) {
 		status int
 	}{
 		{"DELETE", "DELETE", nil, 405},
-		{"GET of JSON", "GET", []string{headerAccept, TypeJSON}, 406},
-		{"GET of a page", "GET", []string{headerAccept, "text/html"}, 406},
-		{"POST of text", "POST", []string{headerContentType, "", headerContentType, "text/plain"}, 415},
+		{"GET of JSON", "GET", []string{httpheader.Accept, httpheader.TypeJSON}, 406},
+		{"GET of a page", "GET", []string{httpheader.Accept, "text/html"}, 406},
+		{"POST of text", "POST", []string{httpheader.ContentType, "", httpheader.ContentType, "text/plain"}, 415},
 		{"POST to nobody", "POST", nil, 404},
 	} {
 		a := s.do(tt.method, ping, tt.header...)
 		if a.status != tt.status {
 			t.Errorf("%s: got status %d, want %d", tt.name, a.status, tt.status)
 		}
-		if tt.status == 405 && a.header.Get(headerAllow) != eventStreamMethods {
-			t.Errorf("%s: got allow %q, want %q", tt.name, a.header.Get(headerAllow), eventStreamMethods)
+		if tt.status == 405 && a.header.Get(httpheader.Allow) != eventStreamMethods {
+			t.Errorf("%s: got allow %q, want %q", tt.name, a.header.Get(httpheader.Allow), eventStreamMethods)
 		}
 	}
 }
@@ -171,7 +172,7 @@ func TestEventStreamIsKeptAliveAndEndsWithTheHandler(t *testing.T) {
 		e := NewEventStream(core, nil)
 		served := make(chan *httptest.ResponseRecorder, 1)
 		go func() {
-			served <- serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", headerAccept, TypeEventStream))
+			served <- serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream))
 		}()
 		time.Sleep(46 * time.Second)
 		if err := e.Close(); err != nil {
@@ -183,7 +184,7 @@ func TestEventStreamIsKeptAliveAndEndsWithTheHandler(t *testing.T) {
 		if opened, closed, _ := core.counts(); opened != 1 || closed != 1 || len(e.conns) != 0 {
 			t.Errorf("got %d connections opened, %d closed, %d kept, want 1, 1, 0", opened, closed, len(e.conns))
 		}
-		if w := serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", headerAccept, TypeEventStream)); w.Code != 503 {
+		if w := serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream)); w.Code != 503 {
 			t.Errorf("after the end: got status %d, want 503", w.Code)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // FuzzGate looks for headers with which a page of another origin, or a name
@@ -27,7 +29,7 @@ func FuzzGate(f *testing.F) {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, loopback4))
 		r.Host = host
-		for name, value := range map[string]string{headerOrigin: origin, headerFetchSite: site, headerContentType: contentType, headerAccept: accept} {
+		for name, value := range map[string]string{httpheader.Origin: origin, httpheader.SecFetchSite: site, httpheader.ContentType: contentType, httpheader.Accept: accept} {
 			if value != "" {
 				r.Header.Set(name, value)
 			}
@@ -47,10 +49,10 @@ func FuzzGate(f *testing.F) {
 		if len(w.Header()) > 0 {
 			t.Errorf("got headers %v, want none", w.Header())
 		}
-		if checkContent(r.Header) == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), TypeJSON) {
+		if checkContent(r.Header) == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), httpheader.TypeJSON) {
 			t.Errorf("content type %q passed", contentType)
 		}
-		if checkAccept(r.Header, TypeEventStream) == nil && accept != "" && !strings.Contains(accept, "*") && !strings.Contains(strings.ToLower(accept), TypeEventStream) {
+		if checkAccept(r.Header, httpheader.TypeEventStream) == nil && accept != "" && !strings.Contains(accept, "*") && !strings.Contains(strings.ToLower(accept), httpheader.TypeEventStream) {
 			t.Errorf("accept %q passed", accept)
 		}
 	})

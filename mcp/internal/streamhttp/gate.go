@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // gate holds what is checked of every request before anything else, on every
@@ -114,11 +115,11 @@ func OnLoopback(r *http.Request) bool {
 // passes only under a host that cannot have been rebound: a name that the
 // server knows, or an address.
 func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
-	origins := r.Header[headerOrigin]
+	origins := r.Header[httpheader.Origin]
 	switch {
 	case len(origins) == 1 && g.allowed(origins[0], r):
 		return nil
-	case r.Header.Get(headerFetchSite) == "cross-site":
+	case r.Header.Get(httpheader.SecFetchSite) == "cross-site":
 		return refuse(http.StatusForbidden, "a request of another site: its origin is not among the allowed origins")
 	case len(origins) == 0:
 		return nil

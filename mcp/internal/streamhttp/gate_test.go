@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // Addresses at which a request can arrive.
@@ -245,14 +246,14 @@ func TestAllOriginsAreThoseOfNobodyInParticular(t *testing.T) {
 	for name, binding := range bindings {
 		h := byToken(binding(newTestCore(plainTools), &Options{AllowedOrigins: []string{"*"}}))
 		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", app))
-		if w.Code == 403 || w.Header().Get(headerCORSOrigin) != app {
-			t.Errorf("%s: anonymous: got status %d, %s %q, want the origin allowed", name, w.Code, headerCORSOrigin, w.Header().Get(headerCORSOrigin))
+		if w.Code == 403 || w.Header().Get(httpheader.CORSAllowOrigin) != app {
+			t.Errorf("%s: anonymous: got status %d, %s %q, want the origin allowed", name, w.Code, httpheader.CORSAllowOrigin, w.Header().Get(httpheader.CORSAllowOrigin))
 		}
-		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", app, headerAuthorization, "A"))
-		if w.Code != 403 || w.Header().Get(headerCORSOrigin) != "" {
-			t.Errorf("%s: authenticated: got status %d, %s %q, %s, want 403", name, w.Code, headerCORSOrigin, w.Header().Get(headerCORSOrigin), w.Body)
+		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", app, httpheader.Authorization, "A"))
+		if w.Code != 403 || w.Header().Get(httpheader.CORSAllowOrigin) != "" {
+			t.Errorf("%s: authenticated: got status %d, %s %q, %s, want 403", name, w.Code, httpheader.CORSAllowOrigin, w.Header().Get(httpheader.CORSAllowOrigin), w.Body)
 		}
-		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", "http://localhost", headerAuthorization, "A"))
+		w = serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", ping, "Origin", "http://localhost", httpheader.Authorization, "A"))
 		if w.Code == 403 {
 			t.Errorf("%s: the server's own origin, authenticated: got %s", name, w.Body)
 		}
@@ -267,19 +268,19 @@ func TestCORSHeadersAppearForAllowedOriginsOnly(t *testing.T) {
 	plain := serveTest(t, newTestCore(plainTools), nil)
 
 	a := s.post(initialize, "Origin", app)
-	if got := a.header.Get(headerCORSOrigin); a.status != 200 || got != app {
-		t.Errorf("allowed origin: got status %d, %s %q, want 200, %q", a.status, headerCORSOrigin, got, app)
+	if got := a.header.Get(httpheader.CORSAllowOrigin); a.status != 200 || got != app {
+		t.Errorf("allowed origin: got status %d, %s %q, want 200, %q", a.status, httpheader.CORSAllowOrigin, got, app)
 	}
-	if got := a.header.Get(headerCORSExpose); got != HeaderSession {
-		t.Errorf("exposed headers: got %q, want %q", got, HeaderSession)
+	if got := a.header.Get(httpheader.CORSExposeHeaders); got != httpheader.SessionID {
+		t.Errorf("exposed headers: got %q, want %q", got, httpheader.SessionID)
 	}
 	for name, a := range map[string]answer{
 		"foreign origin":     s.post(initialize, "Origin", "https://evil.example"),
 		"own origin":         s.post(initialize, "Origin", s.URL),
 		"no origin":          s.post(initialize),
 		"nothing configured": plain.post(initialize, "Origin", plain.URL),
-		"foreign preflight":  s.do("OPTIONS", "", "Origin", "https://evil.example", headerCORSRequestMethod, "POST"),
-		"preflight of none":  plain.do("OPTIONS", "", "Origin", plain.URL, headerCORSRequestMethod, "POST"),
+		"foreign preflight":  s.do("OPTIONS", "", "Origin", "https://evil.example", httpheader.CORSRequestMethod, "POST"),
+		"preflight of none":  plain.do("OPTIONS", "", "Origin", plain.URL, httpheader.CORSRequestMethod, "POST"),
 	} {
 		for header := range a.header {
 			if strings.HasPrefix(header, "Access-Control-") {
@@ -287,19 +288,19 @@ func TestCORSHeadersAppearForAllowedOriginsOnly(t *testing.T) {
 			}
 		}
 	}
-	if got := s.post(initialize).header.Get(headerVary); got != headerOrigin {
-		t.Errorf("vary: got %q, want %q", got, headerOrigin)
+	if got := s.post(initialize).header.Get(httpheader.Vary); got != httpheader.Origin {
+		t.Errorf("vary: got %q, want %q", got, httpheader.Origin)
 	}
 
-	a = s.do("OPTIONS", "", "Origin", app, headerCORSRequestMethod, "POST",
-		headerCORSRequestHeaders, "content-type, authorization, mcp-param-region,x-evil , mcp-session-id")
+	a = s.do("OPTIONS", "", "Origin", app, httpheader.CORSRequestMethod, "POST",
+		httpheader.CORSRequestHeaders, "content-type, authorization, mcp-param-region,x-evil , mcp-session-id")
 	if a.status != http.StatusNoContent {
 		t.Fatalf("preflight: got status %d, want 204", a.status)
 	}
-	if got, want := a.header.Get(headerCORSHeaders), "content-type, authorization, mcp-param-region, mcp-session-id"; got != want {
+	if got, want := a.header.Get(httpheader.CORSAllowHeaders), "content-type, authorization, mcp-param-region, mcp-session-id"; got != want {
 		t.Errorf("preflight: got headers %q, want %q", got, want)
 	}
-	if got, want := a.header.Get(headerCORSMethods), "GET, POST, DELETE"; got != want {
+	if got, want := a.header.Get(httpheader.CORSAllowMethods), "GET, POST, DELETE"; got != want {
 		t.Errorf("preflight: got methods %q, want %q", got, want)
 	}
 }

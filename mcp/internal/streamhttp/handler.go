@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -140,7 +141,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 	if refused := checkContent(r.Header); refused != nil {
 		return nil, refused
 	}
-	if refused := checkAccept(r.Header, TypeJSON, TypeEventStream); refused != nil {
+	if refused := checkAccept(r.Header, httpheader.TypeJSON, httpheader.TypeEventStream); refused != nil {
 		return nil, refused
 	}
 	body, refused := readBody(w, r, h.o.maxBody())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 func TestMethodsThatAreNotServedAre405WithAllow(t *testing.T) {
@@ -28,9 +29,9 @@ func TestMethodsThatAreNotServedAre405WithAllow(t *testing.T) {
 		{"DELETE without sessions", modern, "DELETE", "POST"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := tt.server.do(tt.method, "", headerAccept, "text/event-stream")
-			if a.status != http.StatusMethodNotAllowed || a.header.Get(headerAllow) != tt.allow {
-				t.Errorf("got status %d, allow %q, want 405, %q", a.status, a.header.Get(headerAllow), tt.allow)
+			a := tt.server.do(tt.method, "", httpheader.Accept, "text/event-stream")
+			if a.status != http.StatusMethodNotAllowed || a.header.Get(httpheader.Allow) != tt.allow {
+				t.Errorf("got status %d, allow %q, want 405, %q", a.status, a.header.Get(httpheader.Allow), tt.allow)
 			}
 		})
 	}
@@ -46,9 +47,9 @@ func TestBrowserGetsASentence(t *testing.T) {
 		"both eras":   {newTestCore(nil), http.StatusNotAcceptable},
 		"modern only": {newTestCore(nil, mcp.V20260728), http.StatusMethodNotAllowed},
 	} {
-		a := serveTest(t, tt.core, nil).do("GET", "", headerAccept, browser)
-		if a.status != tt.status || !strings.HasPrefix(a.header.Get(headerContentType), "text/plain") || !strings.Contains(a.body, "Model Context Protocol") {
-			t.Errorf("%s: got status %d, type %q, body %q, want %d and a sentence", name, a.status, a.header.Get(headerContentType), a.body, tt.status)
+		a := serveTest(t, tt.core, nil).do("GET", "", httpheader.Accept, browser)
+		if a.status != tt.status || !strings.HasPrefix(a.header.Get(httpheader.ContentType), "text/plain") || !strings.Contains(a.body, "Model Context Protocol") {
+			t.Errorf("%s: got status %d, type %q, body %q, want %d and a sentence", name, a.status, a.header.Get(httpheader.ContentType), a.body, tt.status)
 		}
 	}
 }
@@ -65,29 +66,29 @@ func TestRefusalsOfPOST(t *testing.T) {
 		status int
 		want   string // in the body
 	}{
-		{"text", initialize, []string{headerContentType, "", headerContentType, "text/plain"}, 415, "application/json"},
-		{"compressed", initialize, []string{headerContentEncoding, "gzip"}, 415, "content encoding"},
-		{"accepts no events", initialize, []string{headerAccept, "", headerAccept, "application/json"}, 406, "text/event-stream"},
+		{"text", initialize, []string{httpheader.ContentType, "", httpheader.ContentType, "text/plain"}, 415, "application/json"},
+		{"compressed", initialize, []string{httpheader.ContentEncoding, "gzip"}, 415, "content encoding"},
+		{"accepts no events", initialize, []string{httpheader.Accept, "", httpheader.Accept, "application/json"}, 406, "text/event-stream"},
 		{"no JSON", `{`, nil, 400, "-32700"},
 		{"empty", ``, nil, 400, "-32700"},
 		{"no message", `{"jsonrpc":"2.0","id":4,"Method":"ping"}`, nil, 400, `"id":4`},
 		{"malformed response", `{"jsonrpc":"2.0","id":4,"result":1,"error":1}`, nil, 400, `"error":{"code":-32600`},
 		{"no session", ping, nil, 400, "initialize"},
-		{"two sessions", ping, []string{HeaderSession, id, HeaderSession, id}, 400, "found 2"},
-		{"unknown session", ping, []string{HeaderSession, "x"}, 404, "initialize"},
-		{"unknown version", ping, []string{HeaderSession, id, HeaderVersion, "1999-01-01"}, 400, "protocol version"},
-		{"header of another method", ping, []string{HeaderSession, id, HeaderMethod, "tools/call"}, 400, "-32020"},
-		{"notification with an unknown version", initialized, []string{HeaderSession, id, HeaderVersion, "1999-01-01"}, 400, "protocol version"},
+		{"two sessions", ping, []string{httpheader.SessionID, id, httpheader.SessionID, id}, 400, "found 2"},
+		{"unknown session", ping, []string{httpheader.SessionID, "x"}, 404, "initialize"},
+		{"unknown version", ping, []string{httpheader.SessionID, id, httpheader.ProtocolVersion, "1999-01-01"}, 400, "protocol version"},
+		{"header of another method", ping, []string{httpheader.SessionID, id, httpheader.Method, "tools/call"}, 400, "-32020"},
+		{"notification with an unknown version", initialized, []string{httpheader.SessionID, id, httpheader.ProtocolVersion, "1999-01-01"}, 400, "protocol version"},
 		{"batch without a session", "[" + ping + "]", nil, 400, "session"},
-		{"batch in a revision without", "[" + ping + "]", []string{HeaderSession, id}, 400, "batch"},
+		{"batch in a revision without", "[" + ping + "]", []string{httpheader.SessionID, id}, 400, "batch"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := s.post(tt.body, tt.header...)
 			if a.status != tt.status || !strings.Contains(a.body, tt.want) {
 				t.Errorf("got status %d, body %s, want %d and %q", a.status, a.body, tt.status, tt.want)
 			}
-			if a.header.Get(headerContentType) != TypeJSON {
-				t.Errorf("got content type %q, want JSON", a.header.Get(headerContentType))
+			if a.header.Get(httpheader.ContentType) != httpheader.TypeJSON {
+				t.Errorf("got content type %q, want JSON", a.header.Get(httpheader.ContentType))
 			}
 		})
 	}
@@ -111,9 +112,9 @@ func TestRefusalsTellNothingOfTheServer(t *testing.T) {
 	for name, a := range map[string]answer{
 		"host":    s.post(initialize, "Host", "evil.example"),
 		"origin":  s.post(initialize, "Origin", "https://evil.example/"+strings.Repeat("x", 10_000)),
-		"session": s.post(ping, HeaderSession, "x"),
+		"session": s.post(ping, httpheader.SessionID, "x"),
 		"parse":   s.post(`{"a":` + strings.Repeat("[", 1000)),
-		"accept":  s.post(initialize, headerAccept, "", headerAccept, "text/html"),
+		"accept":  s.post(initialize, httpheader.Accept, "", httpheader.Accept, "text/html"),
 	} {
 		if a.status < 400 {
 			t.Errorf("%s: got status %d, want a refusal", name, a.status)
@@ -138,20 +139,20 @@ func TestEraIsToldRequestByRequest(t *testing.T) {
 	for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "unknown/method"} {
 		body := `{"jsonrpc":"2.0","id":"q","method":"` + method + `","params":{` + modernMeta + `}}`
 		for _, session := range []string{"", id, "unknown"} {
-			headers := append(modernHeaders(method, ""), HeaderSession, session)
+			headers := append(modernHeaders(method, ""), httpheader.SessionID, session)
 			a := s.post(body, headers...)
 			if a.status != http.StatusNotFound || !strings.Contains(a.body, "-32601") || !strings.Contains(a.body, `"id":"q"`) {
 				t.Errorf("%s with _meta, session %q: got status %d, body %s, want 404 and -32601", method, session, a.status, a.body)
 			}
-			if a.header.Get(HeaderSession) != "" {
+			if a.header.Get(httpheader.SessionID) != "" {
 				t.Errorf("%s with _meta, session %q: got a session, want none", method, session)
 			}
 		}
 	}
-	if a := s.post(ping, HeaderSession, id); a.status != 200 || !strings.Contains(a.body, `"result"`) {
+	if a := s.post(ping, httpheader.SessionID, id); a.status != 200 || !strings.Contains(a.body, `"result"`) {
 		t.Errorf("ping in the session: got status %d, body %s, want 200", a.status, a.body)
 	}
-	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, HeaderVersion, "2026-07-28", HeaderSession, id)
+	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, httpheader.ProtocolVersion, "2026-07-28", httpheader.SessionID, id)
 	if a.status != 400 || !strings.Contains(a.body, "-32602") {
 		t.Errorf("version header without _meta: got status %d, body %s, want 400 and -32602", a.status, a.body)
 	}
@@ -165,8 +166,8 @@ func TestModernOnlyServerNamesItsVersionsToInitialize(t *testing.T) {
 	claim.Shows(t, "R-066", "R-156b")
 	s := serveTest(t, newTestCore(plainTools, mcp.V20260728), nil)
 	a := s.post(initialize)
-	if !strings.Contains(a.body, `"supported":["2026-07-28"]`) || a.header.Get(HeaderSession) != "" {
-		t.Errorf("got body %s, session %q, want the versions and no session", a.body, a.header.Get(HeaderSession))
+	if !strings.Contains(a.body, `"supported":["2026-07-28"]`) || a.header.Get(httpheader.SessionID) != "" {
+		t.Errorf("got body %s, session %q, want the versions and no session", a.body, a.header.Get(httpheader.SessionID))
 	}
 	if a := s.post("[" + ping + "]"); a.status != 400 || !strings.Contains(a.body, "batch") {
 		t.Errorf("batch: got status %d, body %s, want 400", a.status, a.body)
@@ -188,13 +189,13 @@ func TestStandardHeadersAgreeWithTheBody(t *testing.T) {
 		{"blanks around the name", modernHeaders("tools/call", "  hello  "), 200},
 		{"case of header names", []string{"MCP-PROTOCOL-VERSION", "2026-07-28", "mcp-method", "tools/call", "mCP-nAME", "hello"}, 200},
 		{"version missing", modernHeaders("tools/call", "hello")[2:], 400},
-		{"version differs", []string{HeaderVersion, "2025-11-25", HeaderMethod, "tools/call", HeaderName, "hello"}, 400},
-		{"method missing", []string{HeaderVersion, "2026-07-28", HeaderName, "hello"}, 400},
+		{"version differs", []string{httpheader.ProtocolVersion, "2025-11-25", httpheader.Method, "tools/call", httpheader.Name, "hello"}, 400},
+		{"method missing", []string{httpheader.ProtocolVersion, "2026-07-28", httpheader.Name, "hello"}, 400},
 		{"method in capitals", modernHeaders("TOOLS/CALL", "hello"), 400},
 		{"name missing", modernHeaders("tools/call", ""), 400},
 		{"name differs", modernHeaders("tools/call", "talk"), 400},
-		{"name twice", append(modernHeaders("tools/call", "hello"), HeaderName, "hello"), 400},
-		{"version twice", append(modernHeaders("tools/call", "hello"), HeaderVersion, "2026-07-28"), 400},
+		{"name twice", append(modernHeaders("tools/call", "hello"), httpheader.Name, "hello"), 400},
+		{"version twice", append(modernHeaders("tools/call", "hello"), httpheader.ProtocolVersion, "2026-07-28"), 400},
 		{"names joined", modernHeaders("tools/call", "hello, hello"), 400},
 		{"bad Base64", modernHeaders("tools/call", "=?base64?aGVsbG8?="), 400},
 	} {

@@ -5,56 +5,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-)
-
-// Headers of the protocol. All names are in the form that net/http gives them,
-// so that a header can be read from its map by name; on the wire their case
-// does not matter.
-//
-// Spec: 2026-07-28 basic/transports#streamable-http; 2025-11-25 basic/transports#session-management
-const (
-	HeaderVersion     = "Mcp-Protocol-Version"
-	HeaderMethod      = "Mcp-Method"
-	HeaderName        = "Mcp-Name"
-	HeaderParamPrefix = "Mcp-Param-"
-	HeaderSession     = "Mcp-Session-Id"
-	HeaderLastEvent   = "Last-Event-Id"
-)
-
-// The two media types in which messages travel.
-const (
-	TypeJSON        = "application/json"
-	TypeEventStream = "text/event-stream"
-)
-
-// Headers of HTTP itself.
-const (
-	headerAccept          = "Accept"
-	headerAllow           = "Allow"
-	headerAuthorization   = "Authorization"
-	headerBuffering       = "X-Accel-Buffering"
-	headerCacheControl    = "Cache-Control"
-	headerChallenge       = "Www-Authenticate"
-	headerConnection      = "Connection"
-	headerContentEncoding = "Content-Encoding"
-	headerContentLength   = "Content-Length"
-	headerContentOptions  = "X-Content-Type-Options"
-	headerContentType     = "Content-Type"
-	headerFetchSite       = "Sec-Fetch-Site"
-	headerOrigin          = "Origin"
-	headerRetryAfter      = "Retry-After"
-	headerVary            = "Vary"
-)
-
-// Headers by which a browser and a server agree on requests across origins.
-const (
-	headerCORSOrigin         = "Access-Control-Allow-Origin"
-	headerCORSExpose         = "Access-Control-Expose-Headers"
-	headerCORSMethods        = "Access-Control-Allow-Methods"
-	headerCORSHeaders        = "Access-Control-Allow-Headers"
-	headerCORSMaxAge         = "Access-Control-Max-Age"
-	headerCORSRequestMethod  = "Access-Control-Request-Method"
-	headerCORSRequestHeaders = "Access-Control-Request-Headers"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // standardHeaders returns what the dialect has to know of a request's headers:
@@ -62,9 +13,9 @@ const (
 // and not read by its first value.
 func standardHeaders(h http.Header) dialect.Headers {
 	return dialect.Headers{
-		Version: h[HeaderVersion],
-		Method:  h[HeaderMethod],
-		Name:    h[HeaderName],
+		Version: h[httpheader.ProtocolVersion],
+		Method:  h[httpheader.Method],
+		Name:    h[httpheader.Name],
 		Params:  paramHeaders(h),
 	}
 }
@@ -74,7 +25,7 @@ type paramHeaders http.Header
 
 // Param implements dialect.ParamHeaders.
 func (h paramHeaders) Param(name string) []string {
-	return http.Header(h).Values(HeaderParamPrefix + name)
+	return http.Header(h).Values(httpheader.ParamPrefix + name)
 }
 
 // mayCrossOrigins reports whether a page of an allowed origin may set the
@@ -82,9 +33,9 @@ func (h paramHeaders) Param(name string) []string {
 func mayCrossOrigins(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	switch name {
-	case HeaderVersion, HeaderMethod, HeaderName, HeaderSession, HeaderLastEvent,
-		headerAccept, headerAuthorization, headerContentType:
+	case httpheader.ProtocolVersion, httpheader.Method, httpheader.Name, httpheader.SessionID, httpheader.LastEventID,
+		httpheader.Accept, httpheader.Authorization, httpheader.ContentType:
 		return true
 	}
-	return strings.HasPrefix(name, HeaderParamPrefix)
+	return strings.HasPrefix(name, httpheader.ParamPrefix)
 }

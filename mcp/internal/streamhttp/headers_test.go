@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 func TestStandardHeadersKeepEveryValue(t *testing.T) {
@@ -31,9 +33,9 @@ func TestStandardHeadersKeepEveryValue(t *testing.T) {
 func TestHeaderNamesAreCanonical(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		HeaderVersion, HeaderMethod, HeaderName, HeaderParamPrefix + "X", HeaderSession, HeaderLastEvent,
-		headerAccept, headerContentEncoding, headerContentType, headerFetchSite, headerOrigin,
-		headerCORSOrigin, headerCORSRequestMethod, headerCORSRequestHeaders,
+		httpheader.ProtocolVersion, httpheader.Method, httpheader.Name, httpheader.ParamPrefix + "X", httpheader.SessionID, httpheader.LastEventID,
+		httpheader.Accept, httpheader.ContentEncoding, httpheader.ContentType, httpheader.SecFetchSite, httpheader.Origin,
+		httpheader.CORSAllowOrigin, httpheader.CORSRequestMethod, httpheader.CORSRequestHeaders,
 	} {
 		if canonical := http.CanonicalHeaderKey(name); name != canonical {
 			t.Errorf("got %q, want %q", name, canonical)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -40,7 +41,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer h.streams.release(by)
 	ctx, cancel := exchange.WhileValid(r.Context(), by)
 	defer cancel()
-	if ids := r.Header[HeaderLastEvent]; len(ids) > 0 {
+	if ids := r.Header[httpheader.LastEventID]; len(ids) > 0 {
 		return h.resume(ctx, w, r, s, ids)
 	}
 	return h.listen(ctx, w, r, s)
@@ -51,7 +52,7 @@ func mayStream(header http.Header) *refusal {
 	if wantsPage(header) {
 		return page(http.StatusNotAcceptable)
 	}
-	return checkAccept(header, TypeEventStream)
+	return checkAccept(header, httpheader.TypeEventStream)
 }
 
 // listener returns the session that a GET names, for one use, with a place among the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // Options of a Handler or EventStream. The zero value, like a nil pointer,
@@ -85,7 +86,7 @@ func (o *Options) orZero() *Options {
 // farewell has the connection closed behind a reply when the server is leaving.
 func (o *Options) farewell(h http.Header) {
 	if o != nil && o.Leaving != nil && o.Leaving() {
-		h.Set(headerConnection, "close")
+		h.Set(httpheader.Connection, "close")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // Readiness is the endpoint that tells load balancers whether a server wants new
@@ -38,9 +40,9 @@ func (s *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.asked.Store(true)
 	h := w.Header()
-	h.Set(headerContentType, "text/plain; charset=utf-8")
-	h.Set(headerContentOptions, "nosniff")
-	h.Set(headerCacheControl, "no-store")
+	h.Set(httpheader.ContentType, "text/plain; charset=utf-8")
+	h.Set(httpheader.ContentTypeOptions, "nosniff")
+	h.Set(httpheader.CacheControl, "no-store")
 	s.o.farewell(h)
 	if !s.ready() {
 		w.WriteHeader(http.StatusServiceUnavailable)

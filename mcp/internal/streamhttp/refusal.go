@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -37,20 +38,20 @@ func seconds(d time.Duration) string {
 
 func (f *refusal) write(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set(headerContentOptions, "nosniff")
+	h.Set(httpheader.ContentTypeOptions, "nosniff")
 	if f.allow != "" {
-		h.Set(headerAllow, f.allow)
+		h.Set(httpheader.Allow, f.allow)
 	}
 	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
-		h.Set(headerRetryAfter, retryAfter)
+		h.Set(httpheader.RetryAfter, retryAfter)
 	}
 	if f.page {
-		h.Set(headerContentType, "text/plain; charset=utf-8")
+		h.Set(httpheader.ContentType, "text/plain; charset=utf-8")
 		w.WriteHeader(f.status)
 		_, _ = w.Write([]byte(f.err.Message + "\n"))
 		return
 	}
-	h.Set(headerContentType, TypeJSON)
+	h.Set(httpheader.ContentType, httpheader.TypeJSON)
 	w.WriteHeader(f.status)
 	_, _ = w.Write(dialect.Refuse(jsonrpc.ID{}, f.err).Body)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -234,12 +235,12 @@ func (a *responder) keepAlive() {
 
 func (a *responder) json(reply *dialect.Reply) {
 	a.o.farewell(a.w.Header())
-	a.w.Header().Set(headerContentType, TypeJSON)
+	a.w.Header().Set(httpheader.ContentType, httpheader.TypeJSON)
 	if reply.Challenge != "" {
-		a.w.Header().Set(headerChallenge, reply.Challenge)
+		a.w.Header().Set(httpheader.WWWAuthenticate, reply.Challenge)
 	}
 	if reply.Retry > 0 {
-		a.w.Header().Set(headerRetryAfter, seconds(reply.Retry))
+		a.w.Header().Set(httpheader.RetryAfter, seconds(reply.Retry))
 	}
 	a.announce(reply.Size())
 	a.w.WriteHeader(reply.Status)
@@ -269,7 +270,7 @@ func (a *responder) event(reply *dialect.Reply) {
 func (a *responder) announce(size int) {
 	const buffered = 2048
 	if size > buffered {
-		a.w.Header().Set(headerContentLength, strconv.Itoa(size))
+		a.w.Header().Set(httpheader.ContentLength, strconv.Itoa(size))
 	}
 }
 
@@ -281,9 +282,9 @@ func (a *responder) openStream(size int) {
 	a.stream = true
 	h := a.w.Header()
 	a.o.farewell(h)
-	h.Set(headerContentType, TypeEventStream)
-	h.Set(headerCacheControl, "no-cache, no-transform")
-	h.Set(headerBuffering, "no")
+	h.Set(httpheader.ContentType, httpheader.TypeEventStream)
+	h.Set(httpheader.CacheControl, "no-cache, no-transform")
+	h.Set(httpheader.AccelBuffering, "no")
 	if a.opening == nil {
 		a.announce(size)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // idOf returns the id of an event, as it stands on the wire.
@@ -34,7 +35,7 @@ func idOf(block string) string {
 // back opens a connection that goes on behind an event.
 func (s *testServer) back(session, id string, headers ...string) *openAnswer {
 	s.t.Helper()
-	a := s.start("GET", "", append([]string{headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id}, headers...)...)
+	a := s.start("GET", "", append([]string{httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id}, headers...)...)
 	if a.resp.StatusCode != 200 {
 		s.t.Fatalf("resume behind %s: got status %d, want 200", id, a.resp.StatusCode)
 	}
@@ -87,9 +88,9 @@ func TestStreamBeginsWithAnEventThatHasAnIDAndNoData(t *testing.T) {
 		seen[idOf(block)] = true
 	}
 	for _, open := range []func() *openAnswer{
-		func() *openAnswer { return s.start("POST", callTool(1, "talk"), HeaderSession, session) },
+		func() *openAnswer { return s.start("POST", callTool(1, "talk"), httpheader.SessionID, session) },
 		func() *openAnswer {
-			a := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, session)
+			a := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session)
 			for _, n := range []string{noteA, noteB, noteA} {
 				if err := s.core.session().Push(t.Context(), []byte(n)); err != nil {
 					t.Fatal(err)
@@ -112,7 +113,7 @@ func TestOlderRevisionsAreNotPrimed(t *testing.T) {
 	for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20250326, mcp.V20250618} {
 		s := serveTest(t, newTestCore(plainTools), nil)
 		session := s.open(strings.Replace(initialize, "2025-11-25", v.String(), 1))
-		a := s.start("POST", callTool(1, "talk"), HeaderSession, session)
+		a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session)
 		if got := a.block(); !strings.HasSuffix(idOf(got), "-1") || plain(got) != event(noteA) {
 			t.Errorf("%v: got %q, want the first message with an id", v, got)
 		}
@@ -123,8 +124,8 @@ func TestStatelessAnswersHaveNoEventIDs(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-138", "R-156b", "D-08")
 	s := serveTest(t, newTestCore(plainTools), nil)
-	a := s.post(modernCall("talk"), append(modernHeaders("tools/call", "talk"), HeaderLastEvent, "x-1", HeaderSession, "x")...)
-	if a.status != 200 || a.header.Get(HeaderSession) != "" || strings.Contains(a.body, "id: ") || strings.Contains(a.body, "retry: ") || !strings.Contains(a.body, event(noteA)) {
+	a := s.post(modernCall("talk"), append(modernHeaders("tools/call", "talk"), httpheader.LastEventID, "x-1", httpheader.SessionID, "x")...)
+	if a.status != 200 || a.header.Get(httpheader.SessionID) != "" || strings.Contains(a.body, "id: ") || strings.Contains(a.body, "retry: ") || !strings.Contains(a.body, event(noteA)) {
 		t.Errorf("got status %d, body %q, want a stream without ids", a.status, a.body)
 	}
 }
@@ -137,13 +138,13 @@ func TestResumedPOSTBringsExactlyWhatWasMissed(t *testing.T) {
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes), "talk": plainTools["talk"]}), nil)
 	session := s.open(initialize)
 	go func() { notes <- note(1); notes <- note(2); notes <- note(3) }()
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
+	first := s.start("POST", callTool(1, "feed"), httpheader.SessionID, session)
 	primed := idOf(first.block())
 	expectNotes(t, first, 1, 3)
 	first.close()
 	eventually(t, "the connection has let go", func() bool { return s.handler.atWork() == 1 })
 	notes <- note(4) // nobody listens
-	s.post(callTool(2, "talk"), HeaderSession, session)
+	s.post(callTool(2, "talk"), httpheader.SessionID, session)
 
 	for n, id := range []string{primed, strings.TrimSuffix(primed, "0") + "1", strings.TrimSuffix(primed, "0") + "2"} {
 		a := s.back(session, id)
@@ -176,7 +177,9 @@ func TestResumedGETBringsItsOwnMessagesAndThoseToCome(t *testing.T) {
 	claim.Shows(t, "R-112a", "R-114", "R-115a", "R-115b")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
-	get := func() *openAnswer { return s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, session) }
+	get := func() *openAnswer {
+		return s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session)
+	}
 	push := func(n int) {
 		t.Helper()
 		if err := s.core.session().Push(t.Context(), []byte(note(n))); err != nil {
@@ -210,11 +213,11 @@ func TestForeignAndForgedEventIDsAreRefused(t *testing.T) {
 	claim.Shows(t, "R-115a")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	open := func(who string) (session, id string) {
-		session = s.post(initialize, headerAuthorization, who).header.Get(HeaderSession)
-		a := s.start("POST", callTool(1, "talk"), HeaderSession, session, headerAuthorization, who)
+		session = s.post(initialize, httpheader.Authorization, who).header.Get(httpheader.SessionID)
+		a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session, httpheader.Authorization, who)
 		for a.block() != "" {
 		}
-		b := s.start("POST", callTool(1, "talk"), HeaderSession, session, headerAuthorization, who)
+		b := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session, httpheader.Authorization, who)
 		return session, idOf(b.block())
 	}
 	session, id := open("A")
@@ -225,21 +228,21 @@ func TestForeignAndForgedEventIDsAreRefused(t *testing.T) {
 		other, foreign, "", "-", "1", "-1", name, name + "-", name + "-00", name + "-+1", name + "--1", name + "-4", name + "-1-1",
 		name + "-9223372036854775807", name + "-9223372036854775808", strings.ToLower(name) + "-1", strings.Repeat("x", 10_000) + "-1", name + "-1, " + name + "-2",
 	} {
-		a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, headerAuthorization, "A", http.CanonicalHeaderKey(HeaderLastEvent), cmp.Or(forged, " "))
+		a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.Authorization, "A", http.CanonicalHeaderKey(httpheader.LastEventID), cmp.Or(forged, " "))
 		if a.status != 400 || !strings.Contains(a.body, "cannot be resumed") {
 			t.Errorf("%.40q: got status %d, body %.100s, want 400 and nothing else", forged, a.status, a.body)
 		}
 	}
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, headerAuthorization, "A", HeaderLastEvent, id, HeaderLastEvent, id); a.status != 400 {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.Authorization, "A", httpheader.LastEventID, id, httpheader.LastEventID, id); a.status != 400 {
 		t.Errorf("two headers: got status %d, want 400", a.status)
 	}
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, headerAuthorization, "B", HeaderLastEvent, id); a.status != 404 {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.Authorization, "B", httpheader.LastEventID, id); a.status != 404 {
 		t.Errorf("another principal: got status %d, want 404", a.status)
 	}
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderLastEvent, id, headerAuthorization, "A"); a.status != 400 {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.LastEventID, id, httpheader.Authorization, "A"); a.status != 400 {
 		t.Errorf("no session: got status %d, want 400", a.status)
 	}
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id, headerAuthorization, "A"); a.status != 200 || !strings.Contains(a.body, "said") {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id, httpheader.Authorization, "A"); a.status != 200 || !strings.Contains(a.body, "said") {
 		t.Errorf("the right one: got status %d, body %s", a.status, a.body)
 	}
 }
@@ -250,7 +253,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes)}), nil)
 	session := s.open(initialize)
 	go func() { notes <- note(1) }()
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
+	first := s.start("POST", callTool(1, "feed"), httpheader.SessionID, session)
 	id := expectNotes(t, first, 1, 1)
 	second := s.back(session, id)
 	if got := first.block(); got != "" {
@@ -263,7 +266,7 @@ func TestSecondConnectionTakesOver(t *testing.T) {
 	answers := make(chan string, 20)
 	for range cap(answers) {
 		tries.Go(func() {
-			resp, err := s.Client().Do(request(t.Context(), t, "GET", s.url, "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id))
+			resp, err := s.Client().Do(request(t.Context(), t, "GET", s.url, "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id))
 			if err != nil {
 				answers <- err.Error()
 				return
@@ -304,7 +307,7 @@ func TestDeletedSessionCannotBeResumed(t *testing.T) {
 	claim.Shows(t, "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
-	a := s.start("POST", callTool(1, "talk"), HeaderSession, session)
+	a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session)
 	id := idOf(a.block())
 	for a.block() != "" {
 	}
@@ -312,8 +315,8 @@ func TestDeletedSessionCannotBeResumed(t *testing.T) {
 	if store.held() == 0 {
 		t.Error("nothing is kept for the client")
 	}
-	s.do("DELETE", "", HeaderSession, session)
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id); a.status != 404 {
+	s.do("DELETE", "", httpheader.SessionID, session)
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id); a.status != 404 {
 		t.Errorf("got status %d, want 404", a.status)
 	}
 	eventually(t, "nothing is kept any more", func() bool { return store.held() == 0 })
@@ -332,7 +335,7 @@ func TestStreamsOfASessionThatCanBeResumedAreBounded(t *testing.T) {
 	session := s.open(initialize)
 	var ids []string
 	for range maxParked + 2 {
-		a := s.start("POST", callTool(1, "talk"), HeaderSession, session)
+		a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session)
 		ids = append(ids, idOf(a.block()))
 		for a.block() != "" {
 		}
@@ -343,7 +346,7 @@ func TestStreamsOfASessionThatCanBeResumedAreBounded(t *testing.T) {
 		if i < 2 {
 			want = 400
 		}
-		if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id); a.status != want {
+		if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id); a.status != want {
 			t.Errorf("stream %d of %d: got status %d, want %d", i+1, len(ids), a.status, want)
 		}
 	}
@@ -357,15 +360,15 @@ func TestCancelledCallCannotBeResumed(t *testing.T) {
 		return nil, err
 	}}), nil)
 	session := s.open(initialize)
-	a := s.start("POST", callTool(5, "x"), HeaderSession, session)
+	a := s.start("POST", callTool(5, "x"), httpheader.SessionID, session)
 	id := idOf(a.block())
 	a.block()
-	s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, HeaderSession, session)
+	s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, httpheader.SessionID, session)
 	if got := a.block(); got != "" {
 		t.Errorf("got %q, want the end", got)
 	}
 	eventually(t, "the call has ended", func() bool { return s.handler.atWork() == 0 })
-	if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id); a.status != 400 {
+	if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id); a.status != 400 {
 		t.Errorf("got status %d, want 400", a.status)
 	}
 }
@@ -384,7 +387,7 @@ func TestStreamWhoseEventsAreNotKeptIsRefusedAndElseGoesOn(t *testing.T) {
 	for _, store := range []forgetful{{}, {errors.New("down")}} {
 		s := serveTest(t, newTestCore(plainTools), &Options{Events: store, Logger: slog.New(slog.DiscardHandler)})
 		session := s.open(initialize)
-		a := s.start("POST", callTool(1, "talk"), HeaderSession, session)
+		a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session)
 		id := idOf(a.block())
 		for _, want := range []string{noteA, noteB} {
 			if got := a.event(); got != event(want) {
@@ -394,7 +397,7 @@ func TestStreamWhoseEventsAreNotKeptIsRefusedAndElseGoesOn(t *testing.T) {
 		if got := a.event(); !strings.Contains(got, "said") {
 			t.Errorf("%v: got %q, want the reply", store.err, got)
 		}
-		if a := s.do("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id); a.status != 400 {
+		if a := s.do("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id); a.status != 400 {
 			t.Errorf("%v: got status %d, want 400", store.err, a.status)
 		}
 	}
@@ -406,10 +409,10 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 	session := s.open(initialize)
 	statuses := map[int]int{}
 	for range 40 {
-		a := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, session)
+		a := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session)
 		statuses[a.resp.StatusCode]++
 		if a.resp.StatusCode == 200 {
-			again := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, idOf(a.block()))
+			again := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, idOf(a.block()))
 			statuses[again.resp.StatusCode]++
 		}
 	}
@@ -442,7 +445,7 @@ func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
 		return text("done"), nil
 	}}), nil)
 	session := s.open(initialize)
-	a := s.post(callTool(1, "poll"), HeaderSession, session)
+	a := s.post(callTool(1, "poll"), httpheader.SessionID, session)
 	if !regexp.MustCompile(`^id: (\w+)-0\ndata: \n\nid: \w+-0\nretry: 1500\ndata: \n\n$`).MatchString(a.body) {
 		t.Errorf("got %q, want the priming event and the time to come back", a.body)
 	}
@@ -456,7 +459,7 @@ func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
 		t.Errorf("got %q, want the reply", got)
 	}
 	older := s.open(strings.Replace(initialize, "2025-11-25", mcp.V20250618.String(), 1))
-	if a := s.post(callTool(1, "poll"), HeaderSession, older); !strings.Contains(a.body, "internal error") {
+	if a := s.post(callTool(1, "poll"), httpheader.SessionID, older); !strings.Contains(a.body, "internal error") {
 		t.Errorf("a client of 2025-06-18: got %q, want its connection to be kept", a.body)
 	}
 }
@@ -467,7 +470,7 @@ func TestResumedCallEndsBeforeAGracefulShutdown(t *testing.T) {
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes)}), nil)
 	session := s.open(initialize)
 	go func() { notes <- note(1) }()
-	first := s.start("POST", callTool(1, "feed"), HeaderSession, session)
+	first := s.start("POST", callTool(1, "feed"), httpheader.SessionID, session)
 	id := expectNotes(t, first, 1, 1)
 	done := make(chan error)
 	go func() { done <- s.handler.Shutdown(context.Background()) }()
@@ -489,7 +492,7 @@ func TestStuckConnectionIsTakenOverAtOnce(t *testing.T) {
 		h := NewHandler(newTestCore(map[string]tool{"feed": feed(notes)}), &Options{WriteTimeout: time.Second})
 		session := openRecorded(t, h)
 		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: 200}
-		go h.ServeHTTP(lost, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "feed"), HeaderSession, session))
+		go h.ServeHTTP(lost, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "feed"), httpheader.SessionID, session))
 		for n := range 5 {
 			notes <- note(n + 1)
 		}
@@ -497,7 +500,7 @@ func TestStuckConnectionIsTakenOverAtOnce(t *testing.T) {
 		began := time.Now()
 		close(notes)
 		id := idOf(lost.Body.String())
-		w := serveRecorded(h, request(t.Context(), t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, session, HeaderLastEvent, id))
+		w := serveRecorded(h, request(t.Context(), t, "GET", "http://localhost/", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, session, httpheader.LastEventID, id))
 		var want strings.Builder
 		for n := range 5 {
 			want.WriteString(event(note(n+1)) + "\n")

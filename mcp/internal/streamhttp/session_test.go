@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -24,30 +25,30 @@ func TestSessionLivesFromInitializeToDelete(t *testing.T) {
 	claim.Shows(t, "R-097", "R-102a", "R-103a", "R-116a", "R-116b", "R-116c", "R-119")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(initialize)
-	id := a.header.Get(HeaderSession)
-	if a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, `"protocolVersion":"2025-11-25"`) {
+	id := a.header.Get(httpheader.SessionID)
+	if a.status != 200 || a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, `"protocolVersion":"2025-11-25"`) {
 		t.Fatalf("initialize: got status %d, body %s", a.status, a.body)
 	}
 	if !regexp.MustCompile(`^[A-Z2-7]{26}$`).MatchString(id) {
 		t.Errorf("got id %q, want 130 bits in base32", id)
 	}
-	if a := s.post(initialized, HeaderSession, id); a.status != 202 || a.body != "" {
+	if a := s.post(initialized, httpheader.SessionID, id); a.status != 202 || a.body != "" {
 		t.Errorf("notification: got status %d, body %q, want 202 and none", a.status, a.body)
 	}
-	if a := s.post(`{"jsonrpc":"2.0","id":9,"result":{}}`, HeaderSession, id); a.status != 202 || a.body != "" {
+	if a := s.post(`{"jsonrpc":"2.0","id":9,"result":{}}`, httpheader.SessionID, id); a.status != 202 || a.body != "" {
 		t.Errorf("response: got status %d, body %q, want 202 and none", a.status, a.body)
 	}
-	if a := s.post(callTool(1, "hello"), HeaderSession, id, HeaderVersion, "2025-11-25"); a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "hello") {
+	if a := s.post(callTool(1, "hello"), httpheader.SessionID, id, httpheader.ProtocolVersion, "2025-11-25"); a.status != 200 || a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, "hello") {
 		t.Errorf("call: got status %d, body %s, want 200 and JSON", a.status, a.body)
 	}
-	if a := s.post(callTool(2, "fail"), HeaderSession, id); a.status != 200 || !strings.Contains(a.body, "-32602") {
+	if a := s.post(callTool(2, "fail"), httpheader.SessionID, id); a.status != 200 || !strings.Contains(a.body, "-32602") {
 		t.Errorf("failing call: got status %d, body %s, want 200 and -32602", a.status, a.body)
 	}
-	if a := s.do("DELETE", "", HeaderSession, id); a.status != 204 {
+	if a := s.do("DELETE", "", httpheader.SessionID, id); a.status != 204 {
 		t.Errorf("DELETE: got status %d, want 204", a.status)
 	}
 	for _, method := range []string{"POST", "GET", "DELETE"} {
-		if a := s.do(method, ping, HeaderSession, id); a.status != 404 {
+		if a := s.do(method, ping, httpheader.SessionID, id); a.status != 404 {
 			t.Errorf("%s after DELETE: got status %d, want 404", method, a.status)
 		}
 	}
@@ -61,9 +62,9 @@ func TestVersionHeaderThatIsNotServedIs400(t *testing.T) {
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, bad := range [][]string{{"1999-01-01"}, {"2026-07"}, {"2025-11-25", "2025-06-18"}} {
-		headers := []string{HeaderSession, id}
+		headers := []string{httpheader.SessionID, id}
 		for _, v := range bad {
-			headers = append(headers, HeaderVersion, v)
+			headers = append(headers, httpheader.ProtocolVersion, v)
 		}
 		for _, m := range []struct{ method, body string }{
 			{"POST", ping}, {"POST", initialized}, {"POST", `{"jsonrpc":"2.0","id":9,"result":{}}`}, {"GET", ""}, {"DELETE", ""},
@@ -73,7 +74,7 @@ func TestVersionHeaderThatIsNotServedIs400(t *testing.T) {
 			}
 		}
 	}
-	if a := s.post(ping, HeaderSession, id, HeaderVersion, "2025-06-18"); a.status != 200 {
+	if a := s.post(ping, httpheader.SessionID, id, httpheader.ProtocolVersion, "2025-06-18"); a.status != 200 {
 		t.Errorf("another version that is served: got status %d, want 200", a.status)
 	}
 }
@@ -85,14 +86,14 @@ func TestServerMakesTheIDsOfSessions(t *testing.T) {
 	s := serveTest(t, newTestCore(plainTools), nil)
 	first := s.open(initialize)
 	for _, chosen := range []string{"chosen", first} {
-		if id := s.post(initialize, HeaderSession, chosen).header.Get(HeaderSession); id == "" || id == chosen || id == first {
+		if id := s.post(initialize, httpheader.SessionID, chosen).header.Get(httpheader.SessionID); id == "" || id == chosen || id == first {
 			t.Errorf("initialize with %q: got session %q, want a new one", chosen, id)
 		}
 	}
-	if a := s.post(ping, HeaderSession, "chosen"); a.status != 404 {
+	if a := s.post(ping, httpheader.SessionID, "chosen"); a.status != 404 {
 		t.Errorf("the chosen id: got status %d, want 404", a.status)
 	}
-	if a := s.post(ping, HeaderSession, first); a.status != 200 {
+	if a := s.post(ping, httpheader.SessionID, first); a.status != 200 {
 		t.Errorf("the first session: got status %d, want 200", a.status)
 	}
 }
@@ -108,8 +109,8 @@ func TestRefusedInitializeKeepsNothing(t *testing.T) {
 	for _, body := range []string{initialize, bad} {
 		for range 500 {
 			w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", body))
-			if w.Header().Get(HeaderSession) != "" || !strings.Contains(w.Body.String(), `"error"`) {
-				t.Fatalf("got session %q, body %s, want an error alone", w.Header().Get(HeaderSession), w.Body)
+			if w.Header().Get(httpheader.SessionID) != "" || !strings.Contains(w.Body.String(), `"error"`) {
+				t.Fatalf("got session %q, body %s, want an error alone", w.Header().Get(httpheader.SessionID), w.Body)
 			}
 		}
 	}
@@ -124,12 +125,12 @@ func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-125a", "R-125c")
 	s := serveTest(t, newTestCore(plainTools), nil)
-	id := s.post(initialize, headerAuthorization, "A").header.Get(HeaderSession)
-	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id, headerAuthorization, "A")
+	id := s.post(initialize, httpheader.Authorization, "A").header.Get(httpheader.SessionID)
+	stream := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id, httpheader.Authorization, "A")
 	for _, method := range []string{"POST", "GET", "DELETE"} {
 		for _, body := range []string{ping, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
-			foreign := s.do(method, body, HeaderSession, id, headerAuthorization, "B", HeaderLastEvent, "1")
-			unknown := s.do(method, body, HeaderSession, "unknown", headerAuthorization, "B")
+			foreign := s.do(method, body, httpheader.SessionID, id, httpheader.Authorization, "B", httpheader.LastEventID, "1")
+			unknown := s.do(method, body, httpheader.SessionID, "unknown", httpheader.Authorization, "B")
 			if foreign.status != 404 || foreign.body != unknown.body {
 				t.Errorf("%s: got status %d, body %s, want 404 and %s", method, foreign.status, foreign.body, unknown.body)
 			}
@@ -141,7 +142,7 @@ func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 	if got := stream.event(); got != event(noteA) {
 		t.Errorf("the owner's stream: got %q, want %q", got, event(noteA))
 	}
-	if a := s.post(ping, HeaderSession, id, headerAuthorization, "A"); a.status != 200 {
+	if a := s.post(ping, httpheader.SessionID, id, httpheader.Authorization, "A"); a.status != 200 {
 		t.Errorf("the owner: got status %d, want 200", a.status)
 	}
 }
@@ -150,11 +151,11 @@ func TestSessionOfAnotherPrincipalIsNotFound(t *testing.T) {
 func TestShareOfAPrincipalIsBounded(t *testing.T) {
 	t.Parallel()
 	s := serveTest(t, newTestCore(plainTools), &Options{PrincipalSessions: 2, PrincipalStreams: 1})
-	initializeAs := func(who string) answer { return s.post(initialize, headerAuthorization, who) }
-	first := initializeAs("A").header.Get(HeaderSession)
+	initializeAs := func(who string) answer { return s.post(initialize, httpheader.Authorization, who) }
+	first := initializeAs("A").header.Get(httpheader.SessionID)
 	initializeAs("A")
-	if a := initializeAs("A"); a.status != 429 || a.header.Get(headerRetryAfter) == "" || a.header.Get(HeaderSession) != "" {
-		t.Errorf("the third session: got status %d, session %q, want 429 and none", a.status, a.header.Get(HeaderSession))
+	if a := initializeAs("A"); a.status != 429 || a.header.Get(httpheader.RetryAfter) == "" || a.header.Get(httpheader.SessionID) != "" {
+		t.Errorf("the third session: got status %d, session %q, want 429 and none", a.status, a.header.Get(httpheader.SessionID))
 	}
 	if a := initializeAs("B"); a.status != 200 {
 		t.Errorf("another principal: got status %d, want 200", a.status)
@@ -164,9 +165,9 @@ func TestShareOfAPrincipalIsBounded(t *testing.T) {
 			t.Errorf("anonymous: got status %d, want 200", a.status)
 		}
 	}
-	get := []string{headerAccept, TypeEventStream, HeaderSession, first, headerAuthorization, "A"}
+	get := []string{httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, first, httpheader.Authorization, "A"}
 	stream := s.start("GET", "", get...)
-	if a := s.do("GET", "", get...); a.status != 429 || a.header.Get(headerRetryAfter) == "" {
+	if a := s.do("GET", "", get...); a.status != 429 || a.header.Get(httpheader.RetryAfter) == "" {
 		t.Errorf("the second stream: got status %d, want 429", a.status)
 	}
 	stream.close()
@@ -175,7 +176,7 @@ func TestShareOfAPrincipalIsBounded(t *testing.T) {
 		defer again.close()
 		return again.resp.StatusCode == 200
 	})
-	s.do("DELETE", "", HeaderSession, first, headerAuthorization, "A")
+	s.do("DELETE", "", httpheader.SessionID, first, httpheader.Authorization, "A")
 	if a := initializeAs("A"); a.status != 200 {
 		t.Errorf("after DELETE: got status %d, want 200", a.status)
 	}
@@ -190,24 +191,24 @@ func TestSessionCallBecomesAStreamWithTheFirstMessage(t *testing.T) {
 	claim.Shows(t, "R-103a", "R-107a", "R-108a")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
-	a := s.post(callTool(1, "talk"), HeaderSession, id)
+	a := s.post(callTool(1, "talk"), httpheader.SessionID, id)
 	reply, ok := strings.CutPrefix(plain(a.body), event(noteA)+"\n"+event(noteB)+"\nevent: message\ndata: ")
-	if a.status != 200 || a.header.Get(headerContentType) != TypeEventStream || !ok || !strings.Contains(reply, "said") {
+	if a.status != 200 || a.header.Get(httpheader.ContentType) != httpheader.TypeEventStream || !ok || !strings.Contains(reply, "said") {
 		t.Errorf("got status %d, body %q, want two notifications and the reply", a.status, a.body)
 	}
 	json := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerJSON})
-	a = json.post(callTool(1, "talk"), HeaderSession, json.open(initialize))
-	if a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "said") {
-		t.Errorf("JSON: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	a = json.post(callTool(1, "talk"), httpheader.SessionID, json.open(initialize))
+	if a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, "said") {
+		t.Errorf("JSON: got type %q, body %s", a.header.Get(httpheader.ContentType), a.body)
 	}
 	stream := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerStream})
 	a = stream.post(initialize)
-	if a.header.Get(headerContentType) != TypeEventStream || a.header.Get(HeaderSession) == "" {
-		t.Errorf("stream: initialize: got type %q, session %q", a.header.Get(headerContentType), a.header.Get(HeaderSession))
+	if a.header.Get(httpheader.ContentType) != httpheader.TypeEventStream || a.header.Get(httpheader.SessionID) == "" {
+		t.Errorf("stream: initialize: got type %q, session %q", a.header.Get(httpheader.ContentType), a.header.Get(httpheader.SessionID))
 	}
-	a = stream.post(callTool(1, "hello"), HeaderSession, a.header.Get(HeaderSession))
-	if a.header.Get(headerContentType) != TypeEventStream || !strings.Contains(a.body, "hello") {
-		t.Errorf("stream: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	a = stream.post(callTool(1, "hello"), httpheader.SessionID, a.header.Get(httpheader.SessionID))
+	if a.header.Get(httpheader.ContentType) != httpheader.TypeEventStream || !strings.Contains(a.body, "hello") {
+		t.Errorf("stream: got type %q, body %s", a.header.Get(httpheader.ContentType), a.body)
 	}
 }
 
@@ -220,9 +221,9 @@ func TestSlowSessionCallBecomesAStream(t *testing.T) {
 			return text("done"), nil
 		}}), nil)
 		id := openRecorded(t, h)
-		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "slow"), HeaderSession, id))
-		if got := plain(w.Body.String()); w.Header().Get(headerContentType) != TypeEventStream || !strings.HasPrefix(got, ": \n\nevent: message\n") || !strings.Contains(got, "done") {
-			t.Errorf("got type %q, body %q, want a comment and the reply", w.Header().Get(headerContentType), got)
+		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "slow"), httpheader.SessionID, id))
+		if got := plain(w.Body.String()); w.Header().Get(httpheader.ContentType) != httpheader.TypeEventStream || !strings.HasPrefix(got, ": \n\nevent: message\n") || !strings.Contains(got, "done") {
+			t.Errorf("got type %q, body %q, want a comment and the reply", w.Header().Get(httpheader.ContentType), got)
 		}
 		h.Close()
 	})
@@ -246,11 +247,11 @@ func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
 		<-entered
 		hangUp()
 	}()
-	if _, err := s.Client().Do(request(ctx, t, "POST", s.URL, callTool(1, "x"), HeaderSession, id)); err == nil {
+	if _, err := s.Client().Do(request(ctx, t, "POST", s.URL, callTool(1, "x"), httpheader.SessionID, id)); err == nil {
 		t.Fatal("got an answer, want none")
 	}
 	eventually(t, "the connection has let go", func() bool { return s.handler.atWork() == 1 })
-	if a := s.post(callTool(1, "hello"), HeaderSession, id); a.status != 400 || !strings.Contains(a.body, "is running") {
+	if a := s.post(callTool(1, "hello"), httpheader.SessionID, id); a.status != 400 || !strings.Contains(a.body, "is running") {
 		t.Errorf("the same id: got status %d, body %s, want -32600", a.status, a.body)
 	}
 	close(proceed)
@@ -258,7 +259,7 @@ func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
 		t.Errorf("the call: %v, want it to go on", err)
 	}
 	eventually(t, "the call has ended", func() bool { return s.handler.atWork() == 0 })
-	if a := s.post(callTool(1, "hello"), HeaderSession, id); a.status != 200 {
+	if a := s.post(callTool(1, "hello"), httpheader.SessionID, id); a.status != 200 {
 		t.Errorf("the id after the call: got status %d, want 200", a.status)
 	}
 }
@@ -279,19 +280,19 @@ func TestCancelledSessionCallEndsWithoutAReply(t *testing.T) {
 		status int
 		kind   string
 	}{
-		{nil, 200, TypeEventStream},
-		{&Options{Answer: AnswerStream}, 200, TypeEventStream},
+		{nil, 200, httpheader.TypeEventStream},
+		{&Options{Answer: AnswerStream}, 200, httpheader.TypeEventStream},
 		{&Options{Answer: AnswerJSON}, 202, ""},
 	} {
 		s := serveTest(t, newTestCore(plainTools), tt.o)
-		id := s.post(initialize).header.Get(HeaderSession)
+		id := s.post(initialize).header.Get(httpheader.SessionID)
 		got := make(chan answer)
-		go func() { got <- s.post(callTool(5, "wait"), HeaderSession, id) }()
+		go func() { got <- s.post(callTool(5, "wait"), httpheader.SessionID, id) }()
 		session := s.core.session()
 		eventually(t, "the call runs", func() bool { return session.Running.Len() == 1 })
-		s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, HeaderSession, id)
-		if a := <-got; a.status != tt.status || a.header.Get(headerContentType) != tt.kind || a.body != "" {
-			t.Errorf("%+v: got status %d, type %q, body %q, want %d, %q and none", tt.o, a.status, a.header.Get(headerContentType), a.body, tt.status, tt.kind)
+		s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, httpheader.SessionID, id)
+		if a := <-got; a.status != tt.status || a.header.Get(httpheader.ContentType) != tt.kind || a.body != "" {
+			t.Errorf("%+v: got status %d, type %q, body %q, want %d, %q and none", tt.o, a.status, a.header.Get(httpheader.ContentType), a.body, tt.status, tt.kind)
 		}
 	}
 }
@@ -301,10 +302,10 @@ func TestDeleteCancelsTheCallsOfTheSession(t *testing.T) {
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id, other := s.open(initialize), s.open(initialize)
 	got := make(chan answer)
-	go func() { got <- s.post(callTool(2, "wait"), HeaderSession, id) }()
-	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
+	go func() { got <- s.post(callTool(2, "wait"), httpheader.SessionID, id) }()
+	stream := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id)
 	eventually(t, "call and stream are at work", func() bool { return s.handler.atWork() == 3 })
-	if a := s.do("DELETE", "", HeaderSession, id); a.status != 204 {
+	if a := s.do("DELETE", "", httpheader.SessionID, id); a.status != 204 {
 		t.Fatalf("DELETE: got status %d, want 204", a.status)
 	}
 	if a := <-got; !strings.Contains(a.body, `"error"`) {
@@ -317,7 +318,7 @@ func TestDeleteCancelsTheCallsOfTheSession(t *testing.T) {
 		_, closed, _ := s.core.counts()
 		return closed == 1
 	})
-	if a := s.post(ping, HeaderSession, other); a.status != 200 {
+	if a := s.post(ping, httpheader.SessionID, other); a.status != 200 {
 		t.Errorf("the other session: got status %d, want 200", a.status)
 	}
 }
@@ -337,16 +338,16 @@ func TestCallAsksOnItsOwnStream(t *testing.T) {
 		return text(string(m.Result)), nil
 	}}), nil)
 	id := s.open(initialize)
-	idle := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
-	call := s.start("POST", callTool(1, "ask"), HeaderSession, id)
+	idle := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id)
+	call := s.start("POST", callTool(1, "ask"), httpheader.SessionID, id)
 	if got, want := call.event(), event(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`); got != want {
 		t.Fatalf("got %q, want %q", got, want)
 	}
-	s.post(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, HeaderSession, id)
+	s.post(`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, httpheader.SessionID, id)
 	if got := call.event(); !strings.Contains(got, `roots`) || !strings.Contains(got, `"id":1,"result"`) {
 		t.Errorf("got %q, want the reply", got)
 	}
-	s.do("DELETE", "", HeaderSession, id)
+	s.do("DELETE", "", httpheader.SessionID, id)
 	if got := idle.event(); got != "" {
 		t.Errorf("the GET stream: got %q, want nothing", got)
 	}
@@ -365,7 +366,9 @@ func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	get := func() *openAnswer { return s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id) }
+	get := func() *openAnswer {
+		return s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id)
+	}
 	expect := func(a *openAnswer, want ...int) {
 		t.Helper()
 		for _, n := range want {
@@ -397,7 +400,7 @@ func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 	if got := first.event(); got != "" {
 		t.Errorf("the oldest stream: got %q, want its end", got)
 	}
-	s.do("DELETE", "", HeaderSession, id)
+	s.do("DELETE", "", httpheader.SessionID, id)
 	if err := s.core.session().Push(t.Context(), []byte(noteA)); !errors.Is(err, errSessionEnded) {
 		t.Errorf("push after the end: got %v, want %v", err, errSessionEnded)
 	}
@@ -412,16 +415,16 @@ func TestGETNeedsEventStreamAndSession(t *testing.T) {
 		header []string
 		status int
 	}{
-		{[]string{HeaderSession, id, headerAccept, "application/json"}, 406},
-		{[]string{headerAccept, TypeEventStream}, 400},
-		{[]string{headerAccept, TypeEventStream, HeaderSession, "x"}, 404},
+		{[]string{httpheader.SessionID, id, httpheader.Accept, "application/json"}, 406},
+		{[]string{httpheader.Accept, httpheader.TypeEventStream}, 400},
+		{[]string{httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, "x"}, 404},
 	} {
 		if a := s.do("GET", "", tt.header...); a.status != tt.status {
 			t.Errorf("%q: got status %d, want %d", tt.header, a.status, tt.status)
 		}
 	}
-	stream := s.start("GET", "", headerAccept, TypeEventStream, HeaderSession, id)
-	if got := stream.resp.Header.Get(headerContentType); stream.resp.StatusCode != 200 || got != TypeEventStream {
+	stream := s.start("GET", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id)
+	if got := stream.resp.Header.Get(httpheader.ContentType); stream.resp.StatusCode != 200 || got != httpheader.TypeEventStream {
 		t.Errorf("got status %d, type %q, want 200 and an event stream", stream.resp.StatusCode, got)
 	}
 }
@@ -434,7 +437,7 @@ func TestLostStreamPassesOnWhatItHeld(t *testing.T) {
 		session := h.sessions.byID[id]
 		lost := &stuck{ResponseRecorder: httptest.NewRecorder(), room: len("id: 0123456789ABCDEF-0\ndata: \n\n")}
 		get := func(ctx context.Context) *http.Request {
-			return request(ctx, t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, id)
+			return request(ctx, t, "GET", "http://localhost/", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id)
 		}
 		go h.ServeHTTP(lost, get(t.Context()))
 		synctest.Wait()
@@ -465,7 +468,7 @@ func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
 		began := time.Now()
 		go func() {
 			h.ServeHTTP(&stuck{ResponseRecorder: httptest.NewRecorder(), room: 1000},
-				request(t.Context(), t, "GET", "http://localhost/", "", headerAccept, TypeEventStream, HeaderSession, id))
+				request(t.Context(), t, "GET", "http://localhost/", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id))
 			ended <- time.Now()
 		}()
 		synctest.Wait()
@@ -485,7 +488,7 @@ func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
 		if after := (<-ended).Sub(began); after != 10*time.Second {
 			t.Errorf("the stream ended after %v, want the write timeout", after)
 		}
-		if w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "hello"), HeaderSession, id)); w.Code != 200 {
+		if w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "hello"), httpheader.SessionID, id)); w.Code != 200 {
 			t.Errorf("a call beside: got status %d, want 200", w.Code)
 		}
 		h.Close()
@@ -508,7 +511,7 @@ func (s *session) held() int {
 // byToken takes the Authorization header for the subject.
 func byToken(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if who := r.Header.Get(headerAuthorization); who != "" {
+		if who := r.Header.Get(httpheader.Authorization); who != "" {
 			r = r.WithContext(mcp.WithIdentity(r.Context(), identityOf(who)))
 		}
 		h.ServeHTTP(w, r)
@@ -531,7 +534,7 @@ func identityOf(token string) *mcp.Identity {
 func openRecorded(t *testing.T, h *Handler) string {
 	t.Helper()
 	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
-	id := w.Header().Get(HeaderSession)
+	id := w.Header().Get(httpheader.SessionID)
 	if id == "" {
 		t.Fatalf("initialize: got status %d, body %s", w.Code, w.Body)
 	}

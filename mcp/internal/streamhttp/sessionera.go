@@ -7,6 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
@@ -35,7 +36,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 		h.sessions.end(s, errSessionRefused)
 		return refused
 	}
-	w.Header().Set(HeaderSession, s.id)
+	w.Header().Set(httpheader.SessionID, s.id)
 	h.answer(w, reply)
 	return nil
 }
@@ -47,7 +48,7 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 	if err := h.core.Dialect().CheckVersion(&headers); err != nil {
 		return nil, refuse(http.StatusBadRequest, "%v", err)
 	}
-	ids := r.Header[HeaderSession]
+	ids := r.Header[httpheader.SessionID]
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
 	}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // serveIn serves one message of a session without a network and returns the
 // status.
 func serveIn(ctx context.Context, t *testing.T, h *Handler, method, id, body string) int {
 	t.Helper()
-	r := request(ctx, t, method, "http://localhost/", body, HeaderSession, id)
+	r := request(ctx, t, method, "http://localhost/", body, httpheader.SessionID, id)
 	if method == http.MethodGet {
-		r.Header.Set(headerAccept, TypeEventStream)
+		r.Header.Set(httpheader.Accept, httpheader.TypeEventStream)
 	}
 	return serveRecorded(h, r).Code
 }
@@ -96,8 +97,8 @@ func TestFullTableMakesRoomWithTheLongestIdleSession(t *testing.T) {
 		}
 		synctest.Wait()
 		w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
-		if w.Code != 503 || w.Header().Get(headerRetryAfter) == "" || w.Header().Get(HeaderSession) != "" {
-			t.Errorf("none idle: got status %d, session %q, want 503, Retry-After and none", w.Code, w.Header().Get(HeaderSession))
+		if w.Code != 503 || w.Header().Get(httpheader.RetryAfter) == "" || w.Header().Get(httpheader.SessionID) != "" {
+			t.Errorf("none idle: got status %d, session %q, want 503, Retry-After and none", w.Code, w.Header().Get(httpheader.SessionID))
 		}
 		if opened, closed, _ := core.counts(); opened-closed != 2 {
 			t.Errorf("got %d sessions open, want 2", opened-closed)
@@ -143,7 +144,7 @@ func TestCoreThatShutsDownOpensNoSession(t *testing.T) {
 	h := NewHandler(core, nil)
 	defer h.Close()
 	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
-	if w.Code != 503 || w.Header().Get(headerRetryAfter) == "" {
+	if w.Code != 503 || w.Header().Get(httpheader.RetryAfter) == "" {
 		t.Errorf("got status %d, want 503 and Retry-After", w.Code)
 	}
 	if opened, closed, requests := core.counts(); opened+closed+requests != 0 {

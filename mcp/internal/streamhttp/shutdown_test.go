@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -25,7 +26,7 @@ func TestShutdownWaitsForCallsAndTakesWhatTheyWaitFor(t *testing.T) {
 		id := openRecorded(t, h)
 		call := make(chan *httptest.ResponseRecorder, 1)
 		go func() {
-			call <- serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "ask"), HeaderSession, id))
+			call <- serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", callTool(1, "ask"), httpheader.SessionID, id))
 		}()
 		stream := make(chan int, 1)
 		go func() { stream <- serveIn(t.Context(), t, h, "GET", id, "") }()

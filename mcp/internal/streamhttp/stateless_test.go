@@ -13,6 +13,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
@@ -20,8 +21,8 @@ func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
 	claim.Shows(t, "R-015b", "R-126", "R-131", "R-132a", "G-j", "G-o")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	a := s.post(modernCall("hello"), modernHeaders("tools/call", "hello")...)
-	if a.status != 200 || a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, `"resultType":"complete"`) {
-		t.Errorf("got status %d, type %q, body %s, want 200 and JSON", a.status, a.header.Get(headerContentType), a.body)
+	if a.status != 200 || a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, `"resultType":"complete"`) {
+		t.Errorf("got status %d, type %q, body %s, want 200 and JSON", a.status, a.header.Get(httpheader.ContentType), a.body)
 	}
 	if a := s.post(modernCall("fail"), modernHeaders("tools/call", "fail")...); a.status != 200 || !strings.Contains(a.body, "-32602") {
 		t.Errorf("an error without a status: got %d, body %s, want 200 and -32602", a.status, a.body)
@@ -29,7 +30,7 @@ func TestStatelessAnswerIsJSONWithTheStatusOfItsError(t *testing.T) {
 	if a := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,` + modernMeta + `}}`); a.status != 202 || a.body != "" {
 		t.Errorf("notification: got status %d, body %q, want 202 and none", a.status, a.body)
 	}
-	modern := []string{HeaderVersion, "2026-07-28"}
+	modern := []string{httpheader.ProtocolVersion, "2026-07-28"}
 	if a := s.post(`{"jsonrpc":"2.0","id":1,"result":{}}`, modern...); a.status != 400 || !strings.Contains(a.body, "a response") {
 		t.Errorf("response: got status %d, body %s, want 400", a.status, a.body)
 	}
@@ -44,7 +45,7 @@ func TestStatelessAnswerBecomesAStreamWithTheFirstMessage(t *testing.T) {
 	if a.status != 200 || !ok || !strings.Contains(reply, "said") || !strings.HasSuffix(reply, "}\n\n") {
 		t.Errorf("got status %d, body %q, want two notifications and the reply", a.status, a.body)
 	}
-	for header, want := range map[string]string{headerContentType: TypeEventStream, headerBuffering: "no", headerCacheControl: "no-cache, no-transform"} {
+	for header, want := range map[string]string{httpheader.ContentType: httpheader.TypeEventStream, httpheader.AccelBuffering: "no", httpheader.CacheControl: "no-cache, no-transform"} {
 		if got := a.header.Get(header); got != want {
 			t.Errorf("%s: got %q, want %q", header, got, want)
 		}
@@ -84,15 +85,15 @@ func TestAnswerFormCanBeForced(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-132a")
 	json := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerJSON})
-	if a := json.post(modernCall("talk"), modernHeaders("tools/call", "talk")...); a.header.Get(headerContentType) != TypeJSON || !strings.Contains(a.body, "said") {
-		t.Errorf("JSON: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	if a := json.post(modernCall("talk"), modernHeaders("tools/call", "talk")...); a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, "said") {
+		t.Errorf("JSON: got type %q, body %s", a.header.Get(httpheader.ContentType), a.body)
 	}
 	stream := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerStream})
-	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "hello")...); a.header.Get(headerContentType) != TypeEventStream || !strings.HasPrefix(a.body, "event: message\n") {
-		t.Errorf("stream: got type %q, body %s", a.header.Get(headerContentType), a.body)
+	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "hello")...); a.header.Get(httpheader.ContentType) != httpheader.TypeEventStream || !strings.HasPrefix(a.body, "event: message\n") {
+		t.Errorf("stream: got type %q, body %s", a.header.Get(httpheader.ContentType), a.body)
 	}
-	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "other")...); a.status != 400 || a.header.Get(headerContentType) != TypeJSON {
-		t.Errorf("stream, refused: got status %d, type %q, want 400 and JSON", a.status, a.header.Get(headerContentType))
+	if a := stream.post(modernCall("hello"), modernHeaders("tools/call", "other")...); a.status != 400 || a.header.Get(httpheader.ContentType) != httpheader.TypeJSON {
+		t.Errorf("stream, refused: got status %d, type %q, want 400 and JSON", a.status, a.header.Get(httpheader.ContentType))
 	}
 }
 
@@ -117,12 +118,12 @@ func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
 		kind     string
 		comments int
 	}{
-		{nil, 4 * time.Second, TypeJSON, 0},
-		{nil, 6 * time.Second, TypeEventStream, 0},
-		{nil, 21 * time.Second, TypeEventStream, 1},
-		{nil, 51 * time.Second, TypeEventStream, 3},
-		{&Options{KeepAlive: time.Second}, 8500 * time.Millisecond, TypeEventStream, 3},
-		{&Options{Answer: AnswerJSON}, time.Minute, TypeJSON, 0},
+		{nil, 4 * time.Second, httpheader.TypeJSON, 0},
+		{nil, 6 * time.Second, httpheader.TypeEventStream, 0},
+		{nil, 21 * time.Second, httpheader.TypeEventStream, 1},
+		{nil, 51 * time.Second, httpheader.TypeEventStream, 3},
+		{&Options{KeepAlive: time.Second}, 8500 * time.Millisecond, httpheader.TypeEventStream, 3},
+		{&Options{Answer: AnswerJSON}, time.Minute, httpheader.TypeJSON, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := NewHandler(newTestCore(map[string]tool{"slow": func(context.Context, *exchange.Inbound) (any, error) {
@@ -130,7 +131,7 @@ func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
 				return text("done"), nil
 			}}), tt.o)
 			w := serveRecorded(h, modernRequest(t.Context(), t, "slow"))
-			if got := w.Header().Get(headerContentType); got != tt.kind {
+			if got := w.Header().Get(httpheader.ContentType); got != tt.kind {
 				t.Errorf("after %v: got %s, want %s", tt.takes, got, tt.kind)
 			}
 			if got := strings.Count(w.Body.String(), ": \n\n"); got != tt.comments {
@@ -212,7 +213,7 @@ func TestSubscriptionsAreCountedAndEndWithTheHandler(t *testing.T) {
 		first := make(chan *httptest.ResponseRecorder)
 		go func() { first <- serveRecorded(h, newRequest(t.Context())) }()
 		synctest.Wait()
-		if w := serveRecorded(h, newRequest(t.Context())); w.Code != http.StatusServiceUnavailable || w.Header().Get(headerRetryAfter) == "" {
+		if w := serveRecorded(h, newRequest(t.Context())); w.Code != http.StatusServiceUnavailable || w.Header().Get(httpheader.RetryAfter) == "" {
 			t.Errorf("the second: got status %d, want 503 and Retry-After", w.Code)
 		}
 		if err := h.Shutdown(t.Context()); err != nil {
@@ -300,8 +301,8 @@ func TestCallSeesItsHTTPRequest(t *testing.T) {
 	if w := serveRecorded(h, r); !strings.Contains(w.Body.String(), "blue-value") {
 		t.Errorf("stateless: got body %s, want the header and the value", w.Body)
 	}
-	id := serveRecorded(h, request(ctx, t, "POST", "http://localhost/", initialize)).Header().Get(HeaderSession)
-	r = request(ctx, t, "POST", "http://localhost/", callTool(1, "x"), HeaderSession, id, "X-Tenant", "red")
+	id := serveRecorded(h, request(ctx, t, "POST", "http://localhost/", initialize)).Header().Get(httpheader.SessionID)
+	r = request(ctx, t, "POST", "http://localhost/", callTool(1, "x"), httpheader.SessionID, id, "X-Tenant", "red")
 	if w := serveRecorded(h, r); !strings.Contains(w.Body.String(), "red-value") {
 		t.Errorf("session: got body %s, want the header and the value", w.Body)
 	}

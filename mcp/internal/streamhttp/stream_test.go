@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
@@ -66,7 +67,7 @@ func TestReplyThatComesWhileItsConnectionLooksIsTheWholeAnswer(t *testing.T) {
 		st.end(dialect.Reply{Body: []byte("refusal"), Status: 403, Challenge: "more scopes"})
 		st.log.give()
 		<-done
-		if got := w.Header().Get(headerChallenge); w.Code != 403 || got != "more scopes" || w.Body.String() != "refusal" {
+		if got := w.Header().Get(httpheader.WWWAuthenticate); w.Code != 403 || got != "more scopes" || w.Body.String() != "refusal" {
 			t.Errorf("got %d %q %q, want the refusal with its status and challenge", w.Code, got, w.Body)
 		}
 	})

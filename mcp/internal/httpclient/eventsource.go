@@ -1,4 +1,4 @@
-package streamhttp
+package httpclient
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -169,8 +170,8 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 func (s *eventSource) open(ctx context.Context) (*response, error) {
 	s.resumed = s.last
 	resp, err := s.link.do(ctx, s.link.outgoing(http.MethodGet, nil, func(h http.Header) {
-		h.Set(headerAccept, TypeEventStream)
-		setHeader(h, HeaderLastEvent, s.last)
+		h.Set(httpheader.Accept, httpheader.TypeEventStream)
+		setHeader(h, httpheader.LastEventID, s.last)
 	}))
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	case err != nil:
 	case !resp.ok():
 		err = statusError(resp.Response)
-	case kind != TypeEventStream:
+	case kind != httpheader.TypeEventStream:
 		err = &ContentError{Status: resp.StatusCode, Type: kind}
 	default:
 		return resp, nil

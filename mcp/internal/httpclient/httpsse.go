@@ -1,4 +1,4 @@
-package streamhttp
+package httpclient
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -46,12 +47,12 @@ func DialEventStream(ctx context.Context, p ClientParams) (mcp.Conn, error) {
 }
 
 func (c *sseConn) connect() error {
-	resp, err := c.send(c.ctx, http.MethodGet, c.p.URL, nil, func(h http.Header) { h.Set(headerAccept, TypeEventStream) })
+	resp, err := c.send(c.ctx, http.MethodGet, c.p.URL, nil, func(h http.Header) { h.Set(httpheader.Accept, httpheader.TypeEventStream) })
 	if err != nil {
 		return err
 	}
 	c.body = resp.Body
-	if kind := mediaType(resp.Header); kind != TypeEventStream {
+	if kind := mediaType(resp.Header); kind != httpheader.TypeEventStream {
 		return &ContentError{Status: resp.StatusCode, Type: kind}
 	}
 	c.events = sse.NewReader(resp.Body, c.p.MaxMessage)
@@ -98,7 +99,7 @@ func (c *sseConn) Write(ctx context.Context, msg []byte) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.ctx, stop)()
-	resp, err := c.send(ctx, http.MethodPost, c.endpoint, msg, func(h http.Header) { h.Set(headerContentType, TypeJSON) })
+	resp, err := c.send(ctx, http.MethodPost, c.endpoint, msg, func(h http.Header) { h.Set(httpheader.ContentType, httpheader.TypeJSON) })
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package streamhttp
 import (
 	"net/http"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // S-031.
@@ -75,7 +77,7 @@ func TestAcceptHasToAdmitBothTypes(t *testing.T) {
 			if tt.accept != nil {
 				h["Accept"] = tt.accept
 			}
-			refused := checkAccept(h, TypeJSON, TypeEventStream)
+			refused := checkAccept(h, httpheader.TypeJSON, httpheader.TypeEventStream)
 			if tt.ok && refused != nil || !tt.ok && (refused == nil || refused.status != http.StatusNotAcceptable) {
 				t.Errorf("got %+v, want accepted %v", refused, tt.ok)
 			}

@@ -5,27 +5,29 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // checkContent refuses a body that is not plain JSON. Since browsers send
 // application/json across origins only after asking, this also keeps out forms.
 func checkContent(h http.Header) *refusal {
-	if len(h[headerContentEncoding]) > 0 {
+	if len(h[httpheader.ContentEncoding]) > 0 {
 		return refuse(http.StatusUnsupportedMediaType, "content encoding: want none")
 	}
-	types := h[headerContentType]
+	types := h[httpheader.ContentType]
 	if len(types) != 1 || !isJSON(types[0]) {
-		return refuse(http.StatusUnsupportedMediaType, "content type %q: want %s", clip(strings.Join(types, ", ")), TypeJSON)
+		return refuse(http.StatusUnsupportedMediaType, "content type %q: want %s", clip(strings.Join(types, ", ")), httpheader.TypeJSON)
 	}
 	return nil
 }
 
 func isJSON(contentType string) bool {
-	if contentType == TypeJSON {
+	if contentType == httpheader.TypeJSON {
 		return true
 	}
 	kind, params, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != TypeJSON {
+	if err != nil || kind != httpheader.TypeJSON {
 		return false
 	}
 	for name, value := range params {
@@ -40,11 +42,11 @@ func isJSON(contentType string) bool {
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
 func checkAccept(h http.Header, types ...string) *refusal {
-	if accept := h[headerAccept]; len(accept) == 1 && accept[0] == bothTypes {
+	if accept := h[httpheader.Accept]; len(accept) == 1 && accept[0] == bothTypes {
 		return nil
 	}
 	for _, t := range types {
-		if !accepts(h[headerAccept], t) {
+		if !accepts(h[httpheader.Accept], t) {
 			return refuse(http.StatusNotAcceptable, "accept header: want %s", strings.Join(types, ", "))
 		}
 	}
@@ -52,7 +54,7 @@ func checkAccept(h http.Header, types ...string) *refusal {
 }
 
 // bothTypes is what nearly every client accepts.
-const bothTypes = TypeJSON + ", " + TypeEventStream
+const bothTypes = httpheader.TypeJSON + ", " + httpheader.TypeEventStream
 
 // accepts reports whether the Accept headers admit a media type: the most
 // specific range that covers it decides, and none at all admits everything.
@@ -102,7 +104,7 @@ func parseRange(s string) (mediaType string, quality float64) {
 
 // wantsPage reports whether a person opened the address in a browser.
 func wantsPage(h http.Header) bool {
-	for _, header := range h[headerAccept] {
+	for _, header := range h[httpheader.Accept] {
 		for part := range strings.SplitSeq(header, ",") {
 			if kind, quality := parseRange(part); kind == "text/html" && quality > 0 {
 				return true

@@ -1,10 +1,12 @@
-package streamhttp
+package httpclient
 
 import (
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // StatusError reports an HTTP response that is no answer in the protocol. Its
@@ -22,7 +24,7 @@ func (e *StatusError) Error() string {
 // for: it has too much to do or is leaving, and names a time to try again.
 func (e *StatusError) NotBegun() bool {
 	busy := e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests
-	return busy && e.Header.Get(headerRetryAfter) != ""
+	return busy && e.Header.Get(httpheader.RetryAfter) != ""
 }
 
 // ContentError reports a successful HTTP response of a type in which no answer
@@ -34,9 +36,9 @@ type ContentError struct {
 
 func (e *ContentError) Error() string {
 	if e.Type == "" {
-		return fmt.Sprintf("HTTP %d without a content type: want %s or %s", e.Status, TypeJSON, TypeEventStream)
+		return fmt.Sprintf("HTTP %d without a content type: want %s or %s", e.Status, httpheader.TypeJSON, httpheader.TypeEventStream)
 	}
-	return fmt.Sprintf("HTTP %d with content of type %q: want %s or %s", e.Status, e.Type, TypeJSON, TypeEventStream)
+	return fmt.Sprintf("HTTP %d with content of type %q: want %s or %s", e.Status, e.Type, httpheader.TypeJSON, httpheader.TypeEventStream)
 }
 
 // TransportError reports an HTTP request that came to no response.

@@ -1,4 +1,4 @@
-package streamhttp
+package httpclient
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -49,14 +50,14 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 		return notSent(err)
 	}
 	if out.Message.Method == mcp.MethodInitialize {
-		if err := l.keepSession(resp.Header.Get(HeaderSession)); err != nil {
+		if err := l.keepSession(resp.Header.Get(httpheader.SessionID)); err != nil {
 			return err
 		}
 	}
 	switch kind := mediaType(resp.Header); {
-	case kind == TypeEventStream && resp.ok():
+	case kind == httpheader.TypeEventStream && resp.ok():
 		return l.followAnswer(ctx, id, resp)
-	case kind == TypeJSON:
+	case kind == httpheader.TypeJSON:
 		return l.readAnswer(id, resp)
 	case resp.ok():
 		return &dialect.ProtocolError{Err: &ContentError{Status: resp.StatusCode, Type: kind}}
@@ -228,23 +229,23 @@ func (l *Link) post(ctx context.Context, msg []byte, headers *dialect.OutHeaders
 // posting is the request that carries one message.
 func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
 	return l.outgoing(http.MethodPost, msg, func(h http.Header) {
-		h[headerContentType], h[headerAccept] = isMessage, wantsAnswer
+		h[httpheader.ContentType], h[httpheader.Accept] = isMessage, wantsAnswer
 		if headers == nil {
 			return
 		}
-		setHeader(h, HeaderVersion, headers.Version)
-		setHeader(h, HeaderMethod, headers.Method)
-		setHeader(h, HeaderName, headers.Name)
+		setHeader(h, httpheader.ProtocolVersion, headers.Version)
+		setHeader(h, httpheader.Method, headers.Method)
+		setHeader(h, httpheader.Name, headers.Name)
 		for _, p := range headers.Params {
-			h[http.CanonicalHeaderKey(HeaderParamPrefix+p.Name)] = []string{p.Value}
+			h[http.CanonicalHeaderKey(httpheader.ParamPrefix+p.Name)] = []string{p.Value}
 		}
 	})
 }
 
 // What every post says, made once.
 var (
-	isMessage   = []string{TypeJSON}
-	wantsAnswer = []string{TypeJSON + ", " + TypeEventStream}
+	isMessage   = []string{httpheader.TypeJSON}
+	wantsAnswer = []string{httpheader.TypeJSON + ", " + httpheader.TypeEventStream}
 )
 
 func setHeader(h http.Header, name, value string) {
@@ -262,9 +263,9 @@ func (l *Link) outgoing(method string, body []byte, set func(http.Header)) *outg
 	l.mu.Unlock()
 	return &outgoing{method: method, to: l.URL, body: body, session: session, header: func(h http.Header) {
 		if facts != nil && facts.VersionHeader {
-			h.Set(HeaderVersion, facts.Revision.String())
+			h.Set(httpheader.ProtocolVersion, facts.Revision.String())
 		}
-		setHeader(h, HeaderSession, session)
+		setHeader(h, httpheader.SessionID, session)
 		set(h)
 	}}
 }
@@ -303,7 +304,7 @@ func (l *Link) keepSession(id string) error {
 func (l *Link) delete(session string) {
 	ctx, stop := context.WithTimeout(context.Background(), l.CloseTimeout)
 	defer stop()
-	l.sayOnce(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(HeaderSession, session) }))
+	l.sayOnce(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(httpheader.SessionID, session) }))
 }
 
 func (r *response) ok() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
@@ -334,10 +335,10 @@ func statusError(r *http.Response) error {
 }
 
 func mediaType(h http.Header) string {
-	if t := h[headerContentType]; len(t) == 1 && (t[0] == TypeJSON || t[0] == TypeEventStream) {
+	if t := h[httpheader.ContentType]; len(t) == 1 && (t[0] == httpheader.TypeJSON || t[0] == httpheader.TypeEventStream) {
 		return t[0]
 	}
-	kind, _, err := mime.ParseMediaType(h.Get(headerContentType))
+	kind, _, err := mime.ParseMediaType(h.Get(httpheader.ContentType))
 	if err != nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package streamhttp
+package httpclient
 
 import (
 	"bytes"

@@ -1,0 +1,11 @@
+// Package httpclient is the client half of MCP over HTTP. [NewLink] speaks
+// Streamable HTTP of every revision, [DialEventStream] the older HTTP+SSE. The
+// server half is package streamhttp.
+//
+//	link.go           one server: calls, notifications, the end of the session
+//	post.go           one message as a POST, and its answer as JSON
+//	eventsource.go    event streams, which are resumed behind their last event
+//	httpsse.go        HTTP+SSE
+//	authorization.go  credentials, and what follows 401 and 403
+//	error.go          responses that are no answer, and requests without one
+package httpclient

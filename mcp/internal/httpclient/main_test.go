@@ -1,0 +1,9 @@
+package httpclient
+
+import (
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
