@@ -1,0 +1,301 @@
+package limit_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
+
+// Owners of the tests: a principal, a session that comes from an address, and one on
+// the loopback interface.
+func principal(name string) limit.Owner {
+	return limit.OwnerOf(mcp.Principal{Issuer: "test", Subject: name}, netip.Addr{}, 0)
+}
+
+func session(address string) limit.Owner {
+	return limit.OwnerOf(mcp.PrincipalAnonymous, netip.MustParseAddr(address), limit.NewMember())
+}
+
+func loopback() limit.Owner { return session("127.0.0.1") }
+
+// ledger notes which places were taken away.
+type ledger struct {
+	t    *testing.T
+	pool *limit.Pool
+	lost []string
+}
+
+func (l *ledger) take(o limit.Owner, name string, size int) (*limit.Place, error) {
+	return l.pool.Take(o, size, func() {
+		l.pool.Held() // no lock is held
+		l.lost = append(l.lost, name)
+	})
+}
+
+func (l *ledger) takes(o limit.Owner, name string, size int) *limit.Place {
+	l.t.Helper()
+	p, err := l.take(o, name, size)
+	if err != nil {
+		l.t.Fatalf("%s: %v, want a place", name, err)
+	}
+	return p
+}
+
+func (l *ledger) refuses(o limit.Owner, name string, want error) {
+	l.t.Helper()
+	if _, err := l.take(o, name, 1); !errors.Is(err, want) {
+		l.t.Errorf("%s: got %v, want %v", name, err, want)
+	}
+}
+
+func (l *ledger) wantLost(want ...string) {
+	l.t.Helper()
+	if !slices.Equal(l.lost, want) {
+		l.t.Errorf("got %v taken away, want %v", l.lost, want)
+	}
+	l.lost = nil
+}
+
+func TestAFullPoolTakesTheNewestOfWhoeverHoldsMost(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 6})}
+	greedy, modest := session("192.0.2.1"), session("192.0.2.2")
+	l.takes(modest, "modest 1", 1)
+	for i := range 5 {
+		l.takes(greedy, fmt.Sprint("greedy ", i+1), 1)
+	}
+	l.takes(principal("alice"), "alice", 1)
+	l.wantLost("greedy 5")
+	l.takes(modest, "modest 2", 1)
+	l.wantLost("greedy 4")
+	l.refuses(greedy, "greedy 6", limit.ErrPoolFull)
+	l.refuses(modest, "modest 3", limit.ErrPoolFull) // it would hold as much as greedy then
+	l.wantLost()
+}
+
+func TestManySessionsOfOneAddressAreOneGroup(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 4})}
+	for i := range 4 {
+		l.takes(session("192.0.2.1"), fmt.Sprint("session ", i+1), 1)
+	}
+	other := session("192.0.2.2")
+	l.takes(other, "other 1", 1)
+	l.takes(other, "other 2", 1)
+	l.wantLost("session 1", "session 2") // which held as much as the others for longest
+	l.refuses(other, "other 3", limit.ErrPoolFull)
+}
+
+func TestOnLoopbackSessionsAreCountedOneByOne(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 4})}
+	greedy := loopback()
+	for i := range 4 {
+		l.takes(greedy, fmt.Sprint("greedy ", i+1), 1)
+	}
+	l.takes(loopback(), "a", 1)
+	l.wantLost("greedy 4")
+	l.takes(loopback(), "b", 1)
+	l.takes(loopback(), "c", 1)
+	l.wantLost("greedy 3", "greedy 2")
+	l.takes(loopback(), "d", 1) // all hold one, greedy had its before
+	l.wantLost("a")
+}
+
+func TestOneThatOpensASessionForEachPlaceKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}
+	for range 200 {
+		l.takes(loopback(), "greedy", 1)
+	}
+	l.lost = nil
+	for range 50 {
+		l.takes(loopback(), "modest", 1)
+	}
+	if slices.Contains(l.lost, "modest") {
+		t.Error("a newcomer lost its place to another, although the greedy sessions have held theirs for longer")
+	}
+}
+
+func TestOwnersThatCannotBeMadeAtWillDoNotDisplaceEachOther(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 2})}
+	l.takes(principal("alice"), "alice", 1)
+	l.takes(session("192.0.2.1"), "an address", 1)
+	l.refuses(principal("bob"), "bob", limit.ErrPoolFull)
+	l.refuses(session("192.0.2.2"), "another address", limit.ErrPoolFull)
+	l.wantLost()
+}
+
+func TestEachOwnerHasABoundOfItsOwn(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100, Each: 2, Principal: 3})}
+	a, alice := session("192.0.2.1"), principal("alice")
+	l.takes(a, "a", 1)
+	l.takes(a, "a", 1)
+	l.refuses(a, "a", limit.ErrOwnerFull)
+	l.takes(session("192.0.2.1"), "another session of the address", 1)
+	for range 3 {
+		l.takes(alice, "alice", 1)
+	}
+	l.refuses(alice, "alice", limit.ErrOwnerFull)
+	if got := l.pool.HeldBy(alice); got != 3 {
+		t.Errorf("alice holds %d, want 3", got)
+	}
+}
+
+func TestUnitsAreBoundedAndNotPlaces(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}
+	large := l.takes(loopback(), "larger than all", 1000)
+	large.Release()
+	greedy := session("192.0.2.1")
+	l.takes(greedy, "60", 60)
+	l.takes(greedy, "10", 10)
+	l.takes(greedy, "30", 30)
+	l.takes(session("192.0.2.2"), "35", 35)
+	l.wantLost("30", "10")
+	if _, err := l.take(session("192.0.2.3"), "90", 90); !errors.Is(err, limit.ErrPoolFull) {
+		t.Errorf("got %v, want one that wants more than anybody holds refused", err)
+	}
+	l.wantLost()
+	if got := l.pool.Held(); got != 95 {
+		t.Errorf("%d units are held, want 95", got)
+	}
+}
+
+func TestARefusalChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 10})}
+	greedy := session("192.0.2.1")
+	var places []*limit.Place
+	for range 10 {
+		places = append(places, l.takes(greedy, "greedy", 1))
+	}
+	if _, err := l.take(session("192.0.2.2"), "too much", 6); !errors.Is(err, limit.ErrPoolFull) {
+		t.Fatalf("got %v, want %v", err, limit.ErrPoolFull)
+	}
+	l.wantLost()
+	for _, p := range places {
+		if !p.Release() {
+			t.Fatal("a place was lost although the newcomer was refused")
+		}
+	}
+	if l.pool.Held() != 0 {
+		t.Errorf("%d units are held, want none", l.pool.Held())
+	}
+}
+
+func TestAPlaceEndsOnceByReleaseOrByEviction(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 2})}
+	a, b := loopback(), loopback()
+	first := l.takes(a, "first", 1)
+	second := l.takes(a, "second", 1)
+	l.takes(b, "third", 1)
+	l.wantLost("second")
+	if second.Release() {
+		t.Error("a place that was taken away can be released")
+	}
+	if !first.Release() || first.Release() {
+		t.Error("want a place released once")
+	}
+	if !(*limit.Place)(nil).Release() {
+		t.Error("want the release of nil to do nothing")
+	}
+}
+
+func TestIdlePlacesGoFirst(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 4, KeepBusy: true})}
+	used := l.takes(loopback(), "used", 1)
+	unused := l.takes(loopback(), "unused", 1)
+	again := l.takes(loopback(), "idle, and then busy again", 1)
+	l.takes(loopback(), "busy", 1)
+	used.SetIdle(true)
+	unused.SetIdle(false)
+	again.SetIdle(true)
+	again.SetBusy()
+	l.takes(loopback(), "newcomer 1", 1)
+	l.takes(loopback(), "newcomer 2", 1)
+	l.wantLost("unused", "used")
+	l.refuses(loopback(), "newcomer 3", limit.ErrPoolFull) // all are in use
+	l.takes(session("192.0.2.1"), "from another address", 1)
+	l.wantLost("idle, and then busy again") // of the busy ones it was there first
+}
+
+func TestAPoolUnderAStormKeepsItsBoundsAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	const total = 50
+	pool := limit.NewPool(limit.PoolBounds{Total: total, Each: 20})
+	owners := []limit.Owner{principal("alice"), session("192.0.2.1"), session("192.0.2.1"), session("192.0.2.2"), loopback(), loopback()}
+	var storm sync.WaitGroup
+	var mu sync.Mutex
+	ended := make(map[int]int)
+	end := func(id int) {
+		mu.Lock()
+		defer mu.Unlock()
+		ended[id]++
+	}
+	const each = 2000
+	for w := range 4 {
+		storm.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(w), 1))
+			type thing struct {
+				id    int
+				place *limit.Place
+			}
+			var mine []thing
+			for i := range each {
+				id := w*each + i
+				place, err := pool.Take(owners[random.IntN(len(owners))], 1+random.IntN(3), func() { end(id) })
+				if err != nil {
+					end(id)
+				} else {
+					mine = append(mine, thing{id, place})
+				}
+				if held := pool.Held(); held > total {
+					t.Errorf("%d units are held, want at most %d", held, total)
+				}
+				for len(mine) > random.IntN(30) {
+					last := mine[0]
+					mine = mine[1:]
+					if last.place.Release() {
+						end(last.id)
+					}
+				}
+			}
+			for _, th := range mine {
+				if th.place.Release() {
+					end(th.id)
+				}
+			}
+		})
+	}
+	storm.Wait()
+	for id := range 4 * each {
+		if ended[id] != 1 {
+			t.Fatalf("thing %d ended %d times, want once", id, ended[id])
+		}
+	}
+	if pool.Held() != 0 {
+		t.Errorf("%d units are held behind the storm, want none", pool.Held())
+	}
+}
+
+func BenchmarkPool(b *testing.B) {
+	pool := limit.NewPool(limit.PoolBounds{Total: 1000})
+	o := loopback()
+	b.ReportAllocs()
+	for b.Loop() {
+		p, _ := pool.Take(o, 1, func() {})
+		p.Release()
+	}
+}
