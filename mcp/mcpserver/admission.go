@@ -10,7 +10,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
-	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // admission decides which requests begin: within the rates, then as soon as there is
@@ -45,8 +44,8 @@ func ownerOf(in *exchange.Inbound) owner {
 		return owner{principal: in.Principal()}
 	case in.Session != nil:
 		return owner{session: in.Session}
-	case in.Request != nil:
-		return owner{address: streamhttp.Address(in.Request)}
+	case !in.HTTP.IsZero():
+		return owner{address: in.HTTP.RemoteNetwork()}
 	}
 	return owner{}
 }
@@ -133,7 +132,7 @@ func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 // pace refuses a request that comes too soon after others of its kind.
 func (s *Server) pace(method string, in *exchange.Inbound) error {
 	rate, ok := s.admission.rates[method]
-	if !ok || rate.buckets == nil || rate.remote && (in.Request == nil || streamhttp.OnLoopback(in.Request)) {
+	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
 		return nil
 	}
 	wait, ok := rate.buckets.Take(ownerOf(in))

@@ -145,18 +145,18 @@ func (r *Request) Trace() (traceParent, traceState, baggage string) {
 // Header returns the HTTP headers that the request came with, or nil over other
 // transports.
 func (r *Request) Header() http.Header {
-	if r == nil || r.in.Request == nil {
+	if r == nil {
 		return nil
 	}
-	return r.in.Request.Header
+	return r.in.HTTP.Header
 }
 
 // TLS returns the state of the TLS connection that the request came over, or nil.
 func (r *Request) TLS() *tls.ConnectionState {
-	if r == nil || r.in.Request == nil {
+	if r == nil {
 		return nil
 	}
-	return r.in.Request.TLS
+	return r.in.HTTP.TLS
 }
 
 // Decode decodes the params into out. A failure is an error that the client may

@@ -114,7 +114,7 @@ func (o ConnOptions) identity() *mcp.Identity {
 // ServeConn is Serve for a transport of one's own that others can reach.
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: conn, Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), Request: o.Request,
+		Conn: conn, Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
 	})
 	if err != nil && s.drain.ended() {
 		return ErrShutdown

@@ -3,7 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -60,9 +59,9 @@ type Inbound struct {
 	Session *Session
 	// Back is nil where nothing can precede the reply.
 	Back Back
-	// Request is the HTTP request that carried the message, or over HTTP+SSE the
-	// one that opened the connection, for user code to read; otherwise nil.
-	Request *http.Request
+	// HTTP describes the HTTP request that carried the message, or over HTTP+SSE the
+	// one that opened the connection.
+	HTTP HTTPRequest
 	// InParts tells that the reply may be in parts.
 	InParts bool
 	// Leaving is closed when the way by which the message came is to end in an

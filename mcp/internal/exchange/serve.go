@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,8 +27,8 @@ type ServeParams struct {
 	// messages are authenticated one by one. They are all of one principal. Nil:
 	// Identity has sent them all.
 	Sender func() *mcp.Identity
-	// Request opened the connection, where it is HTTP; otherwise nil.
-	Request *http.Request
+	// HTTP describes the HTTP request that opened the connection, if one did.
+	HTTP HTTPRequest
 	// Grace is how long requests that run when the client has said its last word
 	// may still be answered, where the other direction lives on.
 	Grace time.Duration
@@ -273,7 +272,7 @@ func reply(run Run) []byte {
 }
 
 func (c *serving) inbound(m jsonrpc.Message, from *mcp.Identity) *Inbound {
-	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, Request: c.Request, Back: back{c.Conn}, Leaving: c.Leaving}
+	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, HTTP: c.HTTP, Back: back{c.Conn}, Leaving: c.Leaving}
 }
 
 // push sends what belongs to no request.

@@ -16,7 +16,7 @@ func NewDoor(names ...string) *Door {
 
 // Admit reports whether the request may pass, and answers it if not.
 func (d *Door) Admit(w http.ResponseWriter, r *http.Request) bool {
-	_, refused := d.gate.hostOf(r, OnLoopback(r))
+	_, refused := d.gate.hostOf(r, onLoopback(r))
 	return passes(w, refused)
 }
 

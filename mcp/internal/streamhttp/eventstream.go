@@ -123,7 +123,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	// Its errors are the end of the connection, which nobody is left to be told.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, Request: r,
+		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
 		Leaving: e.drain.streamsOf(r).Done(),
 	})
 	return nil

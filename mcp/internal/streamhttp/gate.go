@@ -2,7 +2,6 @@ package streamhttp
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
@@ -52,7 +52,7 @@ func newGate(o *Options) *gate {
 // admit checks the Host and the Origin of a request, and tells the browser when
 // a page of another origin may read the answer.
 func (g *gate) admit(w http.ResponseWriter, r *http.Request) *refusal {
-	host, refused := g.hostOf(r, len(g.hosts) > 0 || OnLoopback(r))
+	host, refused := g.hostOf(r, len(g.hosts) > 0 || onLoopback(r))
 	if refused != nil {
 		return refused
 	}
@@ -83,32 +83,11 @@ func (g *gate) knows(host authority) bool {
 	})
 }
 
-// Address returns where an HTTP request comes from: an IPv4 address, or the network
-// of 64 bits of an IPv6 one. It is zero where that is not known. Behind a proxy it is
-// that of the proxy.
-func Address(r *http.Request) netip.Prefix {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip, bits := from.Addr().Unmap().WithZone(""), 64
-	if ip.Is4() {
-		bits = 32
-	}
-	network, _ := ip.Prefix(bits) // which fails for other numbers of bits alone
-	return network
-}
-
-// OnLoopback reports whether the request came to a loopback address. Where no
-// address is known it may have.
-func OnLoopback(r *http.Request) bool {
-	switch addr := r.Context().Value(http.LocalAddrContextKey).(type) {
-	case nil:
-		return true
-	case *net.TCPAddr:
-		return addr.IP.IsLoopback()
-	}
-	return false
+// onLoopback reports whether the request came to a loopback address. It is true
+// where the address is not known.
+func onLoopback(r *http.Request) bool {
+	from := exchange.DescribeHTTP(r)
+	return from.OnLoopback()
 }
 
 // checkOrigin refuses pages of other origins. A page of the server's own origin

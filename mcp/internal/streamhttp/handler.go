@@ -171,7 +171,7 @@ func newInbound(r *http.Request) *exchange.Inbound {
 		Binding:  dialect.Streamable,
 		Headers:  &in.headers,
 		Identity: mcp.IdentityFrom(r.Context()),
-		Request:  r,
+		HTTP:     exchange.DescribeHTTP(r),
 	}
 	return &in.Inbound
 }

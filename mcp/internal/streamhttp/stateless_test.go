@@ -291,7 +291,7 @@ func TestCallSeesItsHTTPRequest(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	core := newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		return text(in.Request.Header.Get("X-Tenant") + ctx.Value(key{}).(string)), nil
+		return text(in.HTTP.Header.Get("X-Tenant") + ctx.Value(key{}).(string)), nil
 	}})
 	h := NewHandler(core, nil)
 	defer h.Close()
