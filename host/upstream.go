@@ -82,7 +82,7 @@ const (
 	Failed State = "failed"
 	// Parked: it has failed five times within a minute. It is tried again every
 	// two minutes.
-	Parked State = "parked"
+	Suspended State = "suspended"
 	// NeedsApproval: its program was never approved as it is now, so it is not
 	// started.
 	NeedsApproval State = "needs approval"
@@ -103,7 +103,7 @@ type Status struct {
 	// Reason says why an upstream is not ready. It may hold words of the upstream
 	// and is not to be trusted.
 	Reason string `json:"reason,omitzero"`
-	// Retry is when a failed or parked upstream is tried again.
+	// Retry is when a failed or suspended upstream is tried again.
 	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the revision of the protocol that it speaks, once it is ready.
 	Revision mcp.Revision `json:"revision,omitzero"`

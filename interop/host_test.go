@@ -123,8 +123,8 @@ func wantTrouble(t *testing.T, h *process, key, said string) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	got := shown.Server
-	if got.State != "failed" && got.State != "parked" || got.Reason == "" {
-		t.Errorf("the server %s is %s: %q, want it failed or parked, with a reason", key, got.State, got.Reason)
+	if got.State != "failed" && got.State != "suspended" || got.Reason == "" {
+		t.Errorf("the server %s is %s: %q, want it failed or suspended, with a reason", key, got.State, got.Reason)
 	}
 	if !strings.Contains(strings.Join(got.Stderr, "\n"), said) {
 		t.Errorf("of what it wrote to standard error is shown %q, want %q in it", got.Stderr, said)

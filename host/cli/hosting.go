@@ -107,7 +107,7 @@ func (h *hosting) keep(o *gateway.Options) (err error) {
 	if h.wallet, err = h.main.wallet(); err != nil {
 		return err
 	}
-	o.Admit, o.Screen, o.Auth = h.admit, h.book.Screen, h.wallet.Authorizer
+	o.Admit, o.FilterTools, o.Auth = h.admit, h.book.Screen, h.wallet.Authorizer
 	return nil
 }
 

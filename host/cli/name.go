@@ -101,7 +101,7 @@ func (p *place) absence(m *Main, s host.Status, wire string) error {
 		return coded(exitConsent, "server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approval(s.Key, p.config))
 	case host.NeedsSignIn:
 		return coded(exitSignIn, "server %q wants to know who asks; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
-	case host.Failed, host.Parked:
+	case host.Failed, host.Suspended:
 		return coded(exitUnreachable, "server %q: %s: %s", s.Key, s.State, s.Reason)
 	case host.Starting:
 		return coded(exitUnreachable, "server %q is still starting", s.Key)

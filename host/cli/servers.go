@@ -104,7 +104,7 @@ func styleOfState(column int, cell string) style {
 	switch host.State(cell) {
 	case host.Ready:
 		return green
-	case host.Failed, host.Parked:
+	case host.Failed, host.Suspended:
 		return red
 	case host.NeedsApproval, host.NeedsSignIn:
 		return yellow

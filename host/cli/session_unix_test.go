@@ -162,9 +162,9 @@ func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
 	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	for _, want := range []string{
 		`good/color: unknown, and has no effect`,
-		`upstream   dies .*(failed|parked) .*exited with status 3: WEATHER_KEY is not set`,
-		`upstream   missing .*(failed|parked) .*"no-such-program"`,
-		`upstream   nowhere .*(failed|parked) .*connection refused`,
+		`upstream   dies .*(failed|suspended) .*exited with status 3: WEATHER_KEY is not set`,
+		`upstream   missing .*(failed|suspended) .*"no-such-program"`,
+		`upstream   nowhere .*(failed|suspended) .*connection refused`,
 		`upstream   good .*ready .* over stdio   2 tools`,
 		`call good/pid --url ` + url,
 	} {

@@ -84,7 +84,7 @@ func (s *summary) upstreams(all []host.Status) {
 // account says what an upstream is, or why it is not there.
 func (s *summary) account(u host.Status) string {
 	switch u.State {
-	case host.Failed, host.Parked:
+	case host.Failed, host.Suspended:
 		return u.Reason
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approval(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))

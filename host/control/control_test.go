@@ -47,7 +47,7 @@ func TestHostIsLookedAtAndTold(t *testing.T) {
 	want := control.Status{
 		Format: 1, Version: "1", PID: 7, Endpoint: "http://127.0.0.1:7332/mcp",
 		Upstreams: []host.Status{{
-			Key: "files", Reached: "over stdio", State: host.Parked, Reason: "<b>", Retry: time.Now().UTC().Round(time.Second), Revision: mcp.V20251125,
+			Key: "files", Reached: "over stdio", State: host.Suspended, Reason: "<b>", Retry: time.Now().UTC().Round(time.Second), Revision: mcp.V20251125,
 			Tools: 1, Omitted: []string{"x"}, Withheld: []host.Withheld{{Tool: "t", Digest: "d", Diff: "+x\n"}}, Stderr: []string{"\x1b[31m"},
 		}, {Key: "new", State: host.Starting}},
 	}

@@ -10,62 +10,63 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// call is one call of a caller at an upstream. The caller can be asked as long as
-// it is under way.
+// call is one call of a caller at an upstream. The upstream can ask the caller until the
+// call is closed.
 type call struct {
 	request *mcpserver.Request
 	ctx     context.Context // of the call at the upstream
-	// put puts a question to the caller and waits for the answer.
-	put func(ctx context.Context, method string, params, answer any) error
-	// tell has something told to the caller, now or when there is somebody to hear.
-	tell func(func(context.Context))
-	// before is how far the caller knows it to be from earlier rounds, and reached
-	// how far it is. The goroutine of the call alone uses them.
-	before, reached float64
+	// ask sends a question to the caller and waits for the answer.
+	ask func(ctx context.Context, method string, params, answer any) error
+	// notify runs a function that sends a notification to the caller, at once or in the
+	// caller's next round.
+	notify func(func(context.Context))
+	// progressBefore is the progress that the caller knows from earlier rounds, progress
+	// the current one. Only the goroutine of the call uses them.
+	progressBefore, progress float64
 
-	mu   sync.Mutex
-	open int           // guarded by mu: questions without an answer
-	idle chan struct{} // guarded by mu: closed when there are none any more
-	over bool          // guarded by mu: nothing can be asked any more
+	mu            sync.Mutex
+	openQuestions int           // guarded by mu: questions without an answer
+	allAnswered   chan struct{} // guarded by mu: closed when openQuestions becomes zero
+	closed        bool          // guarded by mu: no further question is accepted
 }
 
-// direct returns the call of a request that lasts as long as the call, and is
-// asked by requests of its own.
-func direct(ctx context.Context, r *mcpserver.Request) *call {
+// newDirectCall returns the call of a request that waits until the call is done.
+// Questions are sent to the caller as requests.
+func newDirectCall(ctx context.Context, r *mcpserver.Request) *call {
 	return &call{
-		request: r, ctx: ctx, put: r.Ask,
-		tell: func(what func(context.Context)) { what(ctx) },
+		request: r, ctx: ctx, ask: r.Ask,
+		notify: func(what func(context.Context)) { what(ctx) },
 	}
 }
 
-// asks notes that there is one more question, unless the call is over.
-func (c *call) asks() bool {
+// beginQuestion counts one more open question. It reports false if the call is closed.
+func (c *call) beginQuestion() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over || c.ctx.Err() != nil {
+	if c.closed || c.ctx.Err() != nil {
 		return false
 	}
-	if c.open == 0 {
-		c.idle = make(chan struct{})
+	if c.openQuestions == 0 {
+		c.allAnswered = make(chan struct{})
 	}
-	c.open++
+	c.openQuestions++
 	return true
 }
 
-// answered notes that there is one question less.
-func (c *call) answered() {
+// endQuestion counts one open question less.
+func (c *call) endQuestion() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open--; c.open == 0 {
-		close(c.idle)
+	if c.openQuestions--; c.openQuestions == 0 {
+		close(c.allAnswered)
 	}
 }
 
-// settle waits for what is still to be answered, and lets nothing be asked any
-// more. A server may go on with what it has asked in a call after its reply.
-func (c *call) settle() {
+// waitAndClose waits for the open questions and then closes the call. A server may still
+// wait for an answer after it has sent the reply of the call.
+func (c *call) waitAndClose() {
 	for {
-		idle := c.finish()
+		idle := c.tryClose()
 		if idle == nil {
 			return
 		}
@@ -76,56 +77,57 @@ func (c *call) settle() {
 	}
 }
 
-// finish makes the call over, unless there is something to wait for first.
-func (c *call) finish() <-chan struct{} {
+// tryClose closes the call. If questions are open it returns a channel to wait for
+// instead.
+func (c *call) tryClose() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open > 0 && c.ctx.Err() == nil {
-		return c.idle
+	if c.openQuestions > 0 && c.ctx.Err() == nil {
+		return c.allAnswered
 	}
-	c.over = true
+	c.closed = true
 	return nil
 }
 
-// givenUp reports whether a call that came to an error may still be under way at
-// the upstream.
-func (c *call) givenUp(err error) bool {
+// mayStillRun reports whether the upstream may still work on a call that ended with err.
+func (c *call) mayStillRun(err error) bool {
 	return err != nil && (c.ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded))
 }
 
-// passedOn are the options of the call that carry what belongs to its caller:
-// metadata on the way up, progress and log messages on the way down.
-func (c *call) passedOn(use lease) []mcpclient.CallOption {
+// options are the options of the call at the upstream that relay what belongs to its
+// caller: metadata to the upstream, progress and log messages to the caller.
+func (c *call) options(l lease) []mcpclient.CallOption {
 	opts := []mcpclient.CallOption{
 		mcpclient.WithMeta(c.request.Meta()),
-		mcpclient.WithProgress(c.advance()),
+		mcpclient.WithProgress(c.progressFunc()),
 	}
 	level, wanted := c.request.LogLevel()
-	if !wanted || !use.logsForOne() {
+	if !wanted || !l.logsBelongToCall() {
 		return opts
 	}
-	use.wantLog(c.ctx, level)
+	l.raiseLogLevel(c.ctx, level)
 	return append(opts, mcpclient.WithLogLevel(level), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
-		c.tell(func(ctx context.Context) {
-			_ = mcpserver.RelayLog(ctx, m) // a message that makes no sense is nothing to fail for
+		c.notify(func(ctx context.Context) {
+			_ = mcpserver.RelayLog(ctx, m) // an invalid log message does not fail the call
 		})
 	}))
 }
 
-// advance returns what tells the caller of progress. A server that counts from
-// the start again in each round counts on from where the caller is.
-func (c *call) advance() func(mcp.ProgressParams) {
+// progressFunc returns a function that relays progress to the caller. Progress must
+// increase over all rounds of the caller, so an offset is added when the upstream starts
+// again from zero.
+func (c *call) progressFunc() func(mcp.ProgressParams) {
 	first, offset := true, 0.0
 	return func(p mcp.ProgressParams) {
-		if first && p.Progress <= c.before {
-			offset = c.before
+		if first && p.Progress <= c.progressBefore {
+			offset = c.progressBefore
 		}
 		first = false
 		p.Progress += offset
 		if p.Total > 0 {
 			p.Total += offset
 		}
-		c.reached = max(c.reached, p.Progress)
-		c.tell(func(ctx context.Context) { mcpserver.Progress(ctx, p.Progress, p.Total, p.Message) })
+		c.progress = max(c.progress, p.Progress)
+		c.notify(func(ctx context.Context) { mcpserver.Progress(ctx, p.Progress, p.Total, p.Message) })
 	}
 }

@@ -13,56 +13,55 @@ import (
 )
 
 const (
-	// maxListed bounds the features of one kind that one upstream can bring.
+	// maxListed limits the features of one kind that are read from one upstream.
 	maxListed = 10_000
-	// listTimeout is how long an upstream may take for one page of a list.
+	// listTimeout limits the time for one page of a list.
 	listTimeout = 30 * time.Second
 )
 
-// catalog is what an upstream has, as it was listed last.
+// catalog holds the features of an upstream as they were listed last.
 type catalog struct {
-	tools     []mcp.Tool
-	resources []mcp.Resource
-	templates []mcp.ResourceTemplate
-	prompts   []mcp.Prompt
-	completes bool     // arguments of prompts and templates
-	omitted   []string // what could not be listed, and why
+	tools          []mcp.Tool
+	resources      []mcp.Resource
+	templates      []mcp.ResourceTemplate
+	prompts        []mcp.Prompt
+	hasCompletions bool     // for arguments of prompts and variables of templates
+	omitted        []string // what could not be listed, and why
 
-	kept     []mcp.Tool      // the tools whose definition is approved
-	withheld []host.Withheld // the others
+	approved []mcp.Tool      // tools whose definition is approved
+	withheld []host.Withheld // tools whose definition needs approval
 }
 
-// list reads the catalog. A list that the upstream does not give leaves the
-// others as they are, and is told in omitted. The loss of the connection is an
-// error.
-func list(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
-	cat := catalog{completes: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
-	var lost error
+// readCatalog lists the features of an upstream. If one list fails, the others are still
+// read and omitted has the reason. The loss of the connection is an error.
+func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
+	cat := catalog{hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
+	var lostErr error
 	note := func(kind string, failed error) {
 		if failed == nil {
 			return
 		}
 		cat.omitted = append(cat.omitted, fmt.Sprintf("%s: %v", kind, failed))
 		if _, ok := errors.AsType[*mcpclient.LostError](failed); ok || ctx.Err() != nil {
-			lost = failed
+			lostErr = failed
 		}
 	}
-	patience := mcpclient.WithTimeout(listTimeout)
+	timeout := mcpclient.WithTimeout(listTimeout)
 	var failed error
-	cat.tools, failed = gather(c.Tools(ctx, patience))
+	cat.tools, failed = collect(c.Tools(ctx, timeout))
 	note("tools", failed)
-	cat.resources, failed = gather(c.Resources(ctx, patience))
+	cat.resources, failed = collect(c.Resources(ctx, timeout))
 	note("resources", failed)
-	cat.templates, failed = gather(c.Templates(ctx, patience))
+	cat.templates, failed = collect(c.Templates(ctx, timeout))
 	note("resource templates", failed)
-	cat.prompts, failed = gather(c.Prompts(ctx, patience))
+	cat.prompts, failed = collect(c.Prompts(ctx, timeout))
 	note("prompts", failed)
-	return &cat, lost
+	return &cat, lostErr
 }
 
-// gather takes a whole list. A server that declares a kind of feature and does
-// not know the method to list it has none; that is common with templates.
-func gather[T any](items iter.Seq2[T, error]) ([]T, error) {
+// collect reads all pages of a list. Method not found means an empty list: servers often
+// declare resources without resources/templates/list.
+func collect[T any](items iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for item, err := range items {
 		switch {

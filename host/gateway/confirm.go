@@ -12,23 +12,23 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// consent is the form by which a caller consents to a call. To accept it is not
-// enough, because clients accept what has nothing to fill in.
-type consent struct {
+// consentForm is the form by which a caller consents to a call. The action "accept" alone
+// is not enough: clients accept an empty form without asking their user.
+type consentForm struct {
 	Allow bool `json:"allow" title:"Allow this call"`
 }
 
-// maxShown bounds the arguments that a question shows, in bytes.
-const maxShown = 2000
+// maxShownArguments limits the arguments that the question shows, in bytes.
+const maxShownArguments = 2000
 
-// errNoConsent is what all reasons not to make a call have in common that are
-// about the consent of its caller.
+// errNoConsent is wrapped by the error of each call that was not made because its caller
+// did not consent.
 var errNoConsent = errors.New("the call needs consent")
 
-// confirm asks the caller of ctx for consent to a call of a tool. The answer
-// holds for this call with these arguments alone.
+// confirm asks the caller of ctx for consent to a call of a tool. The consent holds for
+// this call with these arguments only.
 func confirm(ctx context.Context, key, tool string, arguments jsontext.Value) error {
-	answer, err := mcpserver.Ask[consent](ctx, "io.github.fondaco.consent", question(key, tool, arguments))
+	answer, err := mcpserver.Ask[consentForm](ctx, "io.github.fondaco.consent", consentText(key, tool, arguments))
 	switch {
 	case errors.Is(err, mcpserver.ErrInputRequired):
 		return err
@@ -42,8 +42,8 @@ func confirm(ctx context.Context, key, tool string, arguments jsontext.Value) er
 	return nil
 }
 
-func question(key, tool string, arguments jsontext.Value) string {
-	shown := arguments[:min(len(arguments), maxShown)]
+func consentText(key, tool string, arguments jsontext.Value) string {
+	shown := arguments[:min(len(arguments), maxShownArguments)]
 	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, host.Visible(tool), host.Visible(string(shown)))
 	if more := len(arguments) - len(shown); more > 0 {
 		text += fmt.Sprintf("… and %d bytes more", more)
@@ -51,9 +51,9 @@ func question(key, tool string, arguments jsontext.Value) string {
 	return text
 }
 
-// refusal is the result of a call that was not made. The model reads why, and a
-// program knows it by its metadata.
-func refusal(err error) (mcp.Result, error) {
+// refusalResult is the result of a call that the host did not make. Its text gives the
+// reason to the model, its metadata to programs.
+func refusalResult(err error) (mcp.Result, error) {
 	why := host.RefusedConsent
 	switch {
 	case errors.Is(err, mcpauth.ErrSignInRequired):
@@ -66,8 +66,8 @@ func refusal(err error) (mcp.Result, error) {
 	return result, result.Meta.Set(host.MetaRefused, why)
 }
 
-// isRefusal reports whether a result is one of refusal.
-func isRefusal(result mcp.Result) bool {
+// isRefusalResult reports whether refusalResult made a result.
+func isRefusalResult(result mcp.Result) bool {
 	r, ok := result.(*mcp.CallToolResult)
 	return ok && r != nil && r.Meta[host.MetaRefused] != nil
 }

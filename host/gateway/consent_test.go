@@ -185,7 +185,7 @@ func TestWithheldToolIsUnknownUntilItIsApproved(t *testing.T) {
 	withhold := true
 	g := gateway.New([]host.Upstream{upstream("s", shelf(&done))}, &gateway.Options{
 		Logger: quiet, OnDecision: seen.add,
-		Screen: func(_ *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
+		FilterTools: func(_ *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, t := range tools {

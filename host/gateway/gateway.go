@@ -1,13 +1,12 @@
-// Package gateway brings many MCP servers, the upstreams, to clients as one. It
-// is a client of each upstream and one server in front of them all:
+// Package gateway brings many MCP servers, the upstreams, to clients as one server. It is
+// a client of each upstream:
 //
-//	client ── mcpserver ── forward ──┬── line ── mcpclient ── upstream
-//	              ▲                  ├── line ── mcpclient ── upstream
+//	client ── mcpserver ── forward ──┬── connection ── mcpclient ── upstream
+//	              ▲                  ├── connection ── mcpclient ── upstream
 //	              └── merge ── catalogs of the upstreams
 //
-// Meaning is passed on, never frames: each side speaks the revision that it
-// agreed on with its peer, has its own ids, cursors and progress tokens, and
-// checks what it reads.
+// The gateway never copies messages from one side to the other. It decodes what it reads
+// and encodes it again: each side has its own revision, ids, cursors and progress tokens.
 package gateway
 
 import (
@@ -20,32 +19,32 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// maxRounds is how often a call may ask: as often as a server of ours does, and
-// the host for itself besides.
+// maxRounds limits the rounds of a call: 8 for the upstream, as many as a server of this
+// SDK allows, and 8 for the host.
 const maxRounds = 8 + 8
 
-// Gateway is a set of upstreams behind one server. All methods are safe for
-// concurrent use.
+// Gateway is a set of upstreams behind one server. All methods are safe for concurrent
+// use.
 type Gateway struct {
-	options    *Options
-	server     *mcpserver.Server
-	merger     merger
-	subscribed subscriptions
-	links      links
+	options        *Options
+	server         *mcpserver.Server
+	merger         merger
+	resourceSubscriptions  subscriptions
+	resourceOwners resourceOwners
 
-	reloading sync.Mutex  // one change of the upstreams at a time
+	reloading sync.Mutex  // held during Reload and Close
 	mu        sync.Mutex  // guards the fields below
-	upstreams []*upstream // in the order given, which decides between them
+	upstreams []*upstream // in the order given; the first owner of a resource wins
 
 	// Lifetime.
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// New returns a gateway to the upstreams, whose keys have to differ. Nothing is
-// started yet. Of two upstreams that claim one resource the first has it.
+// New returns a gateway to the upstreams, whose keys must differ. Nothing is started yet.
+// If two upstreams have the same resource, clients see that of the first.
 func New(upstreams []host.Upstream, o *Options) *Gateway {
-	g := &Gateway{options: o, merger: merger{now: newOffers()}}
+	g := &Gateway{options: o, merger: merger{registered: newMergedCatalog()}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
 		Title:       "Fondaco",
@@ -55,7 +54,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		HTTP:        o.orZero().HTTP,
 		Ask:         &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
-	g.server.Use(g.recordHidden, g.relayRootChanges, g.awaitUpstreams, g.relayWatches, g.readLinked)
+	g.server.Use(g.recordHidden, g.relayRootChanges, g.waitForUpstreams, g.relaySubscriptions, g.readOwnedResource)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}
@@ -65,28 +64,28 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 // Server returns the server that clients see.
 func (g *Gateway) Server() *mcpserver.Server { return g.server }
 
-// Start starts all upstreams side by side, but for lazy ones, and returns when
-// each of them is ready or has failed, when the time for it is over, or when ctx
-// ends. It is called once.
+// Start starts all upstreams except lazy ones, at the same time. It returns when each of
+// them is ready or has failed, when Options.StartTimeout is over, or when ctx ends. It
+// must be called once.
 func (g *Gateway) Start(ctx context.Context) {
-	all := g.all()
+	all := g.list()
 	for _, u := range all {
 		u.start()
 	}
 	for _, u := range all {
-		u.await(ctx)
+		u.waitForStart(ctx)
 	}
 }
 
-func (g *Gateway) all() []*upstream {
+func (g *Gateway) list() []*upstream {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.upstreams
 }
 
-// named returns the upstream of a key, or nil.
-func (g *Gateway) named(key string) *upstream {
-	all := g.all()
+// byKey returns the upstream of a key, or nil.
+func (g *Gateway) byKey(key string) *upstream {
+	all := g.list()
 	i := slices.IndexFunc(all, func(u *upstream) bool { return u.Key == key })
 	if i < 0 {
 		return nil
@@ -94,15 +93,15 @@ func (g *Gateway) named(key string) *upstream {
 	return all[i]
 }
 
-// Retry starts the upstream of a key at once if it has failed, or was waiting for
-// the user to approve it or to sign in, or comes to that by what is under way. It
-// looks again at its tools, and reports whether there is such an upstream.
+// Retry connects to an upstream at once if its last attempt failed, or needed approval or
+// a sign-in; this includes an attempt that is under way. It also filters the tools again,
+// and reports whether the upstream exists.
 func (g *Gateway) Retry(key string) bool {
-	u := g.named(key)
+	u := g.byKey(key)
 	if u == nil {
 		return false
 	}
-	u.screen()
+	u.refilter()
 	g.merge()
 	u.retry()
 	return true
@@ -110,33 +109,33 @@ func (g *Gateway) Retry(key string) bool {
 
 // Status describes the upstreams, in their order.
 func (g *Gateway) Status() []host.Status {
-	all := g.all()
+	all := g.list()
 	statuses := make([]host.Status, len(all))
 	for i, u := range all {
-		statuses[i] = u.describe()
+		statuses[i] = u.status()
 	}
 	return statuses
 }
 
-// Tools returns the tools that clients see now, by upstream and in its order.
+// Tools returns the tools that clients see now, in the order of the upstreams.
 func (g *Gateway) Tools() []mcp.Tool {
 	var all []mcp.Tool
-	for _, u := range g.all() {
+	for _, u := range g.list() {
 		all = append(all, u.tools()...)
 	}
 	return all
 }
 
-// Close ends the connections to all upstreams, and the programs that were
-// started, and returns when nothing runs any more. Shut the server down before.
+// Close closes the connections to all upstreams, ends the processes that were started,
+// and waits for them. Shut the server down first.
 func (g *Gateway) Close() {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	g.cancel()
-	closeAll(g.all())
+	closeAll(g.list())
 }
 
-// closeAll closes upstreams side by side.
+// closeAll closes upstreams at the same time and waits for all of them.
 func closeAll(upstreams []*upstream) {
 	var work sync.WaitGroup
 	for _, u := range upstreams {

@@ -163,7 +163,7 @@ func TestProgressAndCancellationReachTheOtherSide(t *testing.T) {
 		}
 		select {
 		case <-cancelled:
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Error("the upstream was not told of the cancellation")
 		}
 	})
@@ -195,7 +195,7 @@ func announce(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 		t.Errorf("got %v, want the one that is left", got)
 	}
 
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), testTimeout)
 	defer stop()
 	heard := 0
 	for uri, err := range c.Watch(ctx, "clock://now") {
@@ -211,13 +211,13 @@ func announce(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 }
 
 // patience bounds what never comes; others may have the processors for long.
-const patience = 2 * time.Minute
+const testTimeout = 2 * time.Minute
 
 func awaitChange(t *testing.T, changed <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-changed:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the change was not announced")
 	}
 }

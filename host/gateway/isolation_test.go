@@ -187,14 +187,14 @@ func TestConnectionOfASessionEndsWithIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, live := f.counts(); live != 2 || g.Status()[0].Callers != 1 {
-			t.Errorf("got %d connections, %d of callers; want that of the house and one more", live, g.Status()[0].Callers)
+			t.Errorf("got %d connections, %d of callers; want the shared one and one more", live, g.Status()[0].Callers)
 		}
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if _, live := f.counts(); live != 1 || g.Status()[0].Callers != 0 {
-			t.Errorf("got %d connections, %d of callers; want that of the house alone", live, g.Status()[0].Callers)
+			t.Errorf("got %d connections, %d of callers; want the shared one only", live, g.Status()[0].Callers)
 		}
 	})
 }

@@ -11,150 +11,151 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// offer is a feature as clients see it, and where it comes from.
-type offer[Def any] struct {
-	from *upstream
-	name string // that the upstream knows it by
-	def  Def
+// catalogEntry is a feature as clients see it, and the upstream that has it.
+type catalogEntry[Def any] struct {
+	upstream     *upstream
+	upstreamName string // the name at the upstream
+	definition   Def
 	// verdict says whether calls of a tool need consent.
 	verdict host.Verdict
 }
 
-// offers are features by the key that clients know them by: a wire name, a URI,
-// a URI template.
-type offers struct {
-	tools     map[string]offer[mcp.Tool]
-	resources map[string]offer[mcp.Resource]
-	templates map[string]offer[mcp.ResourceTemplate]
-	prompts   map[string]offer[mcp.Prompt]
+// mergedCatalog holds the features of all upstreams by the identifier that clients use:
+// wire name, URI or URI template.
+type mergedCatalog struct {
+	tools     map[string]catalogEntry[mcp.Tool]
+	resources map[string]catalogEntry[mcp.Resource]
+	templates map[string]catalogEntry[mcp.ResourceTemplate]
+	prompts   map[string]catalogEntry[mcp.Prompt]
 }
 
-func newOffers() *offers {
-	return &offers{
-		tools:     make(map[string]offer[mcp.Tool]),
-		resources: make(map[string]offer[mcp.Resource]),
-		templates: make(map[string]offer[mcp.ResourceTemplate]),
-		prompts:   make(map[string]offer[mcp.Prompt]),
+func newMergedCatalog() *mergedCatalog {
+	return &mergedCatalog{
+		tools:     make(map[string]catalogEntry[mcp.Tool]),
+		resources: make(map[string]catalogEntry[mcp.Resource]),
+		templates: make(map[string]catalogEntry[mcp.ResourceTemplate]),
+		prompts:   make(map[string]catalogEntry[mcp.Prompt]),
 	}
 }
 
-// merger keeps what the server offers equal to what the upstreams have.
+// merger keeps the features that the server registers equal to those that the upstreams
+// have.
 type merger struct {
-	mu  sync.Mutex // one merge at a time
-	now *offers    // guarded by mu: what is registered
+	mu         sync.Mutex     // held during a merge
+	registered *mergedCatalog // guarded by mu: what the server has registered
 }
 
-// merge registers what the upstreams have now, and removes what they have no
-// more. Clients hear of all changes at once, and of nothing when there is none.
+// merge registers the features of all upstreams and removes those that are gone. Clients
+// get one notification for all changes of a list, and none if nothing changed.
 func (g *Gateway) merge() {
 	m := &g.merger
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	refused := make(refusals)
-	upstreams := g.all()
-	wanted := wantedOf(upstreams, refused)
+	omitted := make(omissions)
+	upstreams := g.list()
+	wanted := mergeCatalogs(upstreams, omitted)
 	s := g.server
 	s.Change(func() {
-		reconcile(m.now.tools, wanted.tools, refused, "tool", s.RemoveTool, func(o offer[mcp.Tool]) error {
-			return s.SetTool(o.def, o.from.callTool(o))
+		reconcile(m.registered.tools, wanted.tools, omitted, "tool", s.RemoveTool, func(entry catalogEntry[mcp.Tool]) error {
+			return s.SetTool(entry.definition, entry.upstream.callTool(entry))
 		})
-		reconcile(m.now.resources, wanted.resources, refused, "resource", s.RemoveResource, func(o offer[mcp.Resource]) error {
-			return s.SetResource(o.def, o.from.readResource)
+		reconcile(m.registered.resources, wanted.resources, omitted, "resource", s.RemoveResource, func(entry catalogEntry[mcp.Resource]) error {
+			return s.SetResource(entry.definition, entry.upstream.readResource)
 		})
-		reconcile(m.now.templates, wanted.templates, refused, "template", s.RemoveTemplate, func(o offer[mcp.ResourceTemplate]) error {
-			return s.SetTemplate(o.def, o.from.readResource, o.from.completeTemplate(o.name)...)
+		reconcile(m.registered.templates, wanted.templates, omitted, "template", s.RemoveTemplate, func(entry catalogEntry[mcp.ResourceTemplate]) error {
+			return s.SetTemplate(entry.definition, entry.upstream.readResource, entry.upstream.completeTemplate(entry.upstreamName)...)
 		})
-		reconcile(m.now.prompts, wanted.prompts, refused, "prompt", s.RemovePrompt, func(o offer[mcp.Prompt]) error {
-			return s.SetPrompt(o.def, o.from.getPrompt(o.name), o.from.completePrompt(o.name)...)
+		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", s.RemovePrompt, func(entry catalogEntry[mcp.Prompt]) error {
+			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName), entry.upstream.completePrompt(entry.upstreamName)...)
 		})
 	})
 	for _, u := range upstreams {
-		u.merged(m.now, refused[u])
+		u.setMerged(m.registered, omitted[u])
 	}
 }
 
-// wantedOf returns what upstreams have together. What two of them claim goes to
-// the first.
-func wantedOf(upstreams []*upstream, refused refusals) *offers {
-	w := newOffers()
+// mergeCatalogs returns the features of all upstreams. If two have the same, the first
+// wins.
+func mergeCatalogs(upstreams []*upstream, omitted omissions) *mergedCatalog {
+	merged := newMergedCatalog()
 	for _, u := range upstreams {
-		cat := u.present()
-		for _, t := range cat.kept {
+		cat := u.visibleCatalog()
+		for _, t := range cat.approved {
 			verdict := u.Settings.Rules.Verdict(&t)
 			if verdict == host.Deny {
 				continue
 			}
 			if t.TaskSupport() == mcp.TaskRequired {
-				refused.add(u, "tool %q: it can be called as a task only, and tasks are not passed on", t.Name)
+				omitted.add(u, "tool %q: it must be called as a task, which the host does not support", t.Name)
 				continue
 			}
-			o := offer[mcp.Tool]{u, t.Name, t, verdict}
-			o.def.Name, o.def.Execution = host.WireName(u.Key, t.Name), nil
-			claim(w.tools, o.def.Name, o, refused, "tool")
+			entry := catalogEntry[mcp.Tool]{u, t.Name, t, verdict}
+			entry.definition.Name, entry.definition.Execution = host.WireName(u.Key, t.Name), nil
+			addEntry(merged.tools, entry.definition.Name, entry, omitted, "tool")
 		}
 		for _, r := range cat.resources {
-			claim(w.resources, r.URI, offer[mcp.Resource]{from: u, name: r.URI, def: r}, refused, "resource")
+			addEntry(merged.resources, r.URI, catalogEntry[mcp.Resource]{upstream: u, upstreamName: r.URI, definition: r}, omitted, "resource")
 		}
 		for _, t := range cat.templates {
-			claim(w.templates, t.URITemplate, offer[mcp.ResourceTemplate]{from: u, name: t.URITemplate, def: t}, refused, "template")
+			addEntry(merged.templates, t.URITemplate, catalogEntry[mcp.ResourceTemplate]{upstream: u, upstreamName: t.URITemplate, definition: t}, omitted, "template")
 		}
 		for _, p := range cat.prompts {
-			o := offer[mcp.Prompt]{from: u, name: p.Name, def: p}
-			o.def.Name = host.WireName(u.Key, p.Name)
-			claim(w.prompts, o.def.Name, o, refused, "prompt")
+			entry := catalogEntry[mcp.Prompt]{upstream: u, upstreamName: p.Name, definition: p}
+			entry.definition.Name = host.WireName(u.Key, p.Name)
+			addEntry(merged.prompts, entry.definition.Name, entry, omitted, "prompt")
 		}
 	}
-	return w
+	return merged
 }
 
-// claim adds an offer unless its key is taken.
-func claim[Def any](all map[string]offer[Def], key string, o offer[Def], refused refusals, kind string) {
-	if holder, taken := all[key]; taken {
-		refused.add(o.from, "%s %q: upstream %q has it already", kind, o.name, holder.from.Key)
+// addEntry adds an entry unless its identifier is taken.
+func addEntry[Def any](all map[string]catalogEntry[Def], key string, entry catalogEntry[Def], omitted omissions, kind string) {
+	if existing, exists := all[key]; exists {
+		omitted.add(entry.upstream, "%s %q: upstream %q has it already", kind, entry.upstreamName, existing.upstream.Key)
 		return
 	}
-	all[key] = o
+	all[key] = entry
 }
 
-// reconcile makes the registered offers of one kind, now, the wanted ones. What
-// the server refuses is removed.
-func reconcile[Def any](now, wanted map[string]offer[Def], refused refusals, kind string, remove func(string) bool, set func(offer[Def]) error) {
-	for key := range now {
+// reconcile changes the registered entries of one kind, now, to the wanted ones. Entries
+// that the server refuses are removed.
+func reconcile[Def any](registered, wanted map[string]catalogEntry[Def], omitted omissions, kind string, remove func(string) bool, set func(catalogEntry[Def]) error) {
+	for key := range registered {
 		if _, ok := wanted[key]; !ok {
 			remove(key)
-			delete(now, key)
+			delete(registered, key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		o := wanted[key]
-		if have, ok := now[key]; ok && have.from == o.from && have.verdict == o.verdict && reflect.DeepEqual(have.def, o.def) {
+		entry := wanted[key]
+		if have, ok := registered[key]; ok && have.upstream == entry.upstream && have.verdict == entry.verdict && reflect.DeepEqual(have.definition, entry.definition) {
 			continue
 		}
-		if err := set(o); err != nil {
-			refused.add(o.from, "%s %q: %v", kind, o.name, err)
+		if err := set(entry); err != nil {
+			omitted.add(entry.upstream, "%s %q: %v", kind, entry.upstreamName, err)
 			remove(key)
-			delete(now, key)
+			delete(registered, key)
 			continue
 		}
-		now[key] = o
+		registered[key] = entry
 	}
 }
 
-// refusals tell of each upstream what of it is not offered, and why.
-type refusals map[*upstream][]string
+// omissions lists for each upstream which of its features are not registered, and why.
+type omissions map[*upstream][]string
 
-// maxRefusals bounds what is told of one upstream.
-const maxRefusals = 100
+// maxOmissions limits the lines for one upstream.
+const maxOmissions = 100
 
-func (r refusals) add(u *upstream, format string, args ...any) {
-	if len(r[u]) < maxRefusals {
+func (r omissions) add(u *upstream, format string, args ...any) {
+	if len(r[u]) < maxOmissions {
 		r[u] = append(r[u], fmt.Sprintf(format, args...))
 	}
 }
 
-// holder returns the upstream whose resource is offered at a URI, or nil.
-func (m *merger) holder(uri string) *upstream {
+// owner returns the upstream whose resource is registered at a URI, or nil.
+func (m *merger) owner(uri string) *upstream {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.now.resources[uri].from
+	return m.registered.resources[uri].upstream
 }

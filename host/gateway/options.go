@@ -11,30 +11,30 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Options of a Gateway. The zero value, like a nil pointer, gives the defaults.
-// The functions are called from several goroutines, and must not call Reload or
-// Close.
+// Options of a Gateway. The zero value, like a nil pointer, gives the defaults. The
+// functions are called from several goroutines, and must not call Reload or Close.
 type Options struct {
-	// StartTimeout is how long Start, and the first lists, wait for upstreams.
-	// Those that take longer join when they are ready. Default: 10 seconds.
+	// StartTimeout is how long Start and the first list requests wait for upstreams.
+	// Upstreams that take longer are added when they are ready. Default: 10 seconds.
 	StartTimeout time.Duration
-	// Admit is asked each time before an upstream is started or connected to. It
-	// returns the target to use, or an error that wraps host.ErrNeedsApproval.
-	// Default: everything is admitted.
+	// Admit is called each time before an upstream is started or connected to. It returns
+	// the target to use, or an error that wraps host.ErrNeedsApproval. Default: every
+	// upstream is admitted.
 	Admit func(*host.Upstream) (mcpclient.Target, error)
-	// Auth returns what gives the requests to an upstream their credentials, or nil.
-	// It is asked once for each upstream, and must not wait for a user. Default: none.
+	// Auth returns the authorizer for HTTP requests to an upstream, or nil. It is called
+	// once for each upstream and must not wait for a user. Default: none.
 	Auth func(*host.Upstream) mcpclient.Authorizer
-	// Screen is asked which tools of an upstream may be offered as they are
-	// defined now. An error offers none. Default: all.
-	Screen func(*host.Upstream, []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error)
-	// OnStatus hears of an upstream whose state has changed.
+	// FilterTools returns which tools of an upstream clients may see as they are defined
+	// now. If it fails, clients see none. Default: all.
+	FilterTools func(*host.Upstream, []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error)
+	// OnStatus is called when the state of an upstream has changed.
 	OnStatus func(host.Status)
-	// OnDecision hears what became of each start and call, before the caller does.
+	// OnDecision is called with the outcome of each start and each call, before the
+	// caller gets it.
 	OnDecision func(host.Decision)
-	// HTTP holds what concerns the handlers of the server for HTTP.
+	// HTTP configures the server's HTTP handlers.
 	HTTP *mcpserver.HTTPOptions
-	// Logger receives what an operator should know. Default: slog.Default().
+	// Logger receives messages for the operator. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -65,22 +65,22 @@ func (o *Options) auth(u *host.Upstream) mcpclient.Authorizer {
 	return o.Auth(u)
 }
 
-// screen divides the tools of a catalog into those that are kept and the others.
-func (o *Options) screen(u *host.Upstream, c *catalog) (err error) {
-	c.kept = c.tools
-	if o.orZero().Screen != nil {
-		c.kept, c.withheld, err = o.Screen(u, c.tools)
+// filterTools divides the tools of a catalog into approved and withheld ones.
+func (o *Options) filterTools(u *host.Upstream, c *catalog) (err error) {
+	c.approved = c.tools
+	if o.orZero().FilterTools != nil {
+		c.approved, c.withheld, err = o.FilterTools(u, c.tools)
 	}
 	return err
 }
 
-func (o *Options) tell(s host.Status) {
+func (o *Options) notifyStatus(s host.Status) {
 	if o.orZero().OnStatus != nil {
 		o.OnStatus(s)
 	}
 }
 
-func (o *Options) decided(d host.Decision) {
+func (o *Options) notifyDecision(d host.Decision) {
 	if o.orZero().OnDecision != nil {
 		o.OnDecision(d)
 	}

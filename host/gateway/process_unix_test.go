@@ -115,7 +115,7 @@ func runs(pid int) bool {
 
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); runs(pid); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); runs(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d still runs", pid)
 		}
@@ -133,7 +133,7 @@ func awaitStop(t *testing.T, pid int) {
 			return err == nil && !strings.HasPrefix(state, "T")
 		})
 	}
-	for deadline := time.Now().Add(patience); runs(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); runs(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d still runs", pid)
 		}
@@ -143,7 +143,7 @@ func awaitStop(t *testing.T, pid int) {
 // await waits until an upstream is in one of the states.
 func await(t *testing.T, g *gateway.Gateway, key string, states ...host.State) host.Status {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		for _, s := range g.Status() {
 			if s.Key == key && slices.Contains(states, s.State) {
 				return s
@@ -259,11 +259,11 @@ func TestUpstreamInTroubleDisturbsNoOther(t *testing.T) {
 	for _, key := range []string{"chatty", "loud", "killed"} {
 		await(t, g, key, host.Ready)
 	}
-	s := await(t, g, "hasty", host.Failed, host.Parked) // after some failures
+	s := await(t, g, "hasty", host.Failed, host.Suspended) // after some failures
 	if !strings.Contains(s.Reason, "exited with status 3: DATABASE_URL is not set") || len(s.Stderr) == 0 || s.Stderr[0] != "DATABASE_URL is not set" {
 		t.Errorf("got %+v, want its reason and its last words", s)
 	}
-	if s := await(t, g, "missing", host.Failed, host.Parked); !strings.Contains(s.Reason, "no-such-program") {
+	if s := await(t, g, "missing", host.Failed, host.Suspended); !strings.Contains(s.Reason, "no-such-program") {
 		t.Errorf("got %+v, want its reason", s)
 	}
 }
@@ -330,13 +330,13 @@ func TestStartsAndStopsLeaveNothing(t *testing.T) {
 	if now := openFiles(t); now > descriptors {
 		t.Errorf("got %d descriptors after %d cycles, want %d", now, cycles, descriptors)
 	}
-	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > routines; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); runtime.NumGoroutine() > routines; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %d goroutines after %d cycles, want %d", runtime.NumGoroutine(), cycles, routines)
 		}
 	}
 	if n := marked(t, mark); n != 2 {
-		t.Errorf("got %d processes, want that of the house and that of the one caller", n)
+		t.Errorf("got %d processes, want that of the shared connection and that of the one caller", n)
 	}
 	g.Close()
 	if n := marked(t, mark); n != 0 {
@@ -347,7 +347,7 @@ func TestStartsAndStopsLeaveNothing(t *testing.T) {
 // settle waits until only one caller has a connection.
 func settle(t *testing.T, g *gateway.Gateway) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); g.Status()[0].Callers > 1; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); g.Status()[0].Callers > 1; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %+v, want one caller left", g.Status()[0])
 		}

@@ -12,88 +12,88 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Servers ask for the roots as soon as they are connected to. The first call waits
-// a moment for that question before it ends, and the question longer for a call.
+// Servers send roots/list as soon as they are connected. The first call waits rootsGrace
+// for that question before it ends, and the question waits rootsWait for a call.
 const (
-	earlyGrace = 30 * time.Millisecond
-	early      = 30 * time.Second
+	rootsGrace = 30 * time.Millisecond
+	rootsWait  = 30 * time.Second
 )
 
-// answerWait is how long an upstream of the session era waits for an answer.
-const answerWait = 10 * time.Minute
+// answerTimeout is how long an upstream of the session era waits for an answer.
+const answerTimeout = 10 * time.Minute
 
-// put has a question of the server of a line answered by the caller that the
-// line is for.
+// askCaller sends a question of the server to the caller of the connection and returns
+// the answer.
 //
-// A question does not say which call it belongs to. Where that matters there is
-// one call on a line at a time, see callers.go. In a session, whose calls are all
-// of one client, the oldest call carries it.
-func (l *line) put(ctx context.Context, method string, params, answer any) error {
-	c, err := l.carrier(ctx, method)
+// A question does not name the call it belongs to. Where that matters a connection has
+// one call at a time, see findConnection. In a session all calls are of one client, so
+// the question is asked in the oldest call.
+func (c *connection) askCaller(ctx context.Context, method string, params, answer any) error {
+	asked, err := c.callToAsk(ctx, method)
 	if err != nil {
 		return err
 	}
-	defer c.answered()
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer asked.endQuestion()
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	return unanswered(method, c.put(ctx, method, params, answer))
+	defer context.AfterFunc(asked.ctx, cancel)()
+	return answerError(method, asked.ask(ctx, method, params, answer))
 }
 
-// carrier returns the call that is to carry a question. It is not over before
+// callToAsk returns the call in which a question is asked. That call is not closed before
 // the question is answered.
-func (l *line) carrier(ctx context.Context, method string) (*call, error) {
-	enough := time.NewTimer(early)
-	defer enough.Stop()
+func (c *connection) callToAsk(ctx context.Context, method string) (*call, error) {
+	timer := time.NewTimer(rootsWait)
+	defer timer.Stop()
 	for {
-		c, joined := l.oldest()
+		asked, joined := c.oldestCall()
 		switch {
-		case c != nil:
-			return c, nil
+		case asked != nil:
+			return asked, nil
 		case method != mcp.MethodRootsList:
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no call is under way that it could belong to", method)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no call is under way in which it could be asked", method)
 		}
 		select {
 		case <-joined:
-		case <-enough.C:
-			return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: nobody is there to be asked", method)
+		case <-timer.C:
+			return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: no call is under way in which the client could be asked", method)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// oldest returns the oldest call that can carry a question, or what to wait for.
-func (l *line) oldest() (*call, <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.calls {
-		if c.asks() {
-			return c, nil
+// oldestCall returns the oldest call that is not closed, or a channel to wait for.
+func (c *connection) oldestCall() (*call, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, asked := range c.calls {
+		if asked.beginQuestion() {
+			return asked, nil
 		}
 	}
-	return nil, l.joined
+	return nil, c.callAdded
 }
 
-// unanswered is the error that a server gets for its question. What the client
-// says is passed on.
-func unanswered(method string, err error) error {
+// answerError returns the error that a server gets for its question. Errors of the client
+// are passed on.
+func answerError(method string, err error) error {
 	e, ok := errors.AsType[*mcp.Error](err)
 	switch {
 	case err == nil:
 		return nil
 	case ok && e.Code == mcp.CodeMissingCapability, errors.Is(err, mcpserver.ErrCannotAsk):
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the client cannot be asked that", method)
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: the client does not support it", method)
 	case ok:
 		return &mcp.Error{Code: e.Code, Number: e.Number, Message: e.Message, Data: e.Data}
 	}
 	return mcp.Errorf(mcp.CodeInternal, "%s: no answer came in time", method)
 }
 
-// asOurs returns the params of a question as the host asks it itself. Metadata and
-// tasks belong to the hop that they came by, and the context of servers to
-// nobody, see abilities.
-func asOurs(params any) any {
+// withoutHopFields removes the fields of a question's params that belong to one
+// connection only: metadata and tasks. It also removes the context of servers, see
+// callerCapabilities.
+func withoutHopFields(params any) any {
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
 		p.Task, p.Meta = nil, nil
@@ -103,8 +103,8 @@ func asOurs(params any) any {
 	return params
 }
 
-// paramsOf reads the params of a question that came in a result.
-func paramsOf(q mcp.InputRequest) (params any, err error) {
+// decodeParams decodes the params of a question in an input_required result.
+func decodeParams(q mcp.InputRequest) (params any, err error) {
 	switch q.Method {
 	case mcp.MethodElicit:
 		params = new(mcp.ElicitParams)
@@ -121,8 +121,8 @@ func paramsOf(q mcp.InputRequest) (params any, err error) {
 	return params, nil
 }
 
-// inputRequest writes a question as it goes into a result. Visits have no ids
-// there.
+// inputRequest encodes a question for an input_required result, where URL elicitations
+// have no id.
 func inputRequest(method string, params any) (mcp.InputRequest, error) {
 	if p, ok := params.(*mcp.ElicitParams); ok {
 		without := *p
@@ -133,9 +133,9 @@ func inputRequest(method string, params any) (mcp.InputRequest, error) {
 	return mcp.InputRequest{Method: method, Params: raw}, err
 }
 
-// fits reports whether a client's answer is one to a question of the method. What
-// is in a form its server checks.
-func fits(method string, answer jsontext.Value) bool {
+// isAnswerTo reports whether a client's answer has the form that the method requires. The
+// server that asked checks the content of a form.
+func isAnswerTo(method string, answer jsontext.Value) bool {
 	switch method {
 	case mcp.MethodElicit:
 		var a mcp.ElicitResult

@@ -16,113 +16,114 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// stateOnlyPause is how long a caller of the session era waits, without knowing,
-// for an upstream that asks nothing but to be called again.
+// stateOnlyPause delays a call of the session era when its upstream returns state without
+// questions, which means "call again later".
 const stateOnlyPause = 500 * time.Millisecond
 
-// do is what is done at an upstream: one call of a tool, for instance.
-type do func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
+// sendFunc sends one request to an upstream, for instance a call of a tool.
+type sendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) (mcp.Result, error)
 
-// relay does one call for the caller of ctx, over the line that serves it, and
-// puts to the caller what the upstream asks meanwhile:
+// relay sends one request for the caller of ctx over the connection that serves the
+// caller, and relays the questions of the upstream:
 //
 //	caller      upstream    a question
 //	session     session     is a request to the caller
-//	session     stateless   ends the call at the upstream; the server asks, and runs the handler again
-//	stateless   session     ends the caller's round; the call is parked until the next
-//	stateless   stateless   ends both; the upstream's state travels inside of ours
+//	session     stateless   ends the request at the upstream; mcpserver asks and runs the handler again
+//	stateless   session     ends the caller's round; the request at the upstream is parked until the next
+//	stateless   stateless   ends both; the host's state contains the state of the upstream
 //
-// What the caller has answered is in. When ctx ends, because the caller has
-// cancelled or left, the upstream is told in the way of its era.
-func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputResponseParams, what do) (mcp.Result, error) {
+// in holds the answers of the caller. When ctx ends, the request is cancelled at the
+// upstream.
+func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputResponseParams, do sendFunc) (mcp.Result, error) {
 	r := mcpserver.From(ctx)
-	var s state
-	if err := s.open(in.RequestState); err != nil {
+	var s relayState
+	if err := s.decode(in.RequestState); err != nil {
 		return nil, err
 	}
-	there := func(c *call) (mcp.Result, error) { return u.serve(c, s, in.InputResponses, what) }
-	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.mayAsk(callerOf(r)) {
-		return u.relayByRounds(ctx, r, d, s, in.InputResponses, there)
+	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, in.InputResponses, do) }
+	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.canAsk(callerOf(r)) {
+		return u.relayInRounds(ctx, r, d, s, in.InputResponses, send)
 	}
-	return there(direct(ctx, r))
+	return send(newDirectCall(ctx, r))
 }
 
-// relayByRounds does a call whose caller cannot be asked in mid-call.
-func (u *upstream) relayByRounds(ctx context.Context, r *mcpserver.Request, d host.Decision, s state, given map[string]jsontext.Value, there func(*call) (mcp.Result, error)) (mcp.Result, error) {
-	var n *run
-	park := func(key string, open func() (*run, error)) (err error) {
-		n, err = mcpserver.Park(ctx, key, func(context.Context) (*run, error) { return open() }, func(n *run) { n.abandon(u, d) })
+// relayInRounds relays a request whose caller can be asked only between rounds.
+func (u *upstream) relayInRounds(ctx context.Context, r *mcpserver.Request, d host.Decision, s relayState, answers map[string]jsontext.Value, send func(*call) (mcp.Result, error)) (mcp.Result, error) {
+	var parked *parkedCall
+	park := func(key string, open func() (*parkedCall, error)) (err error) {
+		parked, err = mcpserver.Park(ctx, key, func(context.Context) (*parkedCall, error) { return open() }, func(parked *parkedCall) { parked.abandon(u, d) })
 		return err
 	}
 	key := s.Parked
 	if key == "" {
-		n = begin(ctx, r, there)
-	} else if err := park(key, func() (*run, error) { return nil, mcpserver.ErrParkLost }); err != nil {
+		parked = startParkedCall(ctx, r, send)
+	} else if err := park(key, func() (*parkedCall, error) { return nil, mcpserver.ErrParkLost }); err != nil {
 		return nil, err
 	}
-	n.answer(inner(given))
-	asks := n.await(ctx)
-	if asks == nil {
-		return n.result, n.err
+	parked.deliverAnswers(upstreamAnswers(answers))
+	input := parked.wait(ctx)
+	if input == nil {
+		return parked.result, parked.err
 	}
 	if key == "" {
 		key = fmt.Sprintf("call-%d", r.Round())
-		begun := n
-		if err := park(key, func() (*run, error) { return begun, nil }); err != nil {
-			begun.end(err)
+		started := parked
+		if err := park(key, func() (*parkedCall, error) { return started, nil }); err != nil {
+			started.cancelAndWait(err)
 			return nil, err
 		}
 	}
-	return state{Parked: key}.around(asks)
+	return relayState{Parked: key}.wrap(input)
 }
 
-// serve does a call at the upstream, over the line that serves its caller.
-func (u *upstream) serve(c *call, s state, given map[string]jsontext.Value, what do) (mcp.Result, error) {
-	c.before, c.reached = s.Progress, s.Progress
-	use, err := u.lease(c.ctx, callerOf(c.request), c)
+// callUpstream sends a request over the connection that serves its caller.
+func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, do sendFunc) (mcp.Result, error) {
+	c.progressBefore, c.progress = s.Progress, s.Progress
+	l, err := u.lease(c.ctx, callerOf(c.request), c)
 	if err != nil {
-		return nil, u.translate(c.request, err)
+		return nil, u.translateError(c.request, err)
 	}
-	opts := c.passedOn(use)
-	if s.Inner != nil || u.mayAsk(callerOf(c.request)) {
+	opts := c.options(l)
+	if s.UpstreamState != nil || u.canAsk(callerOf(c.request)) {
 		opts = append(opts, mcpclient.ByHand())
-		if use.stateless() && (s.Inner != nil || len(inner(given)) > 0) {
-			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: inner(given), RequestState: s.Inner}))
+		if l.stateless() && (s.UpstreamState != nil || len(upstreamAnswers(answers)) > 0) {
+			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: upstreamAnswers(answers), RequestState: s.UpstreamState}))
 		}
 	}
-	result, err := what(c.ctx, use.client, opts...)
+	result, err := do(c.ctx, l.client, opts...)
 	if err == nil {
-		if use.isFirst() && abilitiesOf(c.request).roots && !use.stateless() {
-			time.Sleep(earlyGrace)
+		if l.firstCall() && capabilitiesOf(c.request).roots && !l.stateless() {
+			time.Sleep(rootsGrace)
 		}
-		c.settle()
+		c.waitAndClose()
 	}
-	use.done(err)
-	if asks, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
-		return u.askAgain(c, s, asks.Result)
+	l.release(err)
+	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
+		return u.questionsResult(c, s, required.Result)
 	}
-	u.visited(c.request, s.Visits)
-	return result, u.translate(c.request, err)
+	u.completeURLs(c.request, s.URLs)
+	return result, u.translateError(c.request, err)
 }
 
-// askAgain asks what an upstream of the stateless era does, in our words.
-func (u *upstream) askAgain(c *call, before state, in *mcp.InputRequiredResult) (mcp.Result, error) {
-	s := state{Inner: in.RequestState, Progress: c.reached}
+// questionsResult returns the questions of an upstream of the stateless era as a result
+// of the host.
+func (u *upstream) questionsResult(c *call, before relayState, in *mcp.InputRequiredResult) (mcp.Result, error) {
+	s := relayState{UpstreamState: in.RequestState, Progress: c.progress}
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, q := range in.InputRequests {
-		params, err := paramsOf(q)
+		params, err := decodeParams(q)
 		if err == nil {
-			q, err = inputRequest(q.Method, asOurs(params))
+			q, err = inputRequest(q.Method, withoutHopFields(params))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("upstream %q: invalid response: input %.64q: %w", u.Key, key, err)
 		}
 		if p, ok := params.(*mcp.ElicitParams); ok && p.Mode == mcp.ElicitURL {
-			s.Visits = append(s.Visits, p.URL)
+			s.URLs = append(s.URLs, p.URL)
 		}
 		ours.InputRequests[key] = q
 	}
-	u.visited(c.request, slices.DeleteFunc(before.Visits, func(v string) bool { return slices.Contains(s.Visits, v) }))
+	u.completeURLs(c.request, slices.DeleteFunc(before.URLs, func(v string) bool { return slices.Contains(s.URLs, v) }))
 	if len(ours.InputRequests) == 0 && c.request.Revision() != mcp.V20260728 {
 		select {
 		case <-time.After(stateOnlyPause):
@@ -130,37 +131,37 @@ func (u *upstream) askAgain(c *call, before state, in *mcp.InputRequiredResult) 
 			return nil, context.Cause(c.ctx)
 		}
 	}
-	return s.around(ours)
+	return s.wrap(ours)
 }
 
-// visited tells a caller of the session era that it need not wait any longer for
-// visits that the upstream has gone on from.
-func (u *upstream) visited(r *mcpserver.Request, addresses []string) {
+// completeURLs tells a caller of the session era that URL elicitations are complete,
+// because the upstream has continued.
+func (u *upstream) completeURLs(r *mcpserver.Request, addresses []string) {
 	session := r.Session()
 	for _, address := range addresses {
 		if session == nil {
 			return
 		}
 		if err := u.gateway.server.Visited(session, address); err != nil {
-			u.log.Info("caller does not hear of a visit", "error", err)
+			u.log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
 		}
 	}
 }
 
-// state is what the host remembers of a call from one round to the next. It is
-// sealed like every state of a handler.
-type state struct {
-	// Inner is the state of an upstream of the stateless era.
-	Inner *string `json:"inner,omitzero"`
-	// Parked is the key under which the call waits at one of the session era.
+// relayState is the state of a call between two rounds. It is sealed like the state of
+// every handler.
+type relayState struct {
+	// UpstreamState is the state of an upstream of the stateless era.
+	UpstreamState *string `json:"inner,omitzero"`
+	// Parked is the key of the parked call at an upstream of the session era.
 	Parked string `json:"parked,omitzero"`
-	// Progress is how far the caller knows the call to be.
+	// Progress is the progress that the caller knows.
 	Progress float64 `json:"progress,omitzero"`
-	// Visits are the URLs that the user was sent to in the last round.
-	Visits []string `json:"visits,omitzero"`
+	// URLs are those of the URL elicitations of the last round.
+	URLs []string `json:"visits,omitzero"`
 }
 
-func (s *state) open(text *string) error {
+func (s *relayState) decode(text *string) error {
 	if text == nil {
 		return nil
 	}
@@ -170,8 +171,8 @@ func (s *state) open(text *string) error {
 	return nil
 }
 
-// around returns questions under keys of ours, with the state.
-func (s state) around(in *mcp.InputRequiredResult) (mcp.Result, error) {
+// wrap returns a result with the questions under prefixed keys, and with the state.
+func (s relayState) wrap(in *mcp.InputRequiredResult) (mcp.Result, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -181,19 +182,20 @@ func (s state) around(in *mcp.InputRequiredResult) (mcp.Result, error) {
 		if out.InputRequests == nil {
 			out.InputRequests = make(map[string]mcp.InputRequest, len(in.InputRequests))
 		}
-		out.InputRequests[innerKey+key] = q
+		out.InputRequests[upstreamPrefix+key] = q
 	}
 	return out, nil
 }
 
-// innerKey begins the keys of questions that are not the host's own.
-const innerKey = "upstream."
+// upstreamPrefix distinguishes the keys of an upstream's questions from the host's own.
+const upstreamPrefix = "upstream."
 
-// inner returns the answers to questions of the upstream, under its own keys.
-func inner(given map[string]jsontext.Value) map[string]jsontext.Value {
+// upstreamAnswers returns the answers to the upstream's questions under the upstream's
+// keys.
+func upstreamAnswers(given map[string]jsontext.Value) map[string]jsontext.Value {
 	answers := make(map[string]jsontext.Value, len(given))
 	for key, raw := range given {
-		if key, ok := strings.CutPrefix(key, innerKey); ok {
+		if key, ok := strings.CutPrefix(key, upstreamPrefix); ok {
 			answers[key] = raw
 		}
 	}

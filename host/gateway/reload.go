@@ -7,17 +7,17 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// Reload makes the upstreams those given, whose keys have to differ. One that is
-// the same as before is not touched: what runs there goes on. The others end, and
-// new ones start; Reload does not wait for these.
+// Reload replaces the upstreams, whose keys must differ. An upstream that equals one of
+// before is kept and not interrupted. Reload closes the others and waits for them, then
+// starts the new ones without waiting.
 func (g *Gateway) Reload(wanted []host.Upstream) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	if g.ctx.Err() != nil {
 		return
 	}
-	before := g.all()
-	var after, begun []*upstream
+	before := g.list()
+	var after, started []*upstream
 	for _, w := range wanted {
 		i := slices.IndexFunc(before, func(u *upstream) bool { return reflect.DeepEqual(u.Upstream, w) })
 		if i >= 0 {
@@ -25,15 +25,15 @@ func (g *Gateway) Reload(wanted []host.Upstream) {
 			continue
 		}
 		u := newUpstream(g, w)
-		after, begun = append(after, u), append(begun, u)
+		after, started = append(after, u), append(started, u)
 	}
 	ended := slices.DeleteFunc(slices.Clone(before), func(u *upstream) bool { return slices.Contains(after, u) })
 	g.mu.Lock()
 	g.upstreams = after
 	g.mu.Unlock()
 	g.merge()
-	closeAll(ended) // before the new ones start, which may need what the old ones hold
-	for _, u := range begun {
+	closeAll(ended) // before the new ones start, which may need the same port or file
+	for _, u := range started {
 		u.start()
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// relayRootChanges is middleware that tells upstreams, over the lines of a
-// session, that its client's roots have changed. What they knew of them they ask
-// for again.
+// relayRootChanges is middleware that relays notifications/roots/list_changed to the
+// upstreams over the connections of the session. They then list the roots again.
 func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		if r.Method == mcp.NotificationRootsListChanged {
-			for _, u := range g.all() {
+			for _, u := range g.list() {
 				u.rootsChanged(ctx, callerOf(r))
 			}
 		}
@@ -23,14 +22,14 @@ func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 
 func (u *upstream) rootsChanged(ctx context.Context, c caller) {
 	u.mu.Lock()
-	l := u.callers[c]
+	conn := u.callerConnections[c]
 	u.mu.Unlock()
-	if l == nil {
+	if conn == nil {
 		return
 	}
-	if client, _, _ := l.look(); client != nil {
+	if client, _, _ := conn.tryClient(); client != nil {
 		if err := client.RootsChanged(ctx); err != nil {
-			u.log.Info("upstream does not hear of changed roots", "error", err)
+			u.log.Info("roots: cannot notify the upstream of the change", "error", err)
 		}
 	}
 }

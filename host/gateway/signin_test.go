@@ -71,14 +71,14 @@ func (g *gate) serve(t *testing.T, h http.Handler) string {
 // awaitState waits until the upstream is in a state.
 func awaitState(t *testing.T, g *gateway.Gateway, states <-chan host.Status, want host.State) host.Status {
 	t.Helper()
-	enough := time.After(patience)
+	timer := time.After(testTimeout)
 	for {
 		if s := g.Status()[0]; s.State == want {
 			return s
 		}
 		select {
 		case <-states:
-		case <-enough:
+		case <-timer:
 			t.Fatalf("got %+v, want %s", g.Status()[0], want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	door.set("two", "two")
 	g.Retry("locked")
 	awaitState(t, g, states, host.Ready)
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(testTimeout); ; {
 		result, err := call()
 		if err == nil && !result.IsError {
 			break
@@ -183,14 +183,14 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 	g.Retry("locked")
 	close(turned)
 	awaitState(t, g, states, host.Ready)
-	// A line may hear only now that it was turned away, and come back after that.
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	// A connection may learn only now that it was refused, and come back after that.
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		result, err := c.CallTool(t.Context(), "locked__hello", nil)
 		if err == nil && !result.IsError {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("got %+v, %v, want the sign-in to count for every line", result, err)
+			t.Fatalf("got %+v, %v, want the sign-in to count for every connection", result, err)
 		}
 	}
 }

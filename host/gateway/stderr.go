@@ -7,30 +7,31 @@ import (
 )
 
 const (
-	// maxTail and maxTailLine bound what is kept of standard error.
-	maxTail     = 50  // lines
-	maxTailLine = 500 // bytes
+	// Limits of the lines of standard error that are kept.
+	maxTailLines     = 50  // lines
+	maxTailLineBytes = 500 // bytes
 )
 
-// tail is the end of what the processes of one upstream wrote to standard error.
-type tail struct {
+// stderrTail holds the last lines that the processes of one upstream wrote to standard
+// error.
+type stderrTail struct {
 	mu    sync.Mutex
 	lines []string // guarded by mu
 }
 
-func (t *tail) add(line string, _ int) {
-	if len(line) > maxTailLine {
-		line = strings.ToValidUTF8(line[:maxTailLine], "") + "…"
+func (t *stderrTail) add(line string, _ int) {
+	if len(line) > maxTailLineBytes {
+		line = strings.ToValidUTF8(line[:maxTailLineBytes], "") + "…"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.lines) == maxTail {
+	if len(t.lines) == maxTailLines {
 		t.lines = slices.Delete(t.lines, 0, 1)
 	}
 	t.lines = append(t.lines, line)
 }
 
-func (t *tail) all() []string {
+func (t *stderrTail) all() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.lines)

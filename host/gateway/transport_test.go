@@ -80,7 +80,7 @@ func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 				w := &writer{Client: c, name: "x"}
 				w.follow(t)
 				w.write(t)
-				for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+				for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 					w.mu.Lock()
 					told := len(w.progress)
 					w.mu.Unlock()

@@ -204,7 +204,7 @@ func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
 		if err := <-i.ended; err == nil {
 			t.Error("the upstream got an answer, want none")
 		}
-		if got := seen.of(host.ActionCall); !slices.Equal(got, []string{"stay cancelled: its caller did not come back"}) {
+		if got := seen.of(host.ActionCall); !slices.Equal(got, []string{"stay cancelled: the client sent no answer in time"}) {
 			t.Errorf("got decisions %q, want what became of it", got)
 		}
 		_, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
@@ -400,7 +400,7 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 			asks = append(asks, round(t, c, "a__stay"))
 		}
 		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand())
-		if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "16 calls in which it may ask are under way") {
+		if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "16 calls that may ask their user are under way") {
 			t.Errorf("got %+v, %v, want the bound told", result, err)
 		}
 		if _, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks[7], adaAnswers)); err != nil {

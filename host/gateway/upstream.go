@@ -15,89 +15,89 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// upstream is one server, and the lines to it. The line of the house tells what
-// the server has. It serves calls only when callers share it; otherwise each of
-// them has a line of its own, see callers.go.
+// upstream is one server and the connections to it. The shared connection lists the
+// server's features. It serves calls only if Settings.Share is set; otherwise each caller
+// has a connection of its own, see callerconnections.go.
 type upstream struct {
 	host.Upstream
-	gateway *Gateway
-	log     *slog.Logger
-	auth    mcpclient.Authorizer // or nil
-	house   *line
-	stderr  tail
-	watches watches
-	visits  visits
+	gateway      *Gateway
+	log          *slog.Logger
+	auth         mcpclient.Authorizer // or nil
+	shared       *connection
+	stderr       stderrTail
+	watches      watches
+	elicitedURLs elicitedURLs
 
 	// Lifetime.
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-	told   host.Status // that OnStatus has heard last; the house's goroutine alone uses it
+	ctx        context.Context
+	cancel     context.CancelFunc
+	work       sync.WaitGroup
+	lastStatus host.Status // that OnStatus got last; only the goroutine of the shared connection uses it
 
-	mu      sync.Mutex // guards the fields below
-	callers map[caller]*line
-	vacancy chan struct{} // closed when a call that has a line for itself ends
-	awaited time.Time     // until then lists wait for its start
-	closed  bool
-	catalog *catalog     // never nil, and not changed once it is here
-	known   bool         // the catalog was read
-	absent  bool         // what it holds is not offered for now
-	refused []string     // what of it cannot be offered, and why
-	offered []mcp.Tool   // as clients see them
-	speaks  mcp.Revision // that was spoken last
-	failed  bool         // a connection was not made
+	mu                sync.Mutex // guards the fields below
+	callerConnections map[caller]*connection
+	connectionFreed   chan struct{} // closed when a call leaves its connection
+	startDeadline     time.Time     // list requests wait until then for its start
+	closed            bool
+	catalog           *catalog     // never nil; a catalog is not changed after it was set
+	catalogRead       bool         // at least once
+	withdrawn         bool         // its features are not registered for now
+	notRegistered     []string     // features that could not be registered, and why
+	visibleTools      []mcp.Tool   // as clients see them
+	lastRevision      mcp.Revision // of the last connection
+	connectFailed     bool         // at least once
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
 	up := &upstream{
-		Upstream: u,
-		gateway:  g,
-		log:      g.options.logger().With("upstream", u.Key),
-		callers:  make(map[caller]*line),
-		vacancy:  make(chan struct{}),
-		catalog:  new(catalog),
+		Upstream:          u,
+		gateway:           g,
+		log:               g.options.logger().With("upstream", u.Key),
+		callerConnections: make(map[caller]*connection),
+		connectionFreed:   make(chan struct{}),
+		catalog:           new(catalog),
 	}
 	up.auth = g.options.auth(&up.Upstream)
-	if !u.Settings.Lazy { // clients may come before Start does
-		up.awaited = time.Now().Add(g.options.startTimeout())
+	if !u.Settings.Lazy { // requests may arrive before Start
+		up.startDeadline = time.Now().Add(g.options.startTimeout())
 	}
 	up.ctx, up.cancel = context.WithCancel(g.ctx)
-	up.house = newLine(lineParams{
-		connect: up.connectHouse,
-		prepare: up.refresh,
-		kept:    true,
-		lazy:    u.Settings.Lazy,
-		idle:    u.Settings.Idle,
-		tell:    up.tell,
-		log:     up.log,
+	up.shared = newConnection(connectionParams{
+		connect:       up.connectShared,
+		readLists:     up.refresh,
+		permanent:     true,
+		lazy:          u.Settings.Lazy,
+		idleTimeout:   u.Settings.Idle,
+		onStateChange: up.reportState,
+		log:           up.log,
 	})
 	return up
 }
 
-// start begins to make the line of the house.
+// start starts the shared connection.
 func (u *upstream) start() {
 	u.mu.Lock()
 	if !u.Settings.Lazy {
-		u.awaited = time.Now().Add(u.gateway.options.startTimeout())
+		u.startDeadline = time.Now().Add(u.gateway.options.startTimeout())
 	}
 	u.mu.Unlock()
-	u.work.Go(func() { u.house.run(u.ctx) })
+	u.work.Go(func() { u.shared.run(u.ctx) })
 }
 
-// retry makes the lines at once that have failed, or wait for the user, or are about
-// to: what it is that an attempt under way has run into may be gone by now.
+// retry restarts the connections that have failed or wait for the user, and those that
+// are connecting, because what the attempt ran into may be solved by now.
 func (u *upstream) retry() {
 	u.mu.Lock()
-	lines := append(slices.Collect(maps.Values(u.callers)), u.house)
+	connections := append(slices.Collect(maps.Values(u.callerConnections)), u.shared)
 	u.mu.Unlock()
-	for _, l := range lines {
-		if state, _ := l.current(); state != host.Ready && state != host.Idle {
-			l.start()
+	for _, conn := range connections {
+		if state, _ := conn.currentState(); state != host.Ready && state != host.Idle {
+			conn.restart()
 		}
 	}
 }
 
-// close ends all lines, and returns when nothing of the upstream runs any more.
+// close closes all connections and waits until nothing of the upstream runs any more.
 func (u *upstream) close() {
 	u.mu.Lock()
 	u.closed = true
@@ -106,201 +106,199 @@ func (u *upstream) close() {
 	u.work.Wait()
 }
 
-func (u *upstream) connectHouse(ctx context.Context, l *line) (*mcpclient.Client, error) {
-	changed := func(context.Context, *mcpclient.Client) { l.touch() }
-	o := u.clientOptions(l)
+func (u *upstream) connectShared(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
+	changed := func(context.Context, *mcpclient.Client) { conn.requestRefresh() }
+	o := u.clientOptions(conn)
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 	return u.connect(ctx, o)
 }
 
-// longest is how long a call may take, with all that its caller is asked.
-const longest = time.Hour
+// maxCallTime limits a call including the time for questions to its caller.
+const maxCallTime = time.Hour
 
-// clientOptions declare no capabilities: those are the caller's that a line is
-// for. Calls have no timeout of their own: the caller decides how long it waits.
-// What was lost is made again by the line.
-func (u *upstream) clientOptions(l *line) *mcpclient.Options {
+// clientOptions returns options without capabilities; declareCapabilities adds those of a
+// caller. Requests have no timeout of their own: the caller decides how long it waits.
+// The client does not reconnect, because connection does.
+func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &mcpclient.Options{
 		Info:           mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
 		Header:         u.Header,
 		Auth:           u.auth,
-		OnEvent:        l.heard,
-		OnNotification: u.noticed,
-		Remembered:     u.spoken(),
+		OnEvent:        conn.onEvent,
+		OnNotification: u.relayElicitationComplete,
+		Remembered:     u.rememberedRevision(),
 		Timeout:        -1,
-		MaxTimeout:     longest,
+		MaxTimeout:     maxCallTime,
 		NoRestart:      true,
 		Logger:         u.log,
 	}
 }
 
-// spoken returns what the server spoke last. Of one that has never come to speak it
-// is taken for granted that it knows sessions: to look for more would start a program
-// that does not run twice each time, and a server that knows no sessions says so. The
-// caller holds mu.
-func (u *upstream) spoken() mcp.Revision {
-	if u.speaks.IsZero() && u.failed {
+// rememberedRevision returns the revision of the last connection. If no connection was
+// ever made it returns the latest session revision: negotiation would start a failing
+// program twice each time, and a stateless server rejects the revision with a clear
+// error. The caller holds mu.
+func (u *upstream) rememberedRevision() mcp.Revision {
+	if u.lastRevision.IsZero() && u.connectFailed {
 		return mcp.V20251125
 	}
-	return u.speaks
+	return u.lastRevision
 }
 
-// connect starts the server, if it is a program that may be started, and connects
-// to it.
+// connect starts the server, if it is a program that is approved, and connects to it.
 func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclient.Client, error) {
 	d := host.Decision{Time: time.Now(), Upstream: u.Key, Action: host.ActionStart}
 	target, err := u.gateway.options.admit(&u.Upstream)
 	var c *mcpclient.Client
 	if err == nil {
-		c, err = mcpclient.Connect(ctx, u.listeningTo(target), o)
+		c, err = mcpclient.Connect(ctx, u.captureStderr(target), o)
 	}
 	switch {
 	case err == nil:
 		d.Outcome = host.OutcomeDone
 		u.mu.Lock()
-		u.speaks = c.Revision()
+		u.lastRevision = c.Revision()
 		u.mu.Unlock()
 	case errors.Is(err, host.ErrNeedsApproval):
 		d.Outcome = host.OutcomeWithheld
-		u.gateway.record(d, nil) // the reason is the command, whose arguments are nobody else's business
+		u.gateway.record(d, nil) // the reason contains the command line, which may hold private arguments
 		return nil, err
-	case errors.Is(err, mcpauth.ErrSignInRequired): // which tells nothing of what it speaks
+	case errors.Is(err, mcpauth.ErrSignInRequired): // the revision is still unknown
 		d.Outcome = host.OutcomeFailed
 	default:
 		d.Outcome = host.OutcomeFailed
 		u.mu.Lock()
-		u.failed = true
+		u.connectFailed = true
 		u.mu.Unlock()
 	}
 	u.gateway.record(d, err)
 	return c, err
 }
 
-// listeningTo has the standard error of a program kept.
-func (u *upstream) listeningTo(t mcpclient.Target) mcpclient.Target {
+// captureStderr makes a program's target keep the last lines of standard error.
+func (u *upstream) captureStderr(t mcpclient.Target) mcpclient.Target {
 	program, ok := t.(*mcpclient.CommandTarget)
 	if !ok || program.Stderr != nil {
 		return t
 	}
-	heard := *program
-	heard.Stderr = u.stderr.add
-	return &heard
+	captured := *program
+	captured.Stderr = u.stderr.add
+	return &captured
 }
 
-// refresh reads the lists of the upstream and offers what they hold.
+// refresh lists the features of the upstream and registers them.
 func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error {
-	cat, err := list(ctx, client)
+	cat, err := readCatalog(ctx, client)
 	if err != nil {
 		return err
 	}
-	if err := u.gateway.options.screen(&u.Upstream, cat); err != nil {
+	if err := u.gateway.options.filterTools(&u.Upstream, cat); err != nil {
 		return err
 	}
 	u.mu.Lock()
 	before := u.catalog
-	u.catalog, u.known, u.speaks = cat, true, client.Revision()
+	u.catalog, u.catalogRead, u.lastRevision = cat, true, client.Revision()
 	u.mu.Unlock()
 	u.recordWithheld(before)
 	u.gateway.merge()
 	return nil
 }
 
-// screen looks again at what was read last, with what is approved now.
-func (u *upstream) screen() {
-	before := u.listed()
+// refilter divides the last catalog again, after an approval.
+func (u *upstream) refilter() {
+	before := u.lastCatalog()
 	now := *before
-	if err := u.gateway.options.screen(&u.Upstream, &now); err != nil {
-		u.log.Error("tools cannot be compared with what was approved", "error", err)
+	if err := u.gateway.options.filterTools(&u.Upstream, &now); err != nil {
+		u.log.Error("cannot compare the tools with the approved definitions", "error", err)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.catalog == before { // else a refresh was faster, and has screened its own
+	if u.catalog == before { // otherwise a refresh has replaced it and filtered its own tools
 		u.catalog = &now
 	}
 }
 
-// recordWithheld records the tools that are withheld and were not before.
+// recordWithheld records the tools that are withheld now and were not before.
 func (u *upstream) recordWithheld(before *catalog) {
-	for _, w := range u.listed().withheld {
+	for _, w := range u.lastCatalog().withheld {
 		if !slices.ContainsFunc(before.withheld, func(b host.Withheld) bool { return b.Tool == w.Tool }) {
 			u.gateway.record(host.Decision{
 				Time: time.Now(), Upstream: u.Key, Action: host.ActionOffer, Name: w.Tool, Outcome: host.OutcomeWithheld,
-			}, errChanged)
+			}, errDefinitionChanged)
 		}
 	}
 }
 
-var errChanged = errors.New("the definition has changed since it was approved")
+var errDefinitionChanged = errors.New("the definition has changed since it was approved")
 
-// listed returns what the upstream has listed last.
-func (u *upstream) listed() *catalog {
+// lastCatalog returns the features that were listed last.
+func (u *upstream) lastCatalog() *catalog {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.catalog
 }
 
-// present returns what of it is there for clients: nothing while there is no
-// hope that it works.
-func (u *upstream) present() *catalog {
+// visibleCatalog returns the features for clients: none while the upstream is withdrawn.
+func (u *upstream) visibleCatalog() *catalog {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.absent {
+	if u.withdrawn {
 		return new(catalog)
 	}
 	return u.catalog
 }
 
-// merged notes what has become of the catalog.
-func (u *upstream) merged(now *offers, refused []string) {
+// setMerged stores which features of the upstream are registered after a merge.
+func (u *upstream) setMerged(now *mergedCatalog, notRegistered []string) {
 	var offered []mcp.Tool
-	for _, t := range u.present().kept {
-		if o, ok := now.tools[host.WireName(u.Key, t.Name)]; ok && o.from == u && o.name == t.Name {
-			offered = append(offered, o.def)
+	for _, t := range u.visibleCatalog().approved {
+		if entry, ok := now.tools[host.WireName(u.Key, t.Name)]; ok && entry.upstream == u && entry.upstreamName == t.Name {
+			offered = append(offered, entry.definition)
 		}
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.refused, u.offered = refused, offered
+	u.notRegistered, u.visibleTools = notRegistered, offered
 }
 
 func (u *upstream) tools() []mcp.Tool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.offered
+	return u.visibleTools
 }
 
-// tell tells whoever wants to know of a change of state; attempts to start are
-// none. What the upstream has leaves the lists when it is parked or must not
-// start, and comes back with it.
-func (u *upstream) tell() {
-	s := u.describe()
-	if u.ctx.Err() != nil { // that it ends is news to nobody
+// reportState calls OnStatus after a change of state, except for attempts to start. It
+// withdraws the features of an upstream that is suspended or must not start, and
+// registers them again later.
+func (u *upstream) reportState() {
+	s := u.status()
+	if u.ctx.Err() != nil { // do not report the end of the gateway
 		return
 	}
-	if s.State == host.Starting || s.State == u.told.State && s.Reason == u.told.Reason {
+	if s.State == host.Starting || s.State == u.lastStatus.State && s.Reason == u.lastStatus.Reason {
 		return
 	}
-	u.told = s
-	absent := slices.Contains([]host.State{host.Parked, host.NeedsApproval, host.NeedsSignIn}, s.State)
+	u.lastStatus = s
+	absent := slices.Contains([]host.State{host.Suspended, host.NeedsApproval, host.NeedsSignIn}, s.State)
 	u.mu.Lock()
-	turned := u.absent != absent
-	u.absent = absent
+	changed := u.withdrawn != absent
+	u.withdrawn = absent
 	u.mu.Unlock()
-	if turned {
+	if changed {
 		u.gateway.merge()
 	}
-	u.gateway.options.tell(s)
+	u.gateway.options.notifyStatus(s)
 }
 
-func (u *upstream) describe() host.Status {
+func (u *upstream) status() host.Status {
 	s := host.Status{Key: u.Key, Reached: u.Reached, Stderr: u.stderr.all()}
-	u.house.describe(&s)
+	u.shared.fillStatus(&s)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	s.Revision = u.speaks
-	s.Omitted = slices.Concat(u.catalog.omitted, u.refused)
+	s.Revision = u.lastRevision
+	s.Omitted = slices.Concat(u.catalog.omitted, u.notRegistered)
 	s.Withheld = slices.Clone(u.catalog.withheld)
 	for i := range u.catalog.tools {
 		if t := &u.catalog.tools[i]; u.Settings.Rules.Verdict(t) == host.Deny {
@@ -309,6 +307,6 @@ func (u *upstream) describe() host.Status {
 	}
 	s.Tools, s.Prompts = len(u.catalog.tools), len(u.catalog.prompts)
 	s.Resources, s.Templates = len(u.catalog.resources), len(u.catalog.templates)
-	s.Callers = len(u.callers)
+	s.Callers = len(u.callerConnections)
 	return s
 }

@@ -76,7 +76,7 @@ func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
 			t.Errorf("got a start of %v, want the bound of 10s", took)
 		}
 		for i, want := range []host.Status{
-			{Key: "broken", State: host.Parked, Reason: "connect to server: no such thing"},
+			{Key: "broken", State: host.Suspended, Reason: "connect to server: no such thing"},
 			{Key: "slow", State: host.Starting},
 			{Key: "good", State: host.Ready, Tools: 1, Revision: mcp.V20260728},
 		} {
@@ -96,7 +96,7 @@ func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		slices.Sort(news)
-		if want := []string{"broken failed", "broken parked", "good ready", "slow failed"}; !slices.Equal(news, want) {
+		if want := []string{"broken failed", "broken suspended", "good ready", "slow failed"}; !slices.Equal(news, want) {
 			t.Errorf("got news %q, want %q", news, want)
 		}
 	})
@@ -123,7 +123,7 @@ func TestOfTwoClaimsTheFirstCounts(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	first.RemoveResource("notes://a")
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		result, err := c.ReadResource(t.Context(), "notes://a")
 		if err == nil && result.Contents[0].Text == "of the second" {
 			break

@@ -97,8 +97,8 @@ func TestCrashingUpstreamIsParkedAndItsReturnAnnounced(t *testing.T) {
 		f.cut(true)
 		time.Sleep(30 * time.Second)
 		<-changed
-		if s := g.Status()[0]; s.State != host.Parked {
-			t.Errorf("got %+v, want it parked", s)
+		if s := g.Status()[0]; s.State != host.Suspended {
+			t.Errorf("got %+v, want it suspended", s)
 		}
 		if got := toolNames(t, c); !slices.Equal(got, []string{"good__greet"}) {
 			t.Errorf("got %v, want the others alone", got)
@@ -122,7 +122,7 @@ func TestCrashingUpstreamIsParkedAndItsReturnAnnounced(t *testing.T) {
 	})
 }
 
-func TestCallsToAParkedUpstreamFailAtOnce(t *testing.T) {
+func TestCallsToASuspendedUpstreamFailAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer("a")
@@ -146,7 +146,7 @@ func TestCallsToAParkedUpstreamFailAtOnce(t *testing.T) {
 				t.Fatalf("got %v after %v, want failure within the patience", last, took)
 			}
 		}
-		if !strings.Contains(last.Error(), `upstream "a": parked: `) {
+		if !strings.Contains(last.Error(), `upstream "a": suspended: `) {
 			t.Errorf("got %v, want the reason", last)
 		}
 		if n := f.count(); n > 2+2*6 {

@@ -9,17 +9,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// completePrompt completes the arguments of a prompt as the upstream does.
+// completePrompt forwards the completion of a prompt's arguments to the upstream.
 func (u *upstream) completePrompt(name string) []mcpserver.PromptOption {
-	if !u.listed().completes {
+	if !u.lastCatalog().hasCompletions {
 		return nil
 	}
 	return []mcpserver.PromptOption{mcpserver.CompleteWith(u.completer(mcp.PromptRef(name)))}
 }
 
-// completeTemplate completes the variables of a template as the upstream does.
+// completeTemplate forwards the completion of a template's variables to the upstream.
 func (u *upstream) completeTemplate(uriTemplate string) []mcpserver.ResourceOption {
-	if !u.listed().completes {
+	if !u.lastCatalog().hasCompletions {
 		return nil
 	}
 	return []mcpserver.ResourceOption{mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate)))}

@@ -12,23 +12,23 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// record tells of a decision that was made for the reason of an error, if any.
+// record reports a decision with the text of an error as its reason, if there is one.
 func (g *Gateway) record(d host.Decision, err error) {
 	if err != nil {
 		d.Reason = err.Error()
 	}
 	d.Took = time.Since(d.Time)
-	g.options.decided(d)
+	g.options.notifyDecision(d)
 }
 
-// recorded does something for the caller of ctx, and records what became of it
-// before the caller knows. A call that asks is recorded once it is answered.
-func (u *upstream) recorded(ctx context.Context, a host.Action, name string, do func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
+// withRecord runs do for the caller of ctx and records the outcome before the caller gets
+// it. A call that ends in a question is recorded after its last round.
+func (u *upstream) withRecord(ctx context.Context, a host.Action, name string, send func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
 	d := host.Decision{
 		Time: mcpserver.Began(ctx), Principal: mcpserver.From(ctx).Principal().String(),
 		Upstream: u.Key, Action: a, Name: name,
 	}
-	result, err := do(d)
+	result, err := send(d)
 	if _, asks := result.(*mcp.InputRequiredResult); asks || errors.Is(err, mcpserver.ErrInputRequired) {
 		return result, err
 	}
@@ -40,7 +40,7 @@ func (u *upstream) recorded(ctx context.Context, a host.Action, name string, do 
 func outcomeOf(ctx context.Context, result mcp.Result, err error) host.Outcome {
 	called, _ := result.(*mcp.CallToolResult)
 	switch {
-	case isRefusal(result):
+	case isRefusalResult(result):
 		return host.OutcomeRefused
 	case ctx.Err() != nil:
 		return host.OutcomeCancelled
@@ -50,17 +50,16 @@ func outcomeOf(ctx context.Context, result mcp.Result, err error) host.Outcome {
 	return host.OutcomeDone
 }
 
-// reasonOf returns why something came to nothing. What a tool says of that is
-// between it and its caller.
+// reasonOf returns why a request failed. The text of a tool's own error is not recorded.
 func reasonOf(result mcp.Result, err error) error {
-	if isRefusal(result) {
+	if isRefusalResult(result) {
 		return errors.New(result.(*mcp.CallToolResult).Content.Text())
 	}
 	return err
 }
 
-// recordHidden is middleware that records calls of tools that are there and may
-// not be called. Their caller learns no more than that of a tool that is unknown.
+// recordHidden is middleware that records calls of tools that exist but are denied or
+// withheld. The caller gets the same error as for an unknown tool.
 func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		result, err := next(ctx, r)
@@ -72,8 +71,8 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 			return result, err
 		}
 		d := host.Decision{Time: mcpserver.Began(ctx), Principal: r.Principal().String(), Action: host.ActionCall}
-		if u := g.named(host.KeyOf(called.Name)); u != nil {
-			if d.Name, d.Outcome = u.hidden(called.Name); d.Name != "" {
+		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
+			if d.Name, d.Outcome = u.hiddenTool(called.Name); d.Name != "" {
 				d.Upstream = u.Key
 				g.record(d, err)
 			}
@@ -82,10 +81,10 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 	}
 }
 
-// hidden returns the name of the tool that clients do not see under a wire name,
-// and why they do not, or the empty string when there is none.
-func (u *upstream) hidden(wire string) (name string, outcome host.Outcome) {
-	cat := u.listed()
+// hiddenTool returns the upstream's name of the denied or withheld tool with the given
+// wire name, and the outcome of its calls. The name is empty if there is no such tool.
+func (u *upstream) hiddenTool(wire string) (name string, outcome host.Outcome) {
+	cat := u.lastCatalog()
 	for i := range cat.tools {
 		t := &cat.tools[i]
 		switch {

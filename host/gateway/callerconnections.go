@@ -1,0 +1,175 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const (
+	// maxCallerConnections limits the callers of one upstream that have a connection of
+	// their own.
+	maxCallerConnections = 256
+	// callerIdleTimeout is how long an unused connection of a caller without a session is
+	// kept.
+	callerIdleTimeout = 30 * time.Minute
+	// maxConnectionsPerCaller limits the connections of one principal for concurrent
+	// calls in which the upstream may ask. All but the first are closed after
+	// extraIdleTimeout without use.
+	maxConnectionsPerCaller = 16
+	extraIdleTimeout        = time.Minute
+)
+
+// caller identifies who has a connection of its own: a session or, in the stateless era,
+// a principal with the capabilities that its request declares.
+type caller struct {
+	principal    mcp.Principal
+	session      context.Context    // its lifetime, or nil
+	capabilities callerCapabilities // in the stateless era each request declares them
+	// index numbers the connections of one principal. In a session it is always zero.
+	index int
+}
+
+func callerOf(r *mcpserver.Request) caller {
+	return caller{principal: r.Principal(), session: r.Session(), capabilities: capabilitiesOf(r)}
+}
+
+// canAsk reports whether the upstream can ask a caller anything. It cannot on a shared
+// connection.
+func (u *upstream) canAsk(c caller) bool {
+	return !u.Settings.Share && c.capabilities != callerCapabilities{}
+}
+
+// lease returns a lease of the connection that serves a caller. The call is the one in
+// which the upstream may ask; it may be nil.
+func (u *upstream) lease(ctx context.Context, c caller, k *call) (leased lease, err error) {
+	if !u.canAsk(c) {
+		k = nil
+	}
+	for range 3 {
+		conn, err := u.waitForConnection(ctx, c, k)
+		if err != nil {
+			return leased, err
+		}
+		leased, err = conn.lease(ctx)
+		leased.call, leased.onRemoved, leased.shared = k, u.notifyFreed, u.shared
+		if err == nil {
+			return leased, nil
+		}
+		if leased.removeFromConnection(); !errors.Is(err, errConnectionClosed) {
+			return leased, err
+		}
+	}
+	return leased, errConnectionClosed
+}
+
+// waitForConnection returns the connection that serves a caller and adds the call to it.
+// If the caller has no session, the call is the only one on the connection: a server of
+// the session era does not say in which call it asks, and the requests of one principal
+// may come from several clients. If all connections are in use, waitForConnection waits
+// up to connectWait.
+func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call) (*connection, error) {
+	conn, freed, err := u.findConnection(c, k)
+	if conn != nil || err != nil {
+		return conn, err
+	}
+	timer := time.NewTimer(connectWait)
+	defer timer.Stop()
+	for conn == nil && err == nil {
+		select {
+		case <-freed:
+			conn, freed, err = u.findConnection(c, k)
+		case <-timer.C:
+			return nil, fmt.Errorf("%d calls that may ask their user are under way, which is the limit", maxConnectionsPerCaller)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return conn, err
+}
+
+// findConnection returns the connection that serves a caller, after it has added the call
+// to it. If none is free it returns a channel that is closed when one may be.
+func (u *upstream) findConnection(c caller, k *call) (*connection, <-chan struct{}, error) {
+	if u.Settings.Share {
+		return u.shared, nil, nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.closed:
+		return nil, nil, errors.New("the upstream was removed from the configuration")
+	case c.session != nil && c.session.Err() != nil:
+		return nil, nil, errors.New("the session has ended")
+	}
+	alone := k != nil && c.session == nil && u.lastRevision != mcp.V20260728
+	for ; c.index < maxConnectionsPerCaller; c.index++ {
+		conn := u.callerConnections[c]
+		if conn == nil || conn.isClosed() {
+			if len(u.callerConnections) >= maxCallerConnections {
+				return nil, nil, fmt.Errorf("%d callers have a connection of their own, which is the limit", maxCallerConnections)
+			}
+			conn = u.startConnection(c)
+		}
+		if conn.addCall(k, alone) {
+			return conn, nil, nil
+		}
+	}
+	return nil, u.connectionFreed, nil
+}
+
+// notifyFreed wakes all who wait for a free connection.
+func (u *upstream) notifyFreed() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	close(u.connectionFreed)
+	u.connectionFreed = make(chan struct{})
+}
+
+// startConnection starts a connection that lasts until its session ends or until it is
+// unused for its idle timeout. The caller holds mu.
+func (u *upstream) startConnection(c caller) *connection {
+	idle := u.Settings.Idle
+	if idle == 0 && c.session == nil {
+		idle = callerIdleTimeout
+	}
+	if c.index > 0 {
+		idle = extraIdleTimeout
+	}
+	conn := newConnection(connectionParams{
+		connect: func(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
+			o := u.clientOptions(conn)
+			u.declareCapabilities(o, c.capabilities, conn)
+			return u.connect(ctx, o)
+		},
+		idleTimeout: idle,
+		log:         u.log,
+	})
+	u.callerConnections[c] = conn
+	ctx, cancel := context.WithCancel(u.ctx)
+	conn.cancel = cancel
+	stop := func() bool { return true }
+	if c.session != nil {
+		stop = context.AfterFunc(c.session, cancel)
+	}
+	u.work.Go(func() {
+		defer u.removeConnection(c, conn)
+		defer cancel()
+		defer stop()
+		conn.run(ctx)
+	})
+	return conn
+}
+
+func (u *upstream) removeConnection(c caller, conn *connection) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.callerConnections[c] == conn {
+		delete(u.callerConnections, c)
+	}
+}

@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+const (
+	// connectWait is how long a call waits for a connection that is being made.
+	connectWait = 10 * time.Second
+	// maxRetryWait is the longest pause before the next attempt for which a call waits;
+	// if the pause is longer the call fails at once.
+	maxRetryWait = 3 * time.Second
+	// pingTimeout is how long a server has to answer a ping when its connection seems
+	// lost.
+	pingTimeout = 5 * time.Second
+)
+
+// connection is one connection to an upstream that is made again when it is lost:
+//
+//	idle ──used──▶ starting ──▶ ready ──unused──▶ idle
+//	                │    ▲         │
+//	           failure  pause     loss
+//	                ▼    │         │
+//	               failed ◀────────┘
+//	                │
+//	            five in a minute ──▶ suspended ──two minutes──▶ starting
+//
+// A start that needs approval or a sign-in is not repeated until Gateway.Retry is called.
+// The goroutine of run makes all transitions. Other goroutines take a lease and wait for
+// the state ready.
+type connection struct {
+	connectionParams
+	backoff backoff
+
+	wakeSignal    chan struct{} // one token: a lease waits for an idle connection
+	restartSignal chan struct{} // one token: connect now, whatever has failed before
+	listsChanged  chan struct{} // one token: the lists may have changed
+	lost          chan error    // why the client's connection seems to have ended
+	cancel        func()        // ends run; nil for the shared connection
+
+	mu           sync.Mutex // guards the fields below
+	state        host.State
+	reason       string
+	retry        time.Time // next attempt when failed or suspended
+	client       *mcpclient.Client
+	stateChanged chan struct{} // closed at the next change of state
+	leases       int
+	calls        []*call       // in which the server may ask, oldest first
+	callAdded    chan struct{} // closed when a call is added
+	hadCall      bool          // a call was answered since the connection is ready
+	lastUsed     time.Time
+	logLevel     mcp.LoggingLevel // that was requested of the server, or empty
+	closed       bool             // run has ended, or is about to
+}
+
+type connectionParams struct {
+	connect func(context.Context, *connection) (*mcpclient.Client, error)
+	// readLists runs before a connection is ready and whenever the lists may have
+	// changed. It may be nil.
+	readLists func(context.Context, *mcpclient.Client) error
+	// permanent connections are retried without being used. Others are closed when nobody
+	// uses them.
+	permanent bool
+	// lazy connections are not made before the first lease.
+	lazy bool
+	// idleTimeout is how long a connection may be unused. Zero means no limit.
+	idleTimeout time.Duration
+	// onStateChange is called after each change of state. It may be nil.
+	onStateChange func()
+	log           *slog.Logger
+}
+
+func newConnection(p connectionParams) *connection {
+	l := &connection{
+		connectionParams: p,
+		wakeSignal:       make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
+		listsChanged: make(chan struct{}, 1), lost: make(chan error, 1),
+		state: host.Starting, stateChanged: make(chan struct{}), callAdded: make(chan struct{}),
+	}
+	if p.lazy {
+		l.state = host.Idle
+	}
+	return l
+}
+
+// errConnectionClosed is the error of a lease of a closed connection. The caller may
+// start another one.
+var errConnectionClosed = errors.New("the connection is closed")
+
+// run connects and reconnects until ctx is done or a connection that is not permanent is
+// unused.
+func (c *connection) run(ctx context.Context) {
+	defer c.markClosed()
+	for c.waitToStart(ctx) {
+		c.setState(host.Starting, "", time.Time{})
+		client, err := c.connect(ctx, c)
+		began := time.Now()
+		if err == nil {
+			err = c.serve(ctx, client)
+		}
+		c.recordEnd(err, time.Since(began))
+		if client != nil {
+			c.closeClient(client)
+		}
+	}
+}
+
+// waitToStart waits until it is time to connect. It reports false when the connection is
+// to be closed.
+func (c *connection) waitToStart(ctx context.Context) bool {
+	for {
+		state, due := c.nextStart()
+		var timer <-chan time.Time
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case state == host.Starting:
+			return true
+		case !due.IsZero():
+			timer = time.After(time.Until(due))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.restartSignal:
+			c.backoff = backoff{}
+			return true
+		case <-c.wakeSignal:
+			if state == host.Idle && c.inUse() { // otherwise the token is stale
+				return true
+			}
+		case <-timer:
+			if state == host.Idle {
+				return false
+			}
+			if c.permanent || c.inUse() {
+				return true
+			}
+			c.setState(host.Idle, "", time.Time{})
+		}
+	}
+}
+
+// nextStart returns the state, and when the next transition is due if there is a time.
+func (c *connection) nextStart() (host.State, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == host.Idle && !c.permanent {
+		return c.state, time.Now().Add(failureWindow) // the failures count until then
+	}
+	return c.state, c.retry
+}
+
+// serve lends the client until the connection is lost, which is an error, or unused,
+// which is none.
+func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error {
+	if err := c.refresh(ctx, client); err != nil {
+		return err
+	}
+	c.resetLogLevel()
+	c.setReady(client)
+	unused := time.NewTimer(c.idleTimeout)
+	defer unused.Stop()
+	if c.idleTimeout == 0 {
+		unused.Stop()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-c.lost:
+			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
+				return fmt.Errorf("connection lost: %w", err)
+			}
+			c.resetLogLevel() // the client has opened a new session
+			c.setReady(client)
+			c.requestRefresh()
+		case <-c.listsChanged:
+			if err := c.refresh(ctx, client); err != nil {
+				return err
+			}
+		case <-unused.C:
+			rest := c.idleIfUnused()
+			if rest <= 0 {
+				return nil
+			}
+			unused.Reset(rest)
+		}
+	}
+}
+
+func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) error {
+	if c.readLists == nil {
+		return nil
+	}
+	return c.readLists(ctx, client)
+}
+
+// recordEnd sets the state after a connection has ended or could not be made.
+func (c *connection) recordEnd(err error, lasted time.Duration) {
+	switch {
+	case err == nil:
+		c.setState(host.Idle, "", time.Time{})
+	case errors.Is(err, host.ErrNeedsApproval):
+		c.setState(host.NeedsApproval, err.Error(), time.Time{})
+	case errors.Is(err, mcpauth.ErrSignInRequired):
+		c.setState(host.NeedsSignIn, err.Error(), time.Time{})
+	default:
+		state := host.Failed
+		pause, suspended := c.backoff.add(time.Now(), lasted)
+		if suspended {
+			state = host.Suspended
+		}
+		c.setState(state, err.Error(), time.Now().Add(pause))
+	}
+}
+
+func (c *connection) closeClient(client *mcpclient.Client) {
+	if err := client.Close(); err != nil {
+		c.log.Warn("cannot close the connection to the upstream", "error", err)
+	}
+	select {
+	case <-c.lost: // of the client that was just closed
+	default:
+	}
+}
+
+// onEvent receives the events of the client.
+func (c *connection) onEvent(_ context.Context, e mcpclient.Event) {
+	if e.Kind == mcpclient.EventLost {
+		c.reportLoss(e.Err)
+	}
+}
+
+// reportLoss makes run check whether the server still answers.
+func (c *connection) reportLoss(err error) {
+	select {
+	case c.lost <- err:
+	default:
+	}
+}
+
+// requestRefresh makes run read the lists again, restart makes it reconnect at once after
+// a failure, and wake makes it connect when idle.
+func (c *connection) requestRefresh() { signal(c.listsChanged) }
+func (c *connection) restart()        { signal(c.restartSignal) }
+func (c *connection) wake()           { signal(c.wakeSignal) }
+
+// signal sends a token unless one is pending.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

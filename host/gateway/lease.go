@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// lease keeps a ready connection from becoming idle until it is released.
+type lease struct {
+	*connection
+	client    *mcpclient.Client
+	call      *call       // that was added to the connection, or nil
+	onRemoved func()      // called after the call was removed
+	shared    *connection // the shared connection of the upstream
+}
+
+// lease waits until the connection is ready and returns a lease of it. It fails if the
+// connection will not be ready soon.
+func (c *connection) lease(ctx context.Context) (lease, error) {
+	c.addLease()
+	client, err := c.waitReady(ctx)
+	if err != nil {
+		c.removeLease()
+	}
+	return lease{connection: c, client: client}, err
+}
+
+// release ends the lease. If err says that the connection is lost, no new lease gets the
+// client until run has checked it.
+func (l lease) release(err error) {
+	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
+		l.withdrawClient(l.client)
+	}
+	if errors.Is(err, mcpauth.ErrSignInRequired) {
+		l.withdrawClient(l.client)
+		l.reportLoss(err)
+		l.shared.withdrawClient(nil) // it uses the same token
+		l.shared.reportLoss(err)
+	}
+	if l.call != nil && l.call.request.Session() == nil && l.call.mayStillRun(err) && !l.stateless() {
+		l.discard()
+	}
+	l.removeFromConnection()
+	l.removeLease()
+}
+
+// removeFromConnection removes the call, if there is one.
+func (l lease) removeFromConnection() {
+	if l.call != nil {
+		l.removeCall(l.call)
+		l.onRemoved()
+	}
+}
+
+// addCall adds a call in which the server may ask; nil adds nothing. It reports false if
+// the call must be alone and is not.
+func (c *connection) addCall(added *call, alone bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case added == nil:
+		return true
+	case alone && len(c.calls) > 0:
+		return false
+	}
+	c.calls = append(c.calls, added)
+	close(c.callAdded)
+	c.callAdded = make(chan struct{})
+	return true
+}
+
+// discard closes the connection. The server may still ask in a call that was given up,
+// and that question would be taken for one of the next call.
+func (c *connection) discard() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+}
+
+func (c *connection) removeCall(removed *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = slices.DeleteFunc(c.calls, func(other *call) bool { return other == removed })
+}
+
+// firstCall reports whether this is the first call that was answered since the connection
+// is ready.
+func (c *connection) firstCall() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.hadCall
+	c.hadCall = true
+	return first
+}
+
+// stateless reports whether the server speaks the stateless revision.
+func (l lease) stateless() bool { return l.client.Revision() == mcp.V20260728 }
+
+// waitReady returns the client when the connection is ready, which is mostly at once.
+func (c *connection) waitReady(ctx context.Context) (*mcpclient.Client, error) {
+	client, moved, err := c.tryClient()
+	if client != nil || err != nil {
+		return client, err
+	}
+	timer := time.NewTimer(connectWait)
+	defer timer.Stop()
+	for client == nil && err == nil {
+		c.wake()
+		select {
+		case <-moved:
+			client, moved, err = c.tryClient()
+		case <-timer.C:
+			return nil, fmt.Errorf("not connected after %v", connectWait)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return client, err
+}
+
+// tryClient returns the client, or an error if there will be none soon, or a channel to
+// wait for.
+func (c *connection) tryClient() (*mcpclient.Client, <-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, nil, errConnectionClosed
+	case c.state == host.Ready:
+		return c.client, nil, nil
+	case c.state == host.NeedsSignIn:
+		return nil, nil, fmt.Errorf("%w: %s", mcpauth.ErrSignInRequired, c.reason)
+	case c.state == host.NeedsApproval, c.state == host.Suspended, c.state == host.Failed && time.Until(c.retry) > maxRetryWait:
+		return nil, nil, errors.New(string(c.state) + ": " + c.reason)
+	}
+	return nil, c.stateChanged, nil
+}
+
+func (c *connection) addLease() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leases++
+}
+
+func (c *connection) removeLease() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leases--
+	c.lastUsed = time.Now()
+}
+
+// withdrawClient lends the client to nobody until run has checked its connection. Nil
+// stands for the current client.
+func (c *connection) withdrawClient(client *mcpclient.Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == host.Ready && (client == nil || c.client == client) {
+		c.setStateLocked(host.Starting, "", time.Time{})
+	}
+}
+
+// logsBelongToCall reports whether log messages that arrive during a call are certainly
+// for its caller. In a session they do not name their call, so on a shared connection
+// they may belong to another one.
+func (l lease) logsBelongToCall() bool {
+	shared := l.permanent
+	return l.client.Capabilities().Logging != nil && (!shared || l.stateless())
+}
+
+// raiseLogLevel asks the server for log messages of a level unless it already sends them.
+// In the stateless era each request names its level.
+func (l lease) raiseLogLevel(ctx context.Context, level mcp.LoggingLevel) {
+	l.mu.Lock()
+	timer := l.logLevel != "" && level.Severity() <= l.logLevel.Severity()
+	if !timer && l.connection.client == l.client {
+		l.logLevel = level
+	}
+	l.mu.Unlock()
+	if timer {
+		return
+	}
+	if err := l.client.SetLogLevel(ctx, level); err != nil {
+		l.log.Info("logging: cannot set the level of the upstream", "error", err)
+	}
+}
+
+func (c *connection) inUse() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leases > 0
+}
+
+// currentState returns the state, and a channel that is closed when it changes.
+func (c *connection) currentState() (host.State, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state, c.stateChanged
+}
+
+// setReady makes the client available to leases.
+func (c *connection) setReady(client *mcpclient.Client) {
+	c.mu.Lock()
+	c.client, c.lastUsed, c.hadCall = client, time.Now(), false
+	c.mu.Unlock()
+	select {
+	case <-c.restartSignal: // the requested start has happened
+	default:
+	}
+	c.setState(host.Ready, "", time.Time{})
+}
+
+// resetLogLevel forgets the requested level, because a new session starts with the
+// server's default.
+func (c *connection) resetLogLevel() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.logLevel = ""
+}
+
+// idleIfUnused makes the connection idle if its idle timeout is over, so that no lease
+// gets its client. Otherwise it returns how long to wait.
+func (c *connection) idleIfUnused() (rest time.Duration) {
+	c.mu.Lock()
+	switch {
+	case c.leases > 0:
+		rest = c.idleTimeout
+	default:
+		rest = c.idleTimeout - time.Since(c.lastUsed)
+	}
+	if rest <= 0 {
+		c.setStateLocked(host.Idle, "", time.Time{})
+	}
+	c.mu.Unlock()
+	return rest
+}
+
+// setState changes the state and calls onStateChange.
+func (c *connection) setState(state host.State, reason string, retry time.Time) {
+	c.mu.Lock()
+	c.setStateLocked(state, reason, retry)
+	c.mu.Unlock()
+	if c.onStateChange != nil {
+		c.onStateChange()
+	}
+}
+
+// setStateLocked changes the state. The caller holds mu.
+func (c *connection) setStateLocked(state host.State, reason string, retry time.Time) {
+	c.state, c.reason, c.retry = state, reason, retry
+	if state != host.Ready {
+		c.client = nil
+	}
+	close(c.stateChanged)
+	c.stateChanged = make(chan struct{})
+}
+
+// markClosed closes the connection for leases when run ends.
+func (c *connection) markClosed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.setStateLocked(host.Idle, "", time.Time{})
+}
+
+func (c *connection) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// fillStatus sets the fields of a status that describe the connection.
+func (c *connection) fillStatus(s *host.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.State, s.Reason, s.Retry = c.state, c.reason, c.retry
+}

@@ -1,0 +1,221 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const (
+	// questionDelay is how long a round waits for further questions after the first.
+	questionDelay = 20 * time.Millisecond
+	// maxQueuedMessages limits the notifications that wait for the caller's next round.
+	maxQueuedMessages = 64
+)
+
+// parkedCall is a call for a caller of the stateless era, which takes no requests during
+// a call. The call goes on between the rounds of its caller:
+//
+//	caller      ── request ──▶        ◀── input required ──  ··  ── retry ──▶        ◀── result ──
+//	parkedCall        └── call ──▶ question                          └── answer ──▶ result
+//
+// One request at a time waits for it.
+type parkedCall struct {
+	*call
+	stop        context.CancelCauseFunc
+	hasQuestion chan struct{} // one token: there is a question
+
+	done      chan struct{} // closed when the call is done
+	result    mcp.Result    // set before done is closed, as is err
+	err       error
+	delivered bool // a request has taken the result or was cancelled
+
+	mu        sync.Mutex
+	waiter    context.Context            // guarded by mu: context of the request that waits, or nil
+	queued    []func(context.Context)    // guarded by mu: notifications for the next request
+	questions map[string]*parkedQuestion // guarded by mu
+	lastKey   int                        // guarded by mu: number of the last question
+}
+
+// parkedQuestion is a question that waits for the caller's next round.
+type parkedQuestion struct {
+	mcp.InputRequest
+	answer chan jsontext.Value
+}
+
+// errAbandoned ends a call whose caller sends no further round.
+var errAbandoned = errors.New("the client sent no answer in time")
+
+// startParkedCall starts a call for the request of ctx. The call may last longer than
+// ctx.
+func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result, error)) *parkedCall {
+	n := &parkedCall{hasQuestion: make(chan struct{}, 1), done: make(chan struct{}), questions: make(map[string]*parkedQuestion), waiter: ctx}
+	n.call = &call{request: r, ask: n.askInNextRound, notify: n.notifyRequest}
+	n.ctx, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	go func() {
+		defer close(n.done)
+		defer n.stop(nil)
+		n.result, n.err = do(n.call)
+	}()
+	return n
+}
+
+// wait waits until the call is done, and returns nil, or until it asks, and returns the
+// questions. If ctx ends, so does the call.
+func (p *parkedCall) wait(ctx context.Context) *mcp.InputRequiredResult {
+	p.attach(ctx)
+	defer p.detach()
+	for {
+		select {
+		case <-p.done:
+			p.delivered = true
+			return nil
+		case <-p.hasQuestion:
+			time.Sleep(questionDelay)
+			if in := p.inputRequired(); in != nil && !p.isDone() {
+				return in
+			}
+		case <-ctx.Done():
+			p.delivered = true
+			p.cancelAndWait(context.Cause(ctx))
+			return nil
+		}
+	}
+}
+
+// attach makes ctx the context of the request that waits, and sends it the queued
+// notifications.
+func (p *parkedCall) attach(ctx context.Context) {
+	p.mu.Lock()
+	missed := p.queued
+	p.waiter, p.queued = ctx, nil
+	if len(p.questions) > 0 {
+		signal(p.hasQuestion)
+	}
+	p.mu.Unlock()
+	for _, message := range missed {
+		message(ctx)
+	}
+}
+
+// detach notes that no request waits.
+func (p *parkedCall) detach() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiter = nil
+}
+
+// notifyRequest sends a notification to the request that waits, or queues it for the next
+// one. A full queue drops its oldest notification.
+func (p *parkedCall) notifyRequest(message func(context.Context)) {
+	p.mu.Lock()
+	ctx := p.waiter
+	if ctx == nil {
+		if p.queued = append(p.queued, message); len(p.queued) > maxQueuedMessages {
+			p.queued = p.queued[1:]
+		}
+	}
+	p.mu.Unlock()
+	if ctx != nil {
+		message(ctx)
+	}
+}
+
+// askInNextRound adds a question and waits until a round of the caller brings the answer.
+func (p *parkedCall) askInNextRound(ctx context.Context, method string, params, answer any) error {
+	in, err := inputRequest(method, params)
+	if err != nil {
+		return err
+	}
+	q := &parkedQuestion{in, make(chan jsontext.Value, 1)}
+	key := p.addQuestion(q)
+	defer p.takeQuestion(key)
+	signal(p.hasQuestion)
+	select {
+	case raw := <-q.answer:
+		return json.Unmarshal(raw, answer)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *parkedCall) addQuestion(q *parkedQuestion) (key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastKey++
+	key = strconv.Itoa(p.lastKey)
+	p.questions[key] = q
+	return key
+}
+
+func (p *parkedCall) takeQuestion(key string) *parkedQuestion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.questions[key]
+	delete(p.questions, key)
+	return q
+}
+
+// inputRequired returns the open questions, or nil if there is none.
+func (p *parkedCall) inputRequired() *mcp.InputRequiredResult {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.questions) == 0 {
+		return nil
+	}
+	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(p.questions))}
+	for key, q := range p.questions {
+		in.InputRequests[key] = q.InputRequest
+	}
+	return in
+}
+
+// deliverAnswers hands the answers of one round to their questions. Invalid answers are
+// ignored, so their questions are asked again.
+func (p *parkedCall) deliverAnswers(given map[string]jsontext.Value) {
+	for key, raw := range given {
+		if q := p.question(key); q != nil && isAnswerTo(q.Method, raw) && p.takeQuestion(key) == q {
+			q.answer <- raw
+		}
+	}
+}
+
+func (p *parkedCall) question(key string) *parkedQuestion {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.questions[key]
+}
+
+// isDone reports whether the call is done.
+func (p *parkedCall) isDone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// cancelAndWait cancels the call and waits for its end.
+func (p *parkedCall) cancelAndWait(why error) {
+	p.stop(why)
+	<-p.done
+}
+
+// abandon cancels a call that mcpserver no longer keeps. It records the call as cancelled
+// if no request took its result.
+func (p *parkedCall) abandon(u *upstream, d host.Decision) {
+	p.cancelAndWait(errAbandoned)
+	if !p.delivered {
+		d.Outcome = host.OutcomeCancelled
+		u.gateway.record(d, errAbandoned)
+	}
+}

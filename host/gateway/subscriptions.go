@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// relaySubscriptions is middleware that watches a resource at its upstream while a client
+// is subscribed: in the session era from resources/subscribe to resources/unsubscribe or
+// the end of the session, in the stateless era during subscriptions/listen.
+func (g *Gateway) relaySubscriptions(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		switch r.Method {
+		case mcp.MethodListen:
+			var p mcp.ListenParams
+			if r.Decode(&p) == nil {
+				defer g.watchAll(ctx, r, p.Notifications.ResourceSubscriptions)()
+			}
+		case mcp.MethodResourcesSubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				return g.subscribe(ctx, r, p.URI, next)
+			}
+		case mcp.MethodResourcesUnsubscribe:
+			var p mcp.SubscribeParams
+			if r.Decode(&p) == nil {
+				g.resourceSubscriptions.end(subscription{r.Session(), p.URI})
+			}
+		}
+		return next(ctx, r)
+	}
+}
+
+// watchAll watches resources for subscriptions/listen until stop is called. Resources
+// whose upstream refuses are left out.
+func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []string) (stop func()) {
+	var watches []*watch
+	var stops []func()
+	for _, uri := range uris {
+		if u := g.ownerOf(uri); u != nil {
+			w, stop := u.watch(r, uri)
+			watches, stops = append(watches, w), append(stops, stop)
+		}
+	}
+	for _, w := range watches {
+		if w != nil {
+			_ = w.waitEstablished(ctx)
+		}
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// subscribe watches a resource for a session. It fails if the upstream refuses.
+func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
+	u, s := g.ownerOf(uri), subscription{r.Session(), uri}
+	if u == nil || s.session == nil || g.resourceSubscriptions.has(s) {
+		return next(ctx, r)
+	}
+	w, stop := u.watch(r, uri)
+	if w == nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: %d resources of upstream %q are watched already", maxWatches, u.Key)
+	}
+	result, err := next(ctx, r)
+	if err == nil {
+		err = subscribeError(r, u, w.waitEstablished(ctx))
+	}
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	g.resourceSubscriptions.add(s, stop)
+	return result, nil
+}
+
+// subscribeError returns the error of resources/subscribe for an upstream that refuses.
+func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*mcp.Error](u.translateError(r, err)); ok {
+		return e
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: upstream %q: %v", u.Key, err)
+}
+
+// ownerOf returns the upstream that has a resource, by its URI or by a template that may
+// match, or nil.
+func (g *Gateway) ownerOf(uri string) *upstream {
+	if u := g.merger.owner(uri); u != nil {
+		return u
+	}
+	for _, u := range g.list() {
+		for _, t := range u.visibleCatalog().templates {
+			if literal, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, literal) {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// subscriptions are the resource subscriptions of sessions.
+type subscriptions struct {
+	mu    sync.Mutex
+	stops map[subscription]func() // guarded by mu
+}
+
+// subscription is one resource to which a session is subscribed.
+type subscription struct {
+	session context.Context
+	uri     string
+}
+
+func (s *subscriptions) has(id subscription) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stops[id] != nil
+}
+
+// add keeps a subscription until end or the end of its session.
+func (s *subscriptions) add(id subscription, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stops == nil {
+		s.stops = make(map[subscription]func())
+	}
+	stop := context.AfterFunc(id.session, func() { s.end(id) })
+	s.stops[id] = func() {
+		stop()
+		leave()
+	}
+}
+
+func (s *subscriptions) end(id subscription) {
+	s.mu.Lock()
+	stop := s.stops[id]
+	delete(s.stops, id)
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
