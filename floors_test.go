@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk is what a stranger could import. The compiler keeps everybody outside
 	// mcp/ from mcp/internal.
-	sdk = []string{"mcp", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
 )
 
 // floors is the plan of the house. ARCHITECTURE.md explains it.
@@ -44,13 +44,14 @@ var floors = []room{
 	{floor: 0, path: "mcp/internal/leak"},
 	{floor: 0, path: "mcp/internal/oauth"},
 	{floor: 0, path: "mcp/internal/rawjson"},
-	{floor: 0, path: "mcp/internal/schema", beside: []string{"mcp/internal/rawjson"}},
+	{floor: 0, path: "mcp/internal/jsonschema", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/seal"},
 	{floor: 0, path: "mcp/internal/spawn"},
 	{floor: 0, path: "mcp/internal/sse"},
 	{floor: 0, path: "mcp/internal/uritemplate"},
 	// The vocabulary.
 	{floor: 1, path: "mcp", only: none},
+	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
 	// Limits, without a notion of messages; requests in flight, without one of MCP;
 	// revisions, without one of transports.
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
@@ -90,11 +91,11 @@ var floors = []room{
 // libraries are the packages of others that packages of the SDK may import. One package
 // imports a library and hides it from the rest.
 var libraries = map[string][]string{
-	"mcp/mcpauth":         {"github.com/go-jose/go-jose/v4/..."},
-	"mcp/internal/limit":  {"golang.org/x/time/rate"},
-	"mcp/internal/schema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
-	"mcp/mcpext/skills":   {"go.yaml.in/yaml/v3"},
-	"mcp/mcpware":         {"github.com/sony/gobreaker/v2"},
+	"mcp/mcpauth":             {"github.com/go-jose/go-jose/v4/..."},
+	"mcp/internal/limit":      {"golang.org/x/time/rate"},
+	"mcp/internal/jsonschema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
+	"mcp/mcpext/skills":       {"go.yaml.in/yaml/v3"},
+	"mcp/mcpware":             {"github.com/sony/gobreaker/v2"},
 }
 
 // built are the modules that users of the SDK build, besides the standard library.
@@ -114,7 +115,7 @@ var chosen = map[string][]string{
 
 // jsonV1 are the packages that may import encoding/json, and why.
 var jsonV1 = map[string]string{
-	"mcp/internal/schema": "jsonschema takes numbers as json.Number",
+	"mcp/internal/jsonschema": "jsonschema takes numbers as json.Number",
 }
 
 func TestImportsGoDownward(t *testing.T) {
@@ -222,7 +223,7 @@ func TestFloorsRefuse(t *testing.T) {
 		{"mcp/mcpserver", "encoding/json/v2", false},
 		{"mcp/mcpserver", "os/exec", true},
 		{"mcp/mcpserver", "github.com/santhosh-tekuri/jsonschema/v6", true},
-		{"mcp/internal/schema", "github.com/santhosh-tekuri/jsonschema/v6/kind", false},
+		{"mcp/internal/jsonschema", "github.com/santhosh-tekuri/jsonschema/v6/kind", false},
 		{"mcp/mcpext/skills", "go.yaml.in/yaml/v3", false},
 		{"mcp/mcpserver", "go.yaml.in/yaml/v3", true},
 		{"mcp/mcptest", module + "/mcp/mcpclient", false},

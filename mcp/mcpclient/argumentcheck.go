@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // CheckArguments holds arguments against the input schema of a tool, as its
@@ -21,11 +21,11 @@ func CheckArguments(t mcp.Tool, arguments jsontext.Value) error {
 	if arguments == nil {
 		arguments = jsontext.Value("{}")
 	}
-	v, err := schema.Compile(t.InputSchema, nil)
+	v, err := jsonschema.Compile(t.InputSchema, nil)
 	if err == nil {
 		err = v.Validate(arguments)
 	}
-	invalid, ok := errors.AsType[*schema.ValidationError](err)
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	switch {
 	case err == nil:
 		return nil

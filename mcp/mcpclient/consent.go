@@ -23,7 +23,7 @@ var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_
 func checkForm(p *mcp.ElicitParams) error {
 	var form mcp.ElicitSchema
 	if json.Unmarshal(p.RequestedSchema, &form) != nil {
-		return nil // schema.Compile tells what is wrong with it
+		return nil // jsonschema.Compile tells what is wrong with it
 	}
 	for _, f := range form.Fields {
 		text, _ := json.Marshal(f.Schema)

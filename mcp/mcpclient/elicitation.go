@@ -8,7 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // elicit has the user asked.
@@ -58,15 +58,15 @@ func complete(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult,
 		out.Content = nil
 		return &out, nil
 	}
-	form, err := schema.Compile(p.RequestedSchema, nil)
+	form, err := jsonschema.Compile(p.RequestedSchema, nil)
 	if err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, err)
 	}
-	if out.Content, err = schema.ApplyDefaults(out.Content, p.RequestedSchema); err != nil {
+	if out.Content, err = jsonschema.ApplyDefaults(out.Content, p.RequestedSchema); err != nil {
 		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
 	}
 	err = form.Validate(out.Content)
-	if invalid, ok := errors.AsType[*schema.ValidationError](err); ok {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		invalid.Subject = "content"
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // maxTools bounds the tools that are remembered. What comes on top is called
@@ -24,7 +24,7 @@ type toolCache struct {
 
 type toolFacts struct {
 	mirrors []dialect.Mirror
-	output  *schema.Validator // nil: no output schema
+	output  *jsonschema.Validator // nil: no output schema
 }
 
 func (tc *toolCache) put(name string, facts toolFacts) {
@@ -72,7 +72,7 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 	if result.StructuredContent == nil {
 		return &dialect.ProtocolError{Err: errors.New("result without structured content: the tool has an output schema")}
 	}
-	invalid, ok := errors.AsType[*schema.ValidationError](v.Validate(result.StructuredContent))
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](v.Validate(result.StructuredContent))
 	if !ok {
 		return nil
 	}
@@ -95,10 +95,10 @@ func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
 				continue
 			}
 		}
-		if len(t.OutputSchema) > schema.MaxBytes {
-			c.opts.logger().Warn("results are not checked", "tool", t.Name, "schema bytes", len(t.OutputSchema), "limit", schema.MaxBytes)
+		if len(t.OutputSchema) > jsonschema.MaxBytes {
+			c.opts.logger().Warn("results are not checked", "tool", t.Name, "schema bytes", len(t.OutputSchema), "limit", jsonschema.MaxBytes)
 		} else if t.OutputSchema != nil {
-			facts.output = schema.Lazy(t.OutputSchema, nil)
+			facts.output = jsonschema.Lazy(t.OutputSchema, nil)
 		}
 		c.tools.put(t.Name, facts)
 		t.Icons = c.icons(t.Name, t.Icons)
@@ -116,7 +116,7 @@ func (c *Client) mirrorsNow() (mirrors, numbers bool) {
 }
 
 func mirrorsOf(t mcp.Tool, numbers bool) ([]dialect.Mirror, error) {
-	params, err := schema.HeaderParams(t.InputSchema, numbers)
+	params, err := jsonschema.HeaderParams(t.InputSchema, numbers)
 	if err != nil {
 		return nil, err
 	}

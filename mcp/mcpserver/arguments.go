@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // badArguments reports arguments that a tool cannot be called with. It says nothing
@@ -28,12 +28,12 @@ func (e *badArguments) Error() string {
 func (e *badArguments) Unwrap() error { return e.err }
 
 // validateArguments holds arguments against their schema.
-func validateArguments(v *schema.Validator, raw jsontext.Value) error {
+func validateArguments(v *jsonschema.Validator, raw jsontext.Value) error {
 	if v.Admits(raw) {
 		return nil
 	}
 	err := v.Validate(raw)
-	if invalid, ok := errors.AsType[*schema.ValidationError](err); ok {
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		invalid.Subject = "arguments"
 	}
 	return err

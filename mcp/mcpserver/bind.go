@@ -7,15 +7,16 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 // binder fills a struct from arguments that travel as strings: the variables of
 // a URI template, the arguments of a prompt.
 type binder struct {
 	fields    []boundField // in the order of the struct
-	validator *schema.Validator
+	validator *jsonschema.Validator
 }
 
 // boundField is one field of the struct as its schema tells it.
@@ -29,7 +30,7 @@ type boundField struct {
 
 // newBinder returns the binder of a struct type.
 func newBinder(t reflect.Type) (*binder, error) {
-	text, err := schema.For(t, schema.Input)
+	text, err := schema.ForType(t, schema.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func newBinder(t reflect.Type) (*binder, error) {
 	if err := json.Unmarshal(text, &object); err != nil || object.Type != "object" {
 		return nil, fmt.Errorf("arguments %v: want a struct, whose fields are the arguments", t)
 	}
-	b := &binder{validator: schema.Lazy(text, nil)}
+	b := &binder{validator: jsonschema.Lazy(text, nil)}
 	if err := b.read(object.Properties, object.Required); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 // clientOf connects a client to a server of this process.
@@ -78,9 +79,9 @@ func ExampleServer_Tool() {
 
 // A tool without a Go type: the schema is built, the handler gets raw JSON.
 func ExampleServer_AddTool() {
-	input, err := mcpserver.Object(
-		mcpserver.Required("city", mcpserver.String().Doc("name of a city")),
-		mcpserver.Optional("days", mcpserver.Integer().Min(1).Max(14)),
+	input, err := schema.Object(
+		schema.Required("city", schema.String().Doc("name of a city")),
+		schema.Optional("days", schema.Integer().Min(1).Max(14)),
 	).JSON()
 	if err != nil {
 		log.Fatal(err)

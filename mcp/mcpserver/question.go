@@ -11,7 +11,8 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 // Question is something to ask the client with AskAll. Form, Visit, Sample and
@@ -162,7 +163,7 @@ func accepted(raw jsontext.Value) (jsontext.Value, error) {
 // form is the form of a Go type.
 type form struct {
 	text      jsontext.Value
-	validator *schema.Validator
+	validator *jsonschema.Validator
 	err       error
 }
 
@@ -174,8 +175,8 @@ func formOf(t reflect.Type) *form {
 		return f.(*form)
 	}
 	f := new(form)
-	if f.text, f.err = schema.For(t, schema.Question); f.err == nil {
-		f.validator = schema.Lazy(f.text, nil)
+	if f.text, f.err = schema.ForType(t, schema.Elicitation); f.err == nil {
+		f.validator = jsonschema.Lazy(f.text, nil)
 	}
 	kept, _ := forms.LoadOrStore(t, f)
 	return kept.(*form)

@@ -1,47 +1,88 @@
 package mcpserver
 
-import "github.com/fondaco/fondaco/mcp/internal/schema"
+import "github.com/fondaco/fondaco/mcp/schema"
 
-// Schema builds a JSON Schema for those who do not want a struct for it:
+// Schema is a JSON Schema under construction.
 //
-//	mcpserver.Object(
-//		mcpserver.Required("city", mcpserver.String().Doc("name of a city")),
-//		mcpserver.Optional("days", mcpserver.Integer().Min(1).Max(14)),
-//	).JSON()
+// Deprecated: use [schema.Schema].
 //
-// Each method changes the schema and returns it. JSON reports what makes no
-// sense.
+//go:fix inline
 type Schema = schema.Schema
 
-// Property is a named member of an object schema.
+// Property is a named property of an object schema.
+//
+// Deprecated: use [schema.Property].
+//
+//go:fix inline
 type Property = schema.Property
 
-// Object returns the schema of an object with the given properties and no others.
-func Object(props ...Property) *Schema { return schema.Object(props...) }
+// Object returns the schema of objects with the given properties and no others.
+//
+// Deprecated: use [schema.Object].
+//
+//go:fix inline
+func Object(props ...schema.Property) *schema.Schema { return schema.Object(props...) }
 
-// Required returns a property that must be there.
-func Required(name string, s *Schema) Property { return schema.Required(name, s) }
+// Required returns a property that must be present.
+//
+// Deprecated: use [schema.Required].
+//
+//go:fix inline
+func Required(name string, s *schema.Schema) schema.Property { return schema.Required(name, s) }
 
 // Optional returns a property that may be missing.
-func Optional(name string, s *Schema) Property { return schema.Optional(name, s) }
+//
+// Deprecated: use [schema.Optional].
+//
+//go:fix inline
+func Optional(name string, s *schema.Schema) schema.Property { return schema.Optional(name, s) }
 
-// Array returns the schema of an array whose items satisfy items.
-func Array(items *Schema) *Schema { return schema.Array(items) }
+// Array returns the schema of arrays whose elements satisfy items.
+//
+// Deprecated: use [schema.Array].
+//
+//go:fix inline
+func Array(items *schema.Schema) *schema.Schema { return schema.Array(items) }
 
-// Map returns the schema of an object with any names, whose values satisfy values.
-func Map(values *Schema) *Schema { return schema.Map(values) }
+// Map returns the schema of objects with any property names, whose values
+// satisfy values.
+//
+// Deprecated: use [schema.Map].
+//
+//go:fix inline
+func Map(values *schema.Schema) *schema.Schema { return schema.Map(values) }
 
-// String returns the schema of a string.
-func String() *Schema { return schema.String() }
+// String returns the schema of strings.
+//
+// Deprecated: use [schema.String].
+//
+//go:fix inline
+func String() *schema.Schema { return schema.String() }
 
-// Integer returns the schema of a whole number.
-func Integer() *Schema { return schema.Integer() }
+// Integer returns the schema of whole numbers.
+//
+// Deprecated: use [schema.Integer].
+//
+//go:fix inline
+func Integer() *schema.Schema { return schema.Integer() }
 
-// Number returns the schema of a number.
-func Number() *Schema { return schema.Number() }
+// Number returns the schema of numbers.
+//
+// Deprecated: use [schema.Number].
+//
+//go:fix inline
+func Number() *schema.Schema { return schema.Number() }
 
-// Boolean returns the schema of true and false.
-func Boolean() *Schema { return schema.Boolean() }
+// Boolean returns the schema of booleans.
+//
+// Deprecated: use [schema.Boolean].
+//
+//go:fix inline
+func Boolean() *schema.Schema { return schema.Boolean() }
 
-// Any returns the schema that every value satisfies.
-func Any() *Schema { return schema.Any() }
+// Any returns the schema that allows every value.
+//
+// Deprecated: use [schema.Any].
+//
+//go:fix inline
+func Any() *schema.Schema { return schema.Any() }

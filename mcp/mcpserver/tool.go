@@ -12,8 +12,8 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
 )
 
 // ToolHandler does one call of a tool with raw arguments, which have passed the
@@ -30,9 +30,9 @@ type tool struct {
 	common
 	def      mcp.Tool
 	call     ToolHandler
-	input    *schema.Validator
+	input    *jsonschema.Validator
 	complete func(jsontext.Value) jsontext.Value // nil when the arguments are taken as they are
-	output   *schema.Validator                   // nil when the tool has no output schema
+	output   *jsonschema.Validator               // nil when the tool has no output schema
 	mirrors  []dialect.Mirror
 	timeout  time.Duration
 	slots    chan struct{} // nil when unlimited
@@ -135,7 +135,7 @@ func (t *tool) check(numbers bool) error {
 	if err := t.compile(); err != nil {
 		return err
 	}
-	params, err := schema.HeaderParams(t.def.InputSchema, numbers)
+	params, err := jsonschema.HeaderParams(t.def.InputSchema, numbers)
 	if err != nil {
 		return fmt.Errorf("input schema: %w", err)
 	}
@@ -152,12 +152,12 @@ func (t *tool) compile() (err error) {
 		if !isObjectSchema(t.def.InputSchema) {
 			return errors.New(`input schema: want an object with "type": "object" at its root`)
 		}
-		if t.input, err = schema.Compile(t.def.InputSchema, nil); err != nil {
+		if t.input, err = jsonschema.Compile(t.def.InputSchema, nil); err != nil {
 			return fmt.Errorf("input schema: %w", err)
 		}
 	}
 	if t.output == nil && len(t.def.OutputSchema) > 0 {
-		if t.output, err = schema.Compile(t.def.OutputSchema, nil); err != nil {
+		if t.output, err = jsonschema.Compile(t.def.OutputSchema, nil); err != nil {
 			return fmt.Errorf("output schema: %w", err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 // typedTool makes a tool of a Go function.
@@ -35,7 +36,7 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 		complete: in.completion.complete,
 	}
 	if out != nil {
-		t.output = schema.Lazy(out, nil)
+		t.output = jsonschema.Lazy(out, nil)
 	}
 	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		var args In
@@ -54,7 +55,7 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 // arguments is what a type of arguments stands for.
 type arguments struct {
 	schema     jsontext.Value
-	validator  *schema.Validator
+	validator  *jsonschema.Validator
 	completion *argumentCompletion
 }
 
@@ -67,7 +68,7 @@ func argumentsOf(t reflect.Type) (*arguments, error) {
 }
 
 func newArguments(t reflect.Type) (*arguments, error) {
-	text, err := schema.For(t, schema.Input)
+	text, err := schema.ForType(t, schema.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func newArguments(t reflect.Type) (*arguments, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &arguments{text, schema.Lazy(text, nil), completion}, nil
+	return &arguments{text, jsonschema.Lazy(text, nil), completion}, nil
 }
 
 // badResult is a result that cannot be sent: a mistake of the author, which is
@@ -107,7 +108,7 @@ func outputOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext
 	case t.Kind() == reflect.Interface:
 		return anyResult, nil, nil
 	}
-	out, err = schema.For(t, schema.Output)
+	out, err = schema.ForType(t, schema.Output)
 	return structuredResult, out, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -106,7 +106,7 @@ func fitsForm(v any, p *mcp.ElicitParams) bool {
 	if err != nil || jsontext.Value(content).Kind() != '{' || p.Mode == mcp.ElicitURL {
 		return false
 	}
-	form, err := schema.Compile(p.RequestedSchema, nil)
+	form, err := jsonschema.Compile(p.RequestedSchema, nil)
 	return err == nil && form.Validate(content) == nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // publishedSchemas is where the schemas that come with the specification lie,
@@ -115,7 +115,7 @@ type published struct {
 	defs     map[string]node
 	place    string // of the definitions
 	document node
-	compiled map[string]*schema.Validator
+	compiled map[string]*jsonschema.Validator
 }
 
 func readPublished(t *testing.T, name string) *published {
@@ -131,7 +131,7 @@ func readPublished(t *testing.T, name string) *published {
 		`"type":["string","integer","boolean"]`, `"type":["string","number","boolean"]`,
 		`"format":"uri-template"`, `"format":"template"`,
 	).Replace(string(compact(t, raw)))
-	p := &published{place: "#/definitions/", compiled: make(map[string]*schema.Validator)}
+	p := &published{place: "#/definitions/", compiled: make(map[string]*jsonschema.Validator)}
 	if err := json.Unmarshal([]byte(corrected), &p.document); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func (p *published) check(t *testing.T, key string, value jsontext.Value) error 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err = schema.Compile(text, &schema.Limits{Subschemas: 10_000}); err != nil {
+		if v, err = jsonschema.Compile(text, &jsonschema.Limits{Subschemas: 10_000}); err != nil {
 			t.Fatal(err)
 		}
 		p.compiled[key] = v

@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
-	"github.com/fondaco/fondaco/mcp/internal/schema"
+	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // Schema says what the messages of one revision look like. It is safe for
@@ -28,7 +28,7 @@ type Schema struct {
 	extended map[string]bool
 
 	mu       sync.Mutex
-	compiled map[string]*schema.Validator
+	compiled map[string]*jsonschema.Validator
 }
 
 // shape is a part of a message.
@@ -47,7 +47,7 @@ func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema
 		facts:    f,
 		shapes:   make(map[string]shape),
 		extended: make(map[string]bool),
-		compiled: make(map[string]*schema.Validator),
+		compiled: make(map[string]*jsonschema.Validator),
 	}
 	for name := range methods {
 		s.extended[name] = true
@@ -180,7 +180,7 @@ func (s *Schema) check(key string, value jsontext.Value) error {
 	return nil
 }
 
-func (s *Schema) validator(key string, sh shape) (*schema.Validator, error) {
+func (s *Schema) validator(key string, sh shape) (*jsonschema.Validator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.compiled[key]; v != nil {
@@ -190,7 +190,7 @@ func (s *Schema) validator(key string, sh shape) (*schema.Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := schema.Compile(text, nil)
+	v, err := jsonschema.Compile(text, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,203 @@
+package jsonschema
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+	library "github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Validator checks values against one schema. It is safe for concurrent use.
+type Validator struct {
+	text    jsontext.Value
+	quick   func() *quick
+	program func() (*program, error)
+}
+
+// program is a compiled schema.
+type program struct {
+	graph  *graph
+	schema *library.Schema
+}
+
+// Compile checks a schema against its dialect and compiles it. The dialect is
+// the one that $schema names, JSON Schema 2020-12 by default or draft-07; any
+// other is a *DialectError. A nil limits means the defaults.
+//
+// A schema that costs more than the limits is refused, as is one that refers to
+// anything outside its own text: nothing is ever loaded. Patterns that are none
+// in RE2 are not checked and reported by Warnings. Formats are checked.
+//
+// Compile keeps the programs of recent texts, so that the same text is compiled
+// once. It does not keep the text itself.
+//
+// Spec: 2026-07-28 basic#json-schema-usage
+func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
+	v := Lazy(text, limits)
+	if _, err := v.program(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Lazy is Compile at the first use, for schemas that are right by construction.
+// An error of the schema is then an error of Validate.
+func Lazy(text jsontext.Value, limits *Limits) *Validator {
+	v := &Validator{text: slices.Clone(text), program: programs.get(text, limits)}
+	v.quick = sync.OnceValue(func() *quick {
+		doc, err := decode(v.text, maxNesting)
+		if err != nil || len(v.text) > limits.bytes() {
+			return nil
+		}
+		return newQuick(doc)
+	})
+	return v
+}
+
+// Text returns the schema. It must not be changed.
+func (v *Validator) Text() jsontext.Value { return v.text }
+
+// Warnings tells which keywords of the schema are not checked. It compiles a
+// lazy schema.
+func (v *Validator) Warnings() []Warning {
+	p, err := v.program()
+	if err != nil {
+		return nil
+	}
+	return p.graph.warnings
+}
+
+// ordinary bounds the values that Validate looks at itself.
+var ordinary = rawjson.Limits{Depth: maxNesting, Elements: 100_000}
+
+// Admits reports that the value satisfies the schema, as far as that is told at
+// once: what it does not admit is for Validate. The value has to be strict JSON,
+// such as a part of a message that was decoded.
+func (v *Validator) Admits(instance jsontext.Value) bool {
+	q := v.quick()
+	return q != nil && (!q.costly || len(instance) <= maxCostly) && q.admits(instance)
+}
+
+// Validate checks one JSON value. It returns a *ValidationError when the value
+// does not satisfy the schema, an error wrapping ErrTooCostly when finding out
+// would take too long, and another error when the value is not JSON or a lazy
+// schema does not compile.
+func (v *Validator) Validate(instance jsontext.Value) error {
+	if rawjson.Accepts(instance, ordinary) && v.Admits(instance) {
+		return nil
+	}
+	return v.judge(instance)
+}
+
+// judge has the library decide.
+func (v *Validator) judge(instance jsontext.Value) error {
+	p, err := v.program()
+	if err != nil {
+		return err
+	}
+	value, err := decode(instance, maxNesting)
+	if e, ok := errors.AsType[*placeError](err); ok {
+		return &ValidationError{Violations: []Violation{{string(e.at), e.reason}}}
+	}
+	if err != nil {
+		return fmt.Errorf("read value: %w", err)
+	}
+	if !p.graph.affords(value, len(instance)) {
+		return ErrTooCostly
+	}
+	return contained(func() error { return p.validate(value) })
+}
+
+func (p *program) validate(value any) error {
+	err := p.schema.Validate(value)
+	if e, ok := errors.AsType[*library.ValidationError](err); ok {
+		return p.graph.validationError(e)
+	}
+	return err
+}
+
+// Check reads a schema and checks its bounds and references, as Compile does,
+// but does not compile it. It is for schemas that are valid by construction.
+func Check(text jsontext.Value, limits *Limits) error {
+	_, _, err := survey(text, limits)
+	return err
+}
+
+// compile turns the text of a schema into a program.
+func compile(text jsontext.Value, limits *Limits) (*program, error) {
+	doc, g, err := survey(text, limits)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	p := &program{graph: g}
+	err = contained(func() error { return p.compile(doc) })
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return p, nil
+}
+
+// survey reads a schema and checks its bounds. The document is what the library
+// may compile.
+func survey(text jsontext.Value, limits *Limits) (doc any, g *graph, err error) {
+	if limit := limits.bytes(); len(text) > limit {
+		return nil, nil, fmt.Errorf("longer than %d bytes", limit)
+	}
+	if doc, err = decode(text, maxNesting); err != nil {
+		return nil, nil, err
+	}
+	if g, err = newGraph(doc, limits); err != nil {
+		return nil, nil, err
+	}
+	return doc, g, g.check()
+}
+
+// compile has the library check the document against its metaschema and compile
+// it.
+func (p *program) compile(doc any) error {
+	c := library.NewCompiler()
+	c.DefaultDraft(p.graph.draft)
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(p.graph.regexp)
+	c.AssertFormat()
+	if err := c.AddResource(documentURL, doc); err != nil {
+		return err
+	}
+	var err error
+	p.schema, err = c.Compile(documentURL)
+	if e, ok := errors.AsType[*library.SchemaValidationError](err); ok {
+		return metaError(e.Err)
+	}
+	return err
+}
+
+// noLoader refuses to load anything. The default of the library opens files.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("references outside the schema are not followed")
+}
+
+// regexp gives the library the patterns that the graph compiled. All others come
+// from values in the format regex, where the error alone is the answer.
+func (g *graph) regexp(expr string) (library.Regexp, error) {
+	if p, ok := g.patterns[expr]; ok {
+		return p, nil
+	}
+	_, err := parsePattern(expr)
+	return everyName, err
+}
+
+// contained runs f and makes an error of a panic in the library.
+func contained(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("schema library: %v", r)
+		}
+	}()
+	return f()
+}

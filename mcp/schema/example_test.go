@@ -1,0 +1,86 @@
+package schema_test
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+
+	"github.com/fondaco/fondaco/mcp/schema"
+)
+
+func Example() {
+	text, err := schema.Object(
+		schema.Required("city", schema.String().MinLen(1).Doc("name of a city")),
+		schema.Optional("days", schema.Integer().Min(1).Max(14).Default(3)),
+	).JSON()
+	if err != nil {
+		panic(err)
+	}
+	text.Indent(jsontext.WithIndent("  "))
+	fmt.Println(text)
+	// Output:
+	// {
+	//   "type": "object",
+	//   "properties": {
+	//     "city": {
+	//       "type": "string",
+	//       "description": "name of a city",
+	//       "minLength": 1
+	//     },
+	//     "days": {
+	//       "type": "integer",
+	//       "minimum": 1,
+	//       "maximum": 14,
+	//       "default": 3
+	//     }
+	//   },
+	//   "required": [
+	//     "city"
+	//   ],
+	//   "additionalProperties": false
+	// }
+}
+
+// A keyword that does not fit is an error that says what to use.
+func ExampleSchema_JSON() {
+	_, err := schema.Object(
+		schema.Required("city", schema.String().Min(1)),
+	).JSON()
+	fmt.Println(err)
+	// Output: property "city": min on a string: use minlen
+}
+
+func ExampleArray() {
+	text, _ := schema.Array(schema.String()).Enum("sun", "snow").Unique().JSON()
+	fmt.Println(text)
+	// Output: {"type":"array","items":{"type":"string","enum":["sun","snow"]},"uniqueItems":true}
+}
+
+func ExampleMap() {
+	text, _ := schema.Map(schema.Number()).JSON()
+	fmt.Println(text)
+	// Output: {"type":"object","additionalProperties":{"type":"number"}}
+}
+
+func ExampleFor() {
+	type Forecast struct {
+		City string `json:"city" doc:"name of a city" minlen:"1"`
+		Days int    `json:"days" min:"1" max:"14" default:"3"`
+	}
+	text, err := schema.For[Forecast](schema.Input)
+	fmt.Println(text, err)
+	// Output: {"type":"object","properties":{"city":{"type":"string","description":"name of a city","minLength":1},"days":{"type":"integer","minimum":1,"maximum":14,"default":3}},"required":["city"],"additionalProperties":false} <nil>
+}
+
+// Celsius is a temperature that is never below absolute zero.
+type Celsius float64
+
+// JSONSchema implements schema.Describer.
+func (Celsius) JSONSchema() jsontext.Value {
+	return jsontext.Value(`{"type":"number","minimum":-273.15}`)
+}
+
+func ExampleDescriber() {
+	text, err := schema.For[[]Celsius](schema.Output)
+	fmt.Println(text, err)
+	// Output: {"type":"array","items":{"type":"number","minimum":-273.15}} <nil>
+}
