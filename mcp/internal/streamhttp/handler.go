@@ -23,7 +23,7 @@ type Handler struct {
 	drain    *drain
 	sessions *sessions
 	streams  *quota
-	silence  silence
+	timeouts jsonTimeouts
 	events   mcp.EventStore
 }
 

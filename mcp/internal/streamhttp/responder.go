@@ -20,9 +20,6 @@ import (
 )
 
 const (
-	// jsonPatience is how long an answer may be silent before it becomes an event
-	// stream, so that the client and what lies between see that it lives.
-	jsonPatience = 5 * time.Second
 	// writePiece is what a client has to accept within the write timeout.
 	writePiece = 64 << 10
 	// writeAtOnce is how much is written at once, with as many timeouts as pieces:
@@ -49,11 +46,12 @@ type responder struct {
 	over     bool // the answer has ended: w is not to be touched any more
 	held     bool // w cannot flush
 	err      error
-	timer    *time.Timer // keeps the stream alive; nil as long as that is not needed
+	timer    *time.Timer // for the next comment; nil as long as none is needed
 	deadline time.Time   // of the write that was last given one
 
-	silence *silence // nil unless the answer is to become a stream when it takes long
-	inLine  inLine   // guarded by silence
+	ticks    sync.WaitGroup // ticks that a timer has started or will start
+	timeouts *jsonTimeouts  // nil unless the answer becomes a stream after jsonTimeout
+	timeout  timeoutEntry   // guarded by timeouts.mu
 }
 
 var _ exchange.Back = (*responder)(nil)
@@ -73,13 +71,15 @@ func (a *responder) open(events ...sse.Event) error {
 		a.writeEvent(ev)
 	}
 	a.flush()
-	a.keepAlive()
+	a.keepAlive(a.o.keepAlive())
 	return a.err
 }
 
-// tick runs apart from the others and touches w only under the lock and before
-// the end, so that nobody has to wait for it.
+// tick shows that the answer is still being worked on: it opens the event stream,
+// or sends a comment on it. It runs on a goroutine of its own. Whoever starts it
+// adds one to ticks before.
 func (a *responder) tick() {
+	defer a.ticks.Done()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -88,14 +88,14 @@ func (a *responder) tick() {
 	case !a.stream:
 		a.openStream(0)
 	default:
-		a.write(signOfLife)
+		a.write(emptyComment)
 	}
 	a.flush()
-	a.keepAlive()
+	a.keepAlive(a.o.keepAlive())
 }
 
-// signOfLife keeps an idle connection open.
-var signOfLife = sse.AppendComment(nil, "")
+// emptyComment keeps an idle connection open.
+var emptyComment = sse.AppendComment(nil, "")
 
 var errAnswered = errors.New("the request has been answered")
 
@@ -124,8 +124,8 @@ func (a *responder) sendEvents(events ...sse.Event) error {
 func (a *responder) becomeStream() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.over && !a.stream {
-		a.openStream(0)
+	if !a.over {
+		a.beginEvents()
 	}
 }
 
@@ -183,10 +183,12 @@ func (a *responder) finish(reply *dialect.Reply) {
 	}
 }
 
-// abandon ends the answer where it is, and tells when that is because its client
-// took too long.
+// abandon ends the answer as it is, unless it has ended. It returns after the last
+// tick and reports the limit when the client took too long to accept something.
 func (a *responder) abandon() {
-	if a.abandoned() {
+	slow := a.abandoned()
+	a.ticks.Wait()
+	if slow {
 		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
 	}
 }
@@ -216,21 +218,28 @@ func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 
 func (a *responder) end() {
 	a.over = true
-	if s := a.silence; s != nil {
-		s.end(a)
+	if a.timeouts != nil {
+		a.timeouts.remove(a)
 	}
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.stopTimer()
 }
 
-// keepAlive has the stream show in a while that it lives.
-func (a *responder) keepAlive() {
+// keepAlive sends a comment after the given time, and further ones as often as the
+// options say.
+func (a *responder) keepAlive(after time.Duration) {
+	a.stopTimer()
+	a.ticks.Add(1)
 	if a.timer == nil {
-		a.timer = time.AfterFunc(a.o.keepAlive(), a.tick)
+		a.timer = time.AfterFunc(after, a.tick)
 		return
 	}
-	a.timer.Reset(a.o.keepAlive())
+	a.timer.Reset(after)
+}
+
+func (a *responder) stopTimer() {
+	if a.timer != nil && a.timer.Stop() {
+		a.ticks.Done()
+	}
 }
 
 func (a *responder) json(reply *dialect.Reply) {
@@ -274,6 +283,20 @@ func (a *responder) announce(size int) {
 	}
 }
 
+// beginEvents makes the answer an event stream if it is none yet. The first comment
+// on it is the one at jsonTimeout, unless KeepAlive asks for an earlier one: most
+// streams end before either and need no timer of their own.
+func (a *responder) beginEvents() {
+	if a.stream {
+		return
+	}
+	a.openStream(0)
+	if interval := a.o.keepAlive(); interval < jsonTimeout && a.timeouts != nil {
+		a.timeouts.remove(a)
+		a.keepAlive(interval)
+	}
+}
+
 // openStream begins an event stream, which a flush sends. A size is that of all
 // that follows, 0 is not known. Proxies are told to pass every event on at once.
 //
@@ -298,9 +321,7 @@ func (a *responder) openStream(size int) {
 
 // events writes events, which a flush sends, or the end of the HTTP handler.
 func (a *responder) events(events []sse.Event) {
-	if !a.stream {
-		a.openStream(0)
-	}
+	a.beginEvents()
 	for _, ev := range events {
 		if a.err != nil {
 			return

@@ -188,7 +188,7 @@ func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *s
 	defer a.abandon()
 	a.opening = s.opening(st, 0)
 	if h.o.answer() != AnswerJSON {
-		h.silence.begin(a)
+		h.timeouts.add(a)
 	}
 	at := st.attach(ctx)
 	defer s.leave(at)

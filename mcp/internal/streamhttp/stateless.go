@@ -48,7 +48,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.I
 	defer a.abandon()
 	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
 		in.Back = a
-		h.silence.begin(a)
+		h.timeouts.add(a)
 	}
 	in.InParts = true
 	reply := h.core.Request(ctx, in)

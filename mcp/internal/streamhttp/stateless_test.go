@@ -145,6 +145,33 @@ func TestSlowAnswerBecomesAStreamAndIsKeptAlive(t *testing.T) {
 	}
 }
 
+func TestKeepAliveHoldsFromTheFirstEventOn(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		interval time.Duration
+		comments int
+	}{
+		{time.Second, 4},
+		{3 * time.Second, 1},
+		{0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHandler(newTestCore(map[string]tool{"slow": func(ctx context.Context, in *exchange.Inbound) (any, error) {
+				if err := in.Back.Send(ctx, []byte(noteA)); err != nil {
+					return nil, err
+				}
+				time.Sleep(4900 * time.Millisecond)
+				return text("done"), nil
+			}}), &Options{KeepAlive: tt.interval})
+			w := serveRecorded(h, modernRequest(t.Context(), t, "slow"))
+			if got := strings.Count(w.Body.String(), ": \n\n"); got != tt.comments {
+				t.Errorf("every %v: got %d comments, want %d", tt.interval, got, tt.comments)
+			}
+			h.Close()
+		})
+	}
+}
+
 // S-048.
 func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 	t.Parallel()
@@ -191,6 +218,7 @@ func TestNothingIsWrittenAfterTheHandlerReturns(t *testing.T) {
 	w := httptest.NewRecorder()
 	a := newResponder(w, nil, nil)
 	a.abandon()
+	a.ticks.Add(1)
 	a.tick()
 	if err := a.Send(t.Context(), []byte(noteA)); !errors.Is(err, errAnswered) || len(w.Header()) > 0 || w.Body.Len() > 0 {
 		t.Errorf("got %v, headers %v, body %q, want %v and none", err, w.Header(), w.Body, errAnswered)
