@@ -1,8 +1,8 @@
-// Package host is the vocabulary of the host: the program that brings many MCP
-// servers, its upstreams, to clients as one. The packages below it do one job
-// each and know each other only through this one. They are built on nothing but
-// the public packages of the SDK.
+// Package host defines the types that the packages of the host share: upstreams, their
+// states, rules and names. The host is the program that brings many MCP servers, its
+// upstreams, to clients as one server. Each package below does one job and imports no
+// other one of them. All use only the public packages of the SDK.
 package host
 
-// Version is the version of the host, which it tells its users and its peers.
+// Version is the version of the host, as it is shown to users and peers.
 const Version = "0.1.0-dev"

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// NamesThisMachine reports whether the Host header of an HTTP request is a name of the
-// loopback interface. Who comes by another name may have been led here by a web page
-// whose own name was made to point at this machine.
-func NamesThisMachine(hostport string) bool {
+// IsLoopbackHost reports whether the Host header of an HTTP request names the loopback
+// interface. Other names are refused because of DNS rebinding: a web page may have made
+// its own name point at this machine.
+func IsLoopbackHost(hostport string) bool {
 	name, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		name = strings.Trim(hostport, "[]")

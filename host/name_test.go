@@ -44,7 +44,7 @@ func TestNamesThatAreCutStayDifferent(t *testing.T) {
 func TestBothWaysToWriteANameAreTaken(t *testing.T) {
 	for _, name := range []string{"read_file", "_x", "a.b", strings.Repeat("x", 80)} {
 		wire := host.WireName("files", name)
-		for _, written := range []string{wire, "files/" + name, host.ShowName(wire)} {
+		for _, written := range []string{wire, "files/" + name, host.DisplayName(wire)} {
 			if got := host.ParseName(written); got != wire {
 				t.Errorf("ParseName(%q): got %q, want %q", written, got, wire)
 			}

@@ -7,16 +7,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Rules say which tools of an upstream may be called, and which calls need the
-// consent of their caller. Patterns match whole names as the upstream has them:
-// '*' stands for any characters, '?' for one, everything else for itself.
+// Rules say which tools of an upstream may be called, and which calls need the consent of
+// their caller. Patterns match whole names of the upstream: '*' matches any characters,
+// '?' matches one, every other character matches itself.
 type Rules struct {
-	// Allow are the tools that clients may know of. Empty means all.
+	// Allow are the tools that clients may see. Empty means all.
 	Allow []string
-	// Deny are those of them that they may not know of after all.
+	// Deny are tools that clients may not see although Allow matches them.
 	Deny []string
-	// Confirm are rules on consent. The first one that matches decides; without
-	// one nothing needs consent.
+	// Confirm are the rules on consent. The first one that matches decides. If none
+	// matches, no consent is needed.
 	Confirm []ConfirmRule
 }
 
@@ -32,28 +32,28 @@ type When string
 // The values of When.
 const (
 	Never When = "never"
-	// Destructive is for tools that may destroy something: all but those whose
-	// definition, which was approved, says that they do not.
+	// Destructive applies to all tools except those whose approved definition says that
+	// they are not destructive.
 	Destructive When = "destructive"
 	Always      When = "always"
 )
 
-// Verdict is what the rules say of a tool.
+// Verdict is the result of applying the rules to a tool.
 type Verdict int
 
 // The verdicts.
 const (
-	// Allow lets calls pass.
+	// Allow permits calls.
 	Allow Verdict = iota
-	// Confirm lets calls pass to which the caller consents.
+	// Confirm permits calls to which the caller consents.
 	Confirm
-	// Deny hides the tool: it cannot be told from one that does not exist.
+	// Deny hides the tool. Callers get the same error as for an unknown tool.
 	Deny
 )
 
-// Verdict returns what the rules say of a tool, by the name and the annotations
-// that the upstream gave it. What a tool says of itself never gets it past Allow
-// and Deny, and spares it a question only under a rule that says Destructive.
+// Verdict applies the rules to a tool, by the name and the annotations that the upstream
+// gave it. Annotations cannot override Allow and Deny, and they avoid a question only
+// under a rule that says Destructive.
 func (r *Rules) Verdict(t *mcp.Tool) Verdict {
 	if len(r.Allow) > 0 && !matchesAny(r.Allow, t.Name) || matchesAny(r.Deny, t.Name) {
 		return Deny
@@ -70,7 +70,7 @@ func (r *Rules) Verdict(t *mcp.Tool) Verdict {
 	return Allow
 }
 
-// Check reports a rule that makes no sense.
+// Check returns an error for an invalid rule.
 func (r *Rules) Check() error {
 	for _, rule := range r.Confirm {
 		if !slices.Contains([]When{Never, Destructive, Always}, rule.When) {
@@ -84,8 +84,8 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// matches goes through both texts once, and on a mismatch back to the last '*'
-// alone, which then takes one character more.
+// matches compares in linear time. After a mismatch it backtracks to the last '*' only,
+// which then matches one character more.
 func matches(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	star, taken := -1, 0

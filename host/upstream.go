@@ -13,60 +13,62 @@ import (
 
 // Upstream is one MCP server that the host brings to its clients.
 type Upstream struct {
-	// Key names it, and is the beginning of the names of its tools and prompts.
-	// CheckKey says which are valid.
+	// Key names it and is the prefix of the wire names of its tools and prompts. CheckKey
+	// says which keys are valid.
 	Key string
-	// Target is where the server is found.
+	// Target is where and how the server is reached.
 	Target mcpclient.Target
-	// Reached tells people how: "over stdio", "over HTTP", "in this process".
-	Reached string
-	// Header is sent with every HTTP request to it.
+	// Transport describes the target for people: "over stdio", "over HTTP", "in this
+	// process".
+	Transport string
+	// Header is sent with every HTTP request to the upstream.
 	Header http.Header
-	// SignIn says how the host gets tokens for it.
+	// SignIn configures how the host gets tokens for it.
 	SignIn SignIn
-	// Settings are the host's own, apart from those that other programs know.
+	// Settings are those that only this host defines, unlike the fields that other
+	// programs' configuration files have, too.
 	Settings Settings
 }
 
-// SignIn says how the host gets tokens for an upstream over HTTP that wants to know
-// who asks. The zero value is for a user who signs in, and a client that the
-// authorization server registers.
+// SignIn configures how the host gets tokens for an upstream over HTTP that requires
+// authorization. The zero value lets a user sign in, with a client that is registered at
+// the authorization server dynamically.
 type SignIn struct {
-	// Off leaves the upstream without tokens.
-	Off bool
-	// ClientID and ClientSecret are of a client that was made by hand at Issuer, the
-	// only one that they are sent to.
+	// Disabled means that the upstream gets no tokens.
+	Disabled bool
+	// ClientID and ClientSecret are of a client that was registered by hand at Issuer.
+	// They are sent to no other issuer.
 	Issuer, ClientID string
 	ClientSecret     mcpauth.Secret
-	// Machine gets tokens for that client itself, without a user.
-	Machine bool
-	// Scopes are asked for besides those that the upstream wants.
+	// ClientCredentials gets tokens for that client itself, without a user. Spec: RFC
+	// 6749 4.4
+	ClientCredentials bool
+	// Scopes are requested in addition to those that the upstream requires.
 	Scopes []string
-	// RedirectURL is to where the browser comes back, on this machine. Empty: any
-	// port.
+	// RedirectURL is the loopback URL to which the browser returns. Empty means any port.
 	RedirectURL string
-	// Networks are private ones in which the authorization server may be.
-	Networks []netip.Prefix
+	// AllowedNetworks are private networks in which the authorization server may be.
+	AllowedNetworks []netip.Prefix
 }
 
-// Settings say how the host treats an upstream. The zero value is the most
-// careful about isolation, and asks nothing.
+// Settings say how the host treats an upstream. The zero value isolates callers from each
+// other, and needs no consent for calls.
 type Settings struct {
-	// Share lets all callers use one connection. It is for servers that keep
-	// nothing between calls; otherwise each session, and each principal of the
-	// stateless era, gets a connection and with it a process of its own.
+	// Share makes all callers use one connection. It is for servers that keep no state
+	// between calls. Otherwise each session, and each principal of the stateless era, has
+	// a connection and a process of its own.
 	Share bool
-	// Lazy leaves the server alone until somebody lists or uses what it has.
+	// Lazy delays the start until a client lists or uses the server's features.
 	Lazy bool
-	// Idle is how long a server that is started as a process may be unused before
-	// it is stopped. The next use starts it again. Zero is for ever, but for
-	// callers of the stateless era, whose own processes end after 30 minutes.
+	// Idle is how long a server that was started as a process may be unused before it is
+	// stopped. The next use starts it again. Zero means no limit, except for processes of
+	// callers of the stateless era, which are stopped after 30 minutes.
 	Idle time.Duration
 	// Rules say which tools may be called, and which calls need consent.
 	Rules Rules
 }
 
-// State is what has become of an upstream.
+// State is the state of the connection to an upstream.
 type State string
 
 // The states of an upstream.
@@ -75,63 +77,61 @@ const (
 	Starting State = "starting"
 	// Ready: connected, and its features are known.
 	Ready State = "ready"
-	// Idle: not connected because nobody needs it now. The next use connects.
+	// Idle: not connected because no client needs it. The next use connects.
 	Idle State = "idle"
-	// Failed: it cannot be reached, has crashed, or is no MCP server. The reason
-	// is known, and it is tried again after a pause.
+	// Failed: it cannot be reached, has crashed, or is no MCP server. It is retried after
+	// a pause.
 	Failed State = "failed"
-	// Parked: it has failed five times within a minute. It is tried again every
-	// two minutes.
+	// Suspended: it has failed five times within a minute. It is retried every two
+	// minutes.
 	Suspended State = "suspended"
-	// NeedsApproval: its program was never approved as it is now, so it is not
-	// started.
+	// NeedsApproval: its program, as it is now, was not approved, so it is not started.
 	NeedsApproval State = "needs approval"
-	// NeedsSignIn: it wants to know who asks, and the user has not signed in, or
-	// has to do so again.
+	// NeedsSignIn: it requires authorization, and the user has not signed in or must do
+	// so again.
 	NeedsSignIn State = "sign in"
 )
 
-// ErrNeedsApproval is the reason why an upstream is not started.
+// ErrNeedsApproval is the error of a start that needs the approval of the user.
 var ErrNeedsApproval = errors.New("needs approval")
 
 // Status describes an upstream at one moment.
 type Status struct {
 	Key string `json:"key"`
-	// Reached is that of the Upstream.
-	Reached string `json:"reached"`
-	State   State  `json:"state"`
-	// Reason says why an upstream is not ready. It may hold words of the upstream
-	// and is not to be trusted.
+	// Transport is that of the Upstream.
+	Transport string `json:"reached"`
+	State     State  `json:"state"`
+	// Reason says why an upstream is not ready. It may contain text of the upstream and
+	// is not trusted.
 	Reason string `json:"reason,omitzero"`
-	// Retry is when a failed or suspended upstream is tried again.
+	// Retry is the time of the next attempt if the state is failed or suspended.
 	Retry time.Time `json:"retry,omitzero"`
-	// Revision is the revision of the protocol that it speaks, once it is ready.
+	// Revision is the protocol revision of the last connection.
 	Revision mcp.Revision `json:"revision,omitzero"`
-	// Tools, Resources, Templates and Prompts count what it has.
+	// Tools, Resources, Templates and Prompts are the numbers of its features.
 	Tools     int `json:"tools"`
 	Resources int `json:"resources"`
 	Templates int `json:"templates"`
 	Prompts   int `json:"prompts"`
-	// Callers counts the connections that callers have for themselves.
+	// Callers is the number of callers that have a connection of their own.
 	Callers int `json:"callers"`
-	// Omitted says what of it clients do not see, and why. It is not to be
-	// trusted either.
+	// Omitted are features that clients do not see, and why. The text is not trusted.
 	Omitted []string `json:"omitted,omitempty"`
-	// Withheld are the tools that have changed since they were approved.
+	// Withheld are the tools whose definition has changed since it was approved.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Denied are the tools that the rules hide from clients.
 	Denied []string `json:"denied,omitempty"`
-	// Stderr is the end of what its processes wrote to standard error, line by
-	// line, and not to be trusted.
+	// Stderr has the last lines that its processes wrote to standard error. It is not
+	// trusted.
 	Stderr []string `json:"stderr,omitempty"`
 }
 
-// Withheld is a tool that clients do not see until its definition is approved.
+// Withheld is a tool that clients do not see until its new definition is approved.
 type Withheld struct {
 	Tool string `json:"tool"`
-	// Digest is that of what the server says now, and what an approval names.
+	// Digest is that of the new definition. An approval names it.
 	Digest string `json:"digest"`
-	// Diff shows what has changed, a line each, with "-" before what was approved
-	// and "+" before what the server says now.
+	// Diff shows the changed lines, with "-" before those of the approved definition and
+	// "+" before those of the new one.
 	Diff string `json:"diff"`
 }

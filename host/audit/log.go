@@ -1,6 +1,5 @@
-// Package audit keeps a record of what the host has decided: one JSON object on
-// each line of a file that only the user can read, and to which lines are only
-// ever added. Secrets are left out.
+// Package audit writes the audit log of the host: one JSON object per line, in an
+// append-only file that only the user can read. Secrets are left out.
 package audit
 
 import (
@@ -17,11 +16,10 @@ import (
 
 // Options of a Log. The zero value, like a nil pointer, gives the defaults.
 type Options struct {
-	// MaxSize is the size at which a file is put aside and a new one begun, in
-	// bytes. Default: 8 MiB.
+	// MaxSize is the size in bytes at which a file is rotated. Default: 8 MiB.
 	MaxSize int64
-	// Keep is how many files that were put aside are kept. They are named like
-	// the file with .1, .2 and so on, the newest first. Default: 4.
+	// Keep is the number of rotated files that are kept. Their names end in .1, .2 and so
+	// on, the newest first. Default: 4.
 	Keep int
 }
 
@@ -39,20 +37,19 @@ func (o *Options) keep() int {
 	return cmp.Or(o.Keep, 4)
 }
 
-// Log is an open record. Several processes may write the same one. All methods
-// are safe for concurrent use.
+// Log is an open audit log. Several processes may write to the same file. All methods are
+// safe for concurrent use.
 type Log struct {
 	path    string
 	options *Options
 
 	mu      sync.Mutex
 	file    *os.File // guarded by mu
-	torn    bool     // guarded by mu: the last line was not written to its end
+	torn    bool     // guarded by mu: the last line is incomplete
 	secrets redactor // guarded by mu
 }
 
-// Open opens the record at a path, and makes it and its directory where there is
-// none.
+// Open opens the log at a path, and creates the file and its directory if necessary.
 func Open(path string, o *Options) (*Log, error) {
 	l := &Log{path: path, options: o}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -69,21 +66,22 @@ func (l *Log) open() (err error) {
 	return err
 }
 
-// Hide has texts left out of everything that is written from now on, in place of
-// those given before. What looks like a secret is left out in any case.
+// Hide sets the secrets that are left out of all further lines. Text that looks like a
+// secret is always left out.
 func (l *Log) Hide(secrets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.secrets = newRedactor(secrets)
 }
 
-// line is a decision as it is written.
+// line is the JSON form of a decision.
 type line struct {
 	host.Decision
 	Milliseconds int64 `json:"ms"`
 }
 
-// Write adds a decision. The line is with the operating system when it returns.
+// Write appends a decision. The line has been handed to the operating system when it
+// returns.
 func (l *Log) Write(d host.Decision) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +89,7 @@ func (l *Log) Write(d host.Decision) error {
 		return fmt.Errorf("audit: %w", fs.ErrClosed)
 	}
 	d.Name, d.Reason = l.secrets.redact(d.Name), l.secrets.redact(d.Reason)
-	text, err := json.Marshal(line{d, d.Took.Milliseconds()})
+	text, err := json.Marshal(line{d, d.Duration.Milliseconds()})
 	if err == nil {
 		err = l.rotate()
 	}
@@ -104,8 +102,8 @@ func (l *Log) Write(d host.Decision) error {
 	return nil
 }
 
-// append writes a line, behind the rest of one that was not written to its end: the
-// disk may have been full.
+// append writes a line. It begins a new line if the last one is incomplete, for instance
+// because the disk was full.
 func (l *Log) append(line []byte) error {
 	if l.torn {
 		line = append([]byte{'\n'}, line...)
@@ -117,7 +115,7 @@ func (l *Log) append(line []byte) error {
 	return err
 }
 
-// rotate puts a full file aside, unless another process has done so.
+// rotate rotates a full file, unless another process has done so.
 func (l *Log) rotate() error {
 	ours, err := l.file.Stat()
 	if err != nil {
@@ -137,8 +135,8 @@ func (l *Log) rotate() error {
 	return l.open()
 }
 
-// shift renames the files that were put aside, the oldest over the one before,
-// and the file itself.
+// shift renames each rotated file to the next number, dropping the oldest, and the
+// current file to .1.
 func (l *Log) shift() {
 	for i := l.options.keep() - 1; i > 0; i-- {
 		_ = os.Rename(fmt.Sprintf("%s.%d", l.path, i), fmt.Sprintf("%s.%d", l.path, i+1))
@@ -146,7 +144,7 @@ func (l *Log) shift() {
 	_ = os.Rename(l.path, l.path+".1")
 }
 
-// Close closes the record.
+// Close closes the file.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

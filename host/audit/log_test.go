@@ -38,7 +38,7 @@ func TestEachDecisionIsOneLine(t *testing.T) {
 	l, path := open(t, nil)
 	d := host.Decision{
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Principal: "local", Upstream: "files",
-		Action: host.ActionCall, Name: "read\nfile", Outcome: host.OutcomeFailed, Reason: "no\nsuch file", Took: 12 * time.Millisecond,
+		Action: host.ActionCall, Name: "read\nfile", Outcome: host.OutcomeFailed, Reason: "no\nsuch file", Duration: 12 * time.Millisecond,
 	}
 	if err := l.Write(d); err != nil {
 		t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// hidden takes the place of what is left out.
+// hidden replaces each secret.
 const hidden = "[hidden]"
 
-// leastSecret is the length from which a text can be told from an ordinary word.
-const leastSecret = 6
+// minSecret is the length below which a text is treated as an ordinary word.
+const minSecret = 6
 
-// secretLike matches what is probably a secret, wherever it comes from.
+// secretLike matches what is probably a secret, whatever its source.
 var secretLike = regexp.MustCompile(strings.Join([]string{
 	`(?i:bearer|basic)\s+[\w.~+/=-]{6,}`,
 	`\b(?:sk|pk|rk)-[\w-]{8,}`,
@@ -26,13 +26,13 @@ var secretLike = regexp.MustCompile(strings.Join([]string{
 	`://[^/\s@]+@`,
 }, "|"))
 
-// redactor leaves secrets out of texts.
+// redactor removes secrets from texts.
 type redactor struct{ known *strings.Replacer }
 
-// newRedactor returns one that knows some secrets. Of two that overlap the longer
-// is found first.
+// newRedactor returns a redactor for the given secrets. If two overlap, the longer one is
+// matched first.
 func newRedactor(secrets []string) redactor {
-	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < leastSecret })
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minSecret })
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	var pairs []string
 	for _, s := range secrets {

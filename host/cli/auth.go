@@ -71,7 +71,7 @@ func (v *authVerb) run(ctx context.Context, m *Main, operands []string) error {
 }
 
 // wallet returns what the user is known by at servers.
-func (m *Main) wallet() (*signin.Wallet, error) {
+func (m *Main) wallet() (*signin.TokenStore, error) {
 	dir, err := stateDir(m.lookup)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (m *Main) wallet() (*signin.Wallet, error) {
 func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host.Upstream, error) {
 	if len(named) == 1 && strings.Contains(named[0], "://") {
 		u := host.Upstream{Key: named[0], Target: mcpclient.URL(named[0])}
-		if _, ok := signin.Address(&u); !ok {
+		if _, ok := signin.URL(&u); !ok {
 			return nil, usagef("%q: want the name of a server, or an http or https URL", named[0])
 		}
 		return []host.Upstream{u}, nil
@@ -99,7 +99,7 @@ func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host
 		return nil, err
 	}
 	if len(named) == 0 {
-		return slices.DeleteFunc(all, func(u host.Upstream) bool { _, ok := signin.Address(&u); return !ok }), nil
+		return slices.DeleteFunc(all, func(u host.Upstream) bool { _, ok := signin.URL(&u); return !ok }), nil
 	}
 	i := slices.IndexFunc(all, func(u host.Upstream) bool { return u.Key == named[0] })
 	if i < 0 {
@@ -109,7 +109,7 @@ func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host
 		}
 		return nil, usagef("server %q: unknown%s", named[0], didYouMean(named[0], keys))
 	}
-	if _, ok := signin.Address(&all[i]); !ok {
+	if _, ok := signin.URL(&all[i]); !ok {
 		return nil, usagef("server %q: nobody signs in there: it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off", named[0])
 	}
 	return all[i : i+1], nil
@@ -136,8 +136,8 @@ func (v *authVerb) configured(ctx context.Context, m *Main) ([]host.Upstream, er
 }
 
 // login signs in, and shows what came of it.
-func (v *authVerb) login(ctx context.Context, m *Main, w *signin.Wallet, u *host.Upstream) error {
-	address, _ := signin.Address(u)
+func (v *authVerb) login(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
+	address, _ := signin.URL(u)
 	s := &signingIn{main: m}
 	if v.noBrowser {
 		s.client = w.Client(u, s.show)
@@ -151,7 +151,7 @@ func (v *authVerb) login(ctx context.Context, m *Main, w *signin.Wallet, u *host
 	if err := s.client.SignIn(ctx, address, scopes...); err != nil {
 		return coded(exitSignIn, "%w", err)
 	}
-	if err := w.Announce(); err != nil {
+	if err := w.MarkChanged(); err != nil {
 		m.say("%v", err)
 	}
 	if v.json {
@@ -198,8 +198,8 @@ func (s *signingIn) read(ctx context.Context) {
 }
 
 // logout forgets the token for a server.
-func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.Wallet, u *host.Upstream) error {
-	address, _ := signin.Address(u)
+func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
+	address, _ := signin.URL(u)
 	c := w.Client(u, nil)
 	held, err := c.Status(ctx, address)
 	if err != nil {
@@ -210,7 +210,7 @@ func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.Wallet, u *hos
 		return nil
 	}
 	revoking := c.SignOut(ctx, address)
-	if err := w.Announce(); err != nil {
+	if err := w.MarkChanged(); err != nil {
 		m.say("%v", err)
 	}
 	if revoking != nil {
@@ -232,10 +232,10 @@ type shownToken struct {
 }
 
 // status writes what is held for each server.
-func (v *authVerb) status(ctx context.Context, m *Main, w *signin.Wallet, servers []host.Upstream) error {
+func (v *authVerb) status(ctx context.Context, m *Main, w *signin.TokenStore, servers []host.Upstream) error {
 	all := []shownToken{}
 	for i := range servers {
-		address, _ := signin.Address(&servers[i])
+		address, _ := signin.URL(&servers[i])
 		held, err := w.Client(&servers[i], nil).Status(ctx, address)
 		if err != nil {
 			return fmt.Errorf("server %q: %w", servers[i].Key, err)

@@ -51,7 +51,7 @@ func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	w := m.measure("%s", host.ShowName(tool.Name))
+	w := m.measure("%s", host.DisplayName(tool.Name))
 	p.questions.during(w)
 	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.show))
 	w.stop()
@@ -88,7 +88,7 @@ func (m *Main) arguments(tool mcp.Tool, words []string) (jsontext.Value, error) 
 		}
 	}
 	if err != nil {
-		return nil, usagef("%s: nothing was sent\n%w", host.ShowName(tool.Name), err)
+		return nil, usagef("%s: nothing was sent\n%w", host.DisplayName(tool.Name), err)
 	}
 	return args, nil
 }
@@ -122,7 +122,7 @@ func (v *callVerb) show(p *place, m *Main, tool mcp.Tool, result *mcp.CallToolRe
 			return err
 		}
 	case result.IsError:
-		m.say("%s failed: %s", cleanLine(host.ShowName(tool.Name)), result.Content.Text())
+		m.say("%s failed: %s", cleanLine(host.DisplayName(tool.Name)), result.Content.Text())
 	default:
 		if err := m.writeResult(result, &v.files); err != nil {
 			return err

@@ -164,7 +164,7 @@ func (m *Main) serverNames(ctx context.Context) (names []string) {
 func (p *place) toolNames(ctx context.Context) (names []string) {
 	tools, _ := listOf(p.Tools(ctx))
 	for _, t := range tools {
-		names = append(names, host.ShowName(t.Name))
+		names = append(names, host.DisplayName(t.Name))
 	}
 	return names
 }
@@ -201,7 +201,7 @@ func (p *place) promptWords(ctx context.Context, m *Main, named []string, typed 
 	if len(named) == 0 {
 		prompts, _ := listOf(p.Prompts(ctx))
 		for _, prompt := range prompts {
-			known = append(known, host.ShowName(prompt.Name))
+			known = append(known, host.DisplayName(prompt.Name))
 		}
 		return known
 	}

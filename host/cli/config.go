@@ -140,7 +140,7 @@ func (v *configVerb) show(m *Main, path string) error {
 // showUpstream tells of a server without what may be secret: a command without its
 // arguments, and of a URL its origin alone.
 func showUpstream(u *host.Upstream) shownServer {
-	s := shownServer{Name: u.Key, State: "on", Reached: u.Reached, Target: config.VeilURL(u.Target.String())}
+	s := shownServer{Name: u.Key, State: "on", Reached: u.Transport, Target: config.VeilURL(u.Target.String())}
 	if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
 		s.Target = t.Path
 		for name := range t.Env {

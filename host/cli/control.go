@@ -21,7 +21,7 @@ func (h *hosting) serveControl(port int, endpoint string) {
 	}
 	server := &http.Server{
 		ReadHeaderTimeout: 5 * time.Second,
-		Handler: control.Handler(control.Host{
+		Handler: control.Handler(control.Functions{
 			Status: func() control.Status {
 				return control.Status{Format: 1, Version: host.Version, PID: os.Getpid(), Endpoint: endpoint, Config: h.config, Upstreams: h.gateway.Status()}
 			},

@@ -34,9 +34,9 @@ type hosting struct {
 
 	path       string // of the configuration that is used; empty for the demonstration
 	configured stamp  // of the file as it was read at first
-	book       *consent.Book
+	book       *consent.Store
 	audit      *audit.Log
-	wallet     *signin.Wallet // nil for the demonstration
+	wallet     *signin.TokenStore // nil for the demonstration
 	gateway    *gateway.Gateway
 
 	mu        sync.Mutex
@@ -107,7 +107,7 @@ func (h *hosting) keep(o *gateway.Options) (err error) {
 	if h.wallet, err = h.main.wallet(); err != nil {
 		return err
 	}
-	o.Admit, o.FilterTools, o.Auth = h.admit, h.book.Screen, h.wallet.Authorizer
+	o.Admit, o.FilterTools, o.Auth = h.admit, h.book.FilterTools, h.wallet.Authorizer
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (h *hosting) decided(d host.Decision) {
 		h.main.say("  changed    %s is withheld: %s; %s", name, cleanLine(d.Reason), h.main.approval(name, h.config))
 	}
 	if h.calls && d.Principal != "" {
-		h.main.say("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Took.Milliseconds())
+		h.main.say("  %-8s   %s/%s   %s   %d ms", d.Action, d.Upstream, cleanLine(d.Name), d.Outcome, d.Duration.Milliseconds())
 	}
 }
 
@@ -241,7 +241,7 @@ func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
 	if h.path == "" {
 		return
 	}
-	configured, approved, signedIn := h.configured, h.book.Stamp(), h.wallet.Stamp()
+	configured, approved, signedIn := h.configured, h.book.ModTime(), h.wallet.ModTime()
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
@@ -256,11 +256,11 @@ func (h *hosting) follow(ctx context.Context, reload <-chan os.Signal) {
 				configured = now
 				_ = h.reload()
 			}
-			if now := h.book.Stamp(); now != approved {
+			if now := h.book.ModTime(); now != approved {
 				approved = now
 				h.retryBlocked()
 			}
-			if now := h.wallet.Stamp(); now != signedIn {
+			if now := h.wallet.ModTime(); now != signedIn {
 				signedIn = now
 				h.retryBlocked()
 			}

@@ -108,7 +108,7 @@ func dashed(name string) string {
 // didYouMean returns a question that ends a sentence about an unknown name, or
 // nothing when none of the known ones is near.
 func didYouMean(written string, known []string) string {
-	if best := host.Nearest(written, known); best != "" {
+	if best := host.Suggest(written, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
 	}
 	return ""

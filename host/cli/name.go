@@ -29,7 +29,7 @@ func (p *place) toolNamed(ctx context.Context, m *Main, written string) (mcp.Too
 		if isNamed(t.Name, written) {
 			return t, nil
 		}
-		names = append(names, host.ShowName(t.Name))
+		names = append(names, host.DisplayName(t.Name))
 	}
 	return mcp.Tool{}, p.unknown(ctx, m, "tool", written, names)
 }
@@ -44,7 +44,7 @@ func (p *place) promptNamed(ctx context.Context, m *Main, written string) (mcp.P
 		if isNamed(prompt.Name, written) {
 			return prompt, nil
 		}
-		names = append(names, host.ShowName(prompt.Name))
+		names = append(names, host.DisplayName(prompt.Name))
 	}
 	return mcp.Prompt{}, p.unknown(ctx, m, "prompt", written, names)
 }
@@ -63,7 +63,7 @@ func (p *place) unknown(ctx context.Context, m *Main, kind, written string, name
 	}
 	i := slices.IndexFunc(all, func(s host.Status) bool { return s.Key == key })
 	switch {
-	case i < 0 && keyIn(written) != "" && host.Nearest(written, names) == "":
+	case i < 0 && keyIn(written) != "" && host.Suggest(written, names) == "":
 		return unknownServer(m, key, all)
 	case i < 0:
 		return plain

@@ -67,7 +67,7 @@ func profiles() http.Handler {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !host.NamesThisMachine(r.Host):
+		case !host.IsLoopbackHost(r.Host):
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
 		case isOfPage(r):
 			http.Error(w, "this is not for web pages", http.StatusForbidden)

@@ -34,9 +34,9 @@ func (v *promptVerb) run(ctx context.Context, m *Main, operands []string) error 
 	}
 	args, err := promptArguments(prompt, operands[1:])
 	if err != nil {
-		return usagef("%s: %w", host.ShowName(prompt.Name), err)
+		return usagef("%s: %w", host.DisplayName(prompt.Name), err)
 	}
-	w := m.measure("getting %s", host.ShowName(prompt.Name))
+	w := m.measure("getting %s", host.DisplayName(prompt.Name))
 	p.questions.during(w)
 	result, err := p.GetPrompt(ctx, prompt.Name, args)
 	w.stop()

@@ -34,7 +34,7 @@ func (v *promptsVerb) run(ctx context.Context, m *Main, operands []string) error
 	}
 	t := table{head: []string{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, prompt := range prompts {
-		t.rows = append(t.rows, []string{host.ShowName(prompt.Name), usageOf(prompt), brief(prompt.Description)})
+		t.rows = append(t.rows, []string{host.DisplayName(prompt.Name), usageOf(prompt), brief(prompt.Description)})
 	}
 	return m.writeTable(t)
 }

@@ -75,7 +75,7 @@ func (r *running) lead(p *place, o *mcpclient.Options) mcpclient.Target {
 		}
 		return s.Upstreams, nil
 	}
-	return mcpclient.URL(control.URL)
+	return mcpclient.URL(control.EndpointURL)
 }
 
 // remote is a server at a URL. A host of this user is reached by its socket, which

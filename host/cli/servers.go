@@ -51,9 +51,9 @@ func (p *place) servers(ctx context.Context, v *serversVerb) ([]host.Status, err
 	if p.statuses != nil {
 		return p.statuses(ctx)
 	}
-	s := host.Status{Key: p.Server().Name, Reached: "over HTTP", State: host.Ready, Revision: p.Revision()}
+	s := host.Status{Key: p.Server().Name, Transport: "over HTTP", State: host.Ready, Revision: p.Revision()}
 	if v.command != nil {
-		s.Reached = "over stdio"
+		s.Transport = "over stdio"
 	}
 	var err error
 	if s.Tools, err = count(listOf(p.Tools(ctx))); err != nil {
@@ -75,7 +75,7 @@ func (m *Main) writeServers(all []host.Status) error {
 	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "REACHED", "NOTE"}, style: styleOfState}
 	for _, s := range all {
 		t.rows = append(t.rows, []string{
-			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Reached, noteOn(s),
+			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Transport, noteOn(s),
 		})
 	}
 	return m.writeTable(t)

@@ -91,9 +91,9 @@ func (s *summary) account(u host.Status) string {
 	case host.NeedsSignIn:
 		return s.to.signInCommand(u.Key, s.config)
 	case host.Starting:
-		return u.Reached + ", joins when it is ready"
+		return u.Transport + ", joins when it is ready"
 	case host.Idle:
-		return u.Reached + ", starts when it is needed"
+		return u.Transport + ", starts when it is needed"
 	}
 	var counts []string
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func (s *summary) account(u host.Status) string {
 			counts = append(counts, fmt.Sprintf("%d %ss", c.n, c.noun))
 		}
 	}
-	return fmt.Sprintf("%s %s   %s", u.Revision, u.Reached, strings.Join(counts, ", "))
+	return fmt.Sprintf("%s %s   %s", u.Revision, u.Transport, strings.Join(counts, ", "))
 }
 
 // approval is the command that approves a server or a tool of the configuration in
@@ -139,11 +139,11 @@ func (s *summary) tryOut(tools []mcp.Tool) string {
 	for _, t := range tools {
 		args, err := readArguments(t.InputSchema)
 		if err == nil && t.Annotations.ReadOnly() && !args.needed() {
-			return "call " + host.ShowName(t.Name)
+			return "call " + host.DisplayName(t.Name)
 		}
 	}
 	if len(tools) > 0 {
-		return "tools " + host.ShowName(tools[0].Name)
+		return "tools " + host.DisplayName(tools[0].Name)
 	}
 	return "resources"
 }

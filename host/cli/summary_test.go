@@ -13,7 +13,7 @@ func TestNewsIsWhatTheSummaryHasNotSaid(t *testing.T) {
 	t.Parallel()
 	var words bytes.Buffer
 	s := &summary{to: &Main{Stderr: &words, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1"}
-	g := gateway.New([]host.Upstream{{Key: "late", Reached: "over stdio"}}, nil)
+	g := gateway.New([]host.Upstream{{Key: "late", Transport: "over stdio"}}, nil)
 	defer g.Close()
 	failed := host.Status{Key: "late", State: host.Failed, Reason: "no such thing"}
 	s.news(failed)

@@ -44,7 +44,7 @@ func (v *toolsVerb) run(ctx context.Context, m *Main, operands []string) error {
 	}
 	t := table{head: []string{"TOOL", "DESCRIPTION"}}
 	for _, tool := range tools {
-		t.rows = append(t.rows, []string{host.ShowName(tool.Name), brief(tool.Description)})
+		t.rows = append(t.rows, []string{host.DisplayName(tool.Name), brief(tool.Description)})
 	}
 	return m.writeTable(t)
 }
@@ -62,7 +62,7 @@ func (v *toolsVerb) one(ctx context.Context, p *place, m *Main, written string) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s\n  %s\n", m.paint(bold, cleanLine(host.ShowName(t.Name))), strings.ReplaceAll(clean(t.Description), "\n", "\n  "))
+	fmt.Fprintf(m.Stdout, "%s\n  %s\n", m.paint(bold, cleanLine(host.DisplayName(t.Name))), strings.ReplaceAll(clean(t.Description), "\n", "\n  "))
 	var rows [][]string
 	for _, a := range args.list {
 		need := "optional"

@@ -130,7 +130,7 @@ func (m *Main) demonstration() host.Upstream {
 	srv, stop := demo.New()
 	m.closing(stop)
 	return host.Upstream{
-		Key: demoKey, Target: mcpclient.InProcess(srv), Reached: "in this process",
+		Key: demoKey, Target: mcpclient.InProcess(srv), Transport: "in this process",
 		Settings: host.Settings{Share: true}, // its notes are there for everybody
 	}
 }

@@ -67,14 +67,14 @@ func TestServersAreReadInTheirOrder(t *testing.T) {
 	zebra, api, old := c.Upstreams[0], c.Upstreams[1], c.Upstreams[2]
 	wantCommand := mcpclient.Command("run", "--key", "a ${env:HOSTNAME} b")
 	wantCommand.Env, wantCommand.Dir = map[string]string{"K": "${env:HOSTNAME}"}, filepath.Join(dir, "sub")
-	if zebra.Key != "zebra" || zebra.Reached != "over stdio" || !reflect.DeepEqual(zebra.Target, mcpclient.Target(wantCommand)) {
+	if zebra.Key != "zebra" || zebra.Transport != "over stdio" || !reflect.DeepEqual(zebra.Target, mcpclient.Target(wantCommand)) {
 		t.Errorf("got %+v, want the command %+v", zebra.Target, wantCommand)
 	}
 	if api.Key != "api" || api.Target.String() != "https://h.example/mcp" || api.Header.Get("X-Token") != "${env:HOSTNAME}" {
 		t.Errorf("got %v with %v, want https://h.example/mcp with its header", api.Target, api.Header)
 	}
-	if old.Reached != "over HTTP+SSE" {
-		t.Errorf("got %q, want HTTP+SSE", old.Reached)
+	if old.Transport != "over HTTP+SSE" {
+		t.Errorf("got %q, want HTTP+SSE", old.Transport)
 	}
 	want := []string{
 		`5:111: /mcpServers/zebra/agrs: unknown, and has no effect; did you mean "args"?`,

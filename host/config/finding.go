@@ -87,7 +87,7 @@ func (s *source) line(offset int) int { return s.at(offset, "", "").Line }
 // suggest returns a question that ends a sentence about a name that is unknown:
 // the name that was probably meant, or nothing.
 func suggest(found string, known []string) string {
-	if best := host.Nearest(found, known); best != "" {
+	if best := host.Suggest(found, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""

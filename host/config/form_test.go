@@ -70,7 +70,7 @@ func describe(c *config.Config) string {
 }
 
 func describeUpstream(b *strings.Builder, u *host.Upstream) {
-	fmt.Fprintf(b, "%s %s\n", u.Key, u.Reached)
+	fmt.Fprintf(b, "%s %s\n", u.Key, u.Transport)
 	switch t := u.Target.(type) {
 	case *mcpclient.CommandTarget:
 		fmt.Fprintf(b, "  %q %q in %q\n", t.Path, t.Args, t.Dir)

@@ -75,7 +75,7 @@ func (r *resolver) program(u *host.Upstream, e *entry) {
 		t.Env = own
 	}
 	t.Dir = r.under(r.expand(e.dir, own))
-	u.Target, u.Reached = t, "over stdio"
+	u.Target, u.Transport = t, "over stdio"
 }
 
 // under makes a path absolute: relative ones start from the workspace, or else
@@ -118,9 +118,9 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	if !isURL(address) {
 		r.fault(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
 	}
-	u.Target, u.Reached = mcpclient.URL(address), "over HTTP"
+	u.Target, u.Transport = mcpclient.URL(address), "over HTTP"
 	if e.transport == transportEventStream {
-		u.Target, u.Reached = mcpclient.EventStream(address), "over HTTP+SSE"
+		u.Target, u.Transport = mcpclient.EventStream(address), "over HTTP+SSE"
 	}
 	u.Header = make(http.Header)
 	for _, p := range e.headers {
@@ -132,7 +132,7 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 // socket makes an upstream of a unix socket, where messages are lines as over
 // stdio.
 func (r *resolver) socket(u *host.Upstream, e *entry, path string) {
-	u.Target, u.Reached = mcpclient.Socket("unix", path), "over a unix socket"
+	u.Target, u.Transport = mcpclient.Socket("unix", path), "over a unix socket"
 	if e.transport != "" {
 		r.fault(e.at, "found a type beside a unix socket, want none: its messages are lines, as over stdio")
 	}

@@ -104,8 +104,8 @@ func (s *source) judgeSignIn(in *signIn) {
 // signIn makes the sign-in of an upstream.
 func (r *resolver) signIn(in *signIn) host.SignIn {
 	s := host.SignIn{
-		Off: in.off, Issuer: r.expand(in.issuer, nil), ClientID: r.expand(in.id, nil), ClientSecret: mcpauth.Secret(r.expand(in.secret, nil)),
-		Machine: in.grant.text != "", RedirectURL: r.expand(in.redirect, nil),
+		Disabled: in.off, Issuer: r.expand(in.issuer, nil), ClientID: r.expand(in.id, nil), ClientSecret: mcpauth.Secret(r.expand(in.secret, nil)),
+		ClientCredentials: in.grant.text != "", RedirectURL: r.expand(in.redirect, nil),
 	}
 	for _, scope := range in.scopes {
 		s.Scopes = append(s.Scopes, r.expand(scope, nil))
@@ -124,7 +124,7 @@ func (r *resolver) signIn(in *signIn) host.SignIn {
 		if err != nil {
 			r.fault(n.at, "found %q, want a network such as 10.1.0.0/16", n.text)
 		}
-		s.Networks = append(s.Networks, prefix)
+		s.AllowedNetworks = append(s.AllowedNetworks, prefix)
 	}
 	return s
 }

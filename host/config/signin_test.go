@@ -21,10 +21,10 @@ func TestSignInIsReadInTheWordsOfEachProgram(t *testing.T) {
 		`"oauth": {"issuer": "https://id.example.com", "client_id": "app", "client_secret": "${env:SECRET}", "scope": "a b"}`:             app,
 		`"oauth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}"}, "scopes": ["a", "b"]`:         app,
 		`"oauth": {"issuer": "https://id.example.com", "clientId": "app", "callbackPort": 8080}`:                                          {Issuer: app.Issuer, ClientID: "app", RedirectURL: "http://localhost:8080/callback"},
-		`"oauth": {"redirectUri": "http://127.0.0.1:7/x", "oauthScopes": ["a"], "networks": ["10.0.0.0/8"]}`:                              {RedirectURL: "http://127.0.0.1:7/x", Scopes: []string{"a"}, Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
-		`"auth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}", "grant": "client_credentials"}`: {Issuer: app.Issuer, ClientID: "app", ClientSecret: "s3cret", Machine: true},
-		`"oauth": false`:              {Off: true},
-		`"oauth": {"enabled": false}`: {Off: true},
+		`"oauth": {"redirectUri": "http://127.0.0.1:7/x", "oauthScopes": ["a"], "networks": ["10.0.0.0/8"]}`:                              {RedirectURL: "http://127.0.0.1:7/x", Scopes: []string{"a"}, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+		`"auth": {"issuer": "https://id.example.com", "clientId": "app", "clientSecret": "${env:SECRET}", "grant": "client_credentials"}`: {Issuer: app.Issuer, ClientID: "app", ClientSecret: "s3cret", ClientCredentials: true},
+		`"oauth": false`:              {Disabled: true},
+		`"oauth": {"enabled": false}`: {Disabled: true},
 		`"oauth": {"enabled": true}`:  {},
 	}
 	variables := map[string]string{"SECRET": "s3cret"}

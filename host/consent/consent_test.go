@@ -21,7 +21,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func open(t *testing.T) (*consent.Book, string) {
+func open(t *testing.T) (*consent.Store, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state", "approvals")
 	b, err := consent.Open(dir)
@@ -43,7 +43,7 @@ func program(t *testing.T, content string) (*host.Upstream, *mcpclient.CommandTa
 	return &host.Upstream{Key: "files", Target: target}, target
 }
 
-func approve(t *testing.T, b *consent.Book, u *host.Upstream) {
+func approve(t *testing.T, b *consent.Store, u *host.Upstream) {
 	t.Helper()
 	p, isProgram, err := b.ProgramOf(u)
 	if err != nil || !isProgram {
@@ -213,17 +213,17 @@ func TestToolIsWithheldWhenItsDefinitionChanges(t *testing.T) {
 			b, _ := open(t)
 			u, _ := program(t, "x")
 			tools := []mcp.Tool{tool("read", "Read"), tool("write", "Write")}
-			if kept, withheld, err := b.Screen(u, tools); err != nil || len(kept) != 2 || len(withheld) != 0 {
+			if kept, withheld, err := b.FilterTools(u, tools); err != nil || len(kept) != 2 || len(withheld) != 0 {
 				t.Fatalf("got %v, %v, %v, want what is new pinned", names(kept), withheld, err)
 			}
 			slices.Reverse(tools)
 			tools[1].InputSchema = jsontext.Value(`{"properties": {"a": {"type": "string"}}, "type": "object"}`)
 			tools[1].Execution = &mcp.ToolExecution{TaskSupport: mcp.TaskOptional}
-			if kept, _, err := b.Screen(u, tools); err != nil || len(kept) != 2 {
+			if kept, _, err := b.FilterTools(u, tools); err != nil || len(kept) != 2 {
 				t.Fatalf("got %v, %v, want order and layout not to count", names(kept), err)
 			}
 			change(&tools[1])
-			kept, withheld, err := b.Screen(u, tools)
+			kept, withheld, err := b.FilterTools(u, tools)
 			if err != nil || !slices.Equal(names(kept), []string{"write"}) || len(withheld) != 1 || withheld[0].Tool != "read" {
 				t.Fatalf("got %v, %+v, %v, want the changed one withheld", names(kept), withheld, err)
 			}
@@ -233,7 +233,7 @@ func TestToolIsWithheldWhenItsDefinitionChanges(t *testing.T) {
 			if err := b.ApproveTool(u, withheld[0]); err != nil {
 				t.Fatal(err)
 			}
-			if kept, withheld, err := b.Screen(u, tools); err != nil || len(kept) != 2 || len(withheld) != 0 {
+			if kept, withheld, err := b.FilterTools(u, tools); err != nil || len(kept) != 2 || len(withheld) != 0 {
 				t.Errorf("got %v, %v, %v, want the change approved", names(kept), withheld, err)
 			}
 		})
@@ -245,7 +245,7 @@ func TestApprovalIsOfWhatWasSeen(t *testing.T) {
 	b, dir := open(t)
 	u, _ := program(t, "x")
 	screen := func(description string) []host.Withheld {
-		_, withheld, err := b.Screen(u, []mcp.Tool{tool("read", description)})
+		_, withheld, err := b.FilterTools(u, []mcp.Tool{tool("read", description)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,14 +278,14 @@ func TestAnotherServerUnderTheSameNameIsAnother(t *testing.T) {
 	b, _ := open(t)
 	one, c := program(t, "x")
 	approve(t, b, one)
-	_, _, _ = b.Screen(one, []mcp.Tool{tool("read", "Read")})
+	_, _, _ = b.FilterTools(one, []mcp.Tool{tool("read", "Read")})
 	moved := *c
 	moved.Args = []string{"--other"}
 	two := &host.Upstream{Key: one.Key, Target: &moved}
 	if _, err := b.Admit(two); !errors.Is(err, host.ErrNeedsApproval) {
 		t.Errorf("got %v, want the name not to count", err)
 	}
-	if kept, _, err := b.Screen(two, []mcp.Tool{tool("read", "Read something else")}); err != nil || len(kept) != 1 {
+	if kept, _, err := b.FilterTools(two, []mcp.Tool{tool("read", "Read something else")}); err != nil || len(kept) != 1 {
 		t.Errorf("got %v, %v, want tools of its own", names(kept), err)
 	}
 	if _, err := b.Admit(one); err != nil {
@@ -331,17 +331,17 @@ func TestBookThatCannotBeReadApprovesNothing(t *testing.T) {
 	if _, err := b.Admit(u); err == nil || !strings.Contains(err.Error(), "remove the file to approve anew") {
 		t.Errorf("got %v, want what to do", err)
 	}
-	if kept, _, err := b.Screen(u, []mcp.Tool{tool("read", "Read")}); err == nil || kept != nil {
+	if kept, _, err := b.FilterTools(u, []mcp.Tool{tool("read", "Read")}); err == nil || kept != nil {
 		t.Errorf("got %v, %v, want nothing offered", names(kept), err)
 	}
 }
 
 // approveTool is what the processes of the next test do: they see a tool, see it
 // changed, and approve that.
-func approveTool(b *consent.Book, name string) error {
+func approveTool(b *consent.Store, name string) error {
 	u := &host.Upstream{Key: "files", Target: mcpclient.URL("https://example.com/mcp")}
 	for _, description := range []string{"before", "after"} {
-		_, withheld, err := b.Screen(u, []mcp.Tool{tool(name, description)})
+		_, withheld, err := b.FilterTools(u, []mcp.Tool{tool(name, description)})
 		if err != nil {
 			return err
 		}
@@ -351,7 +351,7 @@ func approveTool(b *consent.Book, name string) error {
 			}
 		}
 	}
-	kept, _, err := b.Screen(u, []mcp.Tool{tool(name, "after")})
+	kept, _, err := b.FilterTools(u, []mcp.Tool{tool(name, "after")})
 	if err == nil && len(kept) != 1 {
 		err = fmt.Errorf("%s: the approval was lost", name)
 	}
@@ -377,7 +377,7 @@ func TestProcessesLoseNothingOfEachOther(t *testing.T) {
 	work.Wait()
 	u := &host.Upstream{Key: "files", Target: mcpclient.URL("https://example.com/mcp")}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if _, withheld, err := b.Screen(u, []mcp.Tool{tool(name, "other")}); err != nil || len(withheld) != 1 || !strings.Contains(withheld[0].Diff, "after") {
+		if _, withheld, err := b.FilterTools(u, []mcp.Tool{tool(name, "other")}); err != nil || len(withheld) != 1 || !strings.Contains(withheld[0].Diff, "after") {
 			t.Errorf("%s: got %+v, %v, want it pinned", name, withheld, err)
 		}
 	}

@@ -8,18 +8,17 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// maxDiffed bounds the lines that are compared one by one. Of more, all are
-// shown.
-const maxDiffed = 1000
+// maxDiffLines limits the lines that are compared one by one. Longer texts are shown
+// whole.
+const maxDiffLines = 1000
 
-// diff returns the lines of two texts, with "-" before those that are only in
-// the first and "+" before those that are only in the second. Lines that both
-// have are left out.
+// diff returns the differing lines of two texts, with "-" before those of the first and
+// "+" before those of the second. Common lines are left out.
 func diff(before, after []string) string {
 	common := longestCommon(before, after)
 	var b strings.Builder
 	i, j := 0, 0
-	for _, c := range append(common, match{len(before), len(after)}) {
+	for _, c := range append(common, commonLine{len(before), len(after)}) {
 		for ; i < c.before; i++ {
 			fmt.Fprintf(&b, "-%s\n", before[i])
 		}
@@ -31,15 +30,15 @@ func diff(before, after []string) string {
 	return b.String()
 }
 
-// match is a line that both texts have, by its place in each.
-type match struct{ before, after int }
+// commonLine is a line that both texts have, by its index in each.
+type commonLine struct{ before, after int }
 
-// longestCommon returns the longest sequence of lines that both texts have.
-func longestCommon(a, b []string) []match {
-	if len(a) > maxDiffed || len(b) > maxDiffed {
+// longestCommon returns the longest common subsequence of lines.
+func longestCommon(a, b []string) []commonLine {
+	if len(a) > maxDiffLines || len(b) > maxDiffLines {
 		return nil
 	}
-	length := make([][]int, len(a)+1) // of that of a[i:] and b[j:]
+	length := make([][]int, len(a)+1) // of the subsequence of a[i:] and b[j:]
 	for i := range length {
 		length[i] = make([]int, len(b)+1)
 	}
@@ -52,11 +51,11 @@ func longestCommon(a, b []string) []match {
 			length[i][j] = max(length[i+1][j], length[i][j+1])
 		}
 	}
-	var common []match
+	var common []commonLine
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
 		case a[i] == b[j]:
-			common = append(common, match{i, j})
+			common = append(common, commonLine{i, j})
 			i, j = i+1, j+1
 		case length[i+1][j] >= length[i][j+1]:
 			i++
@@ -67,15 +66,16 @@ func longestCommon(a, b []string) []match {
 	return common
 }
 
-// linesOf writes a definition for people, on many lines.
-func linesOf(definition jsontext.Value) []string {
+// indentedLines returns a definition as indented JSON with unprintable characters
+// escaped.
+func indentedLines(definition jsontext.Value) []string {
 	text := definition.Clone()
 	if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
 		text = definition
 	}
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
-		lines[i] = host.Visible(line)
+		lines[i] = host.EscapeUnprintable(line)
 	}
 	return lines
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lock waits until no other process holds the file, and holds it until unlock is
-// called or the process ends.
+// lock locks the file against other processes, and waits if necessary. The lock ends with
+// unlock or with the process.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -16,23 +16,22 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Program is a program as it would be started now: what the user approves.
+// Program is a program as it would be started now. The user approves it.
 type Program struct {
-	// Command and Args are what the configuration says.
+	// Command and Args are those of the configuration.
 	Command string   `json:"command"`
 	Args    []string `json:"args,omitempty"`
-	// Dir is the working directory, empty for that of the host.
+	// Dir is the working directory; empty means that of the host.
 	Dir string `json:"dir,omitzero"`
-	// Env are the names of the variables that it is given. Of a variable that
-	// makes programs run other code, such as LD_PRELOAD, the value is added, as
-	// NAME=VALUE.
+	// Env are the names of the variables that are set. For a variable that can make
+	// programs run other code, such as LD_PRELOAD, the value is included, as NAME=VALUE.
 	Env []string `json:"env,omitempty"`
-	// File is the file that Command leads to, and Sum the SHA-256 of its content.
+	// File is the file that Command resolves to, and Sum the SHA-256 of its content.
 	File string `json:"file"`
 	Sum  string `json:"sum"`
 }
 
-// programOf looks up the program of a target.
+// programOf describes the program of a target.
 func programOf(t *mcpclient.CommandTarget) (Program, error) {
 	p := Program{Command: t.Path, Args: slices.Clone(t.Args), Dir: t.Dir}
 	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
@@ -41,52 +40,52 @@ func programOf(t *mcpclient.CommandTarget) (Program, error) {
 		}
 		p.Env = append(p.Env, name)
 	}
-	file, err := find(t)
+	file, err := lookPath(t)
 	if err != nil {
 		return p, fmt.Errorf("command %q: %w", t.Path, err)
 	}
 	p.File = file
-	p.Sum, err = sumOf(file)
+	p.Sum, err = checksum(file)
 	return p, err
 }
 
-// digest is equal for programs that are the same in every respect that counts.
+// digest identifies the program including its content and its environment.
 func (p Program) digest() string { return digestOf(p) }
 
-// identity is equal for programs that differ in nothing but their content and
-// their environment: a newer version is still the same server.
+// identity identifies the program without content and environment: a new version is still
+// the same server.
 func (p Program) identity() string {
 	return digestOf([]any{p.Command, p.Args, p.Dir})
 }
 
-// String returns the exact command, quoted for a shell and on one line.
+// String returns the command in one line, quoted for a shell.
 func (p Program) String() string {
-	words := []string{quote(p.Command)}
+	words := []string{shellQuote(p.Command)}
 	for _, arg := range p.Args {
-		words = append(words, quote(arg))
+		words = append(words, shellQuote(arg))
 	}
 	return strings.Join(words, " ")
 }
 
-// digestOf returns the SHA-256 of a value in its canonical form, in hex.
+// digestOf returns the SHA-256 of the canonical JSON of a value, in hex.
 func digestOf(v any) string {
 	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		panic(fmt.Sprintf("consent: %v", err)) // it holds strings and JSON that was read
+		panic(fmt.Sprintf("consent: %v", err)) // cannot happen: v holds strings and JSON that was parsed
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// codeVariables make programs load or run what they say. A name that ends in "*"
-// stands for all names with that beginning.
+// codeVariables can make programs load or run other code. A trailing "*" matches all
+// names with that prefix.
 var codeVariables = []string{
 	"PATH", "LD_*", "DYLD_*", "NODE_OPTIONS", "NODE_PATH", "PYTHON*", "RUBYOPT", "RUBYLIB", "PERL5OPT", "PERL5LIB",
 	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "BASH_ENV", "ENV", "GIT_*", "npm_config_*", "NPM_CONFIG_*",
 	"UV_*", "PIP_*", "DOTNET_STARTUP_HOOKS", "GCONV_PATH",
 }
 
-// runsCode reports whether the value of a variable decides what code runs.
+// runsCode reports whether a variable can make programs run other code.
 func runsCode(name string) bool {
 	return slices.ContainsFunc(codeVariables, func(pattern string) bool {
 		prefix, many := strings.CutSuffix(pattern, "*")
@@ -94,10 +93,10 @@ func runsCode(name string) bool {
 	})
 }
 
-// find returns the absolute path of the file that a target would start.
-func find(t *mcpclient.CommandTarget) (string, error) {
+// lookPath returns the absolute path of the file that a target would start.
+func lookPath(t *mcpclient.CommandTarget) (string, error) {
 	path := t.Path
-	switch own, ok := ownPath(t.Env); {
+	switch own, ok := pathVariable(t.Env); {
 	case path == "":
 		return "", errors.New("the command is empty")
 	case filepath.Base(path) != path:
@@ -128,9 +127,9 @@ func findIn(path, name string) (string, error) {
 	return "", fmt.Errorf("not found in the given PATH %q", path)
 }
 
-// ownPath returns the PATH that the environment sets. Windows does not mind its
-// case.
-func ownPath(env map[string]string) (string, bool) {
+// pathVariable returns the PATH that the environment sets. On Windows its case does not
+// count.
+func pathVariable(env map[string]string) (string, bool) {
 	for name, value := range env {
 		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
 			return value, true

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// URL is that of the MCP endpoint, to be used with Client.HTTP.
-const URL = "http://localhost/mcp"
+// EndpointURL is the URL of the MCP endpoint, for use with Client.HTTP.
+const EndpointURL = "http://localhost/mcp"
 
-// maxAnswer bounds what is read of an answer, in bytes.
-const maxAnswer = 16 << 20
+// maxResponseBytes limits the body of a response.
+const maxResponseBytes = 16 << 20
 
-// ErrNoHost reports that no host listens at the socket.
+// ErrNoHost reports that no host listens on the socket.
 var ErrNoHost = errors.New("no host is running")
 
-// Client speaks to the host at one socket. It needs no closing.
+// Client sends requests to the host on one socket. It need not be closed.
 type Client struct {
-	// HTTP sends requests to the host, whatever their URL says. It is fit for
-	// mcpclient.Options.
+	// HTTP sends every request to the host, whatever the address in its URL. It can be
+	// used in mcpclient.Options.
 	HTTP *http.Client
 }
 
-// NewClient returns a client for the socket at a path. Nothing is sent yet.
+// NewClient returns a client for the socket at a path. It does not connect yet.
 func NewClient(path string) *Client {
 	return &Client{&http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -41,8 +41,7 @@ func NewClient(path string) *Client {
 	}}}
 }
 
-// Status asks the host what is running. The error wraps ErrNoHost when there is
-// none.
+// Status returns the status of the host. The error wraps ErrNoHost if none is running.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
 	var s Status
 	if err := c.do(ctx, http.MethodGet, "/status", &s); err != nil {
@@ -51,13 +50,13 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 	return &s, nil
 }
 
-// Retry has the host start an upstream now.
+// Retry makes the host connect to an upstream now.
 func (c *Client) Retry(ctx context.Context, key string) error {
 	return c.do(ctx, http.MethodPost, "/retry?key="+url.QueryEscape(key), nil)
 }
 
-// Reload has the host read its configuration again, and returns what is wrong
-// with that.
+// Reload makes the host read its configuration again, and returns the error if that is
+// invalid.
 func (c *Client) Reload(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/reload", nil)
 }
@@ -73,7 +72,7 @@ func (c *Client) do(ctx context.Context, method, path string, out any) error {
 	}
 	defer c.HTTP.CloseIdleConnections()
 	defer response.Body.Close()
-	body := io.LimitReader(response.Body, maxAnswer)
+	body := io.LimitReader(response.Body, maxResponseBytes)
 	if response.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(body)
 		return errors.New(strings.TrimSpace(string(text)))

@@ -1,9 +1,9 @@
-// Package control lets programs of the same user look at a running host and tell
-// it what to do, over a socket that nobody else can reach: JSON over HTTP, and
-// beside it the MCP endpoint for verbs of the command line.
+// Package control lets programs of the same user inspect and control a running host, over
+// a Unix domain socket that only this user can reach. It is JSON over HTTP, beside the
+// MCP endpoint that the command line uses:
 //
 //	GET  /status          what is running, a Status
-//	POST /retry?key=NAME  start an upstream now that has failed or was not approved
+//	POST /retry?key=NAME  connect now to an upstream that failed or was not approved
 //	POST /reload          read the configuration again
 //	     /mcp             MCP, for the local user
 package control
@@ -15,33 +15,32 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// Status is what a host tells of itself.
+// Status is the status of a host.
 type Status struct {
-	// Format is the version of this form. What is added later does not change it.
+	// Format is the version of this format. New members do not change it.
 	Format  int    `json:"format"`
 	Version string `json:"version"` // of the host
 	PID     int    `json:"pid"`
-	// Endpoint is the URL for clients, or empty where there is none.
+	// Endpoint is the URL for clients, empty if the host has none.
 	Endpoint string `json:"endpoint,omitzero"`
-	// Config is the file that the host was given, or empty for the user's own.
+	// Config is the file given by --config, empty for the user's own.
 	Config    string        `json:"config,omitzero"`
 	Upstreams []host.Status `json:"upstreams"`
 }
 
-// Host is what the socket gives access to.
-type Host struct {
+// Functions are what the socket gives access to.
+type Functions struct {
 	Status func() Status
-	// Retry reports whether there is an upstream of that key.
+	// Retry reports whether the upstream exists.
 	Retry func(key string) bool
-	// Reload returns what is wrong with the configuration, which then stays as it
-	// was.
+	// Reload returns what is wrong with the configuration, in which case nothing changes.
 	Reload func() error
 	// MCP is the endpoint for the local user.
 	MCP http.Handler
 }
 
-// Handler returns the handler of the socket.
-func Handler(h Host) http.Handler {
+// Handler returns the HTTP handler of the socket.
+func Handler(h Functions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -22,7 +22,7 @@ import (
 )
 
 // serve serves a host at a socket until the test ends.
-func serve(t *testing.T, h control.Host) string {
+func serve(t *testing.T, h control.Functions) string {
 	t.Helper()
 	path := control.Path(filepath.Join(t.TempDir(), "s"), 7332)
 	l, err := control.Listen(path)
@@ -47,12 +47,12 @@ func TestHostIsLookedAtAndTold(t *testing.T) {
 	want := control.Status{
 		Format: 1, Version: "1", PID: 7, Endpoint: "http://127.0.0.1:7332/mcp",
 		Upstreams: []host.Status{{
-			Key: "files", Reached: "over stdio", State: host.Suspended, Reason: "<b>", Retry: time.Now().UTC().Round(time.Second), Revision: mcp.V20251125,
+			Key: "files", Transport: "over stdio", State: host.Suspended, Reason: "<b>", Retry: time.Now().UTC().Round(time.Second), Revision: mcp.V20251125,
 			Tools: 1, Omitted: []string{"x"}, Withheld: []host.Withheld{{Tool: "t", Digest: "d", Diff: "+x\n"}}, Stderr: []string{"\x1b[31m"},
 		}, {Key: "new", State: host.Starting}},
 	}
 	var retried string
-	c := control.NewClient(serve(t, control.Host{
+	c := control.NewClient(serve(t, control.Functions{
 		Status: func() control.Status { return want },
 		Retry:  func(key string) bool { retried = key; return key == "files" },
 		Reload: func() error { return errors.New("mcp.json:1:1: found nothing") },
@@ -77,9 +77,9 @@ func TestVerbsSpeakMCPOverTheSocket(t *testing.T) {
 	t.Parallel()
 	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
 	srv.Tool("greet", "Greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
-	path := serve(t, control.Host{MCP: srv.HTTPHandler()})
+	path := serve(t, control.Functions{MCP: srv.HTTPHandler()})
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
-		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(control.URL), &mcpclient.Options{
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(control.EndpointURL), &mcpclient.Options{
 			HTTPClient: control.NewClient(path).HTTP, Revisions: []mcp.Revision{revision}, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
@@ -95,7 +95,7 @@ func TestVerbsSpeakMCPOverTheSocket(t *testing.T) {
 	_ = srv.Shutdown(t.Context())
 }
 
-func TestSocketTakesThePlaceOfADeadHostAlone(t *testing.T) {
+func TestSocketOfACrashedHostIsReplaced(t *testing.T) {
 	t.Parallel()
 	path := control.Path(filepath.Join(t.TempDir(), "s"), 1)
 	if _, err := control.NewClient(path).Status(t.Context()); !errors.Is(err, control.ErrNoHost) {
@@ -114,8 +114,8 @@ func TestSocketTakesThePlaceOfADeadHostAlone(t *testing.T) {
 	if err != nil {
 		t.Fatalf("got %v, want the place of the dead one", err)
 	}
-	if _, err := control.Listen(path); err == nil || !strings.Contains(err.Error(), "a host listens there already") {
-		t.Errorf("got %v, want a host that lives left alone", err)
+	if _, err := control.Listen(path); err == nil || !strings.Contains(err.Error(), "a running host listens there") {
+		t.Errorf("got %v, want a running host left alone", err)
 	}
 	_ = alive.Close()
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// isOwn reports whether a file belongs to the user.
+// isOwn reports whether the current user owns a file.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Getuid()

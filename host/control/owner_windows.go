@@ -2,5 +2,6 @@ package control
 
 import "io/fs"
 
-// isOwn trusts the directory for temporary files, which each user has for itself.
+// isOwn is always true: on Windows each user has a directory of their own for temporary
+// files.
 func isOwn(fs.FileInfo) bool { return true }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Dir returns the directory of the user's sockets: fondaco in $XDG_RUNTIME_DIR
-// or, where there is none, a directory of the user's own among the temporary
-// files. Env looks up a variable, as os.LookupEnv does.
+// Dir returns the directory of the user's sockets: fondaco in $XDG_RUNTIME_DIR or, if
+// that is not set, a directory for this user among the temporary files. Env looks up a
+// variable, like os.LookupEnv.
 func Dir(env func(string) (string, bool)) string {
 	if dir, _ := env("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "fondaco")
@@ -23,7 +23,7 @@ func Dir(env func(string) (string, bool)) string {
 	return filepath.Join(os.TempDir(), "fondaco-"+strconv.Itoa(os.Getuid()))
 }
 
-// Path returns the socket in a directory of the host that serves a TCP port, 0 if
+// Path returns the path of the socket of a host, by the TCP port that it serves, or 0 if
 // it serves none.
 func Path(dir string, port int) string {
 	if port == 0 {
@@ -32,9 +32,9 @@ func Path(dir string, port int) string {
 	return filepath.Join(dir, strconv.Itoa(port)+".sock")
 }
 
-// Listen listens at a path whose directory only the user can enter. It takes the
-// place of a host that has died, and not of one that lives. Closing the listener
-// removes the socket.
+// Listen listens at a path in a directory that only the user can enter. It replaces the
+// socket of a host that has crashed, and fails if a host still listens. Closing the
+// listener removes the socket.
 func Listen(path string) (net.Listener, error) {
 	l, err := listen(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func listen(path string) (net.Listener, error) {
 	if _, err := os.Lstat(path); err == nil {
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			_ = conn.Close()
-			return nil, fmt.Errorf("%s: a host listens there already", path)
+			return nil, fmt.Errorf("%s: a running host listens there", path)
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -63,8 +63,7 @@ func listen(path string) (net.Listener, error) {
 	return l, os.Chmod(path, 0o600)
 }
 
-// secure makes a directory for the user alone, and refuses one that others have
-// made or can enter.
+// secure creates a directory with mode 0700. It refuses one that others own or can enter.
 func secure(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -78,7 +77,7 @@ func secure(dir string) error {
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("%s: mode %o: others can enter it; want 700", dir, info.Mode().Perm())
 	case !isOwn(info):
-		return fmt.Errorf("%s: it belongs to somebody else", dir)
+		return fmt.Errorf("%s: it is owned by another user", dir)
 	}
 	return nil
 }

@@ -123,5 +123,5 @@ func relay(t testing.TB) http.Handler {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, results[r.Header.Get("Mcp-Method")])
 	}))
 	t.Cleanup(web.Close)
-	return start(t, host.Upstream{Key: "behind", Reached: "over HTTP", Target: mcpclient.URL(web.URL)}).Server().HTTPHandler()
+	return start(t, host.Upstream{Key: "behind", Transport: "over HTTP", Target: mcpclient.URL(web.URL)}).Server().HTTPHandler()
 }

@@ -9,9 +9,9 @@ const (
 	// A connection that fails maxFailures times within failureWindow is suspended: it is
 	// retried every suspendedPause only, until one connection has lasted for
 	// failureWindow.
-	maxFailures   = 5
-	failureWindow = time.Minute
-	suspendedPause   = 2 * time.Minute
+	maxFailures    = 5
+	failureWindow  = time.Minute
+	suspendedPause = 2 * time.Minute
 )
 
 // backoff computes the pause before the next attempt from the recent failures of one
@@ -19,7 +19,7 @@ const (
 type backoff struct {
 	recent      []time.Time // within failureWindow, oldest first
 	consecutive int         // since a connection lasted for failureWindow
-	suspended      bool        // likewise
+	suspended   bool        // likewise
 }
 
 // add counts the failure of a connection that lasted for the given time, zero if it was

@@ -44,7 +44,7 @@ func confirm(ctx context.Context, key, tool string, arguments jsontext.Value) er
 
 func consentText(key, tool string, arguments jsontext.Value) string {
 	shown := arguments[:min(len(arguments), maxShownArguments)]
-	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, host.Visible(tool), host.Visible(string(shown)))
+	text := fmt.Sprintf("Allow a call of %s/%s?\n%s", key, host.EscapeUnprintable(tool), host.EscapeUnprintable(string(shown)))
 	if more := len(arguments) - len(shown); more > 0 {
 		text += fmt.Sprintf("… and %d bytes more", more)
 	}

@@ -250,7 +250,7 @@ func TestEveryDecisionIsTold(t *testing.T) {
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	for _, d := range seen.all {
-		if d.Action == host.ActionGet && (d.Principal != "local" || d.Upstream != "s" || d.Time.IsZero() || d.Took <= 0) {
+		if d.Action == host.ActionGet && (d.Principal != "local" || d.Upstream != "s" || d.Time.IsZero() || d.Duration <= 0) {
 			t.Errorf("got %+v, want who and when too", d)
 		}
 	}

@@ -17,7 +17,7 @@ func (g *Gateway) record(d host.Decision, err error) {
 	if err != nil {
 		d.Reason = err.Error()
 	}
-	d.Took = time.Since(d.Time)
+	d.Duration = time.Since(d.Time)
 	g.options.notifyDecision(d)
 }
 

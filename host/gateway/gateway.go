@@ -26,11 +26,11 @@ const maxRounds = 8 + 8
 // Gateway is a set of upstreams behind one server. All methods are safe for concurrent
 // use.
 type Gateway struct {
-	options        *Options
-	server         *mcpserver.Server
-	merger         merger
-	resourceSubscriptions  subscriptions
-	resourceOwners resourceOwners
+	options               *Options
+	server                *mcpserver.Server
+	merger                merger
+	resourceSubscriptions subscriptions
+	resourceOwners        resourceOwners
 
 	reloading sync.Mutex  // held during Reload and Close
 	mu        sync.Mutex  // guards the fields below

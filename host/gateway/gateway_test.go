@@ -27,7 +27,7 @@ func newServer(name string) *mcpserver.Server {
 }
 
 func upstream(key string, srv *mcpserver.Server) host.Upstream {
-	return host.Upstream{Key: key, Reached: "in this process", Target: mcpclient.InProcess(srv)}
+	return host.Upstream{Key: key, Transport: "in this process", Target: mcpclient.InProcess(srv)}
 }
 
 // start starts a gateway to which nobody is connected.

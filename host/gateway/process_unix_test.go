@@ -95,7 +95,7 @@ func process(o *mcpserver.Options) *mcpserver.Server {
 func child(key, as string) host.Upstream {
 	t := mcpclient.Command(os.Args[0])
 	t.Env = map[string]string{role: as}
-	return host.Upstream{Key: key, Target: t, Reached: "over stdio"}
+	return host.Upstream{Key: key, Target: t, Transport: "over stdio"}
 }
 
 // shared is a child that all callers share.

@@ -89,7 +89,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	srv := newServer("locked")
 	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	door := &gate{word: "one"}
-	u := host.Upstream{Key: "locked", Reached: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	u := host.Upstream{Key: "locked", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
 	states := make(chan host.Status, 100)
 	g := gateway.New([]host.Upstream{u}, &gateway.Options{
 		Logger: quiet, OnStatus: func(s host.Status) { states <- s },
@@ -150,7 +150,7 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 	srv := newServer("locked")
 	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	door := &gate{word: "one", have: "one"}
-	u := host.Upstream{Key: "locked", Reached: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
+	u := host.Upstream{Key: "locked", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
 	states := make(chan host.Status, 100)
 	g := gateway.New([]host.Upstream{u}, &gateway.Options{
 		Logger: quiet, OnStatus: func(s host.Status) { states <- s },

@@ -293,7 +293,7 @@ func (u *upstream) reportState() {
 }
 
 func (u *upstream) status() host.Status {
-	s := host.Status{Key: u.Key, Reached: u.Reached, Stderr: u.stderr.all()}
+	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.stderr.all()}
 	u.shared.fillStatus(&s)
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package page is what somebody sees who opens the address of the host in a
-// browser: what this is, what is behind it, and how a client is told of it. It is
-// one page of plain text without scripts, to read and not to act.
+// Package page is the web page at the address of the host: what the host is, which
+// upstreams and tools it has, and how to configure a client. It has neither scripts nor
+// forms.
 package page
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Host is what the page tells of.
-type Host interface {
-	// Status describes the upstreams, in their order.
+// Source provides the data of the page.
+type Source interface {
+	// Status returns the status of the upstreams, in their order.
 	Status() []host.Status
-	// Tools returns the tools that clients see, under their wire names.
+	// Tools returns the tools that clients see, with their wire names.
 	Tools() []mcp.Tool
 }
 
@@ -29,18 +29,18 @@ var source string
 var style string
 
 var (
-	layout = template.Must(template.New("page").Funcs(template.FuncMap{"name": host.ShowName}).Parse(source))
+	layout = template.Must(template.New("page").Funcs(template.FuncMap{"name": host.DisplayName}).Parse(source))
 	policy = contentPolicy()
 )
 
-// contentPolicy allows nothing but the one style.
+// contentPolicy returns a Content-Security-Policy that allows only the page's style.
 func contentPolicy() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// content is what the page shows.
+// content is the data of the template.
 type content struct {
 	Style     template.CSS
 	Base      string
@@ -49,11 +49,11 @@ type content struct {
 }
 
 // New returns the handler of the page of a host that is reached at base, such as
-// http://127.0.0.1:7332. It answers under the names by which the endpoint itself
-// is reached and no others: who comes by another name has been led here.
-func New(base string, h Host) http.Handler {
+// http://127.0.0.1:7332. It refuses requests with another Host header, because of DNS
+// rebinding.
+func New(base string, h Source) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !host.NamesThisMachine(r.Host) && "http://"+r.Host != base {
+		if !host.IsLoopbackHost(r.Host) && "http://"+r.Host != base {
 			http.Error(w, "want a name of this machine, such as localhost", http.StatusForbidden)
 			return
 		}

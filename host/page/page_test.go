@@ -20,7 +20,7 @@ type house struct{}
 
 func (house) Status() []host.Status {
 	return []host.Status{
-		{Key: "files", Reached: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, Withheld: []host.Withheld{{Tool: hostile}}},
+		{Key: "files", Transport: "over stdio", State: host.Ready, Revision: mcp.V20251125, Tools: 11, Withheld: []host.Withheld{{Tool: hostile}}},
 		{Key: "weather", State: host.Failed, Reason: "exited with status 1: " + hostile},
 	}
 }

@@ -2,5 +2,5 @@ package signin
 
 import "github.com/fondaco/fondaco/mcp/mcpauth"
 
-// Store is what the wallet keeps tokens in.
-func Store(w *Wallet) mcpauth.Store { return w.tokens }
+// Store is the mcpauth.Store of a TokenStore.
+func Store(w *TokenStore) mcpauth.Store { return w.tokens }

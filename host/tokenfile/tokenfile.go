@@ -1,5 +1,4 @@
-// Package tokenfile knows who may use the host, by a file of tokens that its user has
-// made:
+// Package tokenfile authenticates clients of the host by a file of bearer tokens:
 //
 //	# name:token, or name:sha256:digest of the token in hexadecimal
 //	laptop:V8J2c0mZr6l1pQeXw7Ty
@@ -23,40 +22,39 @@ import (
 	"time"
 )
 
-// minToken is how long a token has to be, in characters, so that none is a word that
-// somebody could guess.
+// minToken is the least length of a token in characters, so that it cannot be guessed.
 const minToken = 20
 
-// maxSize bounds the file in bytes.
+// maxSize limits the file in bytes.
 const maxSize = 1 << 20
 
-// ErrUnknown says that a token is nobody's.
+// ErrUnknown is the error for a token that is not in the file.
 var ErrUnknown = errors.New("the token is not in the file")
 
-// File is a file of tokens. It is read again when it has changed, and while it cannot
-// be read nobody is known. All methods are safe for concurrent use.
+// File is a file of tokens. It is read again when it has changed. While it cannot be
+// read, every token is refused. All methods are safe for concurrent use.
 type File struct {
 	path string
 
 	mu      sync.Mutex // guards the fields below
-	read    stamp
+	read    version
 	holders []holder
 }
 
-// holder is who has a token.
+// holder is the owner of a token.
 type holder struct {
 	name   string
 	digest [sha256.Size]byte
 }
 
-// stamp tells one state of the file from another.
-type stamp struct {
+// version identifies one state of the file.
+type version struct {
 	modified time.Time
 	size     int64
 }
 
-// Open reads the file at the path. One that others than the user may read is refused,
-// and so is one without a token.
+// Open reads the file at the path. It fails if other users can read the file, or if it
+// has no token.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	if _, err := f.current(); err != nil {
@@ -65,9 +63,9 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Holder returns the name of who has a token, by a comparison that takes as long
-// whatever the token is. A token of nobody is ErrUnknown; every other error is one of
-// the file.
+// Holder returns the name of the token's owner. The comparison takes the same time for
+// every token. The error is ErrUnknown if no line has the token; every other error is
+// about the file.
 func (f *File) Holder(token string) (name string, err error) {
 	holders, err := f.current()
 	if err != nil {
@@ -85,7 +83,7 @@ func (f *File) Holder(token string) (name string, err error) {
 	return name, nil
 }
 
-// current returns the holders as the file has them now.
+// current returns the holders in the current file.
 func (f *File) current() ([]holder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +94,7 @@ func (f *File) current() ([]holder, error) {
 	if err := checkPrivate(f.path, info); err != nil {
 		return nil, fmt.Errorf("tokens: %w", err)
 	}
-	now := stamp{info.ModTime(), info.Size()}
+	now := version{info.ModTime(), info.Size()}
 	if now == f.read {
 		return f.holders, nil
 	}
@@ -136,7 +134,7 @@ func readFile(path string) (string, error) {
 	return string(text), err
 }
 
-// parse reads the lines. Errors name them, and repeat nothing of them.
+// parse parses the lines. Errors give line numbers and contain nothing of a token.
 func parse(text string) (holders []holder, err error) {
 	number := 0
 	for line := range strings.Lines(text) {

@@ -12,32 +12,32 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// pin is what is known of one tool.
+// pin is the approved definition of one tool.
 type pin struct {
 	At time.Time `json:"at"`
-	// Definition is the one that was approved, in its canonical form.
+	// Definition is the approved one, in canonical form.
 	Definition jsontext.Value `json:"definition"`
-	// Changed is another one that the server has come with since, if any.
+	// Changed is a different definition that the server listed since, if any.
 	Changed jsontext.Value `json:"changed,omitzero"`
 }
 
-// Screen returns the tools of an upstream that may be offered: those whose
-// definition is the one that was approved, and those that were never seen before,
-// which it pins. It returns the others as withheld, with what has changed.
-func (b *Book) Screen(u *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
+// FilterTools returns the tools of an upstream that clients may see: those whose
+// definition is the approved one, and new ones, which it pins. It returns the others as
+// withheld, with their changes.
+func (s *Store) FilterTools(u *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
 	definitions := make([]jsontext.Value, len(tools))
 	for i, t := range tools {
 		if definitions[i], err = definitionOf(t); err != nil {
 			return nil, nil, fmt.Errorf("tool %q: %w", t.Name, err)
 		}
 	}
-	err = b.change(u, func(r *record) error {
+	err = s.update(u, func(r *record) error {
 		before := maps.Clone(r.Tools)
 		if r.Tools == nil {
 			r.Tools = make(map[string]pin)
 		}
 		for i, t := range tools {
-			p := seen(r.Tools[t.Name], definitions[i])
+			p := updatedPin(r.Tools[t.Name], definitions[i])
 			r.Tools[t.Name] = p
 			if p.Changed == nil {
 				kept = append(kept, t)
@@ -56,13 +56,13 @@ func (b *Book) Screen(u *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, with
 	return kept, withheld, nil
 }
 
-// seen returns the pin of a tool that has come with a definition.
-func seen(p pin, definition jsontext.Value) pin {
+// updatedPin returns the pin of a tool after the server has listed a definition.
+func updatedPin(p pin, definition jsontext.Value) pin {
 	switch {
 	case p.Definition == nil:
 		return pin{At: time.Now().UTC(), Definition: definition}
 	case string(p.Definition) == string(definition):
-		p.Changed = nil // it has come back to what was approved
+		p.Changed = nil // it equals the approved one again
 	default:
 		p.Changed = definition
 	}
@@ -73,10 +73,10 @@ func (p pin) equal(other pin) bool {
 	return p.At.Equal(other.At) && string(p.Definition) == string(other.Definition) && string(p.Changed) == string(other.Changed)
 }
 
-// Withheld returns the tools of an upstream that have changed, as they were seen
-// last, by name.
-func (b *Book) Withheld(u *host.Upstream) ([]host.Withheld, error) {
-	r, err := b.read(u)
+// Withheld returns the tools of an upstream that have changed, as they were last listed,
+// by name.
+func (s *Store) Withheld(u *host.Upstream) ([]host.Withheld, error) {
+	r, err := s.read(u)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +89,10 @@ func (b *Book) Withheld(u *host.Upstream) ([]host.Withheld, error) {
 	return all, nil
 }
 
-// ApproveTool lets a tool of an upstream be offered again as it is now. It fails
-// when the tool has changed again since the user has seen it.
-func (b *Book) ApproveTool(u *host.Upstream, w host.Withheld) error {
-	return b.change(u, func(r *record) error {
+// ApproveTool approves the new definition of a tool. It fails if the definition has
+// changed again since the user saw it.
+func (s *Store) ApproveTool(u *host.Upstream, w host.Withheld) error {
+	return s.update(u, func(r *record) error {
 		p, ok := r.Tools[w.Tool]
 		switch {
 		case !ok || p.Changed == nil:
@@ -106,11 +106,11 @@ func (b *Book) ApproveTool(u *host.Upstream, w host.Withheld) error {
 }
 
 func withheldOf(name string, p pin) host.Withheld {
-	return host.Withheld{Tool: name, Digest: digestOf(p.Changed), Diff: diff(linesOf(p.Definition), linesOf(p.Changed))}
+	return host.Withheld{Tool: name, Digest: digestOf(p.Changed), Diff: diff(indentedLines(p.Definition), indentedLines(p.Changed))}
 }
 
-// definitionOf returns what a model, a user or a checker of arguments sees of a
-// tool, in its canonical form.
+// definitionOf returns all of a tool that a model, a user or the validation of arguments
+// uses, in canonical form.
 func definitionOf(t mcp.Tool) (jsontext.Value, error) {
 	t.Execution = nil
 	text, err := json.Marshal(t, json.Deterministic(true))
@@ -122,10 +122,9 @@ func definitionOf(t mcp.Tool) (jsontext.Value, error) {
 	return v, err
 }
 
-// canonicalize brings a value, if there is one, into the form in which equal
-// values are equal texts.
+// canonicalize brings a value into canonical form. Nil stays nil.
 //
-// Spec: RFC 8785, but for integers, which stay exact.
+// Spec: RFC 8785, except that integers keep all digits.
 func canonicalize(v *jsontext.Value) error {
 	if *v == nil {
 		return nil

@@ -2,13 +2,12 @@ package host
 
 import "strings"
 
-// maxCompared bounds the names that Nearest compares, in characters.
+// maxCompared limits the names that Suggest compares, in characters.
 const maxCompared = 64
 
-// Nearest returns the name among those that are known that somebody probably
-// meant who wrote another one, or the empty string when none is near. Case does
-// not count.
-func Nearest(written string, known []string) string {
+// Suggest returns the known name that is most similar to a mistyped one, or the empty
+// string if none is similar. Case does not count.
+func Suggest(written string, known []string) string {
 	best, least := "", maxCompared
 	for _, name := range known {
 		d := distance(strings.ToLower(written), strings.ToLower(name))
@@ -19,8 +18,8 @@ func Nearest(written string, known []string) string {
 	return best
 }
 
-// distance counts the characters to add, drop, change or swap with their
-// neighbour that lead from one name to another.
+// distance is the number of characters to insert, delete, replace or swap with their
+// neighbour to turn one name into the other.
 func distance(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	if len(a) > maxCompared || len(b) > maxCompared {

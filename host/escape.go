@@ -7,10 +7,10 @@ import (
 	"unicode/utf16"
 )
 
-// Visible writes what is not printable, such as what changes the direction of
-// writing, as escapes of JSON: what the user is asked to approve must look like
-// what it is, and nothing that a model reads is hidden from the user.
-func Visible(s string) string {
+// EscapeUnprintable writes unprintable characters, such as those that change the
+// direction of writing, as JSON escapes. A user who approves a text must see all of it as
+// it is, including what only a model would read.
+func EscapeUnprintable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if unicode.IsPrint(r) {

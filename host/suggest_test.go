@@ -21,7 +21,7 @@ func TestNearestNameIsTheOneMeant(t *testing.T) {
 		"rm":                    "",
 		strings.Repeat("x", 99): "",
 	} {
-		if got := host.Nearest(written, known); got != want {
+		if got := host.Suggest(written, known); got != want {
 			t.Errorf("%s: got %q, want %q", written, got, want)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// sumOf returns the SHA-256 of the content of a file, in hex. It is made anew at
-// every start: size and times of a file can be made to look unchanged.
-func sumOf(path string) (string, error) {
+// checksum returns the SHA-256 of the content of a file, in hex. It is computed at every
+// start, because size and times of a file can be forged.
+func checksum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -45,7 +45,7 @@ func env(key string) func(string) (string, bool) {
 	return func(name string) (string, bool) { return key, name == signin.KeyVariable && key != "" }
 }
 
-// keep keeps a value in a wallet, and look reads it again.
+// keep keeps a value in a token store, and look reads it again.
 func keep(t *testing.T, dir string, o *signin.Options) error {
 	t.Helper()
 	return signin.Store(signin.Open(dir, o)).Update(t.Context(), "k", func([]byte) ([]byte, error) { return []byte("CANARY"), nil })
@@ -69,7 +69,7 @@ func TestTokensAreSealedUnderAKeyThatLiesElsewhere(t *testing.T) {
 		dir, told := filepath.Join(t.TempDir(), "fondaco"), 0
 		o.OnKeyFile = func(string) { told++ }
 		if value, err := look(t, dir, o); value != "" || err != nil {
-			t.Errorf("%s: got %q, %v of an empty wallet", name, value, err)
+			t.Errorf("%s: got %q, %v of an empty store", name, value, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: to look has made %s", name, dir)
@@ -116,7 +116,7 @@ func TestKeyThatIsGoneIsNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.absent = true
-	if _, err := look(t, dir, o); !errors.Is(err, errAbsent) || !strings.Contains(err.Error(), "you sign in again") {
+	if _, err := look(t, dir, o); !errors.Is(err, errAbsent) || !strings.Contains(err.Error(), "sign in again") {
 		t.Errorf("got %v, want what is missing and what would help", err)
 	}
 	if err := keep(t, dir, o); err == nil {
@@ -185,14 +185,14 @@ func TestNobodyWaitsForAKeyringForEver(t *testing.T) {
 func TestAnnouncementsAreSeen(t *testing.T) {
 	t.Parallel()
 	w := signin.Open(filepath.Join(t.TempDir(), "fondaco"), nil)
-	before := w.Stamp()
-	if err := w.Announce(); err != nil {
+	before := w.ModTime()
+	if err := w.MarkChanged(); err != nil {
 		t.Fatal(err)
 	}
-	if after := signin.Open(t.TempDir(), nil).Stamp(); !after.IsZero() {
-		t.Errorf("got %v of another wallet", after)
+	if after := signin.Open(t.TempDir(), nil).ModTime(); !after.IsZero() {
+		t.Errorf("got %v of another store", after)
 	}
-	if after := w.Stamp(); after.Equal(before) {
+	if after := w.ModTime(); after.Equal(before) {
 		t.Errorf("got %v, want another stamp", after)
 	}
 }
@@ -209,7 +209,7 @@ func TestOnlyServersOverHTTPAreSignedInTo(t *testing.T) {
 		"HTTP+SSE":      {host.Upstream{Target: mcpclient.EventStream("http://127.0.0.1/sse")}, true},
 		"other headers": {host.Upstream{Target: url, Header: http.Header{"X": {"y"}}}, true},
 		"own header":    {host.Upstream{Target: url, Header: http.Header{"Authorization": {"Bearer x"}}}, false},
-		"switched off":  {host.Upstream{Target: url, SignIn: host.SignIn{Off: true}}, false},
+		"switched off":  {host.Upstream{Target: url, SignIn: host.SignIn{Disabled: true}}, false},
 		"a program":     {host.Upstream{Target: mcpclient.Command("http")}, false},
 		"a socket":      {host.Upstream{Target: mcpclient.Socket("unix", "/run/x")}, false},
 	} {

@@ -12,57 +12,58 @@ import (
 	"strings"
 )
 
-// KeyVariable is the variable of the environment that may hold the key of the tokens:
+// KeyVariable is the environment variable that may hold the encryption key of the tokens:
 // 32 random bytes in base64.
 const KeyVariable = "FONDACO_TOKEN_KEY"
 
 // keySize is the length of the key in bytes.
 const keySize = 32
 
-// keys is where the key of the tokens may be. It is the first that there is:
+// keySource finds the encryption key of the tokens. It uses the first place that has one:
 //
 //	find
 //	├─ environment     KeyVariable
-//	├─ file            which was made where there was no keyring
+//	├─ file            which create wrote because there was no keyring
 //	├─ keyring
-//	└─ make            into the keyring, else into the file
-type keys struct {
-	env    func(string) (string, bool)
-	ring   Keyring
-	file   string
-	onFile func(path string)
+//	└─ create          a new key in the keyring, else in the file
+type keySource struct {
+	env       func(string) (string, bool)
+	keyring   Keyring
+	file      string
+	onKeyFile func(path string)
 }
 
-// find returns the key, which is made only if nothing was sealed with another.
-func (k *keys) find(mayMake bool) ([]byte, error) {
+// find returns the key. It creates one only if mayCreate is set, because tokens encrypted with a
+// lost key cannot be read.
+func (k *keySource) find(mayCreate bool) ([]byte, error) {
 	if text, ok := k.env(KeyVariable); ok && text != "" {
 		return decodeKey("$"+KeyVariable, text)
 	}
-	key, err := k.read()
+	key, err := k.readFile()
 	if key != nil || err != nil {
 		return key, err
 	}
-	text, missing := k.ring.Get()
+	text, missing := k.keyring.Get()
 	switch {
 	case missing == nil:
 		return decodeKey("the keyring", text)
-	case !mayMake:
-		return nil, fmt.Errorf("the key of the tokens is not to be had: it is in neither $%s nor %s, and keyring: %w; with the key they open, and without %s you sign in again", KeyVariable, k.file, missing, strings.TrimSuffix(k.file, ".key"))
+	case !mayCreate:
+		return nil, fmt.Errorf("token encryption key not found: $%s is not set, %s does not exist, keyring: %w; provide the key, or remove %s and sign in again", KeyVariable, k.file, missing, strings.TrimSuffix(k.file, ".key"))
 	}
-	return k.make()
+	return k.create()
 }
 
-func (k *keys) make() ([]byte, error) {
+func (k *keySource) create() ([]byte, error) {
 	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // which never fails
-	if k.ring.Set(base64.StdEncoding.EncodeToString(key)) == nil {
+	_, _ = rand.Read(key) // never fails
+	if k.keyring.Set(base64.StdEncoding.EncodeToString(key)) == nil {
 		return key, nil
 	}
-	return k.write(key)
+	return k.writeFile(key)
 }
 
-// read returns the key of the file, nil if there is none.
-func (k *keys) read() ([]byte, error) {
+// readFile returns the key in the file, nil if there is no file.
+func (k *keySource) readFile() ([]byte, error) {
 	info, err := os.Stat(k.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -80,9 +81,9 @@ func (k *keys) read() ([]byte, error) {
 	return decodeKey(k.file, string(text))
 }
 
-// write keeps a new key in the file, unless another process was faster: then it
-// returns the key of that one.
-func (k *keys) write(key []byte) ([]byte, error) {
+// writeFile writes a new key to the file. If another process has written one in the
+// meantime, it returns that one.
+func (k *keySource) writeFile(key []byte) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
 		return nil, err
 	}
@@ -97,19 +98,19 @@ func (k *keys) write(key []byte) ([]byte, error) {
 	}
 	switch err := os.Link(next.Name(), k.file); {
 	case errors.Is(err, fs.ErrExist):
-		return k.read()
+		return k.readFile()
 	case err != nil:
 		return nil, err
 	}
-	k.onFile(k.file)
+	k.onKeyFile(k.file)
 	return key, nil
 }
 
-// decodeKey reads a key. Errors repeat nothing of it.
+// decodeKey decodes a key. Its errors contain nothing of it.
 func decodeKey(place, text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != keySize {
-		return nil, fmt.Errorf("key of the tokens in %s: want %d bytes in base64", place, keySize)
+		return nil, fmt.Errorf("token encryption key in %s: want %d bytes in base64", place, keySize)
 	}
 	return key, nil
 }

@@ -15,7 +15,7 @@ func TestWhatIsNotPrintableIsShown(t *testing.T) {
 		"hidden\U000e0041":    `hidden\udb40\udc41`,
 		"not UTF-8: \xff end": "not UTF-8: \ufffd end",
 	} {
-		if got := host.Visible(text); got != want {
+		if got := host.EscapeUnprintable(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
