@@ -1,6 +1,10 @@
 package mcp
 
-import "encoding/json/jsontext"
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+)
 
 // InputRequiredResult ends a request that needs something from the client
 // first. The client answers by sending the same request again, with
@@ -21,6 +25,31 @@ type InputRequest struct {
 	Method string `json:"method"`
 	// Params are those of the method, or nil.
 	Params jsontext.Value `json:"params,omitzero"`
+}
+
+// DecodeParams returns the params of the question: an *ElicitParams for
+// MethodElicit, a *CreateMessageParams for MethodCreateMessage or an *EmptyParams
+// for MethodRootsList. Params that are nil or null are read as an empty object.
+// The error names the method; any other method is an error.
+func (q InputRequest) DecodeParams() (any, error) {
+	var params any
+	switch q.Method {
+	case MethodElicit:
+		params = new(ElicitParams)
+	case MethodCreateMessage:
+		params = new(CreateMessageParams)
+	case MethodRootsList:
+		params = new(EmptyParams)
+	default:
+		return nil, fmt.Errorf("method %.64q: want %s, %s or %s", q.Method, MethodElicit, MethodCreateMessage, MethodRootsList)
+	}
+	if len(q.Params) == 0 || q.Params.Kind() == 'n' {
+		return params, nil
+	}
+	if err := json.Unmarshal(q.Params, params); err != nil {
+		return nil, fmt.Errorf("%s: params: %w", q.Method, err)
+	}
+	return params, nil
 }
 
 // InputResponseParams are the members by which a request that was answered with

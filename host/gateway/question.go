@@ -5,7 +5,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -99,26 +98,10 @@ func withoutHopFields(params any) any {
 		p.Task, p.Meta = nil, nil
 	case *mcp.CreateMessageParams:
 		p.Task, p.Meta, p.IncludeContext = nil, nil, ""
+	case *mcp.EmptyParams:
+		p.Meta = nil
 	}
 	return params
-}
-
-// decodeParams decodes the params of a question in an input_required result.
-func decodeParams(q mcp.InputRequest) (params any, err error) {
-	switch q.Method {
-	case mcp.MethodElicit:
-		params = new(mcp.ElicitParams)
-	case mcp.MethodCreateMessage:
-		params = new(mcp.CreateMessageParams)
-	case mcp.MethodRootsList:
-		return new(mcp.EmptyParams), nil
-	default:
-		return nil, fmt.Errorf("%.64q is no question to a client", q.Method)
-	}
-	if err := json.Unmarshal(q.Params, params); err != nil {
-		return nil, fmt.Errorf("%s: params: %w", q.Method, err)
-	}
-	return params, nil
 }
 
 // inputRequest encodes a question for an input_required result, where URL elicitations

@@ -111,7 +111,7 @@ func (u *upstream) questionsResult(c *call, before relayState, in *mcp.InputRequ
 	s := relayState{UpstreamState: in.RequestState, Progress: c.progress}
 	ours := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(in.InputRequests))}
 	for key, q := range in.InputRequests {
-		params, err := decodeParams(q)
+		params, err := q.DecodeParams()
 		if err == nil {
 			q, err = inputRequest(q.Method, withoutHopFields(params))
 		}

@@ -49,17 +49,28 @@ func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 	switch r.Method {
 	case mcp.MethodPing:
 		return nil, nil
-	case mcp.MethodElicit:
-		return c.elicit(ctx, r.facts, params)
-	case mcp.MethodCreateMessage:
-		return c.sample(ctx, r.facts, params)
-	case mcp.MethodRootsList:
-		return c.roots(ctx, r.facts)
+	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList:
+		return c.answerInputRequest(ctx, r.facts, mcp.InputRequest{Method: r.Method, Params: params})
 	}
 	if h := c.extended(r.Method); h != nil {
 		return h(ctx, r)
 	}
 	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %.64q: not found", r.Method)
+}
+
+// answerInputRequest calls the handler for a question of the server.
+func (c *Client) answerInputRequest(ctx context.Context, f *dialect.Facts, q mcp.InputRequest) (any, error) {
+	params, err := q.DecodeParams()
+	if err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
+	}
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		return c.elicit(ctx, f, p)
+	case *mcp.CreateMessageParams:
+		return c.sample(ctx, f, p)
+	}
+	return c.roots(ctx, f)
 }
 
 // decodeParams reads the params of a request of the server.

@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 
@@ -14,18 +13,14 @@ import (
 // elicit has the user asked.
 //
 // Spec: 2026-07-28 client/elicitation
-func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.Value) (any, error) {
-	var p mcp.ElicitParams
-	if err := decodeParams(mcp.MethodElicit, params, &p); err != nil {
-		return nil, err
-	}
+func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitParams) (any, error) {
 	if c.opts.Elicit == nil && c.opts.Visit == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not ask its user", mcp.MethodElicit)
 	}
 	if p.Mode != "" && p.Mode != mcp.ElicitForm && p.Mode != mcp.ElicitURL {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: mode %.32q: want form or url", mcp.MethodElicit, p.Mode)
 	}
-	if err := c.entitled(f, mcp.MethodElicit, &p); err != nil {
+	if err := c.entitled(f, mcp.MethodElicit, p); err != nil {
 		return nil, err
 	}
 	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
@@ -35,10 +30,10 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 	} else if c.opts.AllowSecretFields {
 		check = func(*mcp.ElicitParams) error { return nil }
 	}
-	if err := check(&p); err != nil {
+	if err := check(p); err != nil {
 		return nil, err
 	}
-	result, err := handler(ctx, &p)
+	result, err := handler(ctx, p)
 	switch {
 	case err != nil:
 		return nil, err
@@ -47,7 +42,7 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, params jsontext.V
 	case result.Action != mcp.ElicitAccept && result.Action != mcp.ElicitDecline && result.Action != mcp.ElicitCancel:
 		return nil, fmt.Errorf("elicitation: the handler returned action %q: want accept, decline or cancel", result.Action)
 	}
-	return complete(result, &p)
+	return complete(result, p)
 }
 
 // complete gives an accepted form the defaults of its schema and checks it.

@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -12,34 +11,30 @@ import (
 // sample has the model asked.
 //
 // Spec: 2026-07-28 client/sampling
-func (c *Client) sample(ctx context.Context, f *dialect.Facts, params jsontext.Value) (any, error) {
-	var p mcp.CreateMessageParams
-	if err := decodeParams(mcp.MethodCreateMessage, params, &p); err != nil {
-		return nil, err
-	}
+func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMessageParams) (any, error) {
 	if c.opts.Sample == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no model", mcp.MethodCreateMessage)
 	}
-	if err := c.entitled(f, mcp.MethodCreateMessage, &p); err != nil {
+	if err := c.entitled(f, mcp.MethodCreateMessage, p); err != nil {
 		return nil, err
 	}
-	if err := dialect.CheckConversation(&p); err != nil {
+	if err := dialect.CheckConversation(p); err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodCreateMessage, err)
 	}
 	if most := c.opts.MaxTokens; most > 0 {
 		p.MaxTokens = min(p.MaxTokens, most)
 	}
 	if c.opts.BeforeSample != nil {
-		if err := c.opts.BeforeSample(ctx, &p); err != nil {
+		if err := c.opts.BeforeSample(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	result, err := c.opts.Sample(ctx, &p)
+	result, err := c.opts.Sample(ctx, p)
 	if err == nil && result == nil {
 		err = errors.New("sampling: the handler returned neither a result nor an error")
 	}
 	if err == nil && c.opts.AfterSample != nil {
-		err = c.opts.AfterSample(ctx, &p, result)
+		err = c.opts.AfterSample(ctx, p, result)
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -219,20 +218,19 @@ func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputReques
 	return answer{Value: raw}, err
 }
 
-// relate decodes the params of a question and says in them which task asks.
+// relate decodes the params of a question and names in them the task that asks.
 func relate(q mcp.InputRequest, id string) (any, error) {
-	raw := cmp.Or(string(q.Params), "{}")
-	switch q.Method {
-	case mcp.MethodElicit:
-		p := new(mcp.ElicitParams)
-		err := json.Unmarshal([]byte(raw), p)
-		p.Meta = relatedTo(id)
-		return p, err
-	case mcp.MethodCreateMessage:
-		p := new(mcp.CreateMessageParams)
-		err := json.Unmarshal([]byte(raw), p)
-		p.Meta = relatedTo(id)
-		return p, err
+	params, err := q.DecodeParams()
+	if err != nil {
+		return nil, err
 	}
-	return &mcp.EmptyParams{Meta: relatedTo(id)}, nil
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		p.Meta = relatedTo(id)
+	case *mcp.CreateMessageParams:
+		p.Meta = relatedTo(id)
+	case *mcp.EmptyParams:
+		p.Meta = relatedTo(id)
+	}
+	return params, nil
 }
