@@ -18,7 +18,6 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 var soakTime = flag.Duration("soaktime", 2*time.Second, "how long TestSoak goes on after it has warmed up, and a third of it before, at most a minute")
@@ -140,10 +139,21 @@ func (s *soak) use(target mcpclient.Target, v mcp.Revision, chance *rand.Rand) {
 	}
 }
 
+// addends are the arguments of the fixture's tool add, and sum is its result.
+type (
+	addends struct {
+		A int `json:"a"`
+		B int `json:"b"`
+	}
+	sum struct {
+		Sum int `json:"sum"`
+	}
+)
+
 func (s *soak) call(c *mcpclient.Client, a int) {
-	sum, err := c.Call[mcptest.Sum](s.t.Context(), "add", mcptest.Addends{A: a, B: 1})
-	if err != nil || sum.Sum != a+1 {
-		s.t.Errorf("call in %s: got %v, %v", c.Revision(), sum, err)
+	got, err := c.Call[sum](s.t.Context(), "add", addends{A: a, B: 1})
+	if err != nil || got.Sum != a+1 {
+		s.t.Errorf("call in %s: got %v, %v", c.Revision(), got, err)
 	}
 	s.calls.Add(1)
 }

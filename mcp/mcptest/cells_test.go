@@ -19,6 +19,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
+// addends are the arguments of the fixture's tool add, and sum is its result.
+type (
+	addends struct {
+		A int `json:"a"`
+		B int `json:"b"`
+	}
+	sum struct {
+		Sum int `json:"sum"`
+	}
+)
+
 // serveEnv makes the test binary a server over stdio.
 const serveEnv = "MCPTEST_SERVE_STDIO"
 
@@ -122,7 +133,7 @@ func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.call(1, "add", mcptest.Addends{A: 1, B: 2}); err != nil {
+	if err := c.call(1, "add", addends{A: 1, B: 2}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := c.reply("1")
@@ -138,7 +149,7 @@ func TestEachRevisionSpeaksEach(t *testing.T) {
 	t.Parallel()
 	var spoken []mcp.Revision
 	mcptest.EachRevision(t, newFixture(nil), func(t *testing.T, c *mcpclient.Client) {
-		sum, err := c.Call[mcptest.Sum](t.Context(), "add", mcptest.Addends{A: 40, B: 2})
+		sum, err := c.Call[sum](t.Context(), "add", addends{A: 40, B: 2})
 		if err != nil || sum.Sum != 42 {
 			t.Errorf("got %+v, %v", sum, err)
 		}

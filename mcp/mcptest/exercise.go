@@ -109,7 +109,7 @@ func (e *exercise) lists(t *testing.T) {
 }
 
 func (e *exercise) tools(t *testing.T) {
-	sum, err := e.CallTool(t.Context(), "add", Addends{1, 2})
+	sum, err := e.CallTool(t.Context(), "add", addends{1, 2})
 	must(t, err)
 	if got := sum.Content.Text(); got != `{"sum":3}` {
 		t.Errorf("add: got %s", got)
@@ -205,7 +205,7 @@ func (e *exercise) cancellation(t *testing.T) {
 	if _, err := e.CallTool(ctx, "wait", nil, running); !errors.Is(err, enough) {
 		t.Errorf("got %v, want %v", err, enough)
 	}
-	if _, err := e.CallTool(t.Context(), "add", Addends{1, 2}); err != nil {
+	if _, err := e.CallTool(t.Context(), "add", addends{1, 2}); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }

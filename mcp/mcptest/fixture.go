@@ -44,14 +44,14 @@ type fixture struct {
 	counter atomic.Int64
 }
 
-// Addends are the arguments of the tool add.
-type Addends struct {
+// addends are the arguments of the tool add.
+type addends struct {
 	A int `json:"a" doc:"first addend"`
 	B int `json:"b" doc:"second addend"`
 }
 
-// Sum is the result of the tool add.
-type Sum struct {
+// sum is the result of the tool add.
+type sum struct {
 	Sum int `json:"sum"`
 }
 
@@ -70,8 +70,8 @@ type count struct {
 }
 
 func (f *fixture) tools() {
-	f.Tool("add", "Adds two numbers", func(_ context.Context, in Addends) (Sum, error) {
-		return Sum{in.A + in.B}, nil
+	f.Tool("add", "Adds two numbers", func(_ context.Context, in addends) (sum, error) {
+		return sum{in.A + in.B}, nil
 	}, mcpserver.ReadOnly(), mcpserver.Title("Add"))
 	f.Tool("echo", "Returns the text", func(_ context.Context, in text) (string, error) { return in.Text, nil })
 	f.Tool("fail", "Always fails", func(context.Context, nothing) (string, error) {

@@ -89,7 +89,7 @@ func callOverCut(t *testing.T, n int64) error {
 		return err
 	}
 	defer c.Close()
-	sum, err := c.Call[mcptest.Sum](ctx, "add", mcptest.Addends{A: 1, B: 2})
+	sum, err := c.Call[sum](ctx, "add", addends{A: 1, B: 2})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		t.Errorf("cut after %d bytes: %v", n, err)
