@@ -42,8 +42,12 @@ type resource struct {
 func (r *resource) key() string { return r.def.URI }
 
 // Resource registers a resource at a fixed URI. Its contents are text when they
-// are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. It
-// panics when the URI has no scheme or is registered already.
+// are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. The
+// option Describe sets a description.
+//
+// Resource panics when the URI has no scheme or is registered already, when the
+// name is empty, and when mimeType is neither empty nor a MIME type such as
+// text/plain.
 func (s *Server) Resource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) {
 	var h ResourceHandler
 	if read != nil {
@@ -101,7 +105,7 @@ func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace
 	case r.read == nil:
 		return errors.New("the handler is nil")
 	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
-		return fmt.Errorf("MIME type %q: want one such as text/plain, or none", r.def.MIMEType)
+		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
 	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
 		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
 	case !s.features.put(k, r, replace):

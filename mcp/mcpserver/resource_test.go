@@ -218,6 +218,15 @@ func TestBadResourcePanicsWithWhatToWrite(t *testing.T) {
 		{"no handler", func(s *mcpserver.Server) { s.AddResource(mcp.Resource{URI: "a://b", Name: "b"}, nil) }, `resource "a://b": the handler is nil`},
 		{"nil function", func(s *mcpserver.Server) { s.Resource("a://b", "b", "", nil) }, `resource "a://b": the handler is nil`},
 		{"MIME type", func(s *mcpserver.Server) { s.Resource("a://b", "b", "text plain", fixed("")) }, `resource "a://b": MIME type "text plain"`},
+		{"a description in place of the MIME type", func(s *mcpserver.Server) {
+			s.Resource("a://b", "b", "Appointments of today", fixed(""))
+		}, `MIME type "Appointments of today": want one such as text/plain, or none; the order is URI, name, MIME type`},
+		{"one word in place of the MIME type", func(s *mcpserver.Server) {
+			s.Resource("a://b", "text/plain", "Appointments", fixed(""))
+		}, `MIME type "Appointments": want one such as text/plain`},
+		{"a description in place of the MIME type of a template", func(s *mcpserver.Server) {
+			s.Template("a://{airport}{?day}", "a", "Timetable", timetable)
+		}, `MIME type "Timetable": want one such as text/plain`},
 		{"twice", func(s *mcpserver.Server) {
 			s.Resource("a://b", "b", "", fixed(""))
 			s.Resource("a://b", "b", "", fixed(""))

@@ -242,7 +242,9 @@ func checkContents(c mcp.ResourceContents) error {
 	return nil
 }
 
+// validMIME reports whether a text is a type and a subtype, with or without
+// parameters. mime.ParseMediaType alone also accepts a single word.
 func validMIME(mimeType string) bool {
-	_, _, err := mime.ParseMediaType(mimeType)
-	return err == nil
+	parsed, _, err := mime.ParseMediaType(mimeType)
+	return err == nil && strings.Contains(parsed, "/")
 }
