@@ -23,7 +23,7 @@ func Title(title string) Option { return titled(title) }
 
 // Icons is the option that sets the icons shown to users. A feature with an icon that
 // Icon.Check refuses is not registered.
-func Icons(icons ...mcp.Icon) Option { return withIcons(icons) }
+func Icons(icons ...mcp.Icon) Option { return withIcons(copyIcons(icons)) }
 
 func checkIcons(icons []mcp.Icon) error {
 	for _, icon := range icons {
@@ -34,9 +34,10 @@ func checkIcons(icons []mcp.Icon) error {
 	return nil
 }
 
-// Meta is the option that sets a member of the metadata of a listed feature. It
-// panics when the key breaks the grammar or belongs to the protocol, or the
-// value cannot be encoded.
+// Meta is the option that sets a member of the metadata of a listed feature. The
+// value is encoded at once, so later changes of it have no effect. Meta panics when
+// the key breaks the grammar or belongs to the protocol, or the value cannot be
+// encoded.
 func Meta(key string, value any) Option {
 	m := make(mcp.Meta)
 	if err := m.Set(key, value); err != nil {

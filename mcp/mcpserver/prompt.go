@@ -71,9 +71,11 @@ func UserMessage(text string) mcp.PromptMessage {
 }
 
 func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
+	p.def = copyPrompt(p.def)
 	for _, o := range opts {
 		o.prompt(p)
 	}
+	p.def = copyPrompt(p.def)
 	if err := checkIcons(p.def.Icons); err != nil {
 		return err
 	}

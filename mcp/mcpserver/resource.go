@@ -93,9 +93,11 @@ func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) e
 }
 
 func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace bool) error {
+	r.def = copyResource(r.def)
 	for _, o := range opts {
 		o.resource(r)
 	}
+	r.def = copyResource(r.def)
 	if err := checkIcons(r.def.Icons); err != nil {
 		return err
 	}

@@ -91,9 +91,11 @@ func (s *Server) EnableTool(name string, on bool) bool {
 }
 
 func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
+	t.def = copyTool(t.def)
 	for _, o := range opts {
 		o.tool(t)
 	}
+	t.def = copyTool(t.def)
 	if err := t.check(s.dialect.NumberHeaders()); err != nil {
 		return err
 	}
