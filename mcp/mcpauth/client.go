@@ -69,7 +69,7 @@ type renewed struct {
 // are the error of every call.
 func NewClient(opts *ClientOptions) *Client {
 	c := &Client{
-		opts: opts.orZero(), nonces: new(nonces),
+		opts: opts.copied(), nonces: new(nonces),
 		bindings: make(map[string]*binding), expected: make(map[string]*signIn),
 		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
 	}

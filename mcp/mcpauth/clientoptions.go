@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,7 @@ import (
 
 // ClientOptions of a Client. The zero value, like a nil pointer, gives the
 // defaults: a native program that registers itself, opens the system's browser and
-// keeps its tokens in memory. Options are not to be changed once they were given
-// to NewClient.
+// keeps its tokens in memory. NewClient copies them, with their slices.
 type ClientOptions struct {
 	// Name is what users read at the authorization server. Default: the name of
 	// the program.
@@ -97,6 +97,19 @@ func (o *ClientOptions) orZero() *ClientOptions {
 		return new(ClientOptions)
 	}
 	return o
+}
+
+// copied returns options of the client's own.
+func (o *ClientOptions) copied() *ClientOptions {
+	c := *o.orZero()
+	c.Registered, c.Prefixes = slices.Clone(c.Registered), slices.Clone(c.Prefixes)
+	if c.Proxy != nil {
+		c.Proxy = new(*c.Proxy)
+	}
+	if c.RootCAs != nil {
+		c.RootCAs = c.RootCAs.Clone()
+	}
+	return &c
 }
 
 func (o *ClientOptions) name() string {

@@ -60,7 +60,7 @@ type Client struct {
 
 func newClient(t Target, opts *Options) *Client {
 	c := &Client{
-		opts:     opts.orZero(),
+		opts:     opts,
 		target:   t,
 		watchers: make(map[*watcher]struct{}),
 		spreads:  make(map[string]*time.Timer),

@@ -29,7 +29,8 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	if t == nil {
 		return nil, errors.New("connect: the target is nil; want one such as URL or Command")
 	}
-	if err := opts.orZero().check(); err != nil {
+	opts = opts.copied()
+	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := newClient(t, opts)

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -16,7 +18,7 @@ import (
 )
 
 // Options of a Client. The zero value, like a nil pointer, gives the defaults.
-// Options are not to be changed once they were given to Connect.
+// Connect copies them, with their slices and maps.
 //
 // A duration or a number that is zero means its default; a negative duration
 // means none at all.
@@ -198,6 +200,32 @@ func (o *Options) orZero() *Options {
 		return new(Options)
 	}
 	return o
+}
+
+// copied returns options of the client's own. What interfaces and functions refer to
+// is shared, and so are HTTPClient and Logger.
+func (o *Options) copied() *Options {
+	c := *o.orZero()
+	c.Info.Icons, c.Info.Extra = slices.Clone(c.Info.Icons), slices.Clone(c.Info.Extra)
+	caps := &c.Capabilities
+	caps.Sampling, caps.Roots, caps.Tasks = copyPointer(caps.Sampling), copyPointer(caps.Roots), copyPointer(caps.Tasks)
+	caps.Extensions, caps.Experimental = maps.Clone(caps.Extensions), maps.Clone(caps.Experimental)
+	c.Revisions, c.Header = slices.Clone(c.Revisions), c.Header.Clone()
+	c.Icons.Origins, c.Icons.Prefixes = slices.Clone(c.Icons.Origins), slices.Clone(c.Icons.Prefixes)
+	c.Extensions = slices.Clone(c.Extensions)
+	for i := range c.Extensions {
+		e := &c.Extensions[i]
+		e.Settings, e.ResultTypes = slices.Clone(e.Settings), slices.Clone(e.ResultTypes)
+		e.Names, e.Requests, e.Notifications = maps.Clone(e.Names), maps.Clone(e.Requests), maps.Clone(e.Notifications)
+	}
+	return &c
+}
+
+func copyPointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
 // check says which options make no sense.

@@ -74,9 +74,10 @@ type ExtensionRequest struct {
 // An error refuses the subscription as a whole.
 type Filter func(ctx context.Context, r *Request, wanted jsontext.Value) (honoured any, feed iter.Seq2[string, any], err error)
 
-// Extend adds an extension to the server. It panics when the extension makes no
-// sense, is there already, or defines what is taken.
+// Extend adds an extension to the server, and copies its slices and maps. It panics
+// when the extension makes no sense, is there already, or defines what is taken.
 func (s *Server) Extend(e Extension) {
+	e = e.copied()
 	err := e.check()
 	if err == nil {
 		err = s.extensions.add(&e)
@@ -114,6 +115,14 @@ func (r *Request) RequireExtension(id string) error {
 		return ErrNotInCall
 	}
 	return dialect.MissingExtension(r.Method, id)
+}
+
+// copied returns an extension that shares no slices and maps with e.
+func (e Extension) copied() Extension {
+	e.Settings, e.ResultTypes = slices.Clone(e.Settings), slices.Clone(e.ResultTypes)
+	e.Requests, e.Notifications = maps.Clone(e.Requests), maps.Clone(e.Notifications)
+	e.Filters, e.Core = maps.Clone(e.Filters), maps.Clone(e.Core)
+	return e
 }
 
 // check makes an extension complete, or says what is wrong with it.

@@ -78,7 +78,7 @@ func NewHandles[T any](o *HandlesOptions) *Handles[T] {
 	if _, err := json.Marshal(zero); err != nil {
 		panic(fmt.Sprintf("mcpserver.NewHandles: %v", err))
 	}
-	return &Handles[T]{table: handleTable{options: o}}
+	return &Handles[T]{table: handleTable{options: new(*o.orZero())}}
 }
 
 // New keeps a value for the principal of ctx and returns its handle. It fails with

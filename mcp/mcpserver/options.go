@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -14,8 +16,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
-// Options of a Server. The zero value, like a nil pointer, gives the defaults.
-// Options are not to be changed once they were given to New.
+// Options of a Server. The zero value, like a nil pointer, gives the defaults. New
+// copies them, with their slices and maps and the options that they point to.
 type Options struct {
 	// Title, Description, WebsiteURL and Icons are shown to users.
 	Title       string
@@ -219,6 +221,23 @@ func (o *Options) implementation(name, version string) mcp.Implementation {
 		info.Title, info.Description, info.WebsiteURL, info.Icons = o.Title, o.Description, o.WebsiteURL, o.Icons
 	}
 	return info
+}
+
+// copied returns options of the server's own. What interfaces and functions refer to
+// is shared.
+func (o *Options) copied() *Options {
+	c := *o.orZero()
+	c.Icons, c.Revisions = copyIcons(c.Icons), slices.Clone(c.Revisions)
+	c.Experimental, c.MethodCache = copyValues(c.Experimental), maps.Clone(c.MethodCache)
+	c.Load, c.Ask = copyPointer(c.Load), copyPointer(c.Ask)
+	c.Keys = slices.Clone(c.Keys)
+	for i := range c.Keys {
+		c.Keys[i].Secret = slices.Clone(c.Keys[i].Secret)
+	}
+	if c.HTTP = copyPointer(c.HTTP); c.HTTP != nil {
+		c.HTTP.AllowedHosts, c.HTTP.AllowedOrigins = slices.Clone(c.HTTP.AllowedHosts), slices.Clone(c.HTTP.AllowedOrigins)
+	}
+	return &c
 }
 
 // check says which option makes no sense.

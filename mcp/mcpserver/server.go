@@ -58,6 +58,7 @@ func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
 	}
+	o = o.copied()
 	if err := o.check(); err != nil {
 		panic("mcpserver.New: " + err.Error())
 	}

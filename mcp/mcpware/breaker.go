@@ -43,13 +43,14 @@ func (o *BreakerOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause,
 // 500 on, and servers that say that they are overloaded. An error as answer does not, nor
 // does a caller who gives up. Each client needs a Breaker of its own.
 func Breaker(o *BreakerOptions) mcpclient.Middleware {
+	o = new(*o.orZero())
 	b := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
 		MaxRequests:   1,
 		Timeout:       o.pause(),
 		ReadyToTrip:   func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= o.failures() },
 		IsSuccessful:  func(err error) bool { return !isOutage(err) },
 		IsExcluded:    func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: o.orZero().changed,
+		OnStateChange: o.changed,
 	})
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (any, error) {

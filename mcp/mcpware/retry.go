@@ -50,6 +50,8 @@ func (o *RetryOptions) maxPause() time.Duration { return cmp.Or(o.orZero().MaxPa
 // Nothing else is: an answer of the server that is an error stays one. The context of the
 // call bounds it in all.
 func Retry(o *RetryOptions) mcpclient.Middleware {
+	o = new(*o.orZero())
+	o.Idempotent = slices.Clone(o.Idempotent)
 	p := &retrying{o: o, hinted: make(map[string]bool)}
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (any, error) {

@@ -51,6 +51,7 @@ const spillScheme = "result://"
 // template of the resources; the middleware it returns is for Use. It panics when the
 // server serves that template already.
 func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
+	o = new(*o.orZero())
 	kept := mcpserver.NewHandles[mcp.CallToolResult](o.handles())
 	s.AddTemplate(mcp.ResourceTemplate{
 		Name: "result", URITemplate: spillScheme + "{id}", MIMEType: mimeJSON,

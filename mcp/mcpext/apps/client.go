@@ -52,7 +52,7 @@ type Interfaces struct {
 //
 // A tool whose link makes no sense is for nobody.
 func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, error) {
-	i := &Interfaces{c: c, o: o, links: make(map[string]Link)}
+	i := &Interfaces{c: c, o: new(*o.orZero()), links: make(map[string]Link)}
 	for t, err := range c.Tools(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("apps: %w", err)

@@ -35,6 +35,9 @@ type Apps struct {
 // already.
 func Enable(srv *mcpserver.Server, o *Options) *Apps {
 	srv.Extend(mcpserver.Extension{ID: ID, Sessions: true})
+	if o != nil {
+		o = new(*o)
+	}
 	return &Apps{srv: srv, o: o, documents: make(map[string]bool)}
 }
 

@@ -73,7 +73,7 @@ type Skills struct {
 //
 // Spec: ext-skills stable
 func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
-	s := &Skills{srv: srv, fsys: fsys, o: o}
+	s := &Skills{srv: srv, fsys: fsys, o: new(*o.orZero())}
 	first, err := scan(fsys)
 	if err != nil {
 		return nil, fmt.Errorf("skills: %w", err)

@@ -87,6 +87,7 @@ type kept struct {
 // replicas of answers and cancellations; without one they take up to 10 seconds.
 // It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
+	o = new(*o.orZero())
 	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]kept)}
 	e := mcpserver.Extension{
 		ID: ID,
