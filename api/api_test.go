@@ -106,7 +106,7 @@ func records(t *testing.T) map[string]string {
 	}
 	texts := make(map[string]string)
 	for _, file := range files {
-		if file == renames {
+		if file == "renames.txt" {
 			continue
 		}
 		text, err := os.ReadFile(file)
@@ -116,30 +116,4 @@ func records(t *testing.T) map[string]string {
 		texts[file[:len(file)-len(".txt")]] = string(text)
 	}
 	return texts
-}
-
-// renames is the file that lists the exported names that were replaced.
-const renames = "renames.txt"
-
-// TestRenamesHaveTwoColumns checks the form of each line: the old name, a tab, and
-// the new name or "manual: " with what to write instead.
-func TestRenamesHaveTwoColumns(t *testing.T) {
-	text, err := os.ReadFile(renames)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := make(map[string]bool)
-	for line := range strings.Lines(string(text)) {
-		old, now, found := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		advice, manual := strings.CutPrefix(now, "manual: ")
-		switch {
-		case !found || old == "" || now == "" || strings.Contains(now, "\t"):
-			t.Errorf("%s: %q: want the old name, a tab, and the new name or what to write", renames, line)
-		case manual && advice == "" || !manual && strings.Contains(now, " "):
-			t.Errorf("%s: %q: want a name, or \"manual: \" and what to write", renames, line)
-		case seen[old]:
-			t.Errorf("%s: %s is listed twice", renames, old)
-		}
-		seen[old] = true
-	}
 }
