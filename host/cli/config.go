@@ -70,7 +70,7 @@ func (m *Main) ownPath(named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if path := config.OwnPath(m.lookup); path != "" {
+	if path := config.DefaultPath(m.lookup); path != "" {
 		return path, nil
 	}
 	return "", usagef("there is no place for a configuration: want $HOME set, or --config FILE")
@@ -83,9 +83,9 @@ func (v *configVerb) check(m *Main, path string) error {
 	if err != nil {
 		return err
 	}
-	problems := len(c.Faults)
+	problems := len(c.Errors)
 	if v.strict {
-		problems += len(c.Notes) - len(c.Disabled)
+		problems += len(c.Warnings) - len(c.Disabled)
 	}
 	m.say("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
 	if problems > 0 {
@@ -140,7 +140,7 @@ func (v *configVerb) show(m *Main, path string) error {
 // showUpstream tells of a server without what may be secret: a command without its
 // arguments, and of a URL its origin alone.
 func showUpstream(u *host.Upstream) shownServer {
-	s := shownServer{Name: u.Key, State: "on", Reached: u.Transport, Target: config.VeilURL(u.Target.String())}
+	s := shownServer{Name: u.Key, State: "on", Reached: u.Transport, Target: config.RedactURL(u.Target.String())}
 	if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
 		s.Target = t.Path
 		for name := range t.Env {
@@ -170,7 +170,7 @@ func (m *Main) asker() asker {
 // of it. It fails when there is nothing left to run.
 func (m *Main) loadConfig(path string, strict bool, ask asker) (*config.Config, error) {
 	c, err := m.readConfig(path, strict, ask)
-	if err == nil && len(c.Upstreams) == 0 && len(c.Faults) > 0 {
+	if err == nil && len(c.Upstreams) == 0 && len(c.Errors) > 0 {
 		return nil, &codedError{exitUsage, fmt.Errorf("%s: none of its servers can be run", path)}
 	}
 	return c, err
@@ -181,10 +181,10 @@ func (m *Main) readConfig(path string, strict bool, ask asker) (*config.Config, 
 	if err != nil {
 		return nil, &codedError{exitUsage, err}
 	}
-	for _, f := range c.Faults {
+	for _, f := range c.Errors {
 		m.say("%s", f.Error())
 	}
-	for _, f := range c.Notes {
+	for _, f := range c.Warnings {
 		m.note("note: %s", f.Error())
 	}
 	return c, nil

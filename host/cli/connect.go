@@ -80,7 +80,7 @@ func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
 
 // endpoint says how the client is to reach the host.
 func (v *connectVerb) endpoint(c config.Client) (config.Endpoint, error) {
-	if c.TakesURL() && !v.stdio {
+	if c.SupportsURL() && !v.stdio {
 		return config.Endpoint{URL: v.url}, nil
 	}
 	program, err := os.Executable()

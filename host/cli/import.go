@@ -101,7 +101,7 @@ func (v *importVerb) find(m *Main, names []string) (found []importable, err erro
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range config.FindForeign(m.lookup, dir) {
+	for _, f := range config.FindClientConfigs(m.lookup, dir) {
 		if v.from != "" && f.Client.ID != v.from {
 			continue
 		}

@@ -142,7 +142,7 @@ func (m *Main) nameForeign() {
 	if err != nil {
 		return
 	}
-	for _, f := range config.FindForeign(m.lookup, dir) {
+	for _, f := range config.FindClientConfigs(m.lookup, dir) {
 		m.say("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
 	}
 }

@@ -56,7 +56,7 @@ func TestInputsAreAskedForOnATerminalAlone(t *testing.T) {
 			t.Errorf("got exit code %d, want 2: there is a mistake", code)
 		}
 		asked := strings.Count(words.String(), "Key of the API: ") == 1 && strings.Contains(words.String(), "region (eu, us) [eu]: ")
-		refused := strings.Contains(words.String(), `input "key": nobody can be asked for it; want the variable FONDACO_INPUT_KEY set`)
+		refused := strings.Contains(words.String(), `input "key": there is no terminal to ask for it; set the variable FONDACO_INPUT_KEY`)
 		if asked != interactive || refused == interactive || !strings.Contains(words.String(), "the variable UNSET is not set") {
 			t.Errorf("interactive %v: got %s", interactive, words.String())
 		}

@@ -1,165 +1,156 @@
 package config
 
 import (
-	"encoding/json/jsontext"
-	"encoding/json/v2"
+	"bytes"
+	"errors"
 	"fmt"
-	"regexp"
-	"slices"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
-	"github.com/tailscale/hujson"
+	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Add returns the change that adds servers to the host's own configuration at a
-// path, which need not exist. Those whose names are taken there stay out and are
-// returned.
-func Add(path string, servers []*Server) (c *Change, taken []*Server, err error) {
-	if isTOML(path) {
-		return nil, nil, fmt.Errorf("%s: is TOML; want a JSON file to add to", path)
-	}
-	if c, err = begin(path); err != nil {
-		return nil, nil, err
-	}
-	place, keys, ids := mcpServers, []string(nil), []string(nil)
-	if !c.New && len(c.before) > 0 {
-		f := parse(newSource(path, c.before), path, "")
-		if f.root == nil && !f.readable() {
-			return nil, nil, Join(f.faults)
-		}
-		place, keys, ids = f.place(), f.keys(), f.inputIDs()
-	}
-	e := &edit{content: c.before}
-	for _, s := range servers {
-		if slices.Contains(keys, s.Name) {
-			taken = append(taken, s)
-			continue
-		}
-		keys = append(keys, s.Name)
-		v, err := s.value()
-		if err == nil {
-			err = e.set(append(slices.Clip(slices.Clone(place)), s.Name), v)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if ids, err = e.addInputs(s, v, ids); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	c.after = e.content
-	return c, taken, nil
+// Change is a change of a file that is not written yet.
+type Change struct {
+	// Path is the path of the file.
+	Path string
+	// New reports that the file does not exist yet.
+	New bool
+
+	before, after []byte
+	shown         span // the part of the new content that may be shown
 }
 
-// place returns where the file keeps servers.
-func (f *file) place() []string {
-	if f.root != nil && f.root.member("mcpServers") == nil && f.root.member("servers") != nil {
-		return []string{"servers"}
-	}
-	return mcpServers
-}
+// A span is a part of a text by its start and end offsets.
+type span struct{ start, end int }
 
-// keys are the names that are taken in the file, also by what is broken.
-func (f *file) keys() (keys []string) {
-	for _, e := range f.entries {
-		keys = append(keys, e.key)
-	}
-	for _, name := range f.broken {
-		keys = append(keys, keyOf(name))
-	}
-	return keys
-}
-
-func (f *file) inputIDs() (ids []string) {
-	for _, in := range f.inputs {
-		ids = append(ids, in.ID)
-	}
-	return ids
-}
-
-var inputReference = regexp.MustCompile(`\$\{input:([^}]*)\}`)
-
-// addInputs adds the inputs that a server refers to and that the file lacks.
-func (e *edit) addInputs(s *Server, v jsontext.Value, ids []string) ([]string, error) {
-	if s.origin == nil {
-		return ids, nil
-	}
-	for _, m := range inputReference.FindAllStringSubmatch(string(v), -1) {
-		i := slices.IndexFunc(s.origin.inputs, func(in Input) bool { return in.ID == m[1] })
-		if i < 0 || slices.Contains(ids, m[1]) {
-			continue
-		}
-		ids = append(ids, m[1])
-		at := s.origin.inputs[i].at
-		text, err := hujson.Minimize(slices.Clone(s.origin.content[at.start:at.end]))
-		if err == nil {
-			err = e.appendTo("inputs", text)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
-}
-
-// Endpoint is how a client reaches the host: at a URL, or by starting a program.
-type Endpoint struct {
-	URL     string
-	Command []string
-}
-
-// Connect returns the change that adds the host to a client's file at a path, under
-// a name. What has the name is replaced.
-func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
-	change, err := begin(path)
-	if err != nil {
+// readForChange reads a file to change, which need not exist.
+func readForChange(path string) (*Change, error) {
+	content, err := read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Change{Path: path, New: true}, nil
+	case err != nil:
 		return nil, err
 	}
-	v, err := c.entry(at)
-	if err != nil {
-		return nil, err
-	}
-	e := &edit{content: change.before}
-	if isTOML(path) {
-		err = c.connectTOML(e, path, name, v)
-	} else {
-		err = e.set(append(slices.Clip(slices.Clone(c.servers)), name), v)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	change.after, change.shown = e.content, e.written
-	return change, nil
+	return &Change{Path: path, before: content, after: content}, nil
 }
 
-func (c Client) connectTOML(e *edit, path, name string, v jsontext.Value) error {
-	if _, fault := newSource(path, e.content).parseTOML(); fault != nil {
-		return fault
+// Empty reports whether the change has no effect.
+func (c *Change) Empty() bool { return !c.New && bytes.Equal(c.before, c.after) }
+
+// Diff shows the change in the format of diff -u. Strings of the file that the host did
+// not write are shown as "…", because they may be secrets.
+func (c *Change) Diff() string {
+	name := filepath.ToSlash(c.Path)
+	return string(diff.Diff(name, c.redact(c.before, span{}), name, c.redact(c.after, c.shown)))
+}
+
+// redact replaces strings and comments by "…", except names of members and the part
+// that may be shown.
+func (c *Change) redact(content []byte, shown span) []byte {
+	quotes := jsonQuotes
+	if isTOML(c.Path) {
+		quotes = tomlQuotes
 	}
-	body, err := tableBody(v)
+	var veiled []byte
+	for start, p := range scan(content, quotes) {
+		at := start + len(p.bare)
+		end := at + len(p.quoted)
+		veiled = append(veiled, p.bare...)
+		if len(p.quoted) == 0 || at >= shown.start && end <= shown.end || isName(content[end:]) {
+			veiled = append(veiled, p.quoted...)
+			continue
+		}
+		veiled = append(veiled, p.redact()...)
+	}
+	return veiled
+}
+
+// isName reports whether a string before rest is the name of a member.
+func isName(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	return len(rest) > 0 && (rest[0] == ':' || rest[0] == '=')
+}
+
+// redact returns the string or comment with "…" as its content, on the same number of
+// lines.
+func (p segment) redact() string {
+	text := p.quote.open + "…" + strings.Repeat("\n", bytes.Count(p.quoted, []byte("\n")))
+	if p.quote.close == "\n" {
+		return text
+	}
+	return text + p.quote.close
+}
+
+// Write writes the file completely or not at all. It keeps the mode of the file and
+// follows symbolic links. With backup it first copies the old content to a file beside
+// it, and returns the path of the copy. It fails if the file has changed since it was
+// read.
+func (c *Change) Write(backup bool) (copied string, err error) {
+	path, mode, err := c.resolveTarget()
+	if err != nil {
+		return "", err
+	}
+	if backup && !c.New {
+		copied = path + "." + time.Now().UTC().Format("20060102T150405Z") + ".bak"
+		if err := writeNew(copied, c.before, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	return copied, replaceFile(path, c.after, mode)
+}
+
+// resolveTarget returns the file that is written after symbolic links, and its mode.
+func (c *Change) resolveTarget() (path string, mode fs.FileMode, err error) {
+	if c.New {
+		if _, err := os.Lstat(c.Path); err == nil {
+			return "", 0, fmt.Errorf("%s: is a dangling symbolic link, or was created in the meantime; want a file", c.Path)
+		}
+		return c.Path, 0o600, os.MkdirAll(filepath.Dir(c.Path), 0o700)
+	}
+	if path, err = filepath.EvalSymlinks(c.Path); err != nil {
+		return "", 0, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", 0, err
+	}
+	now, err := read(path)
+	if err == nil && !bytes.Equal(now, c.before) {
+		err = fmt.Errorf("%s: was changed in the meantime and is not written; try again", c.Path)
+	}
+	return path, info.Mode().Perm(), err
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	return e.setTable(c.servers[0], name, body)
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
-// entry writes the host as the client has its servers.
-func (c Client) entry(at Endpoint) (jsontext.Value, error) {
-	var o object
-	switch {
-	case at.URL != "":
-		o.add("type", c.words.remote, c.words.remote != "")
-		o.add(c.words.url, at.URL, true)
-	case c.words.array:
-		o.add("type", c.words.local, true)
-		o.add("command", at.Command, true)
-	default:
-		o.add("type", c.words.local, c.words.local != "")
-		o.add("command", at.Command[0], true)
-		o.add("args", at.Command[1:], true)
-	}
-	text, err := json.Marshal(&o)
+// replaceFile replaces a file atomically.
+func replaceFile(path string, content []byte, mode fs.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return jsontext.Value(string(text[:len(text)-1]) + c.words.more + "}"), nil
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

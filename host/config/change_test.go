@@ -119,8 +119,8 @@ func TestEachClientGetsTheHostInItsOwnWords(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", c.ID, got, want[i])
 			}
 		}
-		if c.TakesURL() != (want[0] != "") {
-			t.Errorf("%s: got %v, want the contrary", c.ID, c.TakesURL())
+		if c.SupportsURL() != (want[0] != "") {
+			t.Errorf("%s: got %v, want the contrary", c.ID, c.SupportsURL())
 		}
 	}
 }
@@ -178,7 +178,7 @@ func TestWritingKeepsModeLinkAndBackup(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || to != real {
 		t.Errorf("got %q, %v, want the link kept", to, err)
 	}
-	if _, err := change.Write(false); err == nil || !strings.Contains(err.Error(), "was changed meanwhile") {
+	if _, err := change.Write(false); err == nil || !strings.Contains(err.Error(), "was changed in the meantime") {
 		t.Errorf("got %v, want a file left alone that has changed", err)
 	}
 }
@@ -204,16 +204,16 @@ func TestForeignConfigurationsAreFound(t *testing.T) {
 	t.Parallel()
 	home, work := t.TempDir(), t.TempDir()
 	e := env(map[string]string{"HOME": home, "APPDATA": filepath.Join(home, "AppData")})
-	if got := config.FindForeign(e, work); got != nil {
+	if got := config.FindClientConfigs(e, work); got != nil {
 		t.Errorf("got %v, want none", got)
 	}
-	want := []config.Foreign{
+	want := []config.ClientConfig{
 		{Client: client(t, "claude-code"), Path: write(t, work, ".mcp.json", "{}"), Project: true},
 		{Client: client(t, "cursor"), Path: write(t, home, ".cursor/mcp.json", "{}")},
 		{Client: client(t, "vscode"), Path: write(t, work, ".vscode/mcp.json", "{}"), Project: true},
 		{Client: client(t, "codex"), Path: write(t, home, ".codex/config.toml", "")},
 	}
-	got := config.FindForeign(e, work)
+	got := config.FindClientConfigs(e, work)
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
@@ -229,7 +229,7 @@ func TestServersOfTheProjectAreTakenFromClaudeCode(t *testing.T) {
 	home := t.TempDir()
 	e := env(map[string]string{"HOME": home})
 	path := write(t, home, ".claude.json", `{"projects": {"/here": {"mcpServers": {"near": {"command": "n"}}}, "/there": {"mcpServers": {"far": {"command": "f"}}}}}`)
-	servers, faults := config.Foreign{Client: client(t, "claude-code"), Path: path}.Servers(e, "/here")
+	servers, faults := config.ClientConfig{Client: client(t, "claude-code"), Path: path}.Servers(e, "/here")
 	if len(faults) > 0 || len(servers) != 1 || servers[0].Name != "near" {
 		t.Errorf("got %v, %v, want the near one alone", servers, faults)
 	}
@@ -267,8 +267,8 @@ func FuzzRead(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q became %q: %v", text, content(t, path), err)
 			}
-			if len(after.Upstreams) < len(before.Upstreams) || len(after.Faults) > len(before.Faults) {
-				t.Fatalf("%q became %q: got %v, want all that was there", text, content(t, path), after.Faults)
+			if len(after.Upstreams) < len(before.Upstreams) || len(after.Errors) > len(before.Errors) {
+				t.Fatalf("%q became %q: got %v, want all that was there", text, content(t, path), after.Errors)
 			}
 		}
 	})

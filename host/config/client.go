@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Client is a program whose configuration the host can read, and add itself to.
+// Client is an MCP client whose configuration file the host can read and change.
 type Client struct {
 	// ID is its name on a command line, Name that for people.
 	ID, Name string
 
-	user    []place  // the user's files, of which the first is made if there is none
-	project []string // files below the directory of a project
-	servers []string // the place of the servers in them
-	words   words
+	user    []filePath // files of the user; the first is created if there is none
+	project []string   // files relative to the directory of a project
+	servers []string   // path of the member that has the servers
+	format  entryFormat
 }
 
-// A place is a path below a directory.
-type place struct {
+// A filePath is a path relative to a base directory.
+type filePath struct {
 	base base
 	path string
 }
@@ -28,101 +28,100 @@ type base int
 
 const (
 	inHome        base = iota // the home directory
-	inConfig                  // that for configurations, as the system has it
-	inXDG                     // the same, as the XDG specification has it
-	inXDGOrConfig             // the same, but on Windows
+	inConfig                  // the operating system's directory for configurations
+	inXDG                     // that of the XDG specification
+	inXDGOrConfig             // inXDG, but inConfig on Windows
 	inCodex                   // $CODEX_HOME
 )
 
-// words are what a program calls the parts of an entry.
-type words struct {
-	url    string // the member for a URL; empty where only programs can be named
-	remote string // the type of an entry with a URL, if it has to have one
-	local  string // the type of an entry with a command, if it has to have one
-	more   string // members that every entry needs, with a comma before
+// entryFormat has the member names and values that a client uses in an entry.
+type entryFormat struct {
+	url    string // the member for a URL; empty if the client supports no URLs
+	remote string // the value of "type" of an entry with a URL, if required
+	local  string // the value of "type" of an entry with a command, if required
+	more   string // members that every entry needs, after a comma
 	array  bool   // a command is an array
 }
 
-// mcpServers is where most programs keep their servers.
+// mcpServers is the path that most clients use.
 var mcpServers = []string{"mcpServers"}
 
 const extensions = "Code/User/globalStorage/"
 
-// clients are in the order in which they are read: of a server that several have,
-// the first is taken.
+// clients are in the order in which they are read. If several have the same server, the
+// first counts.
 var clients = []Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", servers: mcpServers,
-		user: []place{{inConfig, "Claude/claude_desktop_config.json"}},
+		user: []filePath{{inConfig, "Claude/claude_desktop_config.json"}},
 	},
 	{
-		ID: "claude-code", Name: "Claude Code", servers: mcpServers, words: words{url: "url", remote: "http", local: "stdio"},
-		user: []place{{inHome, ".claude.json"}}, project: []string{".mcp.json"},
+		ID: "claude-code", Name: "Claude Code", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "stdio"},
+		user: []filePath{{inHome, ".claude.json"}}, project: []string{".mcp.json"},
 	},
 	{
-		ID: "cursor", Name: "Cursor", servers: mcpServers, words: words{url: "url"},
-		user: []place{{inHome, ".cursor/mcp.json"}}, project: []string{".cursor/mcp.json"},
+		ID: "cursor", Name: "Cursor", servers: mcpServers, format: entryFormat{url: "url"},
+		user: []filePath{{inHome, ".cursor/mcp.json"}}, project: []string{".cursor/mcp.json"},
 	},
 	{
-		ID: "vscode", Name: "VS Code", servers: []string{"servers"}, words: words{url: "url", remote: "http", local: "stdio"},
-		user: []place{{inConfig, "Code/User/mcp.json"}, {inConfig, "Code - Insiders/User/mcp.json"}}, project: []string{".vscode/mcp.json"},
+		ID: "vscode", Name: "VS Code", servers: []string{"servers"}, format: entryFormat{url: "url", remote: "http", local: "stdio"},
+		user: []filePath{{inConfig, "Code/User/mcp.json"}, {inConfig, "Code - Insiders/User/mcp.json"}}, project: []string{".vscode/mcp.json"},
 	},
 	{
-		ID: "windsurf", Name: "Windsurf", servers: mcpServers, words: words{url: "serverUrl"},
-		user: []place{{inHome, ".codeium/windsurf/mcp_config.json"}},
+		ID: "windsurf", Name: "Windsurf", servers: mcpServers, format: entryFormat{url: "serverUrl"},
+		user: []filePath{{inHome, ".codeium/windsurf/mcp_config.json"}},
 	},
 	{
-		ID: "cline", Name: "Cline", servers: mcpServers, words: words{url: "url", remote: "streamableHttp"},
-		user: []place{{inConfig, extensions + "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}},
+		ID: "cline", Name: "Cline", servers: mcpServers, format: entryFormat{url: "url", remote: "streamableHttp"},
+		user: []filePath{{inConfig, extensions + "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}},
 	},
 	{
-		ID: "roo", Name: "Roo Code", servers: mcpServers, words: words{url: "url", remote: "streamable-http"},
-		user: []place{{inConfig, extensions + "rooveterinaryinc.roo-cline/settings/mcp_settings.json"}}, project: []string{".roo/mcp.json"},
+		ID: "roo", Name: "Roo Code", servers: mcpServers, format: entryFormat{url: "url", remote: "streamable-http"},
+		user: []filePath{{inConfig, extensions + "rooveterinaryinc.roo-cline/settings/mcp_settings.json"}}, project: []string{".roo/mcp.json"},
 	},
 	{
-		ID: "gemini", Name: "Gemini CLI", servers: mcpServers, words: words{url: "httpUrl"},
-		user: []place{{inHome, ".gemini/settings.json"}}, project: []string{".gemini/settings.json"},
+		ID: "gemini", Name: "Gemini CLI", servers: mcpServers, format: entryFormat{url: "httpUrl"},
+		user: []filePath{{inHome, ".gemini/settings.json"}}, project: []string{".gemini/settings.json"},
 	},
 	{
-		ID: "opencode", Name: "opencode", servers: []string{"mcp"}, words: words{url: "url", remote: "remote", local: "local", more: `,"enabled":true`, array: true},
-		user: []place{{inXDG, "opencode/opencode.json"}, {inXDG, "opencode/opencode.jsonc"}}, project: []string{"opencode.json", "opencode.jsonc"},
+		ID: "opencode", Name: "opencode", servers: []string{"mcp"}, format: entryFormat{url: "url", remote: "remote", local: "local", more: `,"enabled":true`, array: true},
+		user: []filePath{{inXDG, "opencode/opencode.json"}, {inXDG, "opencode/opencode.jsonc"}}, project: []string{"opencode.json", "opencode.jsonc"},
 	},
 	{
-		ID: "zed", Name: "Zed", servers: []string{"context_servers"}, words: words{url: "url"},
-		user: []place{{inXDGOrConfig, "zed/settings.json"}}, project: []string{".zed/settings.json"},
+		ID: "zed", Name: "Zed", servers: []string{"context_servers"}, format: entryFormat{url: "url"},
+		user: []filePath{{inXDGOrConfig, "zed/settings.json"}}, project: []string{".zed/settings.json"},
 	},
 	{
-		ID: "codex", Name: "Codex", servers: []string{"mcp_servers"}, words: words{url: "url"},
-		user: []place{{inCodex, "config.toml"}}, project: []string{".codex/config.toml"},
+		ID: "codex", Name: "Codex", servers: []string{"mcp_servers"}, format: entryFormat{url: "url"},
+		user: []filePath{{inCodex, "config.toml"}}, project: []string{".codex/config.toml"},
 	},
 	{
-		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, words: words{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
-		user: []place{{inHome, ".copilot/mcp-config.json"}},
+		ID: "copilot", Name: "Copilot CLI", servers: mcpServers, format: entryFormat{url: "url", remote: "http", local: "local", more: `,"tools":["*"]`},
+		user: []filePath{{inHome, ".copilot/mcp-config.json"}},
 	},
 	{
-		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, words: words{url: "url", remote: "http"},
-		user: []place{{inHome, ".aws/amazonq/mcp.json"}}, project: []string{".amazonq/mcp.json"},
+		ID: "amazonq", Name: "Amazon Q", servers: mcpServers, format: entryFormat{url: "url", remote: "http"},
+		user: []filePath{{inHome, ".aws/amazonq/mcp.json"}}, project: []string{".amazonq/mcp.json"},
 	},
 	{
-		ID: "kiro", Name: "Kiro", servers: mcpServers, words: words{url: "url"},
-		user: []place{{inHome, ".kiro/settings/mcp.json"}}, project: []string{".kiro/settings/mcp.json"},
+		ID: "kiro", Name: "Kiro", servers: mcpServers, format: entryFormat{url: "url"},
+		user: []filePath{{inHome, ".kiro/settings/mcp.json"}}, project: []string{".kiro/settings/mcp.json"},
 	},
 	{
-		ID: "lmstudio", Name: "LM Studio", servers: mcpServers, words: words{url: "url"},
-		user: []place{{inHome, ".lmstudio/mcp.json"}},
+		ID: "lmstudio", Name: "LM Studio", servers: mcpServers, format: entryFormat{url: "url"},
+		user: []filePath{{inHome, ".lmstudio/mcp.json"}},
 	},
 }
 
-// Clients returns all that are known.
+// Clients returns all known clients.
 func Clients() []Client { return slices.Clone(clients) }
 
-// TakesURL reports whether the program can reach the host at a URL. Others start
-// it.
-func (c Client) TakesURL() bool { return c.words.url != "" }
+// SupportsURL reports whether the client can connect to a URL. Other clients must start
+// the host as a program.
+func (c Client) SupportsURL() bool { return c.format.url != "" }
 
-// File returns the user's file of the program: the first that is there, else the
-// one that the program would make. It is empty where the environment does not say
-// where the user's files are.
+// File returns the user's file of the client: the first that exists, else the one that
+// the client would create. It is empty if the environment does not name the directory.
 func (c Client) File(env Env) string {
 	paths := c.files(env, runtime.GOOS)
 	if i := slices.IndexFunc(paths, isFile); i >= 0 {
@@ -134,7 +133,7 @@ func (c Client) File(env Env) string {
 	return paths[0]
 }
 
-// files are the paths of the user's files on a system.
+// files are the paths of the user's files on an operating system.
 func (c Client) files(env Env, system string) (paths []string) {
 	for _, p := range c.user {
 		if dir := p.base.dir(env, system); filepath.IsAbs(dir) {
@@ -144,16 +143,16 @@ func (c Client) files(env Env, system string) (paths []string) {
 	return paths
 }
 
-// dir returns the directory of a base on a system.
+// dir returns the directory of a base on an operating system.
 func (b base) dir(env Env, system string) string {
 	switch {
 	case b == inCodex:
 		if dir, _ := env("CODEX_HOME"); dir != "" {
 			return dir
 		}
-		return below(home(env), ".codex")
+		return joinIfKnown(home(env), ".codex")
 	case b == inConfig && system == "darwin":
-		return below(home(env), "Library", "Application Support")
+		return joinIfKnown(home(env), "Library", "Application Support")
 	case (b == inConfig || b == inXDGOrConfig) && system == "windows":
 		dir, _ := env("APPDATA")
 		return dir
@@ -163,15 +162,15 @@ func (b base) dir(env Env, system string) string {
 	return home(env)
 }
 
-// xdg is the directory for configurations of the XDG Base Directory Specification.
+// xdg is the configuration directory of the XDG Base Directory Specification.
 func xdg(env Env) string {
 	if dir, _ := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
-	return below(home(env), ".config")
+	return joinIfKnown(home(env), ".config")
 }
 
-// home is the user's directory, on Windows too.
+// home is the user's home directory, on Windows too.
 func home(env Env) string {
 	if dir, ok := env("HOME"); ok {
 		return dir
@@ -180,8 +179,8 @@ func home(env Env) string {
 	return dir
 }
 
-// below joins a path to a directory, if that is known.
-func below(dir string, path ...string) string {
+// joinIfKnown joins a path to a directory. It is empty if the directory is.
+func joinIfKnown(dir string, path ...string) string {
 	if dir == "" {
 		return ""
 	}

@@ -1,5 +1,5 @@
-// Package config reads which MCP servers the host runs, and changes the files
-// that say so. It takes the files of many programs as they are:
+// Package config reads and changes the files that list the MCP servers of the host. It
+// accepts the formats of many clients:
 //
 //	{"mcpServers": {
 //	  "files": {"command": "mcp-files", "args": ["--root", "."], "env": {"KEY": "${KEY}"}},
@@ -7,8 +7,8 @@
 //	             "fondaco": {"deny": ["delete_*"], "confirm": "destructive"}}
 //	}}
 //
-// A mistake in one server keeps that server alone from being run. Members that
-// are unknown are reported and have no effect.
+// An error in one server disables only that server. Unknown members are reported and
+// ignored.
 package config
 
 import (
@@ -23,31 +23,31 @@ import (
 
 // Config is the content of one file.
 type Config struct {
-	// Path is where the file is.
+	// Path is the path of the file.
 	Path string
 	// Upstreams are the servers to run, in the order of the file.
 	Upstreams []host.Upstream
-	// Disabled are the names of servers that are switched off, and Broken of those
-	// that Faults are about.
+	// Disabled are the names of servers that are switched off, and Broken of those with
+	// errors.
 	Disabled, Broken []string
-	// Notes tell what the user may not expect, such as members without effect.
-	Notes []*Finding
-	// Faults are what keeps servers from being run. All are found at once.
-	Faults []*Finding
+	// Warnings are about parts of the file that have no effect or an unexpected one.
+	Warnings []*Diagnostic
+	// Errors are the reasons why servers are not run. All are found at once.
+	Errors []*Diagnostic
 }
 
-// Env looks up a variable of the environment, as os.LookupEnv does.
+// Env looks up an environment variable, like os.LookupEnv.
 type Env func(name string) (string, bool)
 
 // Options of Load. The zero value, like a nil pointer, gives the defaults.
 type Options struct {
-	// Env is where variables come from. Default: os.LookupEnv.
+	// Env looks up variables. Default: os.LookupEnv.
 	Env Env
-	// Ask asks the user for an input, once in each Load. It is called for inputs
-	// that servers refer to and that no variable of the environment holds. Default:
-	// nobody can be asked, which is a fault.
+	// Ask asks the user for an input, once in each Load. It is called for inputs that
+	// servers refer to and that no environment variable holds. Default: such an input is
+	// an error.
 	Ask func(Input) (string, error)
-	// Strict makes any fault an error of Load.
+	// Strict makes Load fail if there is any error.
 	Strict bool
 }
 
@@ -58,29 +58,29 @@ func (o *Options) env() Env {
 	return o.Env
 }
 
-// maxSize bounds a file.
+// maxSize limits a file in bytes.
 const maxSize = 4 << 20
 
-// Load reads the file at path; that of Codex is known by its ending, .toml. The
-// error, if any, joins a *Finding for each fault that concerns the whole file, or
-// each fault at all if Options say so. A file that everybody on the machine may
-// write is refused, because whoever does chooses the programs that the host runs.
+// Load reads the file at path, as TOML if its name ends in .toml, else as JSON with
+// comments. The error, if any, joins a *Diagnostic for each error that concerns the whole
+// file or, with Options.Strict, for each error. A file that every user of the machine may
+// write is refused, because it chooses the programs that the host runs.
 func Load(path string, o *Options) (*Config, error) {
 	f, err := open(path, "")
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	r := f.resolve(o)
-	c := &Config{Path: path, Upstreams: r.upstreams, Disabled: r.disabled, Broken: r.broken, Notes: f.notes, Faults: f.faults}
+	c := &Config{Path: path, Upstreams: r.upstreams, Disabled: r.disabled, Broken: r.broken, Warnings: f.warnings, Errors: f.errors}
 	if f.root == nil || o != nil && o.Strict {
-		if err := Join(f.faults); err != nil {
+		if err := Join(f.errors); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// open reads a file, with its faults. The project is that of file.
+// open parses a file, with its errors. The project is that of the type file.
 func open(path, project string) (*file, error) {
 	content, err := read(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func read(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: is a %s; want a file", path, nounOf(info.Mode()))
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0:
-		return nil, fmt.Errorf("%s: mode %o: everybody may write it; run chmod o-w on it first", path, info.Mode().Perm())
+		return nil, fmt.Errorf("%s: mode %o: every user may write it; run chmod o-w on it first", path, info.Mode().Perm())
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(content) > maxSize {

@@ -37,7 +37,7 @@ func load(path string, variables map[string]string) (*config.Config, error) {
 }
 
 // texts are what findings say, without the path of their file.
-func texts(findings []*config.Finding) (texts []string) {
+func texts(findings []*config.Diagnostic) (texts []string) {
 	for _, f := range findings {
 		texts = append(texts, strings.TrimPrefix(f.Error(), f.Path+":"))
 	}
@@ -80,7 +80,7 @@ func TestServersAreReadInTheirOrder(t *testing.T) {
 		`5:111: /mcpServers/zebra/agrs: unknown, and has no effect; did you mean "args"?`,
 		`6:11: /mcpServers/off: server "off" is disabled`,
 	}
-	if got := texts(c.Notes); !slices.Equal(got, want) {
+	if got := texts(c.Warnings); !slices.Equal(got, want) {
 		t.Errorf("got notes %q, want %q", got, want)
 	}
 	if !slices.Equal(c.Disabled, []string{"off"}) || len(c.Broken) > 0 {
@@ -98,7 +98,7 @@ func TestFileThatEverybodyMayWriteIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := load(path, nil)
-	if err == nil || !strings.Contains(err.Error(), "everybody may write it; run chmod o-w") {
+	if err == nil || !strings.Contains(err.Error(), "every user may write it; run chmod o-w") {
 		t.Errorf("got %v, want a refusal that says what to do", err)
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// An edit is a text that is being changed as little as possible: everything that
-// is not named stays as it is, byte for byte.
+// An edit changes a text as little as possible: everything else stays as it is, byte for
+// byte.
 type edit struct {
-	content []byte
-	written span // what was written last
+	content     []byte
+	lastWritten span // of the last splice
 }
 
-// splice puts a text in place of another.
+// splice replaces a part of the text.
 func (e *edit) splice(start, end int, text string) {
 	e.content = append(append(append([]byte(nil), e.content[:start]...), text...), e.content[end:]...)
-	e.written = span{start, start + len(text)}
+	e.lastWritten = span{start, start + len(text)}
 }
 
-// set makes a value the member that names lead to, in JSONC. Objects that are not
-// there are made; a member that is there is replaced.
+// set sets the member at a path of names, in JSONC. It creates missing objects, and
+// replaces an existing member.
 func (e *edit) set(path []string, v jsontext.Value) error {
-	if len(bytes.TrimSpace(e.content[e.mark():])) == 0 {
+	if len(bytes.TrimSpace(e.content[e.bomLength():])) == 0 {
 		text, err := nest(path, v)
 		if err == nil {
-			e.splice(e.mark(), len(e.content), e.style(nil).render(text, "")+"\n")
+			e.splice(e.bomLength(), len(e.content), e.style(nil).render(text, "")+"\n")
 		}
 		return err
 	}
@@ -47,7 +47,7 @@ func (e *edit) set(path []string, v jsontext.Value) error {
 		if next == nil {
 			inner, err := nest(path[i+1:], v)
 			if err == nil {
-				e.insert(containerOf(at), e.style(root), name, inner)
+				e.insertItem(containerOf(at), e.style(root), name, inner)
 			}
 			return err
 		}
@@ -57,30 +57,30 @@ func (e *edit) set(path []string, v jsontext.Value) error {
 	return nil
 }
 
-// mark is the length of the mark that some editors begin a file with.
-func (e *edit) mark() int {
+// bomLength is the length of a byte order mark at the start.
+func (e *edit) bomLength() int {
 	return len(e.content) - len(bytes.TrimPrefix(e.content, byteOrderMark))
 }
 
-// parse reads the text, with offsets in the whole content.
+// parse parses the text, with offsets in the whole content.
 func (e *edit) parse() (*hujson.Value, error) {
-	root, err := readJSONC(e.content[e.mark():])
+	root, err := readJSONC(e.content[e.bomLength():])
 	if err != nil {
 		return nil, err
 	}
 	for v := range root.All() {
-		v.StartOffset += e.mark()
-		v.EndOffset += e.mark()
+		v.StartOffset += e.bomLength()
+		v.EndOffset += e.bomLength()
 	}
 	return &root, nil
 }
 
-// appendTo adds an element to an array that a name leads to, in JSONC.
+// appendTo appends an element to the array at a name, in JSONC.
 func (e *edit) appendTo(name string, v jsontext.Value) error {
 	if root, err := e.parse(); err == nil {
 		if object, ok := root.Value.(*hujson.Object); ok {
 			if array := memberOf(object, name); array != nil && array.Value.Kind() == '[' {
-				e.insert(containerOf(array), e.style(root), "", v)
+				e.insertItem(containerOf(array), e.style(root), "", v)
 				return nil
 			}
 		}
@@ -88,10 +88,10 @@ func (e *edit) appendTo(name string, v jsontext.Value) error {
 	return e.set([]string{name}, jsontext.Value("["+string(v)+"]"))
 }
 
-// nest puts a value into objects with one member each.
+// nest wraps a value in objects with one member each.
 func nest(path []string, v jsontext.Value) (jsontext.Value, error) {
 	for i := len(path) - 1; i >= 0; i-- {
-		var o object
+		var o orderedObject
 		o.add(path[i], v, true)
 		text, err := json.Marshal(&o)
 		if err != nil {
@@ -102,7 +102,7 @@ func nest(path []string, v jsontext.Value) (jsontext.Value, error) {
 	return v, nil
 }
 
-// memberOf returns the last member with a name, which is what most programs take.
+// memberOf returns the last member with a name, which most programs use.
 func memberOf(o *hujson.Object, name string) *hujson.Value {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		if o.Members[i].Name.Value.(hujson.Literal).String() == name {
@@ -112,9 +112,9 @@ func memberOf(o *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// A container is an object or an array to which something is added.
+// A container is an object or an array to which an item is added.
 type container struct {
-	open, close int // the bracket, and the closing one
+	open, close int // offsets of the opening and the closing bracket
 	first, last int // where the first item starts and the last one ends
 	comma       int // after the last item, or -1
 	empty       bool
@@ -137,14 +137,14 @@ func containerOf(v *hujson.Value) container {
 		return c
 	}
 	c.last = last.EndOffset
-	if last.AfterExtra != nil { // a comma follows it
+	if last.AfterExtra != nil { // followed by a comma
 		c.comma = last.EndOffset + len(last.AfterExtra)
 	}
 	return c
 }
 
-// insert adds an item after the others of a container.
-func (e *edit) insert(c container, s style, name string, v jsontext.Value) {
+// insertItem adds an item after the last one of a container.
+func (e *edit) insertItem(c container, s style, name string, v jsontext.Value) {
 	if name != "" {
 		quoted, _ := json.Marshal(name)
 		name = string(quoted) + ": "
@@ -160,16 +160,16 @@ func (e *edit) insert(c container, s style, name string, v jsontext.Value) {
 		e.splice(from, c.close, s.newline+outer+s.unit+name+s.render(v, outer+s.unit)+s.newline+outer)
 	case inLines:
 		indent := e.indentAt(c.first)
-		e.after(c, s.newline+indent+name+s.render(v, indent))
+		e.appendItem(c, s.newline+indent+name+s.render(v, indent))
 	default:
 		s.compact = true
-		e.after(c, " "+name+s.render(v, ""))
+		e.appendItem(c, " "+name+s.render(v, ""))
 	}
 }
 
-// after writes an item after the last one and the comments on its line, with a
-// comma where the others have one.
-func (e *edit) after(c container, text string) {
+// appendItem writes an item after the last one and the comments on its line, with a comma
+// as for the others.
+func (e *edit) appendItem(c container, text string) {
 	if c.comma >= 0 {
 		at := e.lineEnd(c.comma+1, c.close)
 		e.splice(at, at, text+",")
@@ -177,12 +177,12 @@ func (e *edit) after(c container, text string) {
 	}
 	at := e.lineEnd(c.last, c.close)
 	e.splice(at, at, text)
-	written := span{e.written.start + 1, e.written.end + 1}
+	written := span{e.lastWritten.start + 1, e.lastWritten.end + 1}
 	e.splice(c.last, c.last, ",")
-	e.written = written
+	e.lastWritten = written
 }
 
-// lineEnd returns where the comments end that follow a place on its line.
+// lineEnd returns the end of the comments that follow an offset on its line.
 func (e *edit) lineEnd(from, limit int) int {
 	end := from
 	for i := from; i < limit; {
@@ -206,19 +206,19 @@ func (e *edit) lineEnd(from, limit int) int {
 	return end
 }
 
-// indentAt returns the white space that the line of a place begins with.
+// indentAt returns the white space at the start of the line of an offset.
 func (e *edit) indentAt(at int) string {
 	line := e.content[bytes.LastIndexByte(e.content[:at], '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// style is how a file is laid out.
+// style is the formatting of a file.
 type style struct {
 	newline, unit string
-	compact       bool // all of it is on one line
+	compact       bool // everything is on one line
 }
 
-// style returns that of a file, or without a root the usual one.
+// style returns the style of a file, or the default without a root.
 func (e *edit) style(root *hujson.Value) style {
 	s := style{newline: "\n", unit: "  "}
 	if bytes.Contains(e.content, []byte("\r\n")) {
@@ -237,7 +237,7 @@ func (e *edit) style(root *hujson.Value) style {
 	return s
 }
 
-// render lays out a value for a place with an indent.
+// render formats a value for a position with an indent.
 func (s style) render(v jsontext.Value, indent string) string {
 	text := append(jsontext.Value(nil), v...)
 	if s.compact {

@@ -10,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// setTable makes a table the one that a dotted key names, in TOML: in the place of
-// the one that is there, or else at the end.
+// setTable sets the TOML table of a dotted key. It replaces an existing one, or is added
+// at the end.
 func (e *edit) setTable(list, name, body string) error {
 	found, err := e.tables(list, name)
 	if err != nil {
@@ -37,12 +37,12 @@ func (e *edit) setTable(list, name, body string) error {
 	return nil
 }
 
-// tables returns where the table [list.name] is, with the tables below it. It is
-// an error if the name is used in any other way, which people have to change.
+// tables returns the position of the table [list.name] with the tables below it. It is an
+// error if the name is defined in any other way, which the user has to change.
 func (e *edit) tables(list, name string) (found span, err error) {
-	byHand := fmt.Errorf("%s.%s is written as no table of its own; change it by hand", list, name)
+	byHand := fmt.Errorf("%s.%s is not a table of its own; change it by hand", list, name)
 	var p unstable.Parser
-	p.Reset(e.content[e.mark():])
+	p.Reset(e.content[e.bomLength():])
 	var table []string
 	inside, ended := false, false
 	for p.NextExpression() {
@@ -51,7 +51,7 @@ func (e *edit) tables(list, name string) (found span, err error) {
 		start := 0
 		for it := x.Key(); it.Next(); {
 			if len(keys) == 0 {
-				start = e.mark() + int(it.Node().Raw.Offset)
+				start = e.bomLength() + int(it.Node().Raw.Offset)
 			}
 			keys = append(keys, string(it.Node().Data))
 		}
@@ -61,7 +61,7 @@ func (e *edit) tables(list, name string) (found span, err error) {
 				return span{}, byHand
 			}
 			if inside {
-				found.end = e.mark() + int(x.Raw.Offset+x.Raw.Length)
+				found.end = e.bomLength() + int(x.Raw.Offset+x.Raw.Length)
 			}
 			continue
 		}
@@ -92,8 +92,8 @@ func (e *edit) lineEndTOML(at int) int {
 	return len(e.content)
 }
 
-// tableBody writes the members of an object, which hold strings, arrays of them
-// and booleans, as lines of TOML.
+// tableBody writes the members of an object as lines of TOML. They are strings, arrays of
+// strings, and booleans.
 func tableBody(v jsontext.Value) (string, error) {
 	var lines []string
 	dec := jsontext.NewDecoder(bytes.NewReader(v))

@@ -7,31 +7,31 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// An entry is one server as a file has it: in the words of whichever program, and
-// with variables still in its texts.
+// An entry is one server as a file has it: in the format of any client, before variables
+// are expanded.
 type entry struct {
 	name string // as written
 	key  string // of the upstream
 	at   value
 
-	transport transport
-	command   field
-	args      []field
-	env       []pair
-	envFile   field
-	dir       field
-	url       field
-	headers   []pair
-	disabled  bool
-	foreign   bool // only the program that the file belongs to can run it
-	signIn    signIn
-	settings  host.Settings
-	included  []string // tools that another program offers of it
-	variables []string // of the environment, handed down if they are set
+	transport   transport
+	command     field
+	args        []field
+	env         []pair
+	envFile     field
+	dir         field
+	url         field
+	headers     []pair
+	disabled    bool
+	unsupported bool // only the client that the file belongs to can run it
+	signIn      signIn
+	settings    host.Settings
+	included    []string // tools that another client enables
+	variables   []string // names of environment variables to pass on if they are set
 }
 
-// A field is a text with its place, and perhaps the name of a variable whose value
-// follows the text.
+// A field is a text with its position. With variable set, the value of that environment
+// variable is appended.
 type field struct {
 	text     string
 	variable string
@@ -51,7 +51,7 @@ const (
 	transportEventStream transport = "sse"
 )
 
-// transports are the words that programs have for the three.
+// transports maps the names that clients use for transports.
 var transports = map[string]transport{
 	"stdio": transportStdio, "local": transportStdio,
 	"http": transportHTTP, "streamable-http": transportHTTP, "streamableHttp": transportHTTP,
@@ -59,21 +59,20 @@ var transports = map[string]transport{
 	"sse": transportEventStream,
 }
 
-// readers read the members of an entry, by all the names that programs have for
-// them.
+// readers parse the members of an entry, by all the names that clients use for them.
 var readers = map[string]func(s *source, e *entry, v value){
 	"command":              (*source).readCommand,
-	"args":                 func(s *source, e *entry, v value) { e.args = append(e.args, s.texts(v)...) },
+	"args":                 func(s *source, e *entry, v value) { e.args = append(e.args, s.fields(v)...) },
 	"env":                  (*source).readEnv,
 	"environment":          (*source).readEnv,
 	"env_vars":             (*source).readVariables,
-	"envFile":              func(s *source, e *entry, v value) { s.once(&e.envFile, v) },
-	"cwd":                  func(s *source, e *entry, v value) { s.once(&e.dir, v) },
-	"workingDirectory":     func(s *source, e *entry, v value) { s.once(&e.dir, v) },
-	"url":                  func(s *source, e *entry, v value) { s.once(&e.url, v) },
-	"serverUrl":            func(s *source, e *entry, v value) { s.once(&e.url, v) },
-	"httpUrl":              func(s *source, e *entry, v value) { s.once(&e.url, v) },
-	"uri":                  func(s *source, e *entry, v value) { s.once(&e.url, v) },
+	"envFile":              func(s *source, e *entry, v value) { s.stringOnce(&e.envFile, v) },
+	"cwd":                  func(s *source, e *entry, v value) { s.stringOnce(&e.dir, v) },
+	"workingDirectory":     func(s *source, e *entry, v value) { s.stringOnce(&e.dir, v) },
+	"url":                  func(s *source, e *entry, v value) { s.stringOnce(&e.url, v) },
+	"serverUrl":            func(s *source, e *entry, v value) { s.stringOnce(&e.url, v) },
+	"httpUrl":              func(s *source, e *entry, v value) { s.stringOnce(&e.url, v) },
+	"uri":                  func(s *source, e *entry, v value) { s.stringOnce(&e.url, v) },
 	"headers":              (*source).readHeaders,
 	"http_headers":         (*source).readHeaders,
 	"env_http_headers":     (*source).readEnvHeaders,
@@ -93,18 +92,17 @@ var readers = map[string]func(s *source, e *entry, v value){
 	"disabledTools":        (*source).readExcluded,
 	"disabled_tools":       (*source).readExcluded,
 	"tools":                (*source).readTools,
-	ownMember:              (*source).readSettings,
+	settingsMember:         (*source).readSettings,
 }
 
-// The reasons why members of other programs' entries have no effect.
+// The reasons why members of other clients' entries have no effect.
 const (
-	noConsent  = "has no effect: consent that was given in another program does not count here"
-	noDeadline = "has no effect: the deadline of a call is that of its caller"
-	noSignIn   = "has no effect: the server's own metadata says it"
+	noConsent  = "has no effect: consent given in another program does not apply here"
+	noDeadline = "has no effect: the client of the host sets the timeout of a call"
+	noSignIn   = "has no effect: the server's metadata is used"
 )
 
-// ignored are members that have no effect, with what the user is told of it, if
-// anything.
+// ignored are members without effect, with the warning for the user if there is one.
 var ignored = map[string]string{
 	"autoApprove": noConsent, "alwaysAllow": noConsent, "trust": noConsent, "default_tools_approval_mode": noConsent,
 	"timeout": noDeadline, "startup_timeout_sec": noDeadline, "startup_timeout_ms": noDeadline, "tool_timeout_sec": noDeadline,
@@ -112,9 +110,9 @@ var ignored = map[string]string{
 	"description":    "", "name": "", "title": "", "icon": "", "version": "", "gallery": "", "dev": "", "settings": "", "required": "",
 }
 
-// readEntry reads the members of one server.
+// readEntry parses the members of one server.
 func (s *source) readEntry(e *entry) {
-	if !s.want(e.at, kindObject) {
+	if !s.requireKind(e.at, kindObject) {
 		return
 	}
 	s.each(e.at, func(m member, v value) {
@@ -125,121 +123,121 @@ func (s *source) readEntry(e *entry) {
 		why, ok := ignored[m.name]
 		switch {
 		case !ok:
-			s.note(e.at.named(m), "unknown, and has no effect%s", suggest(m.name, slices.Collect(maps.Keys(readers))))
+			s.addWarning(e.at.named(m), "unknown, and has no effect%s", suggest(m.name, slices.Collect(maps.Keys(readers))))
 		case why != "":
-			s.note(e.at.named(m), "%s", why)
+			s.addWarning(e.at.named(m), "%s", why)
 		}
 	})
 	if len(e.settings.Rules.Allow) == 0 {
 		e.settings.Rules.Allow = e.included
 	}
-	s.judge(e)
+	s.validate(e)
 }
 
-// judge reports members that do not go together.
-func (s *source) judge(e *entry) {
+// validate reports members that exclude each other.
+func (s *source) validate(e *entry) {
 	isProgram, isRemote := e.command.text != "", e.url.text != ""
 	switch {
-	case e.foreign && !isProgram && !isRemote:
+	case e.unsupported && !isProgram && !isRemote:
 		return
 	case isProgram && isRemote:
-		s.fault(e.at, "found both a command and a url, want one of them")
+		s.addError(e.at, "found both a command and a url, want one of them")
 	case isProgram:
 		s.judgeProgram(e)
 	case isRemote:
 		s.judgeRemote(e)
 	case e.command.at.node == nil && e.url.at.node == nil:
-		s.fault(e.at, "found neither command nor url, want one of them")
+		s.addError(e.at, "found neither command nor url, want one of them")
 	}
 }
 
 func (s *source) judgeProgram(e *entry) {
 	if e.transport != "" && e.transport != transportStdio {
-		s.fault(e.at, `found the type of a url beside a command, want "stdio" or none`)
+		s.addError(e.at, `found the type of a url beside a command, want "stdio" or none`)
 	}
 	if len(e.headers) > 0 {
-		s.fault(e.headers[0].at, "found a header beside a command, want headers beside a url only")
+		s.addError(e.headers[0].at, "found a header beside a command, want headers beside a url only")
 	}
 	if e.signIn.at.node != nil {
-		s.fault(e.signIn.at, "found a sign-in beside a command, want it beside a url only: a program has its credentials from its environment")
+		s.addError(e.signIn.at, "found a sign-in beside a command, want it beside a url only: a program has its credentials from its environment")
 	}
 }
 
 func (s *source) judgeRemote(e *entry) {
 	if e.transport == transportStdio {
-		s.fault(e.at, `found the type of a command beside a url, want "http", "sse" or none`)
+		s.addError(e.at, `found the type of a command beside a url, want "http", "sse" or none`)
 	}
 	for _, f := range append([]field{e.dir, e.envFile}, e.args...) {
 		if f.at.node != nil {
-			s.fault(f.at, "found what belongs to a command beside a url, want it beside a command only")
+			s.addError(f.at, "found a member for a command beside a url, want it beside a command only")
 		}
 	}
-	s.judgeSignIn(&e.signIn)
+	s.validateSignIn(&e.signIn)
 	if len(e.env) > 0 {
-		s.note(e.env[0].at, "has no effect: a url has no environment")
+		s.addWarning(e.env[0].at, "has no effect: a url has no environment")
 	}
 }
 
-// string reads a string.
+// string parses a string.
 func (s *source) string(v value) field {
-	if !s.want(v, kindString) {
+	if !s.requireKind(v, kindString) {
 		return field{at: v}
 	}
 	return field{text: v.text, at: v}
 }
 
-// once reads a string that may have another name too, with the same value.
-func (s *source) once(f *field, v value) {
+// stringOnce parses a string that may have two names, which must have the same value.
+func (s *source) stringOnce(f *field, v value) {
 	before := *f
 	if *f = s.string(v); before.at.node != nil && before.text != f.text {
-		s.fault(v, "found what %s says otherwise, want one of them", before.at.pointer.LastToken())
+		s.addError(v, "found a value that differs from %s, want one of the two", before.at.pointer.LastToken())
 	}
 }
 
-func (s *source) texts(v value) (texts []field) {
-	if !s.want(v, kindArray) {
+func (s *source) fields(v value) (fields []field) {
+	if !s.requireKind(v, kindArray) {
 		return nil
 	}
 	for i := range v.elements {
-		texts = append(texts, s.string(v.at(i)))
+		fields = append(fields, s.string(v.at(i)))
+	}
+	return fields
+}
+
+// texts parses an array of strings without positions.
+func (s *source) texts(v value) (texts []string) {
+	for _, f := range s.fields(v) {
+		texts = append(texts, f.text)
 	}
 	return texts
 }
 
-// words is texts without their places.
-func (s *source) words(v value) (words []string) {
-	for _, f := range s.texts(v) {
-		words = append(words, f.text)
-	}
-	return words
-}
-
 func (s *source) boolean(v value) bool {
-	return s.want(v, kindBoolean) && v.text == "true"
+	return s.requireKind(v, kindBoolean) && v.text == "true"
 }
 
-// pairs reads an object of strings.
+// pairs parses an object of strings.
 func (s *source) pairs(v value) (pairs []pair) {
-	if !s.want(v, kindObject) {
+	if !s.requireKind(v, kindObject) {
 		return nil
 	}
 	s.each(v, func(m member, v value) { pairs = append(pairs, pair{m.name, s.string(v)}) })
 	return pairs
 }
 
-// readCommand reads the name of a program, or with it its arguments as opencode
-// has them, or all of it as Zed once had it.
+// readCommand parses a command: the name of a program, an array with its arguments as in
+// opencode, or an object as in older versions of Zed.
 func (s *source) readCommand(e *entry, v value) {
 	switch v.kind {
 	case kindString:
 		e.command = field{text: v.text, at: v}
 		if v.text == "" {
-			s.fault(v, "found an empty command, want the name of a program")
+			s.addError(v, "found an empty command, want the name of a program")
 		}
 	case kindArray:
-		texts := s.texts(v)
+		texts := s.fields(v)
 		if e.command.at = v; len(texts) == 0 {
-			s.fault(v, "found an empty array, want a program and its arguments")
+			s.addError(v, "found an empty array, want a program and its arguments")
 			return
 		}
 		e.command, e.args = texts[0], append(texts[1:], e.args...)
@@ -250,23 +248,23 @@ func (s *source) readCommand(e *entry, v value) {
 			case "path":
 				s.readCommand(e, v)
 			case "args":
-				e.args = append(e.args, s.texts(v)...)
+				e.args = append(e.args, s.fields(v)...)
 			case "env":
 				s.readEnv(e, v)
 			default:
-				s.note(v, "unknown, and has no effect%s", suggest(m.name, []string{"path", "args", "env"}))
+				s.addWarning(v, "unknown, and has no effect%s", suggest(m.name, []string{"path", "args", "env"}))
 			}
 		})
 	default:
 		e.command.at = v
-		s.fault(v, "found %s, want a string, or an array of strings", v.kind)
+		s.addError(v, "found %s, want a string, or an array of strings", v.kind)
 	}
 }
 
-// readEnv reads variables for a program. Numbers and booleans are taken as they
-// are written; null is a variable that is not set.
+// readEnv parses environment variables of a program. Numbers and booleans are used as
+// written; null means not set.
 func (s *source) readEnv(e *entry, v value) {
-	if !s.want(v, kindObject) {
+	if !s.requireKind(v, kindObject) {
 		return
 	}
 	s.each(v, func(m member, v value) {
@@ -275,14 +273,14 @@ func (s *source) readEnv(e *entry, v value) {
 			e.env = append(e.env, pair{m.name, field{text: v.text, at: v}})
 		case kindNull:
 		default:
-			s.fault(v, "found %s, want a string", v.kind)
+			s.addError(v, "found %s, want a string", v.kind)
 		}
 	})
 }
 
-// readVariables reads names of variables that Codex hands down.
+// readVariables parses names of variables that Codex passes on.
 func (s *source) readVariables(e *entry, v value) {
-	if !s.want(v, kindArray) {
+	if !s.requireKind(v, kindArray) {
 		return
 	}
 	for i, element := range v.elements {
@@ -296,7 +294,7 @@ func (s *source) readVariables(e *entry, v value) {
 
 func (s *source) readHeaders(e *entry, v value) { e.headers = append(e.headers, s.pairs(v)...) }
 
-// readEnvHeaders reads headers that get their values from variables.
+// readEnvHeaders parses headers whose values are in environment variables.
 func (s *source) readEnvHeaders(e *entry, v value) {
 	for _, p := range s.pairs(v) {
 		e.headers = append(e.headers, pair{p.name, field{variable: p.text, at: p.at}})
@@ -317,31 +315,30 @@ func (s *source) readTransport(e *entry, v value) {
 	t, ok := transports[f.text]
 	if !ok {
 		known := []transport{transportStdio, transportHTTP, transportEventStream}
-		s.fault(v, "found %q, want %s%s", f.text, oneOf(known), suggest(f.text, slices.Collect(maps.Keys(transports))))
+		s.addError(v, "found %q, want %s%s", f.text, oneOf(known), suggest(f.text, slices.Collect(maps.Keys(transports))))
 	}
 	e.transport = t
 }
 
-// readOrigin reads where Zed has a server from.
+// readOrigin parses the "source" of a server in Zed.
 func (s *source) readOrigin(e *entry, v value) {
-	if e.foreign = s.string(v).text == "extension"; e.foreign {
-		s.note(e.at, "left out: an extension of Zed runs it, which only Zed can do")
+	if e.unsupported = s.string(v).text == "extension"; e.unsupported {
+		s.addWarning(e.at, "left out: an extension of Zed runs it, which only Zed can do")
 	}
 }
 
 func (s *source) readIncluded(e *entry, v value) {
-	e.included = append(e.included, s.words(v)...)
+	e.included = append(e.included, s.texts(v)...)
 }
 
 func (s *source) readExcluded(e *entry, v value) {
-	e.settings.Rules.Deny = append(e.settings.Rules.Deny, s.words(v)...)
+	e.settings.Rules.Deny = append(e.settings.Rules.Deny, s.texts(v)...)
 }
 
-// readTools reads the tools that Copilot offers. Codex keeps consent under the
-// same name.
+// readTools parses the tools that Copilot enables. Codex has consent under the same name.
 func (s *source) readTools(e *entry, v value) {
 	if v.kind == kindObject {
-		s.note(v, noConsent)
+		s.addWarning(v, noConsent)
 		return
 	}
 	s.readIncluded(e, v)

@@ -9,34 +9,33 @@ import (
 )
 
 var (
-	// reference matches what stands for something else. "$${" is "${" itself.
+	// reference matches a reference. "$${" stands for "${".
 	reference = regexp.MustCompile(`\$?\$\{[^}]*\}`)
-	// curly matches that of opencode, and plain that of Gemini CLI.
+	// curly matches references of opencode, and plain those of Gemini CLI.
 	curly    = regexp.MustCompile(`\{(env|file):([^}]*)\}`)
 	plain    = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// places are references to directories and the like.
-var places = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}
+// directoryReferences are the references that stand for directories.
+var directoryReferences = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}
 
-// wanted says what references there are.
-const wanted = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}"
+// referenceForms lists the valid references for error messages.
+const referenceForms = "${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}"
 
-// expand returns a text with what its references stand for. Values are taken as
-// they are: what they hold is not expanded again. A program's own variables,
-// which may be nil, are known to its arguments too: programs that expand their
-// arguments themselves know no others. Codex takes texts as they are.
+// expand replaces the references in a text by their values. Values are not expanded
+// again. The arguments of a program may refer to the variables in own, which may be nil:
+// clients that expand arguments themselves know no others. Codex does not expand.
 func (r *resolver) expand(f field, own map[string]string) string {
 	if isTOML(r.path) {
-		return f.text + r.following(f)
+		return f.text + r.variableAfter(f)
 	}
 	text := f.text
 	var expanded strings.Builder
 	for {
 		at := r.nextReference(text)
 		if at == nil {
-			return expanded.String() + text + r.following(f)
+			return expanded.String() + text + r.variableAfter(f)
 		}
 		expanded.WriteString(text[:at[0]])
 		expanded.WriteString(r.lookup(text[at[0]:at[1]], f, own))
@@ -44,18 +43,18 @@ func (r *resolver) expand(f field, own map[string]string) string {
 	}
 }
 
-// following returns the value of the variable that follows a text.
-func (r *resolver) following(f field) string {
+// variableAfter returns the value of the field's variable.
+func (r *resolver) variableAfter(f field) string {
 	if f.variable == "" {
 		return ""
 	}
 	return r.variable(f.variable, "", false, f, nil)
 }
 
-// nextReference returns where the first reference of a text is.
+// nextReference returns the position of the first reference in a text.
 func (r *resolver) nextReference(text string) []int {
 	first := reference.FindStringIndex(text)
-	for _, more := range r.dialect() {
+	for _, more := range r.otherReferences() {
 		if at := more.FindStringIndex(text); at != nil && (first == nil || at[0] < first[0]) {
 			first = at
 		}
@@ -63,8 +62,8 @@ func (r *resolver) nextReference(text string) []int {
 	return first
 }
 
-// dialect returns what else is a reference in this file.
-func (r *resolver) dialect() []*regexp.Regexp {
+// otherReferences returns the additional patterns of references in this file's format.
+func (r *resolver) otherReferences() []*regexp.Regexp {
 	switch {
 	case filepath.Base(filepath.Dir(r.absolute)) == ".gemini":
 		return []*regexp.Regexp{plain}
@@ -74,9 +73,8 @@ func (r *resolver) dialect() []*regexp.Regexp {
 	return nil
 }
 
-// lookup returns what a reference stands for, and reports one that stands for
-// nothing: a server that is started with an empty key fails later and less
-// clearly.
+// lookup returns the value of a reference. A reference without a value is an error: a
+// server that is started with an empty key fails later and less clearly.
 func (r *resolver) lookup(ref string, f field, own map[string]string) string {
 	switch {
 	case strings.HasPrefix(ref, "$$"):
@@ -95,12 +93,12 @@ func (r *resolver) lookup(ref string, f field, own map[string]string) string {
 		return r.variable(rest, "", false, f, own)
 	case kind == "input":
 		return r.input(rest, f)
-	case slices.Contains(places, inner):
+	case slices.Contains(directoryReferences, inner):
 		return r.place(inner, f)
 	case variable.MatchString(name):
 		return r.variable(name, fallback, hasFallback, f, own)
 	}
-	r.fault(f.at, "found %s, want %s", ref, wanted)
+	r.addError(f.at, "found %s, want %s", ref, referenceForms)
 	return ""
 }
 
@@ -112,7 +110,7 @@ func (r *resolver) variable(name, fallback string, hasFallback bool, f field, ow
 		return v
 	}
 	if !hasFallback {
-		r.fault(f.at, "the variable %s is not set", name)
+		r.addError(f.at, "the variable %s is not set", name)
 	}
 	return fallback
 }
@@ -125,7 +123,7 @@ func (r *resolver) place(name string, f field) string {
 		return string(os.PathSeparator)
 	}
 	if r.workspace == "" {
-		r.fault(f.at, "found ${%s}, which only the file of a project has; want a path", name)
+		r.addError(f.at, "found ${%s}, which is defined only in the file of a project; want a path", name)
 		return ""
 	}
 	if name == "workspaceFolderBasename" {
@@ -134,7 +132,7 @@ func (r *resolver) place(name string, f field) string {
 	return r.workspace
 }
 
-// fileText returns the content of a file that opencode puts in place of its name.
+// fileText returns the content of a file, for opencode's {file:NAME}.
 func (r *resolver) fileText(path string, f field) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		path = filepath.Join(home(r.env), rest)
@@ -144,14 +142,13 @@ func (r *resolver) fileText(path string, f field) string {
 	}
 	content, err := read(path)
 	if err != nil {
-		r.fault(f.at, "%v", err)
+		r.addError(f.at, "%v", err)
 	}
 	return strings.TrimSpace(string(content))
 }
 
-// parseEnv reads lines of NAME=VALUE: comments, "export" and quotes are as in
-// shells, but nothing is expanded. Otherwise it returns the number of a line that
-// is none.
+// parseEnv parses lines of NAME=VALUE. Comments, "export" and quotes are as in shells,
+// but nothing is expanded. If a line is invalid it returns its number.
 func parseEnv(content string) (variables map[string]string, fault int) {
 	variables = make(map[string]string)
 	for i, line := range strings.Split(content, "\n") {
@@ -183,7 +180,7 @@ func unquoteEnv(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// variableOf is the name of the variable that holds an input.
+// variableOf is the name of the environment variable that can hold an input.
 func variableOf(id string) string {
 	return "FONDACO_INPUT_" + strings.ToUpper(notInVariables.ReplaceAllString(id, "_"))
 }

@@ -15,28 +15,27 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// A file is what was read of one: its servers as they are written, before
-// variables are looked up.
+// A file is a parsed file: its servers before variables are expanded.
 type file struct {
 	*source
-	absolute string // path
-	project  string // the directory whose servers Claude Code's file is read for
-	root     *node  // nil where the file could not be read
-	entries  []*entry
-	inputs   []Input
-	listed   value // the inputs, as they are written
-	broken   []string
+	absolute    string // path
+	project     string // whose servers are read from Claude Code's file
+	root        *node  // nil if the file could not be parsed
+	entries     []*entry
+	inputs      []Input
+	inputsValue value // the inputs, unparsed
+	broken      []string
 }
 
-// A form is the place where a kind of program keeps its servers.
-type form struct {
+// A layout says where a kind of client keeps servers and inputs in its file.
+type layout struct {
 	path   []string
-	inputs []string // the place of what the user is asked for
+	inputs []string // path of the inputs
 }
 
-// forms are all that are read. A file may have several of them.
-var forms = []form{
-	{path: []string{"mcpServers"}, inputs: []string{"inputs"}},            // most programs
+// layouts are all that are supported. A file may have several of them.
+var layouts = []layout{
+	{path: []string{"mcpServers"}, inputs: []string{"inputs"}},            // most clients
 	{path: []string{"servers"}, inputs: []string{"inputs"}},               // VS Code
 	{path: []string{"mcp", "servers"}, inputs: []string{"mcp", "inputs"}}, // VS Code, in its settings
 	{path: []string{"mcp"}},             // opencode
@@ -44,26 +43,26 @@ var forms = []form{
 	{path: []string{"mcp_servers"}},     // Codex
 }
 
-// parse reads the content of a file.
+// parse parses the content of a file.
 func parse(s *source, absolute, project string) *file {
 	f := &file{source: s, absolute: absolute, project: project}
 	root, fault := f.parseLanguage()
 	if fault != nil {
-		s.faults = append(s.faults, fault)
+		s.errors = append(s.errors, fault)
 		return f
 	}
-	if !s.want(value{node: root}, kindObject) {
+	if !s.requireKind(value{node: root}, kindObject) {
 		return f
 	}
-	if !f.readForms(value{node: root}) {
-		s.fault(value{node: root}, `found no "mcpServers", want {"mcpServers": {"NAME": {"command": …} or {"url": …}}}%s`, mistyped(root))
+	if !f.readLayouts(value{node: root}) {
+		s.addError(value{node: root}, `found no "mcpServers", want {"mcpServers": {"NAME": {"command": …} or {"url": …}}}%s`, suggestServersKey(root))
 		return f
 	}
 	f.root = root
 	return f
 }
 
-func (f *file) parseLanguage() (*node, *Finding) {
+func (f *file) parseLanguage() (*node, *Diagnostic) {
 	if isTOML(f.path) {
 		return f.parseTOML()
 	}
@@ -72,10 +71,10 @@ func (f *file) parseLanguage() (*node, *Finding) {
 
 func isTOML(path string) bool { return strings.EqualFold(filepath.Ext(path), ".toml") }
 
-// mistyped asks whether a member of a file was meant to hold the servers.
-func mistyped(root *node) string {
+// suggestServersKey asks whether a member of a file was meant to hold the servers.
+func suggestServersKey(root *node) string {
 	var known []string
-	for _, form := range forms {
+	for _, form := range layouts {
 		known = append(known, form.path[0])
 	}
 	for _, m := range root.members {
@@ -86,19 +85,19 @@ func mistyped(root *node) string {
 	return ""
 }
 
-// readForms reads the servers of every form that the file has.
-func (f *file) readForms(root value) (found bool) {
-	f.each(root, func(member, value) {}) // reports members that stand twice
+// readLayouts parses the servers of every layout that the file has.
+func (f *file) readLayouts(root value) (found bool) {
+	f.each(root, func(member, value) {}) // reports duplicate members
 	if filepath.Base(f.absolute) == ".claude.json" && root.member("projects") != nil {
 		found = true
 	}
-	for _, form := range append(forms, form{path: []string{"projects", f.project, "mcpServers"}}) {
+	for _, form := range append(layouts, layout{path: []string{"projects", f.project, "mcpServers"}}) {
 		at, ok := root.find(form.path)
 		if !ok || len(form.path) == 1 && form.path[0] == "mcp" && !holdsServers(at) {
 			continue
 		}
 		found = true
-		if inputs, ok := root.find(form.inputs); ok && len(form.inputs) > 0 && f.listed.node == nil {
+		if inputs, ok := root.find(form.inputs); ok && len(form.inputs) > 0 && f.inputsValue.node == nil {
 			f.readInputs(inputs)
 		}
 		f.readServers(at)
@@ -106,7 +105,7 @@ func (f *file) readForms(root value) (found bool) {
 	return found
 }
 
-// find returns the value that names lead to.
+// find returns the value at a path of names.
 func (v value) find(names []string) (value, bool) {
 	for _, name := range names {
 		next := v.member(name)
@@ -118,7 +117,7 @@ func (v value) find(names []string) (value, bool) {
 	return v, true
 }
 
-// holdsServers tells the servers of opencode from the settings that VS Code and
+// holdsServers distinguishes the servers of opencode from the settings that VS Code and
 // Gemini CLI keep under the same name.
 func holdsServers(v value) bool {
 	if v.kind != kindObject || v.member("servers") != nil {
@@ -127,21 +126,21 @@ func holdsServers(v value) bool {
 	return len(v.members) == 0 || slices.ContainsFunc(v.members, func(m member) bool { return m.value.kind == kindObject })
 }
 
-// readServers reads the object of all servers.
+// readServers parses the object of all servers.
 func (f *file) readServers(at value) {
-	if !f.want(at, kindObject) {
+	if !f.requireKind(at, kindObject) {
 		return
 	}
-	before := len(f.faults)
+	before := len(f.errors)
 	f.each(at, func(m member, _ value) { f.readServer(at, m) })
-	for _, fault := range f.faults[before:] {
-		f.breakTwins(at, fault.Pointer)
+	for _, fault := range f.errors[before:] {
+		f.breakDuplicate(at, fault.Pointer)
 	}
 }
 
-// breakTwins breaks the first of two servers with one name: nobody can say which
-// of them is meant.
-func (f *file) breakTwins(at value, pointer jsontext.Pointer) {
+// breakDuplicate marks the first of two servers with the same name as broken, because it
+// is unclear which one is meant.
+func (f *file) breakDuplicate(at value, pointer jsontext.Pointer) {
 	if pointer.Parent() != at.pointer {
 		return
 	}
@@ -154,29 +153,29 @@ func (f *file) breakTwins(at value, pointer jsontext.Pointer) {
 
 func (f *file) readServer(servers value, m member) {
 	e := &entry{name: m.name, key: keyOf(m.name), at: servers.of(m)}
-	before := len(f.faults)
+	before := len(f.errors)
 	if i := slices.IndexFunc(f.entries, func(other *entry) bool { return other.key == e.key }); i >= 0 {
 		other := f.entries[i]
-		f.fault(servers.named(m), "name %q: is used as %q, which is that of %q on line %d; want another name", e.name, e.key, other.name, f.line(other.at.start))
+		f.addError(servers.named(m), "name %q: is used as %q, which is that of %q on line %d; want another name", e.name, e.key, other.name, f.line(other.at.start))
 	}
 	f.readEntry(e)
-	if len(f.faults) > before {
+	if len(f.errors) > before {
 		f.broken = append(f.broken, e.name)
 		return
 	}
 	if e.key != e.name {
-		f.note(servers.named(m), "name %q: is used as %q; names are 1 to 32 of a-z, 0-9 and '-'", e.name, e.key)
+		f.addWarning(servers.named(m), "name %q: is used as %q; names are 1 to 32 of a-z, 0-9 and '-'", e.name, e.key)
 	}
 	f.entries = append(f.entries, e)
 }
 
 var notInKeys = regexp.MustCompile(`[^a-z0-9]+`)
 
-// maxKey bounds the key of an upstream.
+// maxKey is the length limit of the key of an upstream.
 const maxKey = 32
 
-// keyOf returns the key of an upstream for a name in a file. It depends on the
-// name alone, so it stays whatever else the file holds.
+// keyOf returns the key of an upstream for a name in a file. It depends only on the name,
+// so it is stable when the file changes.
 func keyOf(name string) string {
 	if host.CheckKey(name) == nil {
 		return name
@@ -192,20 +191,20 @@ func keyOf(name string) string {
 	return key
 }
 
-// isHost reports whether an entry is the host itself, which other programs have
-// among their servers. It does not run itself.
+// isHost reports whether an entry is the host itself, which clients have among their
+// servers. The host does not run itself.
 func (e *entry) isHost() bool {
 	program := strings.TrimSuffix(filepath.Base(filepath.ToSlash(e.command.text)), ".exe")
 	if program == "fondaco" && len(e.args) > 0 && e.args[0].text == "stdio" {
 		return true
 	}
 	u, err := url.Parse(e.url.text)
-	if err != nil || u.Port() != ownPort {
+	if err != nil || u.Port() != defaultPort {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())
 	return cmp.Or(u.Hostname() == "localhost", ip != nil && ip.IsLoopback())
 }
 
-// ownPort is that on which the host listens by default.
-const ownPort = "7332"
+// defaultPort is the port on which the host listens by default.
+const defaultPort = "7332"

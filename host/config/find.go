@@ -10,61 +10,61 @@ import (
 	"strings"
 )
 
-// OwnPath returns where the host's own configuration is, or would be:
-// fondaco/mcp.json in the directory of the XDG Base Directory Specification, which
-// is ~/.config by default. It is empty where the environment tells of no home.
-func OwnPath(env Env) string {
-	path := below(xdg(env), "fondaco", "mcp.json")
+// DefaultPath returns the path of the host's own configuration: fondaco/mcp.json in the
+// directory of the XDG Base Directory Specification, ~/.config by default. It is empty if
+// the environment names no home directory.
+func DefaultPath(env Env) string {
+	path := joinIfKnown(xdg(env), "fondaco", "mcp.json")
 	if !filepath.IsAbs(path) {
 		return ""
 	}
 	return path
 }
 
-// Find returns OwnPath, or the empty string when there is no file. One that is
-// there and cannot be read is found, so that Load says why.
+// Find returns DefaultPath, or the empty string if there is no file. A file that cannot
+// be read is returned, so that Load reports the reason.
 func Find(env Env) string {
-	path := OwnPath(env)
+	path := DefaultPath(env)
 	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	return path
 }
 
-// Foreign is the configuration of another program. The host does not read it
-// unless it is told to.
-type Foreign struct {
+// ClientConfig is the configuration file of an MCP client. The host reads it only when
+// asked to.
+type ClientConfig struct {
 	Client Client
 	Path   string
-	// Project tells that the file belongs to the working directory.
+	// Project reports whether the file belongs to the working directory.
 	Project bool
 }
 
-// FindForeign returns the configurations of other programs that there are, in
-// the user's directories and in the working directory dir.
-func FindForeign(env Env, dir string) (found []Foreign) {
+// FindClientConfigs returns the existing configuration files of MCP clients, in the
+// user's directories and in the working directory dir.
+func FindClientConfigs(env Env, dir string) (found []ClientConfig) {
 	for _, c := range clients {
 		for _, path := range c.files(env, runtime.GOOS) {
 			if isFile(path) {
-				found = append(found, Foreign{Client: c, Path: path})
+				found = append(found, ClientConfig{Client: c, Path: path})
 			}
 		}
 		for _, name := range c.project {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			known := slices.ContainsFunc(found, func(f Foreign) bool { return f.Path == path })
+			known := slices.ContainsFunc(found, func(f ClientConfig) bool { return f.Path == path })
 			if !known && isFile(path) {
-				found = append(found, Foreign{Client: c, Path: path, Project: true})
+				found = append(found, ClientConfig{Client: c, Path: path, Project: true})
 			}
 		}
 	}
 	return found
 }
 
-// workspaceOf returns the directory of the project that a file belongs to: that
-// which the file is in, or the one above hidden directories. Files of the user
-// belong to no project.
+// workspaceOf returns the directory of the project that a file belongs to: the directory
+// of the file, or the one above hidden directories. Files of the user belong to no
+// project.
 func workspaceOf(path string, env Env) string {
-	if path == OwnPath(env) {
+	if path == DefaultPath(env) {
 		return ""
 	}
 	for _, c := range clients {

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// Input is something that the user is asked for, as VS Code has it. Servers refer
-// to it as ${input:ID}.
+// Input is a value for which the user is asked, as in VS Code. Servers refer to it as
+// ${input:ID}.
 type Input struct {
 	ID string
 	// Description is the question.
 	Description string
-	// Password tells that the answer must not be seen.
+	// Password means that the answer must not be shown.
 	Password bool
-	// Options are the answers to choose from, if there are any.
+	// Options are the possible answers, if they are restricted.
 	Options []string
-	// Default is the answer of one who does not say anything else.
+	// Default is the value of an empty answer.
 	Default string
 
 	at value
 }
 
 func (f *file) readInputs(v value) {
-	if f.listed = v; !f.want(v, kindArray) {
+	if f.inputsValue = v; !f.requireKind(v, kindArray) {
 		return
 	}
 	for i := range v.elements {
-		if element := v.at(i); f.want(element, kindObject) {
+		if element := v.at(i); f.requireKind(element, kindObject) {
 			f.readInput(element)
 		}
 	}
@@ -49,15 +49,15 @@ func (f *file) readInput(v value) {
 		}
 	})
 	if in.ID == "" {
-		f.fault(v, `found no "id", want one for ${input:ID}`)
+		f.addError(v, `found no "id", want one for ${input:ID}`)
 		return
 	}
 	f.inputs = append(f.inputs, in)
 }
 
-// options reads texts, or labels with values.
+// options parses an array of texts, or of labels with values.
 func (f *file) options(v value) (options []string) {
-	if !f.want(v, kindArray) {
+	if !f.requireKind(v, kindArray) {
 		return nil
 	}
 	for i := range v.elements {
@@ -70,11 +70,11 @@ func (f *file) options(v value) (options []string) {
 	return options
 }
 
-// input returns the answer for ${input:ID}.
+// input returns the value of ${input:ID}.
 func (r *resolver) input(id string, f field) string {
 	i := slices.IndexFunc(r.inputs, func(in Input) bool { return in.ID == id })
 	if i < 0 {
-		r.fault(f.at, "found ${input:%s}, want an input of that id among %q", id, "inputs")
+		r.addError(f.at, "found ${input:%s}, want an input of that id among %q", id, "inputs")
 		return ""
 	}
 	if known, ok := r.answers[id]; ok {
@@ -85,7 +85,7 @@ func (r *resolver) input(id string, f field) string {
 		err = fmt.Errorf("want %s", oneOf(r.inputs[i].Options))
 	}
 	if err != nil {
-		r.fault(f.at, "input %q: %v", id, err)
+		r.addError(f.at, "input %q: %v", id, err)
 		return ""
 	}
 	r.answers[id] = field{text: answer}
@@ -97,7 +97,7 @@ func (r *resolver) answer(in Input) (string, error) {
 		return v, nil
 	}
 	if r.opts == nil || r.opts.Ask == nil {
-		return "", fmt.Errorf("nobody can be asked for it; want the variable %s set", variableOf(in.ID))
+		return "", fmt.Errorf("there is no terminal to ask for it; set the variable %s", variableOf(in.ID))
 	}
 	return r.opts.Ask(in)
 }

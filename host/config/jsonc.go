@@ -8,7 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxDepth bounds how deep values nest.
+// maxDepth limits how deep values nest.
 const maxDepth = 64
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -16,10 +16,10 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // errDepth is returned for values that nest too deep.
 var errDepth = fmt.Errorf("values nest deeper than %d", maxDepth)
 
-// parseJSONC reads JSON with comments and trailing commas.
-func (s *source) parseJSONC() (*node, *Finding) {
+// parseJSONC parses JSON with comments and trailing commas.
+func (s *source) parseJSONC() (*node, *Diagnostic) {
 	if len(bytes.TrimSpace(s.text())) == 0 {
-		return nil, s.at(0, "", "found nothing, want an object")
+		return nil, s.diagnostic(0, "", "found nothing, want an object")
 	}
 	root, err := readJSONC(s.text())
 	if err != nil {
@@ -28,12 +28,13 @@ func (s *source) parseJSONC() (*node, *Finding) {
 	return nodeOf(root, len(s.content)-len(s.text())), nil
 }
 
-// text is the content without the mark that some editors begin a file with.
+// text is the content without a byte order mark.
 func (s *source) text() []byte { return bytes.TrimPrefix(s.content, byteOrderMark) }
 
-// syntaxError says where a text is no JSONC. The library names the place in words.
-func (s *source) syntaxError(err error) *Finding {
-	f := s.at(0, "", "%s", strings.TrimPrefix(err.Error(), "hujson: "))
+// syntaxError returns the position of a syntax error, which the library gives only in its
+// text.
+func (s *source) syntaxError(err error) *Diagnostic {
+	f := s.diagnostic(0, "", "%s", strings.TrimPrefix(err.Error(), "hujson: "))
 	var line, column int
 	if n, _ := fmt.Sscanf(f.Text, "line %d, column %d: ", &line, &column); n == 2 {
 		f.Line, f.Column = line, column
@@ -42,8 +43,8 @@ func (s *source) syntaxError(err error) *Finding {
 	return f
 }
 
-// readJSONC parses a text whose depth is bounded, because the library descends
-// into whatever it is given.
+// readJSONC parses a text after checking its depth, because the library's recursion is
+// not limited.
 func readJSONC(text []byte) (hujson.Value, error) {
 	if depthOf(text) > maxDepth {
 		return hujson.Value{}, errDepth
@@ -68,8 +69,7 @@ func depthOf(text []byte) int {
 	return most
 }
 
-// nodeOf makes a node of what the library has read, a number of bytes into the
-// content.
+// nodeOf converts a value of the library, which starts at an offset of the content.
 func nodeOf(v hujson.Value, offset int) *node {
 	n := &node{start: offset + v.StartOffset, end: offset + v.EndOffset}
 	switch v := v.Value.(type) {

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// A node is a value of a file, in whichever language that is written.
+// A node is a value of a file, independent of the file's language.
 type node struct {
 	kind       kind
-	start, end int      // offsets in the content; a table of TOML ends where it starts
-	text       string   // a string, without its quotes; numbers and booleans as written
+	start, end int      // offsets in the content; a TOML table ends where it starts
+	text       string   // a string without quotes; numbers and booleans as written
 	members    []member // of an object, in the order of the file
 	elements   []*node  // of an array
 }
@@ -42,7 +42,7 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-// A value is a node, and the way to it.
+// A value is a node with its JSON pointer.
 type value struct {
 	*node
 	pointer jsontext.Pointer
@@ -56,26 +56,26 @@ func (v value) at(i int) value {
 	return value{v.elements[i], v.pointer.AppendToken(strconv.Itoa(i))}
 }
 
-// named is a value that is reported where its name stands.
+// named is a value at the position of a member's name, for diagnostics.
 func (v value) named(m member) value {
 	return value{&node{start: m.start}, v.pointer.AppendToken(m.name)}
 }
 
-// want reports whether a value is of a kind, and a fault if not.
-func (s *source) want(v value, k kind) bool {
+// requireKind reports whether a value has a kind. If not, it adds an error.
+func (s *source) requireKind(v value, k kind) bool {
 	if v.kind != k {
-		s.fault(v, "found %s, want %s", v.kind, k)
+		s.addError(v, "found %s, want %s", v.kind, k)
 	}
 	return v.kind == k
 }
 
-// each calls f for the members of an object. Of members of the same name the
-// second one is a fault: programs differ in which of them they take.
+// each calls f for the members of an object. A duplicate name is an error, because
+// programs differ in which of the two they use.
 func (s *source) each(v value, f func(m member, v value)) {
 	seen := make(map[string]int, len(v.members))
 	for _, m := range v.members {
 		if first, ok := seen[m.name]; ok {
-			s.fault(v.named(m), "found a second %q, want one; the first is on line %d", m.name, s.line(first))
+			s.addError(v.named(m), "found a second %q, want one; the first is on line %d", m.name, s.line(first))
 			continue
 		}
 		seen[m.name] = m.start

@@ -9,13 +9,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// A resolver makes upstreams of the entries of a file: it looks up variables,
-// and asks for inputs.
+// A resolver converts the entries of a file into upstreams: it expands variables and asks
+// for inputs.
 type resolver struct {
 	*file
 	opts      *Options
 	env       Env
-	workspace string // the directory that a project's file belongs to
+	workspace string // the directory of the file's project
 	answers   map[string]field
 
 	upstreams []host.Upstream
@@ -27,16 +27,16 @@ func (f *file) resolve(o *Options) *resolver {
 	r := &resolver{file: f, opts: o, env: o.env(), answers: make(map[string]field), broken: f.broken}
 	r.workspace = workspaceOf(f.absolute, r.env)
 	for _, e := range f.entries {
-		switch before := len(f.faults); {
-		case e.foreign && e.command.text == "" && !e.remote():
+		switch before := len(f.errors); {
+		case e.unsupported && e.command.text == "" && !e.remote():
 		case e.isHost():
-			f.note(e.at, "left out: this is the host itself")
+			f.addWarning(e.at, "left out: this is the host itself")
 		case e.disabled:
 			r.disabled = append(r.disabled, e.key)
-			f.note(e.at, "server %q is disabled", e.key)
+			f.addWarning(e.at, "server %q is disabled", e.key)
 		default:
 			u := r.upstream(e)
-			if len(f.faults) > before {
+			if len(f.errors) > before {
 				r.broken = append(r.broken, e.name)
 				continue
 			}
@@ -56,7 +56,7 @@ func (r *resolver) upstream(e *entry) host.Upstream {
 	return u
 }
 
-// program makes an upstream of a program.
+// program sets the target of an upstream that is a program.
 func (r *resolver) program(u *host.Upstream, e *entry) {
 	own := r.fileEnv(e)
 	for _, name := range e.variables {
@@ -74,13 +74,13 @@ func (r *resolver) program(u *host.Upstream, e *entry) {
 	if len(own) > 0 {
 		t.Env = own
 	}
-	t.Dir = r.under(r.expand(e.dir, own))
+	t.Dir = r.absolutePath(r.expand(e.dir, own))
 	u.Target, u.Transport = t, "over stdio"
 }
 
-// under makes a path absolute: relative ones start from the workspace, or else
-// from where the file is.
-func (r *resolver) under(path string) string {
+// absolutePath makes a path absolute, relative to the workspace or, without one, to the
+// directory of the file.
+func (r *resolver) absolutePath(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
@@ -90,25 +90,25 @@ func (r *resolver) under(path string) string {
 	return filepath.Join(filepath.Dir(r.absolute), path)
 }
 
-// fileEnv reads the variables of the file that an entry names.
+// fileEnv reads the variables of the entry's envFile.
 func (r *resolver) fileEnv(e *entry) map[string]string {
 	if e.envFile.text == "" {
 		return make(map[string]string)
 	}
-	path := r.under(r.expand(e.envFile, nil))
+	path := r.absolutePath(r.expand(e.envFile, nil))
 	content, err := read(path)
 	if err != nil {
-		r.fault(e.envFile.at, "%v", err)
+		r.addError(e.envFile.at, "%v", err)
 		return make(map[string]string)
 	}
 	variables, line := parseEnv(string(content))
 	if line > 0 {
-		r.fault(e.envFile.at, "%s:%d: want NAME=VALUE", path, line)
+		r.addError(e.envFile.at, "%s:%d: want NAME=VALUE", path, line)
 	}
 	return variables
 }
 
-// endpoint makes an upstream of a URL.
+// endpoint sets the target of an upstream at a URL.
 func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	address := r.expand(e.url, nil)
 	if path, ok := socketPath(address); ok {
@@ -116,7 +116,7 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 		return
 	}
 	if !isURL(address) {
-		r.fault(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
+		r.addError(e.url.at, "want an http or https URL such as https://example.com/mcp, or unix:///PATH")
 	}
 	u.Target, u.Transport = mcpclient.URL(address), "over HTTP"
 	if e.transport == transportEventStream {
@@ -129,15 +129,15 @@ func (r *resolver) endpoint(u *host.Upstream, e *entry) {
 	u.SignIn = r.signIn(&e.signIn)
 }
 
-// socket makes an upstream of a unix socket, where messages are lines as over
-// stdio.
+// socket sets the target of an upstream at a Unix domain socket, where messages are lines
+// as over stdio.
 func (r *resolver) socket(u *host.Upstream, e *entry, path string) {
 	u.Target, u.Transport = mcpclient.Socket("unix", path), "over a unix socket"
 	if e.transport != "" {
-		r.fault(e.at, "found a type beside a unix socket, want none: its messages are lines, as over stdio")
+		r.addError(e.at, "found a type beside a unix socket, want none: its messages are lines, as over stdio")
 	}
 	if len(e.headers) > 0 {
-		r.fault(e.headers[0].at, "found a header beside a unix socket, want headers beside an http or https URL only")
+		r.addError(e.headers[0].at, "found a header beside a unix socket, want headers beside an http or https URL only")
 	}
 }
 

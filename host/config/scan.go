@@ -5,22 +5,21 @@ import (
 	"iter"
 )
 
-// A quote is a way to write text in which brackets mean nothing: strings and
-// comments.
-type quote struct {
+// A delimiter describes a kind of string or comment, in which brackets have no meaning.
+type delimiter struct {
 	open, close string
-	escapes     bool // a backslash takes the next byte with it
+	escapes     bool // a backslash escapes the next byte
 	comment     bool
 }
 
-// The quotes of each language, longer ones before those that they begin with.
+// The delimiters of each language. Longer ones come before their prefixes.
 var (
-	jsonQuotes = []quote{
+	jsonQuotes = []delimiter{
 		{open: `"`, close: `"`, escapes: true},
 		{open: "//", close: "\n", comment: true},
 		{open: "/*", close: "*/", comment: true},
 	}
-	tomlQuotes = []quote{
+	tomlQuotes = []delimiter{
 		{open: `"""`, close: `"""`, escapes: true},
 		{open: `'''`, close: `'''`},
 		{open: `"`, close: `"`, escapes: true},
@@ -29,17 +28,17 @@ var (
 	}
 )
 
-// A piece is the text up to a quote, and the quote.
-type piece struct {
+// A segment is the text before a string or comment, and that string or comment.
+type segment struct {
 	bare   []byte
 	quoted []byte
-	quote  quote
+	quote  delimiter
 }
 
-// scan takes a text apart, with the offset of each piece. It does not judge: the
-// last quote may be open.
-func scan(text []byte, quotes []quote) iter.Seq2[int, piece] {
-	return func(yield func(int, piece) bool) {
+// scan splits a text into segments with their offsets. It does not validate: the last
+// string may be unterminated.
+func scan(text []byte, quotes []delimiter) iter.Seq2[int, segment] {
+	return func(yield func(int, segment) bool) {
 		for start, i := 0, 0; i <= len(text); {
 			q, found := quoteAt(text[i:], quotes)
 			if !found && i < len(text) {
@@ -50,7 +49,7 @@ func scan(text []byte, quotes []quote) iter.Seq2[int, piece] {
 			if found {
 				end += q.length(text[i:])
 			}
-			if !yield(start, piece{text[start:i], text[i:end], q}) || !found {
+			if !yield(start, segment{text[start:i], text[i:end], q}) || !found {
 				return
 			}
 			start, i = end, end
@@ -58,18 +57,18 @@ func scan(text []byte, quotes []quote) iter.Seq2[int, piece] {
 	}
 }
 
-func quoteAt(text []byte, quotes []quote) (quote, bool) {
+func quoteAt(text []byte, quotes []delimiter) (delimiter, bool) {
 	for _, q := range quotes {
 		if bytes.HasPrefix(text, []byte(q.open)) {
 			return q, true
 		}
 	}
-	return quote{}, false
+	return delimiter{}, false
 }
 
-// length returns how many bytes the quote takes that text begins with. A triple
-// one may end in up to two more of its characters.
-func (q quote) length(text []byte) int {
+// length returns the length of the string or comment at the start of text. A
+// triple-quoted string may end in up to two more quotes.
+func (q delimiter) length(text []byte) int {
 	for i := len(q.open); i < len(text); i++ {
 		switch {
 		case q.escapes && text[i] == '\\':

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// Server is one server as a configuration describes it, with variables still in
-// its texts. It can be added to another configuration.
+// Server is one server of a configuration file, before variables are expanded. It can be
+// added to another file.
 type Server struct {
-	// Name is that of the upstream.
+	// Name is the key of the upstream.
 	Name string
 
 	entry     *entry
-	workspace string // that a project's file belongs to
+	workspace string // of the file's project
 	origin    *file
 }
 
-// NewServer describes a server: a command and its arguments, or a URL alone.
-// Variables are written NAME=VALUE, or NAME for one that is handed down, and
-// headers NAME: VALUE.
+// NewServer describes a server: a command with its arguments, or a single URL. Variables
+// have the form NAME=VALUE, or NAME for one that is passed on; headers have the form
+// NAME: VALUE.
 func NewServer(name string, words, env, headers []string) (*Server, error) {
 	e := &entry{name: name, key: name}
 	if key := keyOf(name); key != name {
@@ -34,7 +34,7 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	switch {
 	case len(words) == 0:
 		return nil, errors.New("want a command after --, or a URL")
-	case len(words) == 1 && isAddress(words[0]):
+	case len(words) == 1 && isServerURL(words[0]):
 		e.url.text = words[0]
 	default:
 		e.command.text = words[0]
@@ -68,9 +68,8 @@ func NewServer(name string, words, env, headers []string) (*Server, error) {
 	return &Server{Name: name, entry: e}, nil
 }
 
-// isAddress reports whether a server is reached by what would otherwise be the
-// name of a program.
-func isAddress(s string) bool {
+// isServerURL reports whether a word is the URL of a server and not a program.
+func isServerURL(s string) bool {
 	_, socket := socketPath(s)
 	return socket || isURL(s)
 }
@@ -80,12 +79,12 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// Servers reads the servers of a file of another program, without starting or
-// asking anything. What cannot be taken is among the findings.
-func (f Foreign) Servers(env Env, dir string) ([]*Server, []*Finding) {
+// Servers parses the servers of a client's file. It starts nothing and asks nothing.
+// Servers that cannot be used are among the diagnostics.
+func (f ClientConfig) Servers(env Env, dir string) ([]*Server, []*Diagnostic) {
 	file, err := open(f.Path, dir)
 	if err != nil {
-		return nil, []*Finding{{Path: f.Path, Line: 1, Column: 1, Text: err.Error()}}
+		return nil, []*Diagnostic{{Path: f.Path, Line: 1, Column: 1, Text: err.Error()}}
 	}
 	if file.root == nil && file.readable() {
 		return nil, nil
@@ -96,12 +95,12 @@ func (f Foreign) Servers(env Env, dir string) ([]*Server, []*Finding) {
 			servers = append(servers, &Server{Name: e.key, entry: e, workspace: workspaceOf(file.absolute, env), origin: file})
 		}
 	}
-	return servers, file.faults
+	return servers, file.errors
 }
 
-// readable reports whether a file was read and holds no servers.
+// readable reports whether a file was parsed or has no servers.
 func (f *file) readable() bool {
-	return len(f.faults) == 1 && strings.HasPrefix(f.faults[0].Text, `found no "mcpServers"`)
+	return len(f.errors) == 1 && strings.HasPrefix(f.errors[0].Text, `found no "mcpServers"`)
 }
 
 // Disabled reports whether the server is switched off.
@@ -110,17 +109,17 @@ func (s *Server) Disabled() bool { return s.entry.disabled }
 var (
 	flagOnly = regexp.MustCompile(`^-{1,2}[A-Za-z][A-Za-z0-9-]*$`)
 	packaged = regexp.MustCompile(`^@?[A-Za-z0-9][\w./-]*(@[\w.-]+)?$`)
-	// runners start what their first argument names.
+	// runners run what their first argument names.
 	runners = []string{"npx", "uvx", "bunx", "pipx", "pnpm", "yarn", "deno", "node", "python", "python3", "docker", "uv"}
 )
 
-// String describes the server on one line. Whatever could be a secret is shown as
-// "…": it holds no values of variables and headers, no path of a URL, and of the
-// arguments flags and the name of a package alone.
+// String describes the server on one line. What may be a secret is replaced by "…":
+// values of variables and headers, the path of a URL, and arguments except flags and the
+// name of a package.
 func (s *Server) String() string {
 	e := s.entry
 	if e.remote() {
-		return VeilURL(e.url.text)
+		return RedactURL(e.url.text)
 	}
 	shown := []string{e.command.text}
 	packageShown := !slices.Contains(runners, strings.TrimSuffix(filepath.Base(e.command.text), ".cmd"))
@@ -139,9 +138,9 @@ func (s *Server) String() string {
 	return strings.Join(shown, " ")
 }
 
-// VeilURL returns a URL with "…" in place of its path and query, which may hold a
-// secret, and without a password. That of a unix socket holds none.
-func VeilURL(address string) string {
+// RedactURL replaces the path and query of a URL by "…", because they may hold a
+// secret, and removes the password. The path of a Unix domain socket stays.
+func RedactURL(address string) string {
 	if _, socket := socketPath(address); socket {
 		return address
 	}
@@ -164,15 +163,15 @@ func (s *Server) Names() (names []string) {
 	return append(names, s.entry.variables...)
 }
 
-// portable writes a text so that it means the same in the host's own file.
-func (s *Server) portable(f field) string {
+// portableText returns a text that has the same meaning in the host's own file.
+func (s *Server) portableText(f field) string {
 	text := f.text
 	if s.origin != nil {
 		switch {
 		case isTOML(s.origin.path):
 			text = strings.ReplaceAll(text, "${", "$${")
-		case len((&resolver{file: s.origin}).dialect()) > 0:
-			text = s.translate(text)
+		case len((&resolver{file: s.origin}).otherReferences()) > 0:
+			text = s.translateReferences(text)
 		}
 	}
 	if s.workspace != "" {
@@ -185,9 +184,9 @@ func (s *Server) portable(f field) string {
 	return text
 }
 
-// translate writes references of a dialect as all programs have them.
-func (s *Server) translate(text string) string {
-	for _, dialect := range (&resolver{file: s.origin}).dialect() {
+// translateReferences writes another client's references in the host's form.
+func (s *Server) translateReferences(text string) string {
+	for _, dialect := range (&resolver{file: s.origin}).otherReferences() {
 		text = dialect.ReplaceAllStringFunc(text, func(ref string) string {
 			switch m := dialect.FindStringSubmatch(ref); {
 			case dialect == plain:
@@ -201,39 +200,39 @@ func (s *Server) translate(text string) string {
 	return text
 }
 
-// path makes a path of a file absolute, because it moves to another one.
+// path makes a path absolute, because the server moves to another file.
 func (s *Server) path(f field) string {
-	text := s.portable(f)
+	text := s.portableText(f)
 	if text == "" || filepath.IsAbs(text) || strings.HasPrefix(text, "${") || s.origin == nil {
 		return text
 	}
 	r := &resolver{file: s.origin, workspace: s.workspace}
-	return r.under(text)
+	return r.absolutePath(text)
 }
 
-// value writes the server in the form of the host's own file.
+// value returns the server in the format of the host's own file.
 func (s *Server) value() (jsontext.Value, error) {
 	e := s.entry
-	var o, env, headers object
+	var o, env, headers orderedObject
 	o.add("type", e.transport, e.transport == transportEventStream)
-	o.add("command", s.portable(e.command), e.command.text != "")
+	o.add("command", s.portableText(e.command), e.command.text != "")
 	var args []string
 	for _, a := range e.args {
-		args = append(args, s.portable(a))
+		args = append(args, s.portableText(a))
 	}
 	o.add("args", args, len(args) > 0)
 	for _, name := range e.variables {
 		env.add(name, "${"+name+":-}", true)
 	}
 	for _, p := range e.env {
-		env.add(p.name, s.portable(p.field), true)
+		env.add(p.name, s.portableText(p.field), true)
 	}
 	o.add("env", &env, len(env.members) > 0)
 	o.add("envFile", s.path(e.envFile), e.envFile.text != "")
 	o.add("cwd", s.path(e.dir), e.dir.text != "")
-	o.add("url", s.portable(e.url), e.remote())
+	o.add("url", s.portableText(e.url), e.remote())
 	for _, p := range e.headers {
-		headers.add(p.name, s.portable(p.field), true)
+		headers.add(p.name, s.portableText(p.field), true)
 	}
 	o.add("headers", &headers, len(headers.members) > 0)
 	signIn := s.signIn()
@@ -243,6 +242,6 @@ func (s *Server) value() (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.add(ownMember, settings, settings != nil)
+	o.add(settingsMember, settings, settings != nil)
 	return json.Marshal(&o)
 }

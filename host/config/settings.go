@@ -9,17 +9,17 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-// ownMember is the member of an entry that holds the host's own settings. Other
-// programs pass over it.
-const ownMember = "fondaco"
+// settingsMember is the member of an entry with the host's own settings. Other programs
+// ignore it.
+const settingsMember = "fondaco"
 
 // settingNames are its members.
 var settingNames = []string{"share", "lazy", "idle", "allow", "deny", "confirm"}
 
-// readSettings reads the host's own settings, of which nothing is passed over.
-// Where they say which tools are allowed, the lists of other programs yield.
+// readSettings parses the host's own settings. Unknown members are errors. Rules for
+// tools replace the lists of other clients.
 func (s *source) readSettings(e *entry, all value) {
-	if !s.want(all, kindObject) {
+	if !s.requireKind(all, kindObject) {
 		return
 	}
 	own := &e.settings
@@ -38,49 +38,49 @@ func (s *source) readSettings(e *entry, all value) {
 		case "confirm":
 			own.Rules.Confirm = s.confirm(v)
 		default:
-			s.fault(all.named(m), "found %q, want %s%s", m.name, oneOf(settingNames), suggest(m.name, settingNames))
+			s.addError(all.named(m), "found %q, want %s%s", m.name, oneOf(settingNames), suggest(m.name, settingNames))
 		}
 	})
 }
 
 func (s *source) duration(v value) time.Duration {
-	if !s.want(v, kindString) {
+	if !s.requireKind(v, kindString) {
 		return 0
 	}
 	d, err := time.ParseDuration(v.text)
 	if err != nil || d <= 0 {
-		s.fault(v, `found %q, want a duration such as "90s" or "10m"`, v.text)
+		s.addError(v, `found %q, want a duration such as "90s" or "10m"`, v.text)
 	}
 	return d
 }
 
-// patterns reads one pattern or several.
+// patterns parses one pattern or an array.
 func (s *source) patterns(v value) []string {
 	switch v.kind {
 	case kindString:
 		return []string{v.text}
 	case kindArray:
-		return s.words(v)
+		return s.texts(v)
 	}
-	s.fault(v, "found %s, want a string, or an array of strings", v.kind)
+	s.addError(v, "found %s, want a string, or an array of strings", v.kind)
 	return nil
 }
 
-// confirm reads when calls need consent: one word for all tools, or a word for
-// each pattern, of which the first that matches a tool decides.
+// confirm parses when calls need consent: one word for all tools, or a word for each
+// pattern. The first pattern that matches a tool decides.
 func (s *source) confirm(v value) (rules []host.ConfirmRule) {
 	switch v.kind {
 	case kindString:
 		return []host.ConfirmRule{{Tools: "*", When: s.when(v)}}
 	case kindObject:
 		s.each(v, func(m member, v value) {
-			if s.want(v, kindString) {
+			if s.requireKind(v, kindString) {
 				rules = append(rules, host.ConfirmRule{Tools: m.name, When: s.when(v)})
 			}
 		})
 		return rules
 	}
-	s.fault(v, "found %s, want %s, or an object of patterns", v.kind, oneOf(whens))
+	s.addError(v, "found %s, want %s, or an object of patterns", v.kind, oneOf(whens))
 	return nil
 }
 
@@ -89,21 +89,20 @@ var whens = []host.When{host.Never, host.Destructive, host.Always}
 func (s *source) when(v value) host.When {
 	w := host.When(v.text)
 	if !slices.Contains(whens, w) {
-		s.fault(v, "found %q, want %s%s", v.text, oneOf(whens), suggest(v.text, []string{string(host.Never), string(host.Destructive), string(host.Always)}))
+		s.addError(v, "found %q, want %s%s", v.text, oneOf(whens), suggest(v.text, []string{string(host.Never), string(host.Destructive), string(host.Always)}))
 	}
 	return w
 }
 
-// writeSettings writes settings as readSettings takes them, or nothing when they
-// are the defaults.
+// writeSettings returns settings as readSettings parses them, nil for the defaults.
 func writeSettings(own host.Settings) (jsontext.Value, error) {
-	var o object
+	var o orderedObject
 	o.add("share", own.Share, own.Share)
 	o.add("lazy", own.Lazy, own.Lazy)
 	o.add("idle", own.Idle.String(), own.Idle > 0)
 	o.add("allow", own.Rules.Allow, len(own.Rules.Allow) > 0)
 	o.add("deny", own.Rules.Deny, len(own.Rules.Deny) > 0)
-	var confirm object
+	var confirm orderedObject
 	for _, rule := range own.Rules.Confirm {
 		confirm.add(rule.Tools, rule.When, true)
 	}
@@ -114,16 +113,16 @@ func writeSettings(own host.Settings) (jsontext.Value, error) {
 	return json.Marshal(&o)
 }
 
-// An object is written with its members in their order.
-type object struct {
+// An orderedObject is a JSON object whose members keep their order.
+type orderedObject struct {
 	members []struct {
 		name  string
 		value any
 	}
 }
 
-// add adds a member if there is something to say.
-func (o *object) add(name string, v any, said bool) {
+// add adds a member if said is set.
+func (o *orderedObject) add(name string, v any, said bool) {
 	if said {
 		o.members = append(o.members, struct {
 			name  string
@@ -133,7 +132,7 @@ func (o *object) add(name string, v any, said bool) {
 }
 
 // MarshalJSONTo implements json.MarshalerTo.
-func (o *object) MarshalJSONTo(enc *jsontext.Encoder) error {
+func (o *orderedObject) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestOwnSettingsStandInOneMember(t *testing.T) {
 	for text, want := range tests {
 		path := write(t, t.TempDir(), "mcp.json", fmt.Sprintf(`{"mcpServers": {"x": {"command": "y", "fondaco": %s}}}`, text))
 		c, err := load(path, nil)
-		if err != nil || len(c.Notes) != 0 || !reflect.DeepEqual(c.Upstreams[0].Settings, want) {
+		if err != nil || len(c.Warnings) != 0 || !reflect.DeepEqual(c.Upstreams[0].Settings, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", text, c, err, want)
 		}
 	}

@@ -52,7 +52,7 @@ func TestSignInThatMakesNoSenseIsAFault(t *testing.T) {
 		`"url": "https://a", "auth": {"redirectUri": "https://app.example.com/callback"}`:                                            "want a URL of this machine",
 		`"url": "https://a", "auth": {"networks": ["all"]}`:                                                                          "want a network",
 		`"url": "https://a", "auth": 7`:                                                                                              "want an object",
-		`"url": "https://a", "auth": {"clientSecret": "CANARY", "client_secret": "CANARY2", "clientId": "a", "issuer": "https://i"}`: "says otherwise",
+		`"url": "https://a", "auth": {"clientSecret": "CANARY", "client_secret": "CANARY2", "clientId": "a", "issuer": "https://i"}`: "found a value that differs",
 		`"command": "a", "auth": {"issuer": "https://i"}`:                                                                            "beside a command",
 	} {
 		path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {"x": {`+text+`}}}`)
@@ -67,7 +67,7 @@ func TestSignInIsImported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const entry = `{"issuer": "https://i", "clientId": "a", "clientSecret": "${env:S}", "scopes": ["x"], "redirectUri": "http://127.0.0.1/c", "networks": ["10.0.0.0/8"]}`
-	foreign := config.Foreign{Path: write(t, dir, "cursor.json", `{"mcpServers": {"x": {"url": "https://a", "auth": `+entry+`}, "y": {"url": "https://b", "oauth": false}}}`)}
+	foreign := config.ClientConfig{Path: write(t, dir, "cursor.json", `{"mcpServers": {"x": {"url": "https://a", "auth": `+entry+`}, "y": {"url": "https://b", "oauth": false}}}`)}
 	servers, findings := foreign.Servers(env(nil), dir)
 	if len(servers) != 2 || len(findings) != 0 {
 		t.Fatalf("got %v, %v", servers, findings)

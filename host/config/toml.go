@@ -8,12 +8,12 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// parseTOML reads TOML. The library's decoder judges it, and its parser, which
-// knows where things stand, makes the nodes.
-func (s *source) parseTOML() (*node, *Finding) {
+// parseTOML parses TOML. The library's decoder validates the text, and its parser, which
+// gives positions, provides the nodes.
+func (s *source) parseTOML() (*node, *Diagnostic) {
 	var discarded map[string]any
 	if err := toml.Unmarshal(s.text(), &discarded); err != nil {
-		f := s.at(0, "", "%v", err)
+		f := s.diagnostic(0, "", "%v", err)
 		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 			f.Line, f.Column = e.Position()
 		}
@@ -26,15 +26,15 @@ func (s *source) parseTOML() (*node, *Finding) {
 		t.add(t.parser.Expression())
 	}
 	if err := t.parser.Error(); err != nil {
-		return nil, s.at(0, "", "%v", err)
+		return nil, s.diagnostic(0, "", "%v", err)
 	}
 	return t.root, nil
 }
 
-// tables makes nodes of the expressions of a file, which is known to be sound.
+// tables builds nodes from the expressions of a valid file.
 type tables struct {
 	parser  unstable.Parser
-	offset  int // of what the parser reads in the content
+	offset  int // of the parser's text in the content
 	root    *node
 	current *node // the table that keys belong to
 }
@@ -68,8 +68,8 @@ func (t *tables) keys(e *unstable.Node) (keys []member) {
 	return keys
 }
 
-// table returns the table that a dotted key leads to, and makes what is not there
-// yet. Of a list of tables it is the last one.
+// table returns the table of a dotted key, and creates missing ones. For an array of
+// tables it is the last one.
 func (t *tables) table(from *node, keys []member) *node {
 	for _, k := range keys {
 		next := from.member(k.name)
@@ -92,7 +92,7 @@ func (t *tables) set(in *node, e *unstable.Node) {
 	parent.members = append(parent.members, member{last.name, last.start, t.value(e.Value(), last.start)})
 }
 
-// value makes a node of a value. Arrays and inline tables tell no place, and get
+// value converts a value. Arrays and inline tables have no position of their own, and get
 // that of their key.
 func (t *tables) value(v *unstable.Node, start int) *node {
 	n := &node{start: start, end: start, text: string(v.Data)}

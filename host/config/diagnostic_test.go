@@ -9,9 +9,9 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 )
 
-// TestFaultsSayWhereAndWhatWouldBeRight has one entry for each kind of mistake:
+// TestErrorsSayWhereAndWhatWouldBeRight has one entry for each kind of mistake:
 // the content, and all that is said of it.
-func TestFaultsSayWhereAndWhatWouldBeRight(t *testing.T) {
+func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		content string
@@ -43,7 +43,7 @@ func TestFaultsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{`{"mcpServers": {"a": {"args": []}}}`, []string{`1:22: /mcpServers/a: found neither command nor url, want one of them`}},
 		{`{"mcpServers": {"a": {"command": "", "args": []}}}`, []string{`1:34: /mcpServers/a/command: found an empty command, want the name of a program`}},
 		{`{"mcpServers": {"a": {"command": "c", "url": "http://h"}}}`, []string{`1:22: /mcpServers/a: found both a command and a url, want one of them`}},
-		{`{"mcpServers": {"a": {"url": "http://h", "serverUrl": "http://i"}}}`, []string{`1:55: /mcpServers/a/serverUrl: found what url says otherwise, want one of them`}},
+		{`{"mcpServers": {"a": {"url": "http://h", "serverUrl": "http://i"}}}`, []string{`1:55: /mcpServers/a/serverUrl: found a value that differs from url, want one of the two`}},
 		{`{"mcpServers": {"a": {"command": "c", "type": "http"}}}`, []string{`1:22: /mcpServers/a: found the type of a url beside a command, want "stdio" or none`}},
 		{`{"mcpServers": {"a": {"command": "c", "headers": {"a": "b"}}}}`, []string{`1:56: /mcpServers/a/headers/a: found a header beside a command, want headers beside a url only`}},
 		{`{"mcpServers": {"a": {"url": "ftp://h"}}}`, []string{`1:30: /mcpServers/a/url: want an http or https URL such as https://example.com/mcp, or unix:///PATH`}},
@@ -53,14 +53,14 @@ func TestFaultsSayWhereAndWhatWouldBeRight(t *testing.T) {
 			`1:81: /mcpServers/a/headers/a: found a header beside a unix socket, want headers beside an http or https URL only`,
 		}},
 		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse"; did you mean "http"?`}},
-		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found what belongs to a command beside a url, want it beside a command only`}},
+		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found a member for a command beside a url, want it beside a command only`}},
 		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${env:UNSET} ${GONE}"]}}}`, []string{
 			`1:48: /mcpServers/a/args/0: the variable UNSET is not set`,
 			`1:48: /mcpServers/a/args/0: the variable GONE is not set`,
 		}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${input:x}, want an input of that id among "inputs"`}},
-		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": nobody can be asked for it; want the variable FONDACO_INPUT_X set`}},
+		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${command:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${command:x}, want ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}`}},
 		{`{"mcpServers": {"a": {"command": "c", "fondaco": {"shared": true, "idle": 5, "confirm": "allways"}}}}`, []string{
 			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "allow", "deny" or "confirm"; did you mean "share"?`,
@@ -91,8 +91,8 @@ func TestFaultsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s\ngot  %s\nwant %s", test.content, strings.Join(got, "\n     "), strings.Join(test.want, "\n     "))
 		}
-		if _, ok := errors.AsType[*config.Finding](err); !ok {
-			t.Errorf("%s: got %T, want a Finding", test.content, err)
+		if _, ok := errors.AsType[*config.Diagnostic](err); !ok {
+			t.Errorf("%s: got %T, want a Diagnostic", test.content, err)
 		}
 	}
 }
@@ -112,8 +112,8 @@ func TestBrokenServerKeepsItselfAloneFromBeingRun(t *testing.T) {
 	if len(c.Upstreams) != 1 || c.Upstreams[0].Key != "good" {
 		t.Errorf("got %v, want the good one alone", c.Upstreams)
 	}
-	if want := []string{"bad", "twin", "unset"}; !slices.Equal(c.Broken, want) || len(c.Faults) != 3 {
-		t.Errorf("got broken %q with %v, want %q", c.Broken, texts(c.Faults), want)
+	if want := []string{"bad", "twin", "unset"}; !slices.Equal(c.Broken, want) || len(c.Errors) != 3 {
+		t.Errorf("got broken %q with %v, want %q", c.Broken, texts(c.Errors), want)
 	}
 }
 

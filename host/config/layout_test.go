@@ -63,7 +63,7 @@ func describe(c *config.Config) string {
 		describeUpstream(&b, &c.Upstreams[i])
 	}
 	fmt.Fprintf(&b, "disabled %q broken %q\n", c.Disabled, c.Broken)
-	for _, f := range slices.Concat(c.Notes, c.Faults) {
+	for _, f := range slices.Concat(c.Warnings, c.Errors) {
 		fmt.Fprintf(&b, "%s\n", strings.TrimPrefix(f.Error(), f.Path))
 	}
 	return b.String()

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/tailscale/hujson"
+)
+
+// Add returns the change that adds servers to the host's own configuration at a path,
+// which need not exist. Servers whose names are used there are not added; they are
+// returned.
+func Add(path string, servers []*Server) (c *Change, taken []*Server, err error) {
+	if isTOML(path) {
+		return nil, nil, fmt.Errorf("%s: is TOML; want a JSON file to add to", path)
+	}
+	if c, err = readForChange(path); err != nil {
+		return nil, nil, err
+	}
+	place, keys, ids := mcpServers, []string(nil), []string(nil)
+	if !c.New && len(c.before) > 0 {
+		f := parse(newSource(path, c.before), path, "")
+		if f.root == nil && !f.readable() {
+			return nil, nil, Join(f.errors)
+		}
+		place, keys, ids = f.serversPath(), f.usedNames(), f.inputIDs()
+	}
+	e := &edit{content: c.before}
+	for _, s := range servers {
+		if slices.Contains(keys, s.Name) {
+			taken = append(taken, s)
+			continue
+		}
+		keys = append(keys, s.Name)
+		v, err := s.value()
+		if err == nil {
+			err = e.set(append(slices.Clip(slices.Clone(place)), s.Name), v)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if ids, err = e.addInputs(s, v, ids); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	c.after = e.content
+	return c, taken, nil
+}
+
+// serversPath returns the path of the member that has the servers.
+func (f *file) serversPath() []string {
+	if f.root != nil && f.root.member("mcpServers") == nil && f.root.member("servers") != nil {
+		return []string{"servers"}
+	}
+	return mcpServers
+}
+
+// usedNames are the names that are used in the file, including those of broken servers.
+func (f *file) usedNames() (keys []string) {
+	for _, e := range f.entries {
+		keys = append(keys, e.key)
+	}
+	for _, name := range f.broken {
+		keys = append(keys, keyOf(name))
+	}
+	return keys
+}
+
+func (f *file) inputIDs() (ids []string) {
+	for _, in := range f.inputs {
+		ids = append(ids, in.ID)
+	}
+	return ids
+}
+
+var inputReference = regexp.MustCompile(`\$\{input:([^}]*)\}`)
+
+// addInputs adds the inputs that a server refers to and that the file lacks.
+func (e *edit) addInputs(s *Server, v jsontext.Value, ids []string) ([]string, error) {
+	if s.origin == nil {
+		return ids, nil
+	}
+	for _, m := range inputReference.FindAllStringSubmatch(string(v), -1) {
+		i := slices.IndexFunc(s.origin.inputs, func(in Input) bool { return in.ID == m[1] })
+		if i < 0 || slices.Contains(ids, m[1]) {
+			continue
+		}
+		ids = append(ids, m[1])
+		at := s.origin.inputs[i].at
+		text, err := hujson.Minimize(slices.Clone(s.origin.content[at.start:at.end]))
+		if err == nil {
+			err = e.appendTo("inputs", text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// Endpoint is how a client connects to the host: to a URL, or by starting a program.
+type Endpoint struct {
+	URL     string
+	Command []string
+}
+
+// Connect returns the change that adds the host to a client's file at a path, under a
+// name. An existing entry with that name is replaced.
+func (c Client) Connect(path, name string, at Endpoint) (*Change, error) {
+	change, err := readForChange(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.entry(at)
+	if err != nil {
+		return nil, err
+	}
+	e := &edit{content: change.before}
+	if isTOML(path) {
+		err = c.connectTOML(e, path, name, v)
+	} else {
+		err = e.set(append(slices.Clip(slices.Clone(c.servers)), name), v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	change.after, change.shown = e.content, e.lastWritten
+	return change, nil
+}
+
+func (c Client) connectTOML(e *edit, path, name string, v jsontext.Value) error {
+	if _, fault := newSource(path, e.content).parseTOML(); fault != nil {
+		return fault
+	}
+	body, err := tableBody(v)
+	if err != nil {
+		return err
+	}
+	return e.setTable(c.servers[0], name, body)
+}
+
+// entry returns the host's entry in the client's format.
+func (c Client) entry(at Endpoint) (jsontext.Value, error) {
+	var o orderedObject
+	switch {
+	case at.URL != "":
+		o.add("type", c.format.remote, c.format.remote != "")
+		o.add(c.format.url, at.URL, true)
+	case c.format.array:
+		o.add("type", c.format.local, true)
+		o.add("command", at.Command, true)
+	default:
+		o.add("type", c.format.local, c.format.local != "")
+		o.add("command", at.Command[0], true)
+		o.add("args", at.Command[1:], true)
+	}
+	text, err := json.Marshal(&o)
+	if err != nil {
+		return nil, err
+	}
+	return jsontext.Value(string(text[:len(text)-1]) + c.format.more + "}"), nil
+}
