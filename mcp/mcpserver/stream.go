@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
@@ -20,7 +21,9 @@ func (s *Server) ServeStream(ctx context.Context, stream io.ReadWriteCloser) err
 }
 
 // ServeSocket accepts connections, such as those of a unix socket, and serves
-// each like ServeStream, until ctx is done. Whoever can connect is the local
+// each like ServeStream, until ctx is done. A temporary error of Accept, such as too
+// few file descriptors, is logged, and Accept is called again after 5 ms to 1 s, as
+// net/http does. Whoever can connect is the local
 // user, so the listener has to be one that only that user reaches. It closes the
 // listener, and returns after the last connection has ended.
 func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
@@ -30,12 +33,23 @@ func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 	var conns sync.WaitGroup
 	defer conns.Wait()
 	defer cancel()
-	for {
+	for failures := 0; ; {
 		conn, err := l.Accept()
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return nil
+		switch {
+		case err == nil:
+			failures = 0
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return nil
+		case isTemporary(err):
+			wait := acceptBackoff(failures)
+			failures++
+			s.options.logger().Warn("accept a connection", "listener", l.Addr(), "error", err, "retry in", wait)
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
 			}
+			continue
+		default:
 			return fmt.Errorf("serve %s: %w", l.Addr(), err)
 		}
 		conns.Go(func() {
@@ -44,4 +58,20 @@ func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 			}
 		})
 	}
+}
+
+// isTemporary reports whether Accept may succeed when it is called again. The
+// interface is deprecated, but nothing else says so, and net/http uses it, too.
+func isTemporary(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && e.Temporary()
+}
+
+// acceptBackoff is how long to wait before Accept is called again after so many
+// failures in a row before this one.
+func acceptBackoff(failures int) time.Duration {
+	return min(5*time.Millisecond<<min(failures, 8), time.Second)
 }

@@ -3,7 +3,9 @@ package mcpserver_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -70,6 +73,63 @@ func TestServeStreamAndSocket(t *testing.T) {
 	cancel()
 	if err := <-served; err != nil {
 		t.Errorf("socket: got %v, want nil", err)
+	}
+}
+
+// flaky is a listener that refuses with an error so many times before each
+// connection.
+type flaky struct {
+	net.Listener
+	err   error
+	times int
+}
+
+func (f *flaky) Accept() (net.Conn, error) {
+	if f.times > 0 {
+		f.times--
+		return nil, f.err
+	}
+	return f.Listener.Accept()
+}
+
+func TestServeSocketGoesOnAfterATemporaryError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err   error
+		times int
+		took  time.Duration // until the connection is accepted
+	}{
+		{&net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}, 3, 35 * time.Millisecond},
+		{&net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}, 10, 3275 * time.Millisecond},
+		{errors.New("broken"), 1, -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPipes()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			served := make(chan error, 1)
+			srv := newServer(&mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
+			go func() { served <- srv.ServeSocket(ctx, &flaky{Listener: p, err: tt.err, times: tt.times}) }()
+			if tt.took < 0 {
+				if err := <-served; !errors.Is(err, tt.err) {
+					t.Errorf("got %v, want %v", err, tt.err)
+				}
+				return
+			}
+			began := time.Now()
+			conn, err := p.dial(ctx, "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took != tt.took {
+				t.Errorf("%v: accepted after %v, want %v", tt.err, took, tt.took)
+			}
+			conn.Close()
+			cancel()
+			if err := <-served; err != nil {
+				t.Errorf("got %v, want nil", err)
+			}
+		})
 	}
 }
 
