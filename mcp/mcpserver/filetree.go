@@ -157,8 +157,7 @@ func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, ErrNotFound
 	}
-	// O_NONBLOCK keeps the opening of a named pipe from waiting for its writer.
-	file, err := t.root.OpenFile(local, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := t.root.OpenFile(local, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, nil, openError(err)
 	}

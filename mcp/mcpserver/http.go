@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -100,6 +101,9 @@ const (
 // listens. Nobody is authenticated: beyond the loopback interface, put a handler
 // that does in front, with ServeListener.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		return fmt.Errorf("serve %s: %s has no sockets: %w; use HTTPHandler, or ServeListener with a listener of your own", addr, runtime.GOOS, errors.ErrUnsupported)
+	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -36,7 +37,11 @@ func open(ctx context.Context, address string, launch func(context.Context, []st
 	if err != nil {
 		return err
 	}
-	return launch(ctx, append(opener(), clean))
+	program := opener()
+	if len(program) == 0 {
+		return fmt.Errorf("no program is known that opens addresses on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	}
+	return launch(ctx, append(program, clean))
 }
 
 // plainHost is a host without anything that a program could misread.

@@ -54,6 +54,9 @@ func Start(c Command, opts *Options) (*Process, error) {
 }
 
 func start(c Command, opts *Options) (*Process, error) {
+	if err := checkPlatform(runtime.GOOS); err != nil {
+		return nil, err
+	}
 	cmd, err := c.prepare()
 	if err != nil {
 		return nil, err

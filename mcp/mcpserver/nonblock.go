@@ -1,0 +1,8 @@
+//go:build unix || windows
+
+package mcpserver
+
+import "syscall"
+
+// openNonblock keeps the opening of a named pipe from waiting for its writer.
+const openNonblock = syscall.O_NONBLOCK
