@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -15,54 +14,34 @@ import (
 // admission decides which requests begin: within the rates, then as soon as there is
 // room for them.
 type admission struct {
-	gate   *limit.Gate[owner]
-	shares *limit.Shares[mcp.Principal] // of authenticated ones
-	share  limit.Bounds                 // of a session of anybody else
+	gate   *limit.Gate[limit.Owner]
+	shares *limit.Shares[limit.Owner] // of authenticated ones
+	share  limit.Bounds               // of a session of anybody else
 	rates  map[string]methodRate
 }
 
 // methodRate is how often an owner may send requests of a method.
 type methodRate struct {
 	limit   mcp.Limit
-	buckets *limit.Buckets[owner]
+	buckets *limit.Buckets[limit.Owner]
 	// remote tells that it binds only those who come over HTTP and not over the
 	// loopback interface.
 	remote bool
 }
 
-// owner is who calls, as far as it can be told: an authenticated principal, else a
-// session or connection, else an address.
-type owner struct {
-	principal mcp.Principal
-	session   *exchange.Session
-	address   netip.Prefix
-}
-
-func ownerOf(in *exchange.Inbound) owner {
-	switch {
-	case in.Principal().Authenticated():
-		return owner{principal: in.Principal()}
-	case in.Session != nil:
-		return owner{session: in.Session}
-	case !in.HTTP.IsZero():
-		return owner{address: in.HTTP.RemoteNetwork()}
-	}
-	return owner{}
-}
-
 func newAdmission(o *LoadOptions) admission {
 	share := limit.Bounds{Calls: o.shareCalls(), Bytes: o.shareBytes()}
-	subscriptions := methodRate{mcp.LimitSubscriptionRate, limit.NewBuckets[owner](o.subscriptionRate()), true}
+	subscriptions := methodRate{mcp.LimitSubscriptionRate, limit.NewBuckets[limit.Owner](o.subscriptionRate()), true}
 	return admission{
-		gate: limit.NewGate[owner](
+		gate: limit.NewGate[limit.Owner](
 			limit.Bounds{Calls: o.maxCalls(), Bytes: o.maxBytes()},
 			limit.Bounds{Calls: o.maxWaiting(), Bytes: o.maxBytes() / 4},
 			o.maxWait()),
-		shares: limit.NewShares[mcp.Principal](share),
+		shares: limit.NewShares[limit.Owner](share),
 		share:  share,
 		rates: map[string]methodRate{
-			mcp.MethodToolsCall:          {mcp.LimitToolRate, limit.NewBuckets[owner](o.toolRate()), true},
-			mcp.MethodComplete:           {mcp.LimitCompletionRate, limit.NewBuckets[owner](o.completionRate()), false},
+			mcp.MethodToolsCall:          {mcp.LimitToolRate, limit.NewBuckets[limit.Owner](o.toolRate()), true},
+			mcp.MethodComplete:           {mcp.LimitCompletionRate, limit.NewBuckets[limit.Owner](o.completionRate()), false},
 			mcp.MethodResourcesSubscribe: subscriptions,
 			mcp.MethodListen:             subscriptions,
 		},
@@ -71,7 +50,7 @@ func newAdmission(o *LoadOptions) admission {
 
 // admitted is a request that was let in. The zero value has nothing to give back.
 type admitted struct {
-	gate  *limit.Gate[owner]
+	gate  *limit.Gate[limit.Owner]
 	share *limit.Share
 	bytes int
 }
@@ -103,7 +82,7 @@ func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return admitted{}, nil
 	}
 	a := admitted{s.admission.gate, s.admission.shareOf(in), len(in.Message.Params)}
-	err := a.gate.Enter(ctx, a.share, a.bytes, func() owner { return ownerOf(in) })
+	err := a.gate.Enter(ctx, a.share, a.bytes, in.Owner)
 	switch {
 	case err == nil:
 		return a, nil
@@ -122,7 +101,7 @@ func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inb
 func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 	switch {
 	case in.Principal().Authenticated():
-		return a.shares.Of(in.Principal())
+		return a.shares.Of(in.Owner())
 	case in.Session != nil:
 		return in.Session.Share
 	}
@@ -135,7 +114,7 @@ func (s *Server) pace(method string, in *exchange.Inbound) error {
 	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
 		return nil
 	}
-	wait, ok := rate.buckets.Take(ownerOf(in))
+	wait, ok := rate.buckets.Take(in.Owner().Distinct())
 	if ok {
 		return nil
 	}

@@ -69,6 +69,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		MaxBody:        s.options.orZero().MaxBody,
 		AllowedHosts:   o.AllowedHosts,
 		AllowedOrigins: o.AllowedOrigins,
+		TrustedProxies: o.TrustedProxies,
 		Answer:         streamhttp.Answer(o.Answer),
 		Leaving:        func() bool { return !s.Ready() },
 		Logger:         s.options.logger(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -151,6 +152,12 @@ type HTTPOptions struct {
 	// https://app.example.com, that may send requests. "*" stands for all of them,
 	// but not for requests with an mcp.Identity. Default: none but the server's own.
 	AllowedOrigins []string
+	// TrustedProxies are the networks of the reverse proxies in front of the server.
+	// Of a request that comes from one of them, the client's address is the last one
+	// in X-Forwarded-For that is none of a trusted proxy; without them the header is
+	// not read, because a client can send it too. The limits of anonymous clients
+	// count by address. Default: none.
+	TrustedProxies []netip.Prefix
 	// Answer forces the form of answers. Default: AnswerAuto.
 	Answer Answer
 	// Events keeps what was sent in sessions, for clients that come back when their
@@ -185,6 +192,13 @@ type HTTPOptions struct {
 	// principal. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
+}
+
+func (o *HTTPOptions) trustedProxies() []netip.Prefix {
+	if o == nil {
+		return nil
+	}
+	return o.TrustedProxies
 }
 
 func (o *HTTPOptions) lameDuck() time.Duration {
@@ -236,6 +250,7 @@ func (o *Options) copied() *Options {
 	}
 	if c.HTTP = copyPointer(c.HTTP); c.HTTP != nil {
 		c.HTTP.AllowedHosts, c.HTTP.AllowedOrigins = slices.Clone(c.HTTP.AllowedHosts), slices.Clone(c.HTTP.AllowedOrigins)
+		c.HTTP.TrustedProxies = slices.Clone(c.HTTP.TrustedProxies)
 	}
 	return &c
 }

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
 // Server is an MCP server: what it offers, and the way to serve it over any
@@ -116,11 +118,21 @@ func (o ConnOptions) identity() *mcp.Identity {
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: conn, Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
+		Address: s.addressOf(o.Request),
 	})
 	if err != nil && s.drain.ended() {
 		return ErrShutdown
 	}
 	return err
+}
+
+// addressOf returns where the client is that a connection comes from, as far as it is
+// known.
+func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
+	if r == nil {
+		return none
+	}
+	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
 
 // Store returns where the server keeps state: Options.Store, or its own. What

@@ -57,6 +57,8 @@ type Inbound struct {
 	// Session is the connection or HTTP session that the message came over, or
 	// nil where there is none (Streamable HTTP of the stateless era).
 	Session *Session
+	// Sender is for whom the message counts where there is no session. See Owner.
+	Sender *limit.Owner
 	// Back is nil where nothing can precede the reply.
 	Back Back
 	// HTTP describes the HTTP request that carried the message, or over HTTP+SSE the
@@ -107,6 +109,8 @@ func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID
 // Core.Opened.
 type Session struct {
 	Principal mcp.Principal
+	// Owner is for whom all that is held in the session counts.
+	Owner limit.Owner
 	// Push sends a message that belongs to no call. It does not wait for a slow
 	// client longer than the pipe's write timeout. The message may be kept.
 	Push func(ctx context.Context, msg []byte) error

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/netip"
 )
 
 // HTTPRequest is what limits and user code may read of the HTTP request that
@@ -43,20 +42,4 @@ func (h *HTTPRequest) OnLoopback() bool {
 	}
 	addr, ok := h.LocalAddr.(*net.TCPAddr)
 	return ok && addr.IP.IsLoopback()
-}
-
-// RemoteNetwork returns the network of the sender as limits count it: the address
-// of IPv4, and the /64 of IPv6, all of which one sender may have. It is the zero
-// Prefix when the address cannot be read.
-func (h *HTTPRequest) RemoteNetwork() netip.Prefix {
-	from, err := netip.ParseAddrPort(h.RemoteAddr)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip, bits := from.Addr().Unmap().WithZone(""), 64
-	if ip.Is4() {
-		bits = 32
-	}
-	network, _ := ip.Prefix(bits) // fails only for other numbers of bits
-	return network
 }

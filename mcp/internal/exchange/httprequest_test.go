@@ -10,22 +10,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-func TestSendersAreToldApartByTheirNetwork(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ remote, want string }{
-		{"192.0.2.7:4711", "192.0.2.7/32"},
-		{"[::ffff:192.0.2.7]:4711", "192.0.2.7/32"},
-		{"[2001:db8:1:2:3::9%eth0]:4711", "2001:db8:1:2::/64"},
-		{"", "invalid Prefix"},
-		{"@", "invalid Prefix"},
-	} {
-		r := exchange.HTTPRequest{RemoteAddr: tt.remote}
-		if got := r.RemoteNetwork().String(); got != tt.want {
-			t.Errorf("%q: got %s, want %s", tt.remote, got, tt.want)
-		}
-	}
-}
-
 func TestLoopbackIsWhereTheRequestCameTo(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // ServeParams describe one connection to serve.
@@ -29,6 +31,9 @@ type ServeParams struct {
 	Sender func() *mcp.Identity
 	// HTTP describes the HTTP request that opened the connection, if one did.
 	HTTP HTTPRequest
+	// Address is where the connection comes from, as far as that tells clients apart.
+	// The zero Addr stands for this machine and for what is not known.
+	Address netip.Addr
 	// Grace is how long requests that run when the client has said its last word
 	// may still be answered, where the other direction lives on.
 	Grace time.Duration
@@ -63,6 +68,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.listening = listening
 	c.session = &Session{
 		Principal: PrincipalOf(p.Identity),
+		Owner:     limit.OwnerOf(PrincipalOf(p.Identity), p.Address, limit.NewMember()),
 		Push:      c.push,
 		End:       c.end,
 	}

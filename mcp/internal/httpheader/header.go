@@ -36,6 +36,7 @@ const (
 	ContentLength      = "Content-Length"
 	ContentType        = "Content-Type"
 	ContentTypeOptions = "X-Content-Type-Options"
+	ForwardedFor       = "X-Forwarded-For"
 	Origin             = "Origin"
 	RetryAfter         = "Retry-After"
 	SecFetchSite       = "Sec-Fetch-Site"

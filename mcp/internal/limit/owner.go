@@ -3,6 +3,7 @@ package limit
 import (
 	"net/netip"
 	"sync/atomic"
+	"unique"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -16,9 +17,31 @@ import (
 // which is a session or a connection. Where addresses tell nobody apart (the loopback
 // interface, sockets, standard streams, memory) all are members of one group.
 type Owner struct {
+	group  unique.Handle[groupKey] // one word: owners are kept with all that they hold
+	member Member                  // zero for an authenticated principal
+}
+
+// groupKey is the first level of an owner.
+type groupKey struct {
 	principal mcp.Principal
 	address   netip.Prefix // zero where addresses tell nobody apart
-	member    Member       // zero for an authenticated principal
+}
+
+// The groups of callers that nobody tells apart.
+var (
+	anonymousGroup = unique.Make(groupKey{principal: mcp.PrincipalAnonymous})
+	localGroup     = unique.Make(groupKey{principal: mcp.PrincipalLocal})
+)
+
+// groupOf returns the handle of a group.
+func groupOf(key groupKey) unique.Handle[groupKey] {
+	switch key { // of most connections, without a lookup
+	case groupKey{principal: mcp.PrincipalAnonymous}:
+		return anonymousGroup
+	case groupKey{principal: mcp.PrincipalLocal}:
+		return localGroup
+	}
+	return unique.Make(key)
 }
 
 // Member is a session or a connection. The zero Member stands for those that are not
@@ -52,9 +75,9 @@ func MemberAt(from netip.AddrPort) Member {
 // of 64 bits, because one client can have a whole network.
 func OwnerOf(p mcp.Principal, address netip.Addr, member Member) Owner {
 	if p.Authenticated() {
-		return Owner{principal: p}
+		return Owner{group: groupOf(groupKey{principal: p})}
 	}
-	return Owner{principal: p, address: network(address), member: member}
+	return Owner{group: groupOf(groupKey{p, network(address)}), member: member}
 }
 
 // network returns the part of an address that tells clients apart.
@@ -71,9 +94,17 @@ func network(ip netip.Addr) netip.Prefix {
 	return p
 }
 
+// known returns the group of the owner. The zero Owner is an anonymous one.
+func (o Owner) known() groupKey {
+	if o.group == (unique.Handle[groupKey]{}) {
+		return groupKey{}
+	}
+	return o.group.Value()
+}
+
 // Principal returns the principal of the owner, who may be one that nobody has
 // authenticated.
-func (o Owner) Principal() mcp.Principal { return o.principal }
+func (o Owner) Principal() mcp.Principal { return o.known().principal }
 
 // Group returns the first level of the owner: the authenticated principal, or all
 // who come from its address.
@@ -86,8 +117,15 @@ func (o Owner) Group() Owner {
 // the group, where addresses tell clients apart, and otherwise the owner itself. What
 // is counted over time, such as rates, counts for it.
 func (o Owner) Distinct() Owner {
-	if o.address.IsValid() {
+	if o.known().address.IsValid() {
 		return o.Group()
 	}
 	return o
+}
+
+// IsKnown reports whether anything tells the owner from others: it is false where
+// there is neither a principal, nor an address, nor a session or connection.
+func (o Owner) IsKnown() bool {
+	k := o.known()
+	return o.member != 0 || k.address.IsValid() || k.principal.Authenticated()
 }

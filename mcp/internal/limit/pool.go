@@ -3,7 +3,6 @@ package limit
 import (
 	"cmp"
 	"container/heap"
-	"container/list"
 	"errors"
 	"slices"
 	"sync"
@@ -73,10 +72,11 @@ type Place struct {
 	of     *member
 	size   int64
 	evict  func()
-	before *Place        // taken earlier by the same member; guarded by the pool's mu
-	after  *Place        // taken later
-	idle   *list.Element // in unused or idle of its group, while it is idle
-	used   bool
+	before *Place // taken earlier by the same member; guarded by the pool's mu
+	after  *Place // taken later
+
+	idleIn             *idleList // of its group, while it is idle
+	idleFor, idleSince *Place    // its neighbours there: idle for longer, and less long
 }
 
 // group is the first level of some owners.
@@ -85,8 +85,44 @@ type group struct {
 	owner   Owner
 	members map[Member]*member
 	most    ranking[*member]
-	unused  list.List // of *Place: idle ones that were never used, the longest idle first
-	idle    list.List // of *Place: the other idle ones
+	unused  idleList // places that were never used
+	idle    idleList // the other idle ones
+}
+
+// idleList are idle places, the longest idle first.
+type idleList struct{ first, last *Place }
+
+func (l *idleList) pushBack(p *Place) {
+	p.idleIn, p.idleFor, p.idleSince = l, l.last, nil
+	if l.last != nil {
+		l.last.idleSince = p
+	} else {
+		l.first = p
+	}
+	l.last = p
+}
+
+func (l *idleList) pushFront(p *Place) {
+	p.idleIn, p.idleFor, p.idleSince = l, nil, l.first
+	if l.first != nil {
+		l.first.idleFor = p
+	} else {
+		l.last = p
+	}
+	l.first = p
+}
+
+func (l *idleList) remove(p *Place) {
+	if p.idleFor != nil {
+		p.idleFor.idleSince = p.idleSince
+	} else {
+		l.first = p.idleSince
+	}
+	if p.idleSince != nil {
+		p.idleSince.idleFor = p.idleFor
+	} else {
+		l.last = p.idleFor
+	}
 }
 
 // member is one owner in its group. Its places are in the order in which they were
@@ -138,6 +174,9 @@ func (p *Place) Release() bool {
 // SetBusy notes that what the place stands for is in use: places are busy until
 // SetIdle. Only pools with PoolBounds.KeepBusy need to know.
 func (p *Place) SetBusy() {
+	if p == nil {
+		return
+	}
 	p.pool.mu.Lock()
 	defer p.pool.mu.Unlock()
 	p.leaveIdle()
@@ -146,14 +185,20 @@ func (p *Place) SetBusy() {
 // SetIdle notes that what the place stands for is not in use from now on. used tells
 // whether it ever was.
 func (p *Place) SetIdle(used bool) {
+	if p == nil {
+		return
+	}
 	p.pool.mu.Lock()
 	defer p.pool.mu.Unlock()
 	if p.of == nil {
 		return
 	}
 	p.leaveIdle()
-	p.used = used
-	p.idle = p.of.group.idleList(used).PushBack(p)
+	to := &p.of.group.unused
+	if used {
+		to = &p.of.group.idle
+	}
+	to.pushBack(p)
 }
 
 // Held returns how many units all owners hold.
@@ -195,7 +240,7 @@ func (p *Pool) take(o Owner, size int64, evict func()) (*Place, []*Place, error)
 }
 
 func (b PoolBounds) each(o Owner) int64 {
-	if b.Principal > 0 && o.principal.Authenticated() {
+	if b.Principal > 0 && o.Principal().Authenticated() {
 		return b.Principal
 	}
 	return b.Each
@@ -236,28 +281,13 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	return nil
 }
 
-// idleList returns where the idle places of a group stand.
-func (g *group) idleList(used bool) *list.List {
-	if used {
-		return &g.idle
-	}
-	return &g.unused
-}
-
 // longestIdle returns the idle place that the group loses first, or nil.
-func (g *group) longestIdle() *Place {
-	for _, used := range []bool{false, true} {
-		if e := g.idleList(used).Front(); e != nil {
-			return e.Value.(*Place)
-		}
-	}
-	return nil
-}
+func (g *group) longestIdle() *Place { return cmp.Or(g.unused.first, g.idle.first) }
 
 func (p *Place) leaveIdle() {
-	if p.of != nil && p.idle != nil {
-		p.of.group.idleList(p.used).Remove(p.idle)
-		p.idle = nil
+	if p.of != nil && p.idleIn != nil {
+		p.idleIn.remove(p)
+		p.idleIn = nil
 	}
 }
 
@@ -300,16 +330,16 @@ func (p *Pool) remove(place *Place) {
 // finish ends a place that is detached.
 func (p *Pool) finish(place *Place) {
 	m := place.of
-	place.of, place.idle = nil, nil
+	place.of, place.idleIn = nil, nil
 	p.forgetEmpty(m)
 }
 
-// detach takes a place out of the places of its member and of its group. Its field
-// idle still says whether it was idle.
+// detach takes a place out of the places of its member and of its group. Its idleIn
+// still says whether it was idle.
 func (p *Pool) detach(place *Place) {
 	m := place.of
-	if place.idle != nil {
-		m.group.idleList(place.used).Remove(place.idle)
+	if place.idleIn != nil {
+		place.idleIn.remove(place)
 	}
 	if place.before != nil {
 		place.before.after = place.after
@@ -325,8 +355,8 @@ func (p *Pool) detach(place *Place) {
 // restore undoes detach, in the opposite order.
 func (p *Pool) restore(place *Place) {
 	m := place.of
-	if place.idle != nil {
-		place.idle = m.group.idleList(place.used).PushFront(place)
+	if place.idleIn != nil {
+		place.idleIn.pushFront(place)
 	}
 	if place.before != nil {
 		place.before.after = place

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -48,7 +49,7 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 		o:       o,
 		gate:    newGate(o),
 		drain:   newDrain(),
-		streams: newQuota(o.maxStreams(), o.principalStreams(), mcp.LimitStreams, mcp.LimitPrincipalStreams),
+		streams: newStreamQuota(o),
 		conns:   make(map[string]*streamConn),
 	}
 }
@@ -106,12 +107,14 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	by := mcp.IdentityFrom(r.Context())
 	p := exchange.PrincipalOf(by)
-	if refused := e.streams.take(by); refused != nil {
-		return refused
-	}
-	defer e.streams.release(by)
 	ctx := lazyctx.New(r.Context(), e.drain.streams)
 	defer ctx.Cancel(nil)
+	owner := e.o.ownerOf(r, by, limit.NewMember())
+	place, refused := e.streams.take(owner, func() { ctx.Cancel(e.streams.crowdedOut(owner)) })
+	if refused != nil {
+		return refused
+	}
+	defer place.Release()
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
 	c := newStreamConn(p, newResponder(w, e.o, ctx), valid)
@@ -124,6 +127,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	// Its errors are the end of the connection, which nobody is left to be told.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
+		Address: AddressOf(r, e.o.orZero().TrustedProxies),
 		Leaving: e.drain.streamsOf(r).Done(),
 	})
 	return nil

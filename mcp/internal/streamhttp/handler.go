@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Handler is the endpoint of Streamable HTTP, for every revision and both eras
@@ -40,7 +41,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		methods:  http.MethodPost,
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		drain:    newDrain(),
-		streams:  newQuota(o.maxStreams(), o.principalStreams(), mcp.LimitStreams, mcp.LimitPrincipalStreams),
+		streams:  newStreamQuota(o),
 		events:   o.events(),
 	}
 	if h.stateful {
@@ -148,7 +149,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 	if refused != nil {
 		return nil, refused
 	}
-	in := newInbound(r)
+	in := h.newInbound(r)
 	if jsonrpc.IsBatch(body) {
 		return nil, h.batch(w, r, in, body)
 	}
@@ -162,15 +163,18 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 }
 
 // newInbound returns what is known of the message that a request brings.
-func newInbound(r *http.Request) *exchange.Inbound {
+func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
+	by := mcp.IdentityFrom(r.Context())
 	in := &struct {
 		exchange.Inbound
 		headers dialect.Headers
-	}{headers: standardHeaders(r.Header)}
+		sender  limit.Owner
+	}{headers: standardHeaders(r.Header), sender: h.o.ownerOf(r, by, 0)}
 	in.Inbound = exchange.Inbound{
 		Binding:  dialect.Streamable,
 		Headers:  &in.headers,
-		Identity: mcp.IdentityFrom(r.Context()),
+		Identity: by,
+		Sender:   &in.sender,
 		HTTP:     exchange.DescribeHTTP(r),
 	}
 	return &in.Inbound

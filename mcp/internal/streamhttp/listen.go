@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -33,13 +34,15 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	by := mcp.IdentityFrom(r.Context())
-	s, refused := h.listener(r, by)
+	crowded, leave := context.WithCancelCause(r.Context())
+	defer leave(nil)
+	s, place, refused := h.listener(r, by, leave)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.release(s)
-	defer h.streams.release(by)
-	ctx, cancel := exchange.WhileValid(r.Context(), by)
+	defer place.Release()
+	ctx, cancel := exchange.WhileValid(crowded, by)
 	defer cancel()
 	if ids := r.Header[httpheader.LastEventID]; len(ids) > 0 {
 		return h.resume(ctx, w, r, s, ids)
@@ -56,17 +59,18 @@ func mayStream(header http.Header) *refusal {
 }
 
 // listener returns the session that a GET names, for one use, with a place among the
-// streams.
-func (h *Handler) listener(r *http.Request, by *mcp.Identity) (*session, *refusal) {
+// streams. leave ends the stream when another owner gets the place.
+func (h *Handler) listener(r *http.Request, by *mcp.Identity, leave context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
 	s, refused := h.session(r, &exchange.Inbound{Identity: by})
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
-	if refused := h.streams.take(by); refused != nil {
+	place, refused := h.streams.take(s.Owner, func() { leave(h.streams.crowdedOut(s.Owner)) })
+	if refused != nil {
 		h.sessions.release(s)
-		return nil, refused
+		return nil, nil, refused
 	}
-	return s, nil
+	return s, place, nil
 }
 
 // listen opens a stream for the messages that belong to no request.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -24,6 +25,10 @@ type Options struct {
 	// but not for requests that are authenticated, because a browser adds cookies
 	// and client certificates by itself. Default: the server's own origin alone.
 	AllowedOrigins []string
+	// TrustedProxies are the networks of the reverse proxies in front of the server.
+	// Of a request that comes from one of them, the client's address is the last one
+	// in X-Forwarded-For that is none of a trusted proxy. Default: none.
+	TrustedProxies []netip.Prefix
 	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
 	Answer Answer
 	// Leaving tells that the server is about to stop: connections are closed behind

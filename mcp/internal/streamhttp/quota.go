@@ -1,64 +1,59 @@
 package streamhttp
 
 import (
+	"errors"
 	"net/http"
-	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// quota counts things that are held, of all clients together and of each
-// authenticated principal. Those whom nobody authenticated cannot be told apart
-// and share the whole. It is safe for concurrent use.
+// quota bounds the sessions or the event streams of an endpoint. See limit.Pool for
+// whose goes first when there are too many. It is safe for concurrent use.
 type quota struct {
-	total, each int
-	full, spent *refusal // when there is no more at all, and no more for its sender
-
-	mu   sync.Mutex
-	held int
-	by   map[mcp.Principal]int // authenticated ones
+	o           *Options
+	pool        *limit.Pool
+	full, spent *refusal // when there is no more at all, and no more for its owner
 }
 
 // newQuota returns a quota that is known by the names of its two limits.
-func newQuota(total, each int, whole, share mcp.Limit) *quota {
+func newQuota(o *Options, b limit.PoolBounds, whole, share mcp.Limit) *quota {
 	full := refuse(http.StatusServiceUnavailable, "the server is full: try again later")
 	spent := refuse(http.StatusTooManyRequests, "too many at once: end some or try again later")
 	full.limit, spent.limit = whole, share
-	return &quota{total: total, each: each, full: full, spent: spent}
+	return &quota{o: o, pool: limit.NewPool(b), full: full, spent: spent}
 }
 
-// take counts one more for a sender, which needs one release. Otherwise it returns full
-// or spent.
-func (q *quota) take(by *mcp.Identity) *refusal {
-	p := exchange.PrincipalOf(by)
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// newStreamQuota returns the quota of the long-lived event streams.
+func newStreamQuota(o *Options) *quota {
+	return newQuota(o, limit.PoolBounds{Total: int64(o.maxStreams()), Principal: int64(o.principalStreams())},
+		mcp.LimitStreams, mcp.LimitPrincipalStreams)
+}
+
+// take counts one more for an owner, which needs one Release. Otherwise it returns full
+// or spent. evict is called, without a lock, when the place goes to another owner; it
+// has to call crowdedOut.
+func (q *quota) take(owner limit.Owner, evict func()) (*limit.Place, *refusal) {
+	place, err := q.pool.Take(owner, 1, evict)
 	switch {
-	case q.by[p] >= q.each:
-		return q.spent
-	case q.held >= q.total:
-		return q.full
+	case errors.Is(err, limit.ErrOwnerFull):
+		return nil, q.spent
+	case err != nil:
+		return nil, q.full
 	}
-	q.held++
-	if p.Authenticated() {
-		if q.by == nil {
-			q.by = make(map[mcp.Principal]int)
-		}
-		q.by[p]++
-	}
-	return nil
+	return place, nil
 }
 
-// release takes one back from a sender of the same principal.
-func (q *quota) release(by *mcp.Identity) {
-	p := exchange.PrincipalOf(by)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.held--
-	if n := q.by[p]; n > 1 {
-		q.by[p] = n - 1
-	} else {
-		delete(q.by, p)
-	}
+// crowdedOut tells that somebody has lost a place to another owner.
+func (q *quota) crowdedOut(owner limit.Owner) error {
+	q.o.reached(q.full.limit, owner.Principal())
+	return errCrowdedOut
 }
+
+// errCrowdedOut ends what has to make room for another owner. Its client may come back
+// for it, and finds room once it holds less than others do.
+var errCrowdedOut = mcp.RetryLaterf(mcp.CodeOverloaded, retryCrowdedOut, "ended to make room: the server is full, and you hold more than others; try again later")
+
+// retryCrowdedOut is as Retry-After says for what is refused.
+const retryCrowdedOut = 5 * time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 const (
@@ -54,6 +55,8 @@ type session struct {
 	over    bool
 
 	// Guarded by the lock of the table.
+	place *limit.Place  // while it is in the table
+	used  bool          // it has had a request
 	uses  int           // requests and running calls
 	idle  *list.Element // in the table, while there is no use
 	since time.Time     // when it became idle
@@ -62,11 +65,12 @@ type session struct {
 
 // newSession returns a session for p with an id that cannot be guessed: 130
 // random bits, visible ASCII.
-func newSession(p mcp.Principal, end func(*session, error)) *session {
+func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *session {
 	s := &session{id: rand.Text(), lost: func() {}}
 	s.run.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,
+		Owner:     owner,
 		Push:      func(_ context.Context, msg []byte) error { return s.push(msg) },
 		Queues:    true,
 		End:       func() { end(s, errSessionEnded) },

@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 func TestSessionLivesFromInitializeToDelete(t *testing.T) {
@@ -115,8 +116,8 @@ func TestRefusedInitializeKeepsNothing(t *testing.T) {
 		}
 	}
 	opened, closed, _ := core.counts()
-	if n := h.sessions.size(); n != 0 || h.sessions.quota.held != 0 || h.sessions.idle.Len() != 0 || opened != 1000 || closed != 1000 {
-		t.Errorf("got %d sessions kept, %d counted, %d idle, %d opened, %d closed, want 0, 0, 0, 1000, 1000", n, h.sessions.quota.held, h.sessions.idle.Len(), opened, closed)
+	if n := h.sessions.size(); n != 0 || h.sessions.quota.pool.Held() != 0 || h.sessions.idle.Len() != 0 || opened != 1000 || closed != 1000 {
+		t.Errorf("got %d sessions kept, %d counted, %d idle, %d opened, %d closed, want 0, 0, 0, 1000, 1000", n, h.sessions.quota.pool.Held(), h.sessions.idle.Len(), opened, closed)
 	}
 }
 
@@ -544,7 +545,7 @@ func openRecorded(t *testing.T, h *Handler) string {
 func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
 	t.Parallel()
 	type key struct{}
-	s := newSession(mcp.PrincipalAnonymous, func(*session, error) {})
+	s := newSession(mcp.PrincipalAnonymous, limit.Owner{}, func(*session, error) {})
 	request, leave := context.WithCancelCause(context.WithValue(context.Background(), key{}, 1))
 	leave(errShutdown)
 	ctx := s.context(request)

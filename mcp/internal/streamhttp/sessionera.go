@@ -18,7 +18,7 @@ import (
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	s, refused := h.sessions.open(in.Identity)
+	s, refused := h.sessions.open(r, in.Identity)
 	if refused != nil {
 		return refused
 	}

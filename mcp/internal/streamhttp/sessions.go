@@ -2,17 +2,19 @@ package streamhttp
 
 import (
 	"container/list"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // sessions is the table of the sessions. A session is in use while a request of
-// it is at work, a stream is attached, or a call runs; otherwise it is idle, and
-// ends when it has been for too long. When the table is full the longest idle
-// session makes room. It is safe for concurrent use.
+// it is handled, a stream is attached, or a call runs; otherwise it is idle, and
+// ends when it has been idle for too long. When the table is full, an idle session
+// of whoever has most of them ends. It is safe for concurrent use.
 type sessions struct {
 	core  exchange.Core
 	o     *Options
@@ -29,19 +31,20 @@ type sessions struct {
 
 func newSessions(core exchange.Core, work *drain, o *Options) *sessions {
 	return &sessions{
-		core:  core,
-		o:     o,
-		work:  work,
-		ttl:   o.sessionIdle(),
-		quota: newQuota(o.maxSessions(), o.principalSessions(), mcp.LimitSessions, mcp.LimitPrincipalSessions),
-		byID:  make(map[string]*session),
+		core: core,
+		o:    o,
+		work: work,
+		ttl:  o.sessionIdle(),
+		quota: newQuota(o, limit.PoolBounds{Total: int64(o.maxSessions()), Principal: int64(o.principalSessions()), KeepBusy: true},
+			mcp.LimitSessions, mcp.LimitPrincipalSessions),
+		byID: make(map[string]*session),
 	}
 }
 
 // open makes a session that is not in the table yet. It is in use by the
 // caller, who releases it.
-func (t *sessions) open(by *mcp.Identity) (*session, *refusal) {
-	s := newSession(exchange.PrincipalOf(by), t.end)
+func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) {
+	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t.end)
 	s.Identify(by)
 	s.uses = 1
 	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
@@ -54,36 +57,19 @@ func (t *sessions) open(by *mcp.Identity) (*session, *refusal) {
 
 // add enters a session in the table.
 func (t *sessions) add(s *session) *refusal {
-	refused := t.quota.take(s.Identity())
-	for refused == t.quota.full && t.evict() {
-		refused = t.quota.take(s.Identity())
-	}
+	place, refused := t.quota.take(s.Owner, func() { t.end(s, t.quota.crowdedOut(s.Owner)) })
 	if refused != nil {
 		return refused
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || s.ended {
-		t.quota.release(s.Identity())
+		place.Release()
 		return stopping
 	}
+	s.place = place
 	t.byID[s.id] = s
 	return nil
-}
-
-// evict ends the longest idle session and reports false when none is idle.
-func (t *sessions) evict() bool {
-	t.mu.Lock()
-	front := t.idle.Front()
-	if front == nil {
-		t.mu.Unlock()
-		return false
-	}
-	s := front.Value.(*session)
-	t.remove(s)
-	t.mu.Unlock()
-	t.finish(s, errSessionIdle)
-	return true
 }
 
 // acquire returns the session of that id and the sender's principal, for one use
@@ -102,10 +88,11 @@ func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 	return s
 }
 
-// share counts one more use of a session that the caller has in use.
+// share counts one more use of a session that the caller has in use, by a request.
 func (t *sessions) share(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	s.used = true
 	t.retain(s)
 }
 
@@ -115,6 +102,7 @@ func (t *sessions) retain(s *session) {
 	if s.idle != nil {
 		t.idle.Remove(s.idle)
 		s.idle = nil
+		s.place.SetBusy()
 	}
 }
 
@@ -126,6 +114,7 @@ func (t *sessions) release(s *session) {
 	if unused && !ended {
 		s.since = time.Now()
 		s.idle = t.idle.PushBack(s)
+		s.place.SetIdle(s.used)
 		t.sweepLater()
 	}
 	t.mu.Unlock()
@@ -157,7 +146,7 @@ func (t *sessions) remove(s *session) {
 	s.ended = true
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
-		t.quota.release(s.Identity())
+		s.place.Release()
 	}
 	if s.idle != nil {
 		t.idle.Remove(s.idle)

@@ -104,8 +104,8 @@ func TestFullTableMakesRoomWithTheLongestIdleSession(t *testing.T) {
 			t.Errorf("got %d sessions open, want 2", opened-closed)
 		}
 		h.Close()
-		if opened, closed, _ := core.counts(); opened != closed || h.sessions.quota.held != 0 {
-			t.Errorf("after Close: got %d sessions open, %d counted, want none", opened-closed, h.sessions.quota.held)
+		if opened, closed, _ := core.counts(); opened != closed || h.sessions.quota.pool.Held() != 0 {
+			t.Errorf("after Close: got %d sessions open, %d counted, want none", opened-closed, h.sessions.quota.pool.Held())
 		}
 	})
 }
@@ -171,8 +171,8 @@ func TestSessionOpenedDuringShutdownIsNotKept(t *testing.T) {
 	h := NewHandler(core, nil)
 	h.sessions.close(errShutdown)
 	w := serveRecorded(h, request(t.Context(), t, "POST", "http://localhost/", initialize))
-	if opened, closed, _ := core.counts(); w.Code != 503 || opened != 1 || closed != 1 || h.sessions.quota.held != 0 {
-		t.Errorf("got status %d, %d opened, %d closed, %d counted, want 503, 1, 1, 0", w.Code, opened, closed, h.sessions.quota.held)
+	if opened, closed, _ := core.counts(); w.Code != 503 || opened != 1 || closed != 1 || h.sessions.quota.pool.Held() != 0 {
+		t.Errorf("got status %d, %d opened, %d closed, %d counted, want 503, 1, 1, 0", w.Code, opened, closed, h.sessions.quota.pool.Held())
 	}
 	h.Close()
 }

@@ -31,12 +31,15 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 
 // subscribe answers a subscription, which lasts and takes one of the streams.
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	if refused := h.streams.take(in.Identity); refused != nil {
+	ctx, cancel := context.WithCancelCause(h.drain.streams)
+	defer cancel(nil)
+	place, refused := h.streams.take(in.Owner(), func() { cancel(h.streams.crowdedOut(in.Owner())) })
+	if refused != nil {
 		return refused
 	}
-	defer h.streams.release(in.Identity)
+	defer place.Release()
 	in.Leaving = h.drain.streamsOf(r).Done()
-	h.respond(w, r, in, h.drain.streams)
+	h.respond(w, r, in, ctx)
 	return nil
 }
 
