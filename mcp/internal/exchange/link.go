@@ -82,6 +82,10 @@ const (
 // ErrClosed is the cause of everything that a closed link refuses.
 var ErrClosed = errors.New("the client is closed")
 
+// ErrMaybeSent is in the error of a Conn whose Write was interrupted by its context
+// when the server may have read the message already. A request is cancelled then.
+var ErrMaybeSent = errors.New("the message may have been sent")
+
 // NotSentError reports a request that the server has not begun to work on, so
 // that it may be sent again by other means. Err says why.
 type NotSentError struct {
@@ -128,8 +132,11 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 	if out.Logs {
 		w.TakeLogs()
 	}
-	if err := l.write(ctx, out.Message.Encode(w.ID)); err != nil {
-		return jsonrpc.Message{}, err
+	if err := l.conn.Write(ctx, out.Message.Encode(w.ID)); err != nil {
+		if errors.Is(err, ErrMaybeSent) && out.Caller != nil {
+			l.tellCancelled(out.Caller.Cancel(w.ID))
+		}
+		return jsonrpc.Message{}, l.lost(ctx, err)
 	}
 	for {
 		m, err := w.Next(ctx)
@@ -159,7 +166,10 @@ func (l *connLink) tellCancelled(msg []byte) {
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
-	return l.write(ctx, out.Message.Encode(jsonrpc.ID{}))
+	if err := l.conn.Write(ctx, out.Message.Encode(jsonrpc.ID{})); err != nil {
+		return l.lost(ctx, err)
+	}
+	return nil
 }
 
 func (l *connLink) Close() error {
@@ -180,14 +190,10 @@ func (l *connLink) Err() error {
 	}
 }
 
-// write writes a message of the caller's. When that fails for another reason
-// than the caller's context, the connection is of no more use.
-func (l *connLink) write(ctx context.Context, msg []byte) error {
-	err := l.conn.Write(ctx, msg)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+// lost returns the error of a call whose message could not be written. When the
+// reason is not the caller's context, the connection is of no more use.
+func (l *connLink) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	l.End(fmt.Errorf("connection lost: %w", err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
@@ -94,12 +95,16 @@ func (c *sseConn) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write implements mcp.Conn.
-func (c *sseConn) Write(ctx context.Context, msg []byte) error {
-	ctx, stop := context.WithCancel(ctx)
+// Write implements mcp.Conn. The server can have begun on a message before its
+// answer to the POST has come.
+func (c *sseConn) Write(caller context.Context, msg []byte) error {
+	ctx, stop := context.WithCancel(caller)
 	defer stop()
 	defer context.AfterFunc(c.ctx, stop)()
 	resp, err := c.send(ctx, http.MethodPost, c.endpoint, msg, func(h http.Header) { h.Set(httpheader.ContentType, httpheader.TypeJSON) })
+	if err != nil && caller.Err() != nil {
+		return fmt.Errorf("%w: %w", exchange.ErrMaybeSent, err)
+	}
 	if err != nil {
 		return err
 	}
