@@ -34,7 +34,8 @@ const (
 	LimitTaskQuestions     Limit = "tasks.questions"
 )
 
-// The limits of clients that can be reached.
+// The limits of clients that can be reached. Servers have the limit of notifications
+// too.
 const (
 	LimitQuestions       Limit = "questions"
 	LimitSamplingRate    Limit = "rate.sampling"

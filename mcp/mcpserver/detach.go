@@ -46,7 +46,7 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 	if err := r.server.apart.enter(r.Method); err != nil {
 		return nil, nil, err
 	}
-	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, apart: &a}
+	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, way: r.way, apart: &a}
 	d.rounds.inherit(&r.rounds)
 	apart, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
 	d.ctx = apart

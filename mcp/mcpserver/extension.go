@@ -225,14 +225,6 @@ type extended struct {
 
 // extend adds the messages of an extension to the table.
 func (m *middleware) extend(e *Extension) error {
-	if err := m.addExtended(e); err != nil {
-		return err
-	}
-	m.refold()
-	return nil
-}
-
-func (m *middleware) addExtended(e *Extension) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	more := make(map[string]extended)
@@ -260,6 +252,7 @@ func (m *middleware) addExtended(e *Extension) error {
 	}
 	maps.Copy(m.extended, more)
 	maps.Copy(m.plain, e.Core)
+	m.publishLocked()
 	return nil
 }
 

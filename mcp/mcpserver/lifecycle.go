@@ -5,6 +5,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // initialize opens a session of the session era.
@@ -30,16 +31,15 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	}, nil
 }
 
-// initialized begins what the session hears unasked. Before it the client may not
+// initialized begins what a session hears unasked. Before it the client may not
 // have read the answer to initialize yet.
 //
 // Spec: 2025-11-25 basic/lifecycle#initialization
-func (s *Server) initialized(_ context.Context, r *Request) (any, error) {
-	if r.in.Session != nil && r.in.Session.Agreed() != nil {
+func (s *Server) initialized(session *exchange.Session) {
+	if session != nil && session.Agreed() != nil {
 		s.hub.replicas.start()
-		s.hub.join(r.in.Session)
+		s.hub.join(session)
 	}
-	return nil, nil
 }
 
 // discover tells what the server can, without opening anything.

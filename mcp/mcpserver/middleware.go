@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,18 +14,29 @@ import (
 )
 
 // Handler does one request. The result is a result type of the vocabulary or
-// anything that encodes as a JSON object; nil is the empty result.
+// anything that encodes as a JSON object; nil is the empty result. What a Handler of
+// a notification returns is not sent; an error is logged.
 type Handler func(ctx context.Context, r *Request) (any, error)
 
 // Middleware wraps the handling of every message: requests and notifications of
-// clients, and with Outbound set the requests that the server sends to them.
-// Calling next goes on; not calling it answers in its place.
+// clients, and with Outbound set the requests that the server sends to them. The
+// Handler that it returns calls next, with the Request that it got, to go on; one
+// that does not call next answers in its place.
+//
+// It is called once by each Use, not once for each method or message, and what it
+// keeps is shared by all messages of all clients: the Handler that it returns has to
+// be safe for concurrent use. It may call the server. next is not to be called
+// before the first message.
 type Middleware func(next Handler) Handler
 
-// Use adds middleware around all methods. The first one added is the outermost.
-// It is folded in here, not at each call; requests that are running are not
-// affected.
-func (s *Server) Use(m ...Middleware) { s.middleware.use(m) }
+// Use adds middleware around all methods. The first one added is the outermost. Each
+// is called once, on the goroutine of the caller; requests that are running are not
+// affected. Use panics when a middleware is nil or returns nil.
+func (s *Server) Use(m ...Middleware) {
+	if err := s.middleware.use(m); err != nil {
+		panic("mcpserver: Use: " + err.Error())
+	}
+}
 
 // Handle serves a method of one's own, in every revision. It panics when the
 // method belongs to the protocol or is taken.
@@ -34,85 +46,137 @@ func (s *Server) Handle(method string, h Handler) {
 	}
 }
 
-// middleware is the table of handlers, plain and with the middleware folded in.
+// middleware is the table of handlers and the middleware around them.
 type middleware struct {
 	mu      sync.Mutex
 	plain   map[string]Handler // guarded by mu
-	chain   []Middleware       // guarded by mu
+	chain   chain              // guarded by mu; what it holds is not modified
 	own     map[string]bool    // guarded by mu: methods added by the author
 	changes int                // guarded by mu: how many there were
 
 	extended map[string]extended // guarded by mu: messages of extensions
 	needs    map[string][]string // guarded by mu: the scopes of methods
 
-	folded atomic.Pointer[folding]
+	current atomic.Pointer[routeTable]
 }
 
-// folding is one immutable state of the table.
-type folding struct {
-	change int // that it takes in, with all before
-	routes map[string]Handler
-	custom map[string]bool
-	wrap   Middleware
-
+// routeTable is one immutable state of the table.
+type routeTable struct {
+	routes   map[string]Handler
+	custom   map[string]bool
+	chain    chain
 	extended map[string]extended
 	needs    map[string][]string
 }
 
-// route returns the handler of a message, or nil. What the caller's revision has
-// in its core goes before what an extension defines.
-func (m *middleware) route(call *dialect.Call) Handler {
-	f := m.folded.Load()
-	if x, ok := f.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return x.handler
+// chain is middleware, the outermost first.
+type chain []*layer
+
+// layer is one middleware, which is constructed once, whatever comes before or
+// behind it later: which layer is next is read from the request.
+type layer struct {
+	index  int // in every chain that has the layer
+	handle Handler
+}
+
+// newLayer constructs a middleware, whose code must not run under a lock.
+func newLayer(m Middleware) (*layer, error) {
+	if m == nil {
+		return nil, errors.New("a middleware is nil")
 	}
-	return f.routes[call.Method]
+	l := new(layer)
+	l.handle = m(func(ctx context.Context, r *Request) (any, error) { return r.way.from(ctx, r, l.index+1) })
+	if l.handle == nil {
+		return nil, errors.New("a middleware returned nil; want a Handler")
+	}
+	return l, nil
+}
+
+// way is what one message goes through: the layers of a chain, then the handler of
+// its method.
+type way struct {
+	layers  chain
+	handler Handler
+}
+
+// from runs the part of the way that begins with the layer of that index.
+func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
+	switch {
+	case w.handler == nil:
+		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+	case index < len(w.layers):
+		return w.layers[index].handle(ctx, r)
+	}
+	return w.handler(ctx, r)
+}
+
+// route returns the way of a message. Its handler is nil where there is none. What
+// the caller's revision has in its core goes before what an extension defines.
+func (m *middleware) route(call *dialect.Call) way {
+	t := m.current.Load()
+	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
+		return way{t.chain, x.handler}
+	}
+	h := t.routes[call.Method]
+	if h == nil && len(t.chain) > 0 && slices.Contains(middlewareOnly, call.Method) {
+		h = ignore
+	}
+	return way{t.chain, h}
 }
 
 // hasCustom reports whether a method beyond the core of a revision is served
 // there.
 func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {
-	f := m.folded.Load()
-	x, ok := f.extended[method]
-	return f.custom[method] || ok && x.owner.holds(facts)
+	t := m.current.Load()
+	x, ok := t.extended[method]
+	return t.custom[method] || ok && x.owner.holds(facts)
 }
 
 // scopes returns those that requests of a method need, whatever they name.
-func (m *middleware) scopes(method string) []string { return m.folded.Load().needs[method] }
+func (m *middleware) scopes(method string) []string { return m.current.Load().needs[method] }
 
 // nameMember returns the member of params that the name header repeats in
 // requests of an extension.
-func (m *middleware) nameMember(method string) string { return m.folded.Load().extended[method].name }
+func (m *middleware) nameMember(method string) string {
+	return m.current.Load().extended[method].name
+}
 
 // outbound wraps send in the middleware.
-func (m *middleware) outbound(send Handler) Handler { return m.folded.Load().wrap(send) }
+func (m *middleware) outbound(send Handler) Handler {
+	return func(ctx context.Context, r *Request) (any, error) {
+		r.way = way{m.current.Load().chain, send}
+		return r.way.from(ctx, r, 0)
+	}
+}
 
-func (m *middleware) fold(plain map[string]Handler) {
+// serve sets the handlers of the core's methods.
+func (m *middleware) serve(plain map[string]Handler) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.plain = plain
-	m.mu.Unlock()
-	m.refold()
+	m.publishLocked()
 }
 
-func (m *middleware) use(more []Middleware) {
-	if slices.ContainsFunc(more, func(m Middleware) bool { return m == nil }) {
-		panic("mcpserver: Use: a middleware is nil")
+func (m *middleware) use(more []Middleware) error {
+	layers := make(chain, len(more))
+	for i, middleware := range more {
+		l, err := newLayer(middleware)
+		if err != nil {
+			return err
+		}
+		layers[i] = l
 	}
 	m.mu.Lock()
-	m.chain = append(m.chain, more...)
-	m.mu.Unlock()
-	m.refold()
-}
-
-func (m *middleware) custom(method string, h Handler) error {
-	if err := m.add(method, h); err != nil {
-		return err
+	defer m.mu.Unlock()
+	for i, l := range layers {
+		l.index = len(m.chain) + i
 	}
-	m.refold()
+	m.chain = append(slices.Clip(m.chain), layers...)
+	m.publishLocked()
 	return nil
 }
 
-func (m *middleware) add(method string, h Handler) error {
+func (m *middleware) custom(method string, h Handler) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -127,65 +191,44 @@ func (m *middleware) add(method string, h Handler) error {
 		m.own = make(map[string]bool)
 	}
 	m.plain[method], m.own[method] = h, true
+	m.publishLocked()
 	return nil
 }
 
-// refold makes a new folding. Middleware is the author's code, so it is called
-// without the lock, and a folding that was overtaken meanwhile is dropped.
-func (m *middleware) refold() {
-	m.mu.Lock()
-	plain, chain, own, more := maps.Clone(m.plain), slices.Clone(m.chain), maps.Clone(m.own), maps.Clone(m.extended)
-	needs := maps.Clone(m.needs)
-	m.changes++
-	change := m.changes
-	m.mu.Unlock()
-	wrap := func(h Handler) Handler {
-		for _, outer := range slices.Backward(chain) {
-			h = outer(h)
-		}
-		return h
-	}
-	f := &folding{
-		change: change, routes: make(map[string]Handler, len(plain)), custom: own, wrap: wrap,
-		extended: make(map[string]extended, len(more)), needs: needs,
-	}
-	for method, h := range plain {
-		f.routes[method] = wrap(h)
-	}
-	for method, x := range more {
-		x.handler = wrap(x.handler)
-		f.extended[method] = x
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if last := m.folded.Load(); last == nil || last.change < change {
-		m.folded.Store(f)
-	}
+// publishLocked makes the present state the one that messages see.
+func (m *middleware) publishLocked() {
+	m.current.Store(&routeTable{
+		routes:   maps.Clone(m.plain),
+		custom:   maps.Clone(m.own),
+		chain:    m.chain,
+		extended: maps.Clone(m.extended),
+		needs:    maps.Clone(m.needs),
+	})
 }
 
 // routes is the table of the methods that the protocol defines.
 func (s *Server) routes() map[string]Handler {
 	return map[string]Handler{
-		mcp.MethodInitialize:             s.initialize,
-		mcp.MethodDiscover:               s.discover,
-		mcp.MethodPing:                   s.ping,
-		mcp.MethodToolsList:              s.listTools,
-		mcp.MethodToolsCall:              s.callTool,
-		mcp.MethodResourcesList:          s.listResources,
-		mcp.MethodResourceTemplatesList:  s.listTemplates,
-		mcp.MethodResourcesRead:          s.readResource,
-		mcp.MethodResourcesSubscribe:     s.subscribe,
-		mcp.MethodResourcesUnsubscribe:   s.unsubscribe,
-		mcp.MethodListen:                 s.listen,
-		mcp.MethodPromptsList:            s.listPrompts,
-		mcp.MethodPromptsGet:             s.getPrompt,
-		mcp.MethodComplete:               s.complete,
-		mcp.MethodSetLevel:               s.setLevel,
-		mcp.NotificationInitialized:      s.initialized,
-		mcp.NotificationRootsListChanged: ignore,
-		mcp.NotificationProgress:         ignore,
+		mcp.MethodInitialize:            s.initialize,
+		mcp.MethodDiscover:              s.discover,
+		mcp.MethodPing:                  s.ping,
+		mcp.MethodToolsList:             s.listTools,
+		mcp.MethodToolsCall:             s.callTool,
+		mcp.MethodResourcesList:         s.listResources,
+		mcp.MethodResourceTemplatesList: s.listTemplates,
+		mcp.MethodResourcesRead:         s.readResource,
+		mcp.MethodResourcesSubscribe:    s.subscribe,
+		mcp.MethodResourcesUnsubscribe:  s.unsubscribe,
+		mcp.MethodListen:                s.listen,
+		mcp.MethodPromptsList:           s.listPrompts,
+		mcp.MethodPromptsGet:            s.getPrompt,
+		mcp.MethodComplete:              s.complete,
+		mcp.MethodSetLevel:              s.setLevel,
 	}
 }
 
-// ignore is the handler of notifications that only middleware cares for.
+// middlewareOnly are the notifications that nothing but middleware handles.
+var middlewareOnly = []string{mcp.NotificationInitialized, mcp.NotificationRootsListChanged, mcp.NotificationProgress}
+
+// ignore is their handler.
 func ignore(context.Context, *Request) (any, error) { return nil, nil }

@@ -28,6 +28,7 @@ type Request struct {
 
 	ctx    context.Context // ends when nobody waits for the message any more
 	run    runContext      // of the handlers
+	way    way             // what the message goes through
 	call   *dialect.Call
 	in     *exchange.Inbound
 	server *Server

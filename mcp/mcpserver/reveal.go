@@ -36,6 +36,24 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
 }
 
+// logNotification logs what has failed in the handlers of a notification, which its
+// sender is not told: a protocol error, as a rule about the message itself, as a
+// warning, everything else as an error.
+func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err error) {
+	method := slog.String("method", call.Method)
+	if p, ok := errors.AsType[*panicked](err); ok {
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification handler panicked", method, slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+		return
+	}
+	switch _, protocol := errors.AsType[*mcp.Error](err); {
+	case err == nil || ctx.Err() != nil: // what fails because the session ends is nobody's concern
+	case protocol:
+		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "notification refused", method, slog.Any("error", err))
+	default:
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification failed", method, slog.Any("error", err))
+	}
+}
+
 // Reveal returns what the client may learn of an error that ends the request:
 // what the server would answer, with Number as the client's revision has it. A
 // private error is logged under the id that stands for it.

@@ -78,21 +78,18 @@ func (s *Server) RequireScopes(method string, scopes ...string) {
 
 func (m *middleware) require(method string, scopes []string) error {
 	m.mu.Lock()
-	known := m.plain[method] != nil || m.extended[method].owner != nil
-	if known && !strings.HasPrefix(method, "notifications/") {
-		if m.needs == nil {
-			m.needs = make(map[string][]string)
-		}
-		m.needs[method] = union(m.needs[method], scopes)
-	}
-	m.mu.Unlock()
+	defer m.mu.Unlock()
 	switch {
-	case !known:
-		return fmt.Errorf("no such method; want one that is served, such as %s", mcp.MethodToolsCall)
 	case strings.HasPrefix(method, "notifications/"):
 		return fmt.Errorf("is a notification, which nobody could refuse; want a request")
+	case m.plain[method] == nil && m.extended[method].owner == nil:
+		return fmt.Errorf("no such method; want one that is served, such as %s", mcp.MethodToolsCall)
 	}
-	m.refold()
+	if m.needs == nil {
+		m.needs = make(map[string][]string)
+	}
+	m.needs[method] = union(m.needs[method], scopes)
+	m.publishLocked()
 	return nil
 }
 

@@ -16,9 +16,10 @@ import (
 //	pipe (stdio line, HTTP POST, memory)       size, depth and time are bounded
 //	 └─ jsonrpc.Decode                         kind, id, method, raw params
 //	     └─ dialect.Open                       era, revision, _meta, headers → Call
-//	         └─ route                          the method's handler, middleware folded in
+//	         └─ route                          the method's handler and the middleware around it
 //	             └─ authorize                  the scopes of the method and of what it names
-//	             └─ listTools, callTool, …     and in it the author's function
+//	             └─ middleware                 layer by layer
+//	                 └─ listTools, callTool, … and in it the author's function
 //	     └─ encode                             the shape of the revision, bounded
 //	     └─ reveal                             what the peer may learn of an error
 //	     └─ Call.Seal                          envelope, error number
@@ -54,8 +55,8 @@ func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *d
 }
 
 func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {
-	handler := s.middleware.route(call)
-	if handler == nil {
+	way := s.middleware.route(call)
+	if way.handler == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
 	}
 	if err := s.drain.enter(call.Method); err != nil {
@@ -67,7 +68,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, err
 	}
 	defer place.leave()
-	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: s}
+	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
 	defer r.end()
 	defer contain(&err)
 	if err := s.authorize(r); err != nil {
@@ -77,12 +78,20 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	result, err = handler(r.context(), r)
+	result, err = r.way.from(r.context(), r, 0)
 	return r.settle(result, err)
 }
 
-// Notification takes one notification. Cancellation is the pipes' business; the
-// others pass the middleware like requests.
+// Notification takes one notification. The library's own part is done at once, so
+// that what the client sends next finds it done; middleware and the author's handler
+// run behind the session's earlier notifications:
+//
+//	pipe → jsonrpc.Decode → dialect.Open
+//	 ├─ notifications/cancelled                ends the request, at once
+//	 ├─ notifications/initialized              the session hears of changes, at once
+//	 └─ route                                  no handler: dropped
+//	     └─ Session.Notes                      one after the other; without a session at once
+//	         └─ handle                         middleware, the handler; errors and panics are logged
 func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	call, err := c.dialect.Open(in.Message, in.Ingress())
 	if err != nil {
@@ -94,14 +103,36 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 		}
 		return nil
 	}
-	handler := c.middleware.route(call)
-	if handler == nil {
+	if call.Method == mcp.NotificationInitialized {
+		c.initialized(in.Session)
+	}
+	way := c.middleware.route(call)
+	if way.handler == nil {
 		return nil
 	}
-	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, call: call, in: in, server: c.Server}
-	defer contain(&err)
-	_, err = handler(r.lasting(), r)
-	return err
+	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: c.Server}
+	if in.Session == nil {
+		r.handleNotification()
+		return nil
+	}
+	if !in.Session.Notes.Put(r.handleNotification, len(in.Message.Params)+notificationSize) {
+		c.reached(mcp.LimitNotifications, in, call.Method)
+	}
+	return nil
+}
+
+// notificationSize is about how many bytes a queued notification takes besides its
+// params.
+const notificationSize = 1 << 10
+
+// handleNotification runs the handlers of a notification.
+func (r *Request) handleNotification() {
+	ctx := r.lasting()
+	err := guarded(func() error {
+		_, err := r.way.from(ctx, r, 0)
+		return err
+	})
+	r.server.logNotification(ctx, r.call, err)
 }
 
 var errCancelled = errors.New("cancelled by the client")
@@ -113,6 +144,12 @@ type panicked struct {
 }
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// guarded runs user code and returns its error, or its panic as one.
+func guarded(run func() error) (err error) {
+	defer contain(&err)
+	return run()
+}
 
 // contain turns a panic into an error, so that it ends one call and nothing else.
 func contain(err *error) {

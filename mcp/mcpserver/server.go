@@ -80,7 +80,7 @@ func New(name, version string, o *Options) *Server {
 	s.limits = &limit.Reporter{Hook: o.orZero().OnLimit, Logger: o.logger()}
 	s.features.changed = s.hub.listChanged
 	s.features.dynamic, s.features.hides = o.orZero().Dynamic, o.orZero().HideForbidden
-	s.middleware.fold(s.routes())
+	s.middleware.serve(s.routes())
 	return s
 }
 

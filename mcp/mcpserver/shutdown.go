@@ -36,7 +36,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	_ = s.apart.wait(last)
 	s.parked.shut()
 	for _, session := range s.drain.sessions() {
-		err = cmp.Or(err, session.Written(ctx))
+		err = cmp.Or(err, session.WaitIdle(ctx))
 	}
 	err = cmp.Or(err, s.bindings().streamable.Shutdown(ctx), s.bindings().eventStream.Shutdown(ctx))
 	for _, session := range s.drain.sessions() {

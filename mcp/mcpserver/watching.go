@@ -100,7 +100,7 @@ func (h *hub) hold(v *vigil, uri string) {
 		if run == nil {
 			return
 		}
-		if p, ok := errors.AsType[*panicked](guarded(func() { run(ctx, uri) })); ok {
+		if p, ok := errors.AsType[*panicked](guarded(func() error { run(ctx, uri); return nil })); ok {
 			h.server.options.logger().LogAttrs(ctx, slog.LevelError, "function of WhileWatched panicked",
 				slog.String("uri", uri), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
 		}
@@ -119,11 +119,4 @@ func (h *hub) nextRun(v *vigil, uri string) (context.Context, whileWatched) {
 	ctx, end := context.WithCancelCause(context.Background())
 	v.end = end
 	return ctx, v.run
-}
-
-// guarded runs user code and returns its panic as an error.
-func guarded(run func()) (err error) {
-	defer contain(&err)
-	run()
-	return nil
 }

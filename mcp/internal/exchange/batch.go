@@ -10,15 +10,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Batch does the items of a 2025-03-26 batch and returns the array of their
-// replies, or nil when none of them has one. They begin in the order in which they
-// stand, so that a notification finds the requests before it; what a request has
-// left to do then runs beside the others. One bad item does not spoil the others.
+// BeginBatch begins the items of a 2025-03-26 batch, in the order in which they
+// stand, so that a notification or a cancellation finds the requests before it. It
+// returns the rest of the work, to be called once on any goroutine: that runs the
+// requests beside each other and returns the array of the replies, or nil when no
+// item has one. An item that is not valid does not affect the others.
 //
 // Spec: 2025-03-26 basic#batching
-func Batch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) []byte {
+func BeginBatch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) (run func() []byte) {
 	replies := make([][]byte, len(items))
-	var wg sync.WaitGroup
+	runs := make(map[int]Run)
 	for i, item := range items {
 		switch {
 		case item.Err != nil:
@@ -27,11 +28,22 @@ func Batch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) []byte {
 			replies[i] = dialect.Refuse(item.Message.ID, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: not in a batch")).Body
 		default:
 			if run := begin(item.Message); run != nil {
-				wg.Go(func() { replies[i] = reply(run) })
+				runs[i] = run
 			}
 		}
 	}
-	wg.Wait()
+	return func() []byte {
+		var wg sync.WaitGroup
+		for i, run := range runs {
+			wg.Go(func() { replies[i] = reply(run) })
+		}
+		wg.Wait()
+		return array(replies)
+	}
+}
+
+// array returns the array of the replies that there are, or nil when there are none.
+func array(replies [][]byte) []byte {
 	replies = compact(replies)
 	if len(replies) == 0 {
 		return nil
@@ -70,14 +82,12 @@ func (c *serving) batch(ctx context.Context, data []byte, from *mcp.Identity) {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.spawn(func() []byte {
-		return Batch(items, func(m jsonrpc.Message) Run {
-			in := c.inbound(m, from)
-			if m.Kind == jsonrpc.Request {
-				return c.session.Begin(ctx, c.Core, in)
-			}
-			c.other(ctx, in)
-			return nil
-		})
-	})
+	c.spawn(BeginBatch(items, func(m jsonrpc.Message) Run {
+		in := c.inbound(m, from)
+		if m.Kind == jsonrpc.Request {
+			return c.session.Begin(ctx, c.Core, in)
+		}
+		c.other(ctx, in)
+		return nil
+	}))
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -21,7 +22,12 @@ type Core interface {
 	Limits() jsonrpc.Limits
 	// Request does one request and returns its sealed reply. It never panics.
 	Request(ctx context.Context, in *Inbound) dialect.Reply
-	// Notification takes one notification. It returns at once.
+	// Notification takes one notification. It performs a cancellation at once and
+	// puts what a handler of the author has to do into Session.Notes, so that it
+	// does not wait for the handler. Only a notification without a session is
+	// handled before Notification returns. ctx is that of the session or, without
+	// one, that of the message. The error is an *mcp.Error about a notification
+	// that is not valid; what fails in a handler is logged instead.
 	Notification(ctx context.Context, in *Inbound) error
 	// Reached is told of each limit that was reached.
 	Reached(e mcp.LimitReached)
@@ -107,6 +113,11 @@ func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID
 // Session is what outlives a message on the server's side: a connection, or a
 // session of Streamable HTTP. Every field is set before the first message, Share by
 // Core.Opened.
+//
+// A session has three orders. Requests run beside each other. Responses and
+// cancellations take effect before anything more is read. All other notifications
+// are handled one after the other, in the order in which they came, and nothing but
+// the notifications behind it waits for a handler.
 type Session struct {
 	Principal mcp.Principal
 	// Owner is for whom all that is held in the session counts.
@@ -118,6 +129,10 @@ type Session struct {
 	Queues bool
 	// End closes the connection or session. It may be called more than once.
 	End func()
+	// Notes is the queue of the notifications whose handlers are the author's. What
+	// is queued when the session ends is dropped; whoever made the session waits
+	// for the handler that runs then.
+	Notes *Dispatcher[func()]
 
 	// Share is what the session may have running. Nil has no bounds.
 	Share *limit.Share
@@ -137,10 +152,13 @@ func (s *Session) Identify(i *mcp.Identity) { s.identity.Store(i) }
 // nil when it has shown none.
 func (s *Session) Identity() *mcp.Identity { return s.identity.Load() }
 
-// Written returns nil once every request that came over the connection has its
-// reply written, or the cause of ctx. It has nothing to wait for in sessions of
-// Streamable HTTP, which outlive their connections.
-func (s *Session) Written(ctx context.Context) error { return s.unwritten.none(ctx) }
+// WaitIdle returns nil once every request that came over the connection has its
+// reply written and every notification that came before the call is handled, or the
+// cause of ctx. In sessions of Streamable HTTP, which outlive their connections, it
+// waits for the notifications alone.
+func (s *Session) WaitIdle(ctx context.Context) error {
+	return cmp.Or(s.unwritten.none(ctx), s.Notes.Flush(ctx))
+}
 
 // Agreed returns what initialize settled, or nil before it.
 func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }

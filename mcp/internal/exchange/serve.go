@@ -53,12 +53,14 @@ const leavingGrace = 10 * time.Second
 //	Read          a whole message, bounded by the pipe
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
 //	     ├─ request       beside the others: Core.Request, then into the outbox
-//	     ├─ notification  in the order of arrival: Core.Notification
-//	     └─ response      to the Ask that waits for it
+//	     ├─ cancellation  at once: ends the request that it names
+//	     ├─ notification  into Session.Notes, whose handlers run in the order of arrival
+//	     └─ response      at once: to the Ask that waits for it
 //
 // A malformed frame is answered and the connection goes on. When the connection
-// ends every running request is cancelled, and ServeConn returns after the last
-// of them has.
+// ends every running request and notification handler is cancelled, notifications
+// that are still queued are dropped, and ServeConn returns after the last handler
+// has.
 func ServeConn(ctx context.Context, p ServeParams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -71,6 +73,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		Owner:     limit.OwnerOf(PrincipalOf(p.Identity), p.Address, limit.NewMember()),
 		Push:      c.push,
 		End:       c.end,
+		Notes:     NewDispatcher(func(handle func()) { handle() }),
 	}
 	c.handlers = newCrew()
 	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.unwritable}
@@ -95,6 +98,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
 	c.session.End()
+	c.session.Notes.Close()
 	c.handlers.close()
 	p.Core.Closed(c.session)
 	if errors.Is(err, io.EOF) || c.gone.Load() {
@@ -119,11 +123,12 @@ func WhileValid(ctx context.Context, i *mcp.Identity) (_ context.Context, cancel
 	return context.WithDeadlineCause(ctx, i.Expires, ErrExpired)
 }
 
-// settle lets the running requests be answered, within the grace.
+// settle lets the running requests be answered and the queued notifications be
+// handled, within the grace.
 func (c *serving) settle(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	_ = c.session.Written(ctx)
+	_ = c.session.WaitIdle(ctx)
 }
 
 // retryElsewhere is after what time a request that a leaving server has refused may
@@ -265,7 +270,7 @@ func (c *serving) other(ctx context.Context, in *Inbound) {
 		c.session.Pending.Resolve(in.Message)
 		return
 	}
-	_ = c.Core.Notification(ctx, in)
+	_ = c.Core.Notification(ctx, in) // one that is not valid has no reply either
 }
 
 // reply returns the reply to write, or nil when the caller cancelled the request.

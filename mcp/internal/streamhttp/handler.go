@@ -206,7 +206,9 @@ func (h *Handler) answer(w http.ResponseWriter, reply dialect.Reply) {
 	newResponder(w, h.o, nil).finish(&reply)
 }
 
-// notify hands a notification to the core.
+// notify hands a notification to the core. In a session it is answered before its
+// handler has run, and handled in the order in which the notifications were read;
+// without a session it is answered when its handler has returned.
 func (h *Handler) notify(ctx context.Context, w http.ResponseWriter, in *exchange.Inbound) *refusal {
 	err := h.core.Notification(ctx, in)
 	if e, ok := errors.AsType[*mcp.Error](err); ok {

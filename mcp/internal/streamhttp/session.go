@@ -102,6 +102,7 @@ func (c callContext) Value(key any) any {
 func (s *session) stop(cause error) {
 	s.run.Cancel(cause)
 	s.Pending.Fail(cause)
+	s.Notes.Stop()
 	for _, st := range s.close() {
 		st.forget()
 	}

@@ -104,7 +104,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	}
 	begin := func(m jsonrpc.Message) exchange.Run { return h.item(s, r, in, m) }
 	if !slices.ContainsFunc(items, hasReply) {
-		exchange.Batch(items, begin)
+		exchange.BeginBatch(items, begin)
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
@@ -112,8 +112,9 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 		return refused
 	}
 	st := h.stream(s, in)
+	run := exchange.BeginBatch(items, begin)
 	h.run(s, st, func() (dialect.Reply, bool) {
-		body := exchange.Batch(items, begin)
+		body := run()
 		return dialect.Reply{Body: body, Status: http.StatusOK}, body != nil
 	})
 	h.copy(w, r, s, st)
@@ -133,7 +134,7 @@ func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m j
 	case jsonrpc.Response:
 		s.Pending.Resolve(m)
 	case jsonrpc.Notification:
-		_ = h.core.Notification(ctx, &in)
+		_ = h.core.Notification(ctx, &in) // one that is not valid has no reply either
 	default:
 		return s.Begin(ctx, h.core, &in)
 	}
@@ -164,9 +165,7 @@ func (h *Handler) resumable(s *session, st *stream) {
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on disconnection
 func (h *Handler) run(s *session, st *stream, run exchange.Run) {
-	h.sessions.share(s)
-	h.drain.spawn(func() {
-		defer h.sessions.release(s)
+	h.sessions.spawn(s, func() {
 		reply, wanted := run()
 		if !wanted {
 			st.end(dialect.Reply{})

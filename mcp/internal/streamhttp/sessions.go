@@ -18,7 +18,7 @@ import (
 type sessions struct {
 	core  exchange.Core
 	o     *Options
-	work  *drain // counts the sweeper
+	work  *drain // counts the goroutines of the table and of its sessions
 	ttl   time.Duration
 	quota *quota
 
@@ -47,12 +47,23 @@ func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) 
 	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t.end)
 	s.Identify(by)
 	s.uses = 1
+	s.Notes = exchange.NewOwnedDispatcher(func(handle func()) { handle() }, func(run func()) { t.spawn(s, run) })
 	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
 	if err := t.core.Opened(s.Session); err != nil {
 		s.run.Cancel(err)
 		return nil, stopping
 	}
 	return s, nil
+}
+
+// spawn runs f on a goroutine that uses the session and that a shutdown waits for. The
+// caller has the session in use.
+func (t *sessions) spawn(s *session, f func()) {
+	t.share(s)
+	t.work.spawn(func() {
+		defer t.release(s)
+		f()
+	})
 }
 
 // add enters a session in the table.

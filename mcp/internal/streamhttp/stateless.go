@@ -18,7 +18,9 @@ import (
 func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	switch in.Message.Kind {
 	case jsonrpc.Notification:
-		return h.notify(r.Context(), w, in)
+		ctx := lazyctx.New(r.Context(), h.drain.work)
+		defer ctx.Cancel(nil)
+		return h.notify(ctx, w, in)
 	case jsonrpc.Response:
 		return refuse(http.StatusBadRequest, "a response: want a request or a notification, since this server has asked nothing")
 	}
