@@ -29,7 +29,9 @@ const maxUpdated = 1024
 // So nothing is missed between the reading and the watching. Changes that come
 // while the body of the loop runs are yielded once each. A server may name a
 // part of a resource. The loop ends without an error when ctx does, and with
-// one when the server refuses or a lost connection is not made anew.
+// one when the server refuses or a lost connection is not made anew. Leaving the
+// loop does not wait for the server: it is told in the background that nobody
+// watches any more.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if len(uris) == 0 {
@@ -39,7 +41,7 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 		defer stop()
 		w := c.addWatcher(uris)
 		defer c.removeWatcher(w)
-		ended := make(chan error, 1)
+		ended := make(chan error, 1) // Close waits for follow, the loop does not: it may still tell the server
 		following := c.begin(func() { ended <- c.follow(ctx, c.watching(w)) })
 		if !following {
 			yield("", fmt.Errorf("watch: %w", ErrClosed))
@@ -47,10 +49,7 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 		}
 		if err := w.yieldAll(ended, yield); err != nil && ctx.Err() == nil {
 			yield("", fmt.Errorf("watch: %w", err))
-			return
 		}
-		stop()
-		<-ended
 	}
 }
 
@@ -118,7 +117,6 @@ func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) err
 		select {
 		case <-w.wake:
 		case err := <-ended:
-			ended <- err // for whoever waits for the end
 			return err
 		}
 		for _, uri := range w.take() {

@@ -168,6 +168,37 @@ func TestWatchesOfOneResourceShareASubscriptionOfTheSession(t *testing.T) {
 	})
 }
 
+func TestLeavingAWatchDoesNotWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := new(watchable)
+		servers, target := serve(t, session(mcp.V20251125, func(s *script, m message) string {
+			if m.Method == mcp.MethodResourcesUnsubscribe {
+				return "" // never answered
+			}
+			return server.handle(s, m)
+		}))
+		c := connect(t, target, nil)
+		began := time.Now()
+		for _, err := range c.Watch(t.Context(), "a://1") {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the loop was left after %v, want at once", took)
+		}
+		synctest.Wait()
+		if got := len(servers.nth(0).messages(mcp.MethodResourcesUnsubscribe)); got != 1 {
+			t.Errorf("unsubscribed %d times, want 1", got)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
 	claim.Shows(t, "R-082b", "R-311")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
