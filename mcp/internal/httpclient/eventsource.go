@@ -50,7 +50,8 @@ type eventSource struct {
 	resumed string        // what last was when the connection was made
 	retry   time.Duration // as the server wished
 
-	tried bool // to open the standalone stream
+	tried  bool // to open the standalone stream
+	opened bool // the standalone stream was open before
 }
 
 // followAnswer takes the messages of the stream that a request was answered
@@ -202,24 +203,33 @@ func refused(err error) bool {
 	return content || errors.Is(err, ErrSessionLost)
 }
 
+// steadyTime is how long a standalone stream without events has to last so that
+// it is reopened without back-off: proxies end idle streams after half a minute
+// or more.
+const steadyTime = 10 * time.Second
+
 // standalone keeps the stream open that brings what belongs to no call, for as
-// long as the link lives. Servers need not offer one. The first connection is
-// reported by opened, whatever became of it.
+// long as the link lives. Servers need not offer one: a refusal of the first
+// connection is final, and so are a missing method and missing credentials later.
+// Everything else, such as a stream that the server closes at once, is tried again
+// with back-off, because notifications would be lost otherwise. attempted is called
+// after the first connection attempt, whatever its outcome.
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
-func (l *Link) standalone(opened func()) {
+func (l *Link) standalone(attempted func()) {
 	s := &eventSource{link: l}
 	for fruitless := 0; ; {
-		events, err := s.listen(opened)
+		began := time.Now()
+		events, err := s.listen(attempted)
 		switch {
-		case err != nil && !refused(err):
-			fruitless++
-		case err != nil && s.last == "":
-			return
-		case err != nil:
-			s.last = "" // what was missed is not to be had any more
-		case events > 0:
+		case events > 0 || err == nil && time.Since(began) >= steadyTime:
 			fruitless = 0
+		case err != nil && refused(err) && s.last != "":
+			s.last = "" // the server no longer has what was missed
+		case err != nil && refused(err) && (!s.opened || withdrawn(err)):
+			return
+		default:
+			fruitless++
 		}
 		if s.pause(l.ctx, fruitless) != nil {
 			return
@@ -227,15 +237,23 @@ func (l *Link) standalone(opened func()) {
 	}
 }
 
+// withdrawn reports whether the server no longer offers the standalone stream, or
+// not to this client.
+func withdrawn(err error) bool {
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
 // listen takes the messages of one connection of the standalone stream.
-func (s *eventSource) listen(opened func()) (events int, err error) {
+func (s *eventSource) listen(attempted func()) (events int, err error) {
 	again := s.tried
 	s.tried = true
 	resp, err := s.open(s.link.ctx)
-	opened()
+	attempted()
 	if err != nil {
 		return 0, err
 	}
+	s.opened = true
 	defer resp.Body.Close()
 	if again && s.last == "" && s.link.Gap != nil {
 		s.link.Gap()
