@@ -33,10 +33,34 @@ func TestRevisionDatesStayInTheDialect(t *testing.T) {
 	}
 }
 
+// protocolHeader matches the names of the headers that the protocol defines.
+var protocolHeader = regexp.MustCompile(`(?i)^["\x60](mcp-(protocol-version|method|name|param-.*|session-id)|last-event-id)["\x60]$`)
+
+// mayNameHeaders are the places that may spell out those names: the package that
+// gives them to the rest, and programs that cannot import it.
+var mayNameHeaders = []string{"mcp/internal/httpheader/...", "bench/...", "conformance/...", "examples/...", "interop/...", "proof/...", "tools/..."}
+
+func TestHeaderNamesStayInTheirPackage(t *testing.T) {
+	for _, s := range parseSources(t) {
+		if s.isTest() || coveredBy(mayNameHeaders, s.path) {
+			continue
+		}
+		for _, fault := range s.literals(protocolHeader) {
+			t.Errorf("%s: a header of the protocol is spelt out: use the names of mcp/internal/httpheader", fault)
+		}
+	}
+	if found := parse(t, "x.go", "package x\nvar a, b = \"MCP-Session-Id\", \"Mcp-Session\"").literals(protocolHeader); len(found) != 1 {
+		t.Errorf("got %q, want the one name of a header", found)
+	}
+}
+
 // dates returns the string literals of a file that hold a date.
-func (s source) dates() (found []string) {
+func (s source) dates() []string { return s.literals(revisionDate) }
+
+// literals returns the string literals of a file that match.
+func (s source) literals(pattern *regexp.Regexp) (found []string) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && revisionDate.MatchString(lit.Value) {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && pattern.MatchString(lit.Value) {
 			found = append(found, fmt.Sprintf("%s: %s", s.at(lit), lit.Value))
 		}
 		return true
