@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -12,9 +13,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxStored bounds the entries of a MemoryStore. When it is full and nothing has
-// expired, writes fail: an entry that says that something was used must not make
-// room for others.
+// maxStored bounds the entries of a MemoryStore. Writes fail when it is full: an
+// entry that says that something was used must not make room for others.
 const maxStored = 100_000
 
 // smallValue is the size up to which values are bounded by their number alone, so
@@ -25,31 +25,63 @@ const smallValue = 1 << 10
 const largestValue = 1 << 20
 
 // MemoryStore is the Store of a single process. It holds up to 100,000 entries and
-// MaxBytes of large values; when it is full, further writes fail. The zero value
-// is ready for use.
+// MaxBytes of large values; when it is full, further writes fail until entries
+// expire or are deleted. The zero value is ready for use. Its methods are safe for
+// concurrent use.
 type MemoryStore struct {
 	// MaxBytes bounds the values of more than 1 KiB, together. Default: 256 MiB.
 	MaxBytes int
 
-	mu      sync.Mutex
-	entries map[string]stored // guarded by mu
-	large   int               // guarded by mu: bytes of large values
+	mu       sync.Mutex
+	entries  map[string]*stored // guarded by mu
+	expiring expiryHeap         // guarded by mu: the entries that expire
+	large    int                // guarded by mu: bytes of large values
 }
 
+// stored is an entry. Its value is never modified, only replaced.
 type stored struct {
+	key     string
 	value   []byte
 	expires time.Time // zero for never
+	index   int       // in the heap, when it expires
 }
 
 var _ mcp.Store = (*MemoryStore)(nil)
 
-// live returns the entry under a key. The caller holds mu.
-func (s *MemoryStore) live(key string) (stored, bool) {
-	e, ok := s.entries[key]
-	return e, ok && !e.expired(time.Now())
+// expiryHeap orders entries by their expiry, the first one at the top.
+type expiryHeap []*stored
+
+func (h expiryHeap) Len() int           { return len(h) }
+func (h expiryHeap) Less(i, j int) bool { return h[i].expires.Before(h[j].expires) }
+
+func (h expiryHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
 }
 
-func (e stored) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
+func (h *expiryHeap) Push(e any) {
+	entry := e.(*stored)
+	entry.index = len(*h)
+	*h = append(*h, entry)
+}
+
+func (h *expiryHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
+}
+
+// live returns the entry under a key, or nil. The caller holds mu.
+func (s *MemoryStore) live(key string) *stored {
+	if e := s.entries[key]; e != nil && !e.expired(time.Now()) {
+		return e
+	}
+	return nil
+}
+
+func (e *stored) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
 
 func (s *MemoryStore) maxBytes() int { return cmp.Or(s.MaxBytes, 256<<20) }
 
@@ -63,20 +95,19 @@ func weight(value []byte) int {
 
 // set writes an entry. The caller holds mu.
 func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
-	if s.lacksRoom(key, value) != nil {
-		s.sweep()
-	}
+	s.removeExpired()
 	if err := s.lacksRoom(key, value); err != nil {
 		return err
 	}
 	if s.entries == nil {
-		s.entries = make(map[string]stored)
-	}
-	e := stored{value: slices.Clone(value)}
-	if ttl > 0 {
-		e.expires = time.Now().Add(ttl)
+		s.entries = make(map[string]*stored)
 	}
 	s.remove(key)
+	e := &stored{key: key, value: slices.Clone(value)}
+	if ttl > 0 {
+		e.expires = time.Now().Add(ttl)
+		heap.Push(&s.expiring, e)
+	}
 	s.entries[key] = e
 	s.large += weight(value)
 	return nil
@@ -84,12 +115,15 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 
 // lacksRoom says why an entry cannot be written. The caller holds mu.
 func (s *MemoryStore) lacksRoom(key string, value []byte) error {
-	old, there := s.entries[key]
-	more := weight(value) - weight(old.value)
+	old := s.entries[key]
+	more := weight(value)
+	if old != nil {
+		more -= weight(old.value)
+	}
 	switch {
 	case len(value) > largestValue:
 		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
-	case !there && len(s.entries) >= maxStored:
+	case old == nil && len(s.entries) >= maxStored:
 		return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
 	case more > 0 && s.large+more > s.maxBytes():
 		return fmt.Errorf("store: %d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", s.large, s.maxBytes(), more)
@@ -97,19 +131,26 @@ func (s *MemoryStore) lacksRoom(key string, value []byte) error {
 	return nil
 }
 
-// sweep removes what has expired. The caller holds mu.
-func (s *MemoryStore) sweep() {
+// removeExpired removes the entries that have expired. Each is removed once, in
+// logarithmic time, so a write costs the same however full the store is. The caller
+// holds mu.
+func (s *MemoryStore) removeExpired() {
 	now := time.Now()
-	for key, e := range s.entries {
-		if e.expired(now) {
-			s.remove(key)
-		}
+	for len(s.expiring) > 0 && s.expiring[0].expired(now) {
+		s.remove(s.expiring[0].key)
 	}
 }
 
 // remove removes an entry, if there is one. The caller holds mu.
 func (s *MemoryStore) remove(key string) {
-	s.large -= weight(s.entries[key].value)
+	e := s.entries[key]
+	if e == nil {
+		return
+	}
+	if !e.expires.IsZero() {
+		heap.Remove(&s.expiring, e.index)
+	}
+	s.large -= weight(e.value)
 	delete(s.entries, key)
 }
 
@@ -117,8 +158,11 @@ func (s *MemoryStore) remove(key string) {
 func (s *MemoryStore) Get(_ context.Context, key string) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.live(key)
-	return slices.Clone(e.value), ok, nil
+	e := s.live(key)
+	if e == nil {
+		return nil, false, nil
+	}
+	return slices.Clone(e.value), true, nil
 }
 
 // Put implements mcp.Store.
@@ -132,7 +176,7 @@ func (s *MemoryStore) Put(_ context.Context, key string, value []byte, ttl time.
 func (s *MemoryStore) Create(_ context.Context, key string, value []byte, ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.live(key); ok {
+	if s.live(key) != nil {
 		return false, nil
 	}
 	err := s.set(key, value, ttl)
@@ -143,7 +187,7 @@ func (s *MemoryStore) Create(_ context.Context, key string, value []byte, ttl ti
 func (s *MemoryStore) Swap(_ context.Context, key string, old, value []byte, ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.live(key); !ok || !bytes.Equal(e.value, old) {
+	if e := s.live(key); e == nil || !bytes.Equal(e.value, old) {
 		return false, nil
 	}
 	err := s.set(key, value, ttl)

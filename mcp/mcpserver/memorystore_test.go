@@ -1,6 +1,8 @@
 package mcpserver_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,5 +46,64 @@ func TestMemoryStoreIsBoundedInBytes(t *testing.T) {
 		time.Sleep(time.Minute) // all has expired
 		put("e", large, "")
 		put("f", large, "")
+	})
+}
+
+// TestFullMemoryStoreRefusesAtOnce writes to a full store. A scan at each write
+// would take minutes.
+func TestFullMemoryStoreRefusesAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const entries, refused = 100_000, 100_000
+		s := new(mcpserver.MemoryStore)
+		for i := range entries {
+			if err := s.Put(t.Context(), fmt.Sprint(i), nil, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range refused {
+			made, err := s.Create(t.Context(), fmt.Sprint("new", i), nil, time.Hour)
+			if made || err == nil || !strings.Contains(err.Error(), "store: 100000 entries, which is the limit") {
+				t.Fatalf("got %t, %v, want it refused", made, err)
+			}
+		}
+		if err := s.Put(t.Context(), "7", []byte("x"), time.Minute); err != nil {
+			t.Errorf("in place of another: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if made, err := s.Create(t.Context(), "new", nil, 0); !made || err != nil {
+			t.Errorf("when one has expired: got %t, %v", made, err)
+		}
+	})
+}
+
+// TestMemoryStoreForgetsWhatHasExpired compares a store with a plain map.
+func TestMemoryStoreForgetsWhatHasExpired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 2))
+		s, expires := new(mcpserver.MemoryStore), make(map[string]time.Time)
+		for range 5000 {
+			key := fmt.Sprint(random.IntN(50))
+			switch random.IntN(4) {
+			case 0:
+				if err := s.Delete(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+				delete(expires, key)
+			case 1:
+				time.Sleep(time.Duration(random.IntN(10)) * time.Second)
+			default:
+				ttl := time.Duration(1+random.IntN(60)) * time.Second
+				if err := s.Put(t.Context(), key, []byte(key), ttl); err != nil {
+					t.Fatal(err)
+				}
+				expires[key] = time.Now().Add(ttl)
+			}
+			value, found, _ := s.Get(t.Context(), key)
+			if want := time.Now().Before(expires[key]); found != want || found && string(value) != key {
+				t.Fatalf("%s: got %q, %t, want %t", key, value, found, want)
+			}
+		}
 	})
 }
