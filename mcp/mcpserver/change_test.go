@@ -1,6 +1,8 @@
 package mcpserver_test
 
 import (
+	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -211,5 +213,97 @@ func TestRegisteringUnderLoadIsSafe(t *testing.T) {
 			close(done)
 			changes.Wait()
 		})
+	}
+}
+
+func TestReplacingByAnEqualDefinitionAnnouncesNothing(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		answer := func(text string) func(anyContext, struct{}) (string, error) {
+			return func(anyContext, struct{}) (string, error) { return text, nil }
+		}
+		set := func(text, description, schema string, opts ...mcpserver.ToolOption) error {
+			return srv.SetTool(mcp.Tool{Name: "raw", Description: description, InputSchema: jsontext.Value(schema)},
+				func(anyContext, *mcp.CallToolParams) (mcp.Result, error) {
+					return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}}, nil
+				}, opts...)
+		}
+		must := func(errs ...error) {
+			t.Helper()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		replaceAll := func(text string) {
+			t.Helper()
+			must(
+				set(text, "", `{"type":"object"}`),
+				srv.ReplaceTool("typed", "A tool", answer(text), mcpserver.ReadOnly()),
+				srv.ReplacePrompt("p", "A prompt", plan),
+				srv.SetPrompt(mcp.Prompt{Name: "raw"}, noMessages),
+				srv.ReplaceResource("x://r", "r", "text/plain", fixed(text), mcpserver.Meta("com.example/k", 1)),
+				srv.ReplaceTemplate("x://{airport}{?day}", "t", "", timetable),
+				srv.SetTemplate(mcp.ResourceTemplate{URITemplate: "y://{a}", Name: "t"}, noContents),
+			)
+		}
+		replaceAll("first")
+		w := dial(t, srv, r)
+		watchLists(w)
+		replaceAll("second")
+		w.quiet()
+		for _, call := range []string{`{"name":"raw"}`, `{"name":"typed"}`} {
+			if got := string(w.must("tools/call", call)); !strings.Contains(got, "second") {
+				t.Errorf("%s: got %s, want the new handler", call, got)
+			}
+		}
+		if got := string(w.must("resources/read", `{"uri":"x://r"}`)); !strings.Contains(got, "second") {
+			t.Errorf("got %s, want the new handler", got)
+		}
+
+		for _, change := range []func() error{
+			func() error { return set("", "Another description", `{"type":"object"}`) },
+			func() error { return set("", "Another description", `{"type":"object","title":"t"}`) },
+			func() error { return srv.ReplaceTool("typed", "A tool", answer("")) },
+			func() error { return set("", "", `{"type":"object"}`, mcpserver.Scopes("a")) },
+			func() error { return set("", "", `{"type":"object"}`, mcpserver.Visible(func(mcp.Principal) bool { return true })) },
+			func() error { return set("", "", `{"type":"object"}`) },
+		} {
+			must(change())
+			w.note("notifications/tools/list_changed")
+			w.quiet()
+		}
+
+		srv.EnableTool("raw", false)
+		w.note("notifications/tools/list_changed")
+		must(set("", "While it is off", `{"type":"object"}`))
+		w.quiet()
+		srv.EnableTool("raw", true)
+		w.note("notifications/tools/list_changed")
+	})
+}
+
+func TestReplacingBySomethingBadChangesNothing(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	srv.Tool("a", "before", nothing)
+	srv.Prompt("p", "before", plan)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{srv.ReplaceTool[struct{}, string]("a", "", nil), `tool "a": the handler is nil`},
+		{srv.ReplaceTool("b c", "", nothing), `tool "b c": name: want`},
+		{srv.ReplacePrompt[struct{}]("p", "", nil), `prompt "p": the handler is nil`},
+		{srv.ReplaceResource("r", "r", "", fixed("")), `resource "r": URI`},
+		{srv.ReplaceResource("x://r", "r", "", nil), `resource "x://r": the handler is nil`},
+		{srv.ReplaceTemplate("x://{b", "r", "", timetable), `template "x://{b": parse template`},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("got %v, want %q", test.err, test.want)
+		}
+	}
+	w := dial(t, srv, mcp.V20260728)
+	if got := string(w.must("tools/list", "")); !strings.Contains(got, "before") {
+		t.Errorf("got %s, want the tool as it was", got)
 	}
 }

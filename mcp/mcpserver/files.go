@@ -147,9 +147,9 @@ func (f *Files) Rescan() error {
 func (f *Files) show(scan int64, found map[string]listedFile) (modified []string) {
 	completer := f.completion(found)
 	r := &f.server.features
-	r.update(kindResources, func() []feature {
+	r.update(kindResources, func() ([]feature, bool) {
 		if scan < f.shown {
-			return nil
+			return nil, false
 		}
 		touched := f.withdraw(r, found)
 		for uri, now := range found {
@@ -169,7 +169,7 @@ func (f *Files) show(scan int64, found map[string]listedFile) (modified []string
 		}
 		f.shown, f.listed = scan, found
 		f.completer.Store(completer)
-		return touched
+		return touched, true
 	})
 	slices.Sort(modified)
 	return modified
@@ -181,7 +181,8 @@ func (f *Files) withdraw(r *registry, found map[string]listedFile) (touched []fe
 	for uri, old := range f.listed {
 		_, stays := found[uri]
 		if !stays && r.features[kindResources][uri] == feature(old.resource) {
-			touched = append(touched, r.drop(kindResources, uri)...)
+			seen, _ := r.drop(kindResources, uri)
+			touched = append(touched, seen...)
 		}
 	}
 	return touched

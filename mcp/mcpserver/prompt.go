@@ -24,7 +24,8 @@ type prompt struct {
 	make PromptHandler
 }
 
-func (p *prompt) key() string { return p.def.Name }
+func (p *prompt) key() string     { return p.def.Name }
+func (p *prompt) definition() any { return &p.def }
 
 // Prompt registers a prompt whose arguments are the fields of Args, a struct of
 // strings, numbers and booleans with the tags of tools. It panics when the
@@ -47,8 +48,21 @@ func (s *Server) AddPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption
 	}
 }
 
-// SetPrompt registers a prompt, in place of the one of that name if there is
-// one. It returns what AddPrompt would panic with.
+// ReplacePrompt is Prompt in place of the prompt of that name, if there is one. What
+// ReplaceTool says holds for it too.
+func (s *Server) ReplacePrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) error {
+	p, err := typedPrompt(name, description, h)
+	if err == nil {
+		err = s.addPrompt(p, opts, true)
+	}
+	if err != nil {
+		return fmt.Errorf("prompt %q: %w", name, err)
+	}
+	return nil
+}
+
+// SetPrompt is AddPrompt in place of the prompt of that name, if there is one. It
+// returns the error that AddPrompt would panic with.
 func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption) error {
 	if err := s.addPrompt(&prompt{def: def, make: h}, opts, true); err != nil {
 		return fmt.Errorf("prompt %q: %w", def.Name, err)
@@ -94,7 +108,7 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	case !coversAll(names, p.completers):
 		return fmt.Errorf("completion: want arguments of the prompt: %v", names)
 	case !s.features.put(kindPrompts, p, replace):
-		return errors.New("registered already; want another name, or SetPrompt to replace it")
+		return errors.New("registered already; want another name, or ReplacePrompt or SetPrompt to replace it")
 	}
 	return nil
 }

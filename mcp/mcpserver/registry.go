@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,16 +36,19 @@ type feature interface {
 	restricted() bool
 	// completes reports whether arguments of the feature can be completed.
 	completes() bool
+	// definition is what lists say of the feature.
+	definition() any
 }
 
-// registry holds the features. Changes mark the snapshot stale; the next reader
+// registry holds the features. A change discards the snapshot, and the next reader
 // makes a new one, so that many changes in a row cost one.
 type registry struct {
-	// changed is told of what changed, after the change.
+	// changed announces changes that clients can see, after the change and without
+	// the lock.
 	changed func([]change)
 	// dynamic declares every kind, whatever was registered.
 	dynamic bool
-	// hides has features hidden from callers without their scopes.
+	// hides hides features from callers without their scopes.
 	hides bool
 
 	mu       sync.Mutex
@@ -52,12 +56,12 @@ type registry struct {
 	disabled [kinds]map[string]bool    // guarded by mu
 	declared [kinds]bool               // guarded by mu: something was ever registered
 	batching int                       // guarded by mu: depth of Change
-	touched  []change                  // guarded by mu: not announced yet
+	pending  []change                  // guarded by mu: not announced yet
 
 	current atomic.Pointer[snapshot] // nil when stale
 }
 
-// change is a feature that came, went or was replaced.
+// change is a feature that was added, removed or replaced.
 type change struct {
 	kind    kind
 	feature feature
@@ -126,16 +130,17 @@ func lookup[T feature](s *snapshot, k kind, key string, who *mcp.Identity) (T, b
 // replace is false.
 func (r *registry) put(k kind, f feature, replace bool) bool {
 	f.shared().hides = r.hides
-	return r.update(k, func() []feature {
+	return r.update(k, func() ([]feature, bool) {
 		if r.features[k][f.key()] != nil && !replace {
-			return nil
+			return nil, false
 		}
-		return r.place(k, f)
+		return r.place(k, f), true
 	})
 }
 
-// place makes f the feature of its key and returns what that touches. The caller
-// holds mu.
+// place makes f the feature of its key. It returns the features that clients see
+// come or go by that: none when f is listed as the one before it. The caller holds
+// mu.
 func (r *registry) place(k kind, f feature) []feature {
 	old := r.features[k][f.key()]
 	if r.features[k] == nil {
@@ -143,80 +148,96 @@ func (r *registry) place(k kind, f feature) []feature {
 	}
 	r.features[k][f.key()] = f
 	r.declared[k] = true
-	if old != nil {
+	switch {
+	case r.disabled[k][f.key()] || old != nil && looksLike(f, old):
+		return nil
+	case old != nil:
 		return []feature{old, f}
 	}
 	return []feature{f}
 }
 
-// remove drops a feature and reports whether there was one.
-func (r *registry) remove(k kind, key string) bool {
-	return r.update(k, func() []feature { return r.drop(k, key) })
+// looksLike reports whether no client can tell two features apart by lists. Those
+// with a Visible function are not compared: it may be another.
+func looksLike(a, b feature) bool {
+	x, y := a.shared(), b.shared()
+	return x.visible == nil && y.visible == nil && slices.Equal(x.scopes, y.scopes) &&
+		a.completes() == b.completes() && reflect.DeepEqual(a.definition(), b.definition())
 }
 
-// drop drops the feature of a key, if there is one, and returns what that touches.
-// The caller holds mu.
-func (r *registry) drop(k kind, key string) []feature {
+// remove removes a feature and reports whether there was one.
+func (r *registry) remove(k kind, key string) bool {
+	return r.update(k, func() ([]feature, bool) { return r.drop(k, key) })
+}
+
+// drop removes the feature of a key, and reports whether there was one. It returns
+// the features that clients see go by that. The caller holds mu.
+func (r *registry) drop(k kind, key string) (seen []feature, ok bool) {
 	old := r.features[k][key]
 	if old == nil {
-		return nil
+		return nil, false
+	}
+	if !r.disabled[k][key] {
+		seen = []feature{old}
 	}
 	delete(r.features[k], key)
 	delete(r.disabled[k], key)
-	return []feature{old}
+	return seen, true
 }
 
 // enable switches a feature on or off and reports whether that changed anything.
 func (r *registry) enable(k kind, key string, on bool) bool {
-	return r.update(k, func() []feature {
+	return r.update(k, func() ([]feature, bool) {
 		f := r.features[k][key]
 		if f == nil || r.disabled[k][key] != on {
-			return nil
+			return nil, false
 		}
 		if on {
 			delete(r.disabled[k], key)
-			return []feature{f}
+			return []feature{f}, true
 		}
 		if r.disabled[k] == nil {
 			r.disabled[k] = make(map[string]bool)
 		}
 		r.disabled[k][key] = true
-		return []feature{f}
+		return []feature{f}, true
 	})
 }
 
-// update makes one change under the lock and announces the features that it
-// returns. It reports whether there were any.
-func (r *registry) update(k kind, edit func() []feature) bool {
+// update makes one edit under the lock, and announces the features that it returns
+// as seen to change. It returns what the edit reports: whether anything changed.
+func (r *registry) update(k kind, edit func() (seen []feature, ok bool)) bool {
 	r.mu.Lock()
-	touched := edit()
-	for _, f := range touched {
-		r.touched = append(r.touched, change{k, f})
+	seen, ok := edit()
+	for _, f := range seen {
+		r.pending = append(r.pending, change{k, f})
 	}
-	if len(touched) > 0 {
+	if ok {
 		r.current.Store(nil)
 	}
-	announce := r.settle()
+	announce := r.takePending()
 	r.mu.Unlock()
 	if len(announce) > 0 {
 		r.changed(announce)
 	}
-	return len(touched) > 0
+	return ok
 }
 
-// settle returns the changes to announce now, and forgets them. Within Change
-// there are none. The caller holds mu.
-func (r *registry) settle() []change {
+// takePending returns the changes to announce now. Within Change there are none.
+// The caller holds mu.
+func (r *registry) takePending() []change {
 	if r.batching > 0 {
 		return nil
 	}
-	announce := r.touched
-	r.touched = nil
+	announce := r.pending
+	r.pending = nil
 	return announce
 }
 
-// Change makes many changes one event: clients hear of everything that fn
-// registers, replaces and removes at once, after it has returned.
+// Change makes many changes one event: what fn registers, replaces and removes is
+// announced once, after fn has returned or panicked. Changes within changes are
+// announced by the outermost. Other goroutines that call the server meanwhile have
+// their changes announced then too.
 func (s *Server) Change(fn func()) {
 	r := &s.features
 	r.mu.Lock()
@@ -225,7 +246,7 @@ func (s *Server) Change(fn func()) {
 	defer func() {
 		r.mu.Lock()
 		r.batching--
-		announce := r.settle()
+		announce := r.takePending()
 		r.mu.Unlock()
 		if len(announce) > 0 {
 			r.changed(announce)

@@ -41,6 +41,8 @@ type resource struct {
 // key is the URI, or the text of the template.
 func (r *resource) key() string { return r.def.URI }
 
+func (r *resource) definition() any { return &r.def }
+
 // Resource registers a resource at a fixed URI. Its contents are text when they
 // are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. The
 // option Describe sets a description.
@@ -49,14 +51,25 @@ func (r *resource) key() string { return r.def.URI }
 // name is empty, and when mimeType is neither empty nor a MIME type such as
 // text/plain.
 func (s *Server) Resource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) {
-	var h ResourceHandler
-	if read != nil {
-		h = func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-			data, err := read(ctx)
-			return contentsOf(p.URI, mimeType, data), err
-		}
+	s.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, bytesHandler(mimeType, read), opts...)
+}
+
+// ReplaceResource is Resource in place of the resource at that URI, if there is one.
+// What ReplaceTool says holds for it too.
+func (s *Server) ReplaceResource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) error {
+	return s.SetResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, bytesHandler(mimeType, read), opts...)
+}
+
+// bytesHandler makes a handler of a function that reads the bytes of a resource. It
+// is nil when the function is.
+func bytesHandler(mimeType string, read func(context.Context) ([]byte, error)) ResourceHandler {
+	if read == nil {
+		return nil
 	}
-	s.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, h, opts...)
+	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		data, err := read(ctx)
+		return contentsOf(p.URI, mimeType, data), err
+	}
 }
 
 // AddResource registers a resource with its definition and a handler. It panics
@@ -67,8 +80,8 @@ func (s *Server) AddResource(def mcp.Resource, h ResourceHandler, opts ...Resour
 	}
 }
 
-// SetResource registers a resource, in place of the one at that URI if there is
-// one. It returns what AddResource would panic with.
+// SetResource is AddResource in place of the resource at that URI, if there is one.
+// It returns the error that AddResource would panic with.
 func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...ResourceOption) error {
 	if err := s.addResource(&resource{def: def, read: h}, opts, true); err != nil {
 		return fmt.Errorf("resource %q: %w", def.URI, err)
@@ -111,7 +124,7 @@ func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace
 	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
 		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
 	case !s.features.put(k, r, replace):
-		return errors.New("registered already; want another one, or Set to replace it")
+		return errors.New("registered already; want another one, or to replace it by a method that begins with Replace or Set")
 	}
 	return nil
 }

@@ -15,13 +15,26 @@ import (
 // variables of the template are the fields of Vars, by their json names; every
 // variable needs one. Otherwise it is as Resource.
 func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) {
-	h, err := templateHandler(uriTemplate, mimeType, read)
-	if err == nil {
-		err = s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, false)
-	}
-	if err != nil {
+	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", uriTemplate, err))
 	}
+}
+
+// ReplaceTemplate is Template in place of the same template, if there is one. What
+// ReplaceTool says holds for it too.
+func (s *Server) ReplaceTemplate[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) error {
+	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, true); err != nil {
+		return fmt.Errorf("template %q: %w", uriTemplate, err)
+	}
+	return nil
+}
+
+func (s *Server) putTemplate[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts []ResourceOption, replace bool) error {
+	h, err := templateHandler(uriTemplate, mimeType, read)
+	if err != nil {
+		return err
+	}
+	return s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, replace)
 }
 
 // AddTemplate registers a template with its definition and a handler. It panics
@@ -32,8 +45,8 @@ func (s *Server) AddTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts .
 	}
 }
 
-// SetTemplate registers a template, in place of the same one if there is one. It
-// returns what AddTemplate would panic with.
+// SetTemplate is AddTemplate in place of the same template, if there is one. It
+// returns the error that AddTemplate would panic with.
 func (s *Server) SetTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) error {
 	if err := s.addTemplate(templateOf(def, h), opts, true); err != nil {
 		return fmt.Errorf("template %q: %w", def.URITemplate, err)

@@ -41,7 +41,8 @@ type tool struct {
 	perform  ToolHandler // a whole call with valid arguments, wraps folded in
 }
 
-func (t *tool) key() string { return t.def.Name }
+func (t *tool) key() string     { return t.def.Name }
+func (t *tool) definition() any { return &t.def }
 
 // Tool registers a tool whose arguments and result are Go types. The input
 // schema is inferred from In, a struct, and its tags; arguments are validated
@@ -71,8 +72,24 @@ func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 	}
 }
 
-// SetTool registers a tool, in place of the one of that name if there is one. It
-// returns what AddTool would panic with.
+// ReplaceTool is Tool in place of the tool of that name, if there is one: handler
+// and options are the new ones, and what EnableTool has set stays. Calls that are running go on with the old one. Clients hear of it
+// when the definition differs, or when one of the two has the option Visible.
+// ReplaceTool returns the error that Tool would panic with, and changes nothing
+// then.
+func (s *Server) ReplaceTool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) error {
+	t, err := typedTool(name, description, h)
+	if err == nil {
+		err = s.addTool(t, opts, true)
+	}
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", name, err)
+	}
+	return nil
+}
+
+// SetTool is AddTool in place of the tool of that name, if there is one, as
+// ReplaceTool is for Tool. It returns the error that AddTool would panic with.
 func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error {
 	if err := s.addTool(&tool{def: def, call: h}, opts, true); err != nil {
 		return fmt.Errorf("tool %q: %w", def.Name, err)
@@ -104,7 +121,7 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 		t.perform = wrap(t.perform)
 	}
 	if !s.features.put(kindTools, t, replace) {
-		return errors.New("registered already; want another name, or SetTool to replace it")
+		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")
 	}
 	return nil
 }
