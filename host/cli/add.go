@@ -8,37 +8,37 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 )
 
-var addEntry = entry{
+var addEntry = commandInfo{
 	name: "add", operands: "NAME -- COMMAND... | NAME URL", does: "add a server to the configuration",
 	about: `The rest of the file stays as it is. Nothing is started: "up" asks before it
 starts a program that is new. --env KEY hands down the variable of that name
 instead of writing its value into the file.`,
 	example: "add issues https://example.com/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'",
-	make:    func() verb { return new(addVerb) },
+	make:    func() command { return new(addCommand) },
 }
 
-type addVerb struct {
+type addCommand struct {
 	path         string
 	env, headers list
 }
 
-// list is the value of a flag that may be given several times.
+// list is the value of a flag that may be repeated.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
-func (v *addVerb) declare(f *flag.FlagSet) {
+func (v *addCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
 	f.Var(&v.env, "env", "set a variable, `KEY=VALUE`; may be repeated")
 	f.Var(&v.headers, "header", "send a header, `KEY: VALUE`; may be repeated")
 }
 
-func (v *addVerb) run(_ context.Context, m *Main, operands []string) error {
+func (v *addCommand) run(_ context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 {
 		return usagef("want the name of a server, and a command after -- or a URL")
 	}
-	path, err := m.ownPath(v.path)
+	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (v *addVerb) run(_ context.Context, m *Main, operands []string) error {
 	case err != nil:
 		return &codedError{exitUsage, err}
 	case len(taken) > 0:
-		return usagef("%s has a server %q already; want another name, or take that one out first", path, s.Name)
+		return usagef("%s has a server %q already; want another name, or remove that server first", path, s.Name)
 	}
 	if _, err := change.Write(false); err != nil {
 		return err
 	}
-	m.say("added %s to %s: %s", s.Name, path, clean(s.String()))
+	m.message("added %s to %s: %s", s.Name, path, clean(s.String()))
 	return nil
 }

@@ -13,94 +13,94 @@ import (
 	"github.com/fondaco/fondaco/host/consent"
 )
 
-var approveEntry = entry{
+var approveEntry = commandInfo{
 	name: "approve", operands: "[SERVER | SERVER/TOOL]", does: "let a program start, or a changed tool be offered",
 	about: `It shows the whole program, or what has changed of the tool, and asks. Without a
 terminal --yes is needed. Without a name it lists what waits for approval.
 Without --config it is about the servers of the host that runs, which takes
 notice by itself, or else of the user's own configuration.`,
 	example: "approve files",
-	make:    func() verb { return new(approveVerb) },
+	make:    func() command { return new(approveCommand) },
 }
 
-type approveVerb struct {
+type approveCommand struct {
 	output
-	hosting
+	hostProcess
 }
 
-func (v *approveVerb) declare(f *flag.FlagSet) {
+func (v *approveCommand) declare(f *flag.FlagSet) {
 	v.output.declare(f)
-	f.StringVar(&v.hosting.config, "config", "", "of the servers of `FILE`")
+	f.StringVar(&v.hostProcess.config, "config", "", "use the servers of `FILE`")
 	f.BoolVar(&v.yes, "yes", false, "approve without being asked")
 }
 
-// waiting is one thing that waits for approval.
-type waiting struct {
+// pendingApproval is a program or a tool definition that needs approval.
+type pendingApproval struct {
 	upstream *host.Upstream
-	program  *consent.Program // nil: it is a tool
+	program  *consent.Program // nil for a tool
 	tool     host.Withheld
 }
 
-func (w *waiting) name() string {
+func (w *pendingApproval) name() string {
 	if w.program != nil {
 		return w.upstream.Key
 	}
 	return w.upstream.Key + "/" + w.tool.Tool
 }
 
-func (v *approveVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *approveCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
 	}
-	if r, err := m.theRunning(ctx); err == nil && r != nil && v.hosting.config == "" {
-		v.hosting.config = r.status.Config
+	if r, err := m.runningHost(ctx); err == nil && r != nil && v.hostProcess.config == "" {
+		v.hostProcess.config = r.status.Config
 	}
-	if err := v.openBook(m); err != nil {
+	if err := v.openForApproval(m); err != nil {
 		return err
 	}
-	all, err := v.waiting()
+	all, err := v.pending()
 	switch {
 	case err != nil:
 		return err
 	case len(operands) == 0:
 		return v.list(m, all)
 	}
-	i := slices.IndexFunc(all, func(w waiting) bool { return w.name() == operands[0] })
+	i := slices.IndexFunc(all, func(w pendingApproval) bool { return w.name() == operands[0] })
 	if i < 0 {
-		return v.nothingWaits(m, operands[0], all)
+		return v.nothingPending(m, operands[0], all)
 	}
-	return v.settle(ctx, m, &all[i])
+	return v.askAndApprove(ctx, m, &all[i])
 }
 
-// waiting returns what waits for approval, in the order of the configuration. A
-// program that is not there does not.
-func (v *approveVerb) waiting() ([]waiting, error) {
-	var all []waiting
+// pending returns what needs approval, in the order of the configuration. Programs that
+// do not exist are left out.
+func (v *approveCommand) pending() ([]pendingApproval, error) {
+	var all []pendingApproval
 	for i := range v.upstreams {
 		u := &v.upstreams[i]
-		p, isProgram, err := v.book.ProgramOf(u)
+		p, isProgram, err := v.approvals.ProgramOf(u)
 		if isProgram && err == nil {
-			approved, err := v.book.Approved(u, p)
+			approved, err := v.approvals.Approved(u, p)
 			if err != nil {
 				return nil, err
 			}
 			if !approved {
-				all = append(all, waiting{upstream: u, program: &p})
+				all = append(all, pendingApproval{upstream: u, program: &p})
 			}
 		}
-		withheld, err := v.book.Withheld(u)
+		withheld, err := v.approvals.Withheld(u)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range withheld {
-			all = append(all, waiting{upstream: u, tool: w})
+			all = append(all, pendingApproval{upstream: u, tool: w})
 		}
 	}
 	return all, nil
 }
 
-// list writes what waits.
-func (v *approveVerb) list(m *Main, all []waiting) error {
+// list prints what needs approval.
+func (v *approveCommand) list(m *Main, all []pendingApproval) error {
 	t := table{head: []string{"NAME", "WHAT"}}
 	var items []any
 	for _, w := range all {
@@ -116,13 +116,13 @@ func (v *approveVerb) list(m *Main, all []waiting) error {
 		return m.writeDocument(document{"waiting": append([]any{}, items...)})
 	}
 	if len(all) == 0 {
-		m.note("nothing waits for approval")
+		m.info("nothing waits for approval")
 	}
 	return m.writeTable(t)
 }
 
-// nothingWaits says why a name cannot be approved.
-func (v *approveVerb) nothingWaits(m *Main, written string, all []waiting) error {
+// nothingPending explains why a name cannot be approved.
+func (v *approveCommand) nothingPending(m *Main, written string, all []pendingApproval) error {
 	key, _, isTool := strings.Cut(written, "/")
 	i := slices.IndexFunc(v.upstreams, func(u host.Upstream) bool { return u.Key == key })
 	var names []string
@@ -135,50 +135,50 @@ func (v *approveVerb) nothingWaits(m *Main, written string, all []waiting) error
 		}
 		return usagef("server %q: unknown%s; it is not in %s", key, didYouMean(written, names), v.path)
 	}
-	if _, _, err := v.book.ProgramOf(&v.upstreams[i]); err != nil && !isTool {
-		return coded(exitUnreachable, "%w", err)
+	if _, _, err := v.approvals.ProgramOf(&v.upstreams[i]); err != nil && !isTool {
+		return codedErrorf(exitUnreachable, "%w", err)
 	}
 	if better := didYouMean(written, names); better != "" {
 		return usagef("nothing of %q waits for approval%s", written, better)
 	}
-	m.note("%s: nothing waits for approval", written)
+	m.info("%s: nothing waits for approval", written)
 	return nil
 }
 
-// settle shows what waits, asks, and approves it.
-func (v *approveVerb) settle(ctx context.Context, m *Main, w *waiting) error {
+// askAndApprove shows a pending approval, asks, and stores the answer.
+func (v *approveCommand) askAndApprove(ctx context.Context, m *Main, w *pendingApproval) error {
 	if w.program != nil {
 		m.showProgram(w.upstream, *w.program)
 	} else {
-		m.say("\nThe tool %s has changed since it was approved:\n\n%s", w.name(), strings.TrimRight(w.tool.Diff, "\n"))
+		m.message("\nThe tool %s has changed since it was approved:\n\n%s", w.name(), strings.TrimRight(w.tool.Diff, "\n"))
 	}
 	if !v.yes {
 		if !m.Interactive {
-			return coded(exitConsent, "nobody can answer without a terminal; --yes approves it as it is shown")
+			return codedErrorf(exitConsent, "there is no terminal to ask on; --yes approves without asking")
 		}
 		answer, err := m.ask(ctx, "\nApprove it? [y/N]")
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case !isYes(answer):
-			return coded(exitConsent, "%s is not approved", w.name())
+			return codedErrorf(exitConsent, "%s is not approved", w.name())
 		}
 	}
 	if err := v.approveOne(w); err != nil {
 		return err
 	}
-	m.note("%s is approved", w.name())
+	m.info("%s is approved", w.name())
 	return nil
 }
 
-func (v *approveVerb) approveOne(w *waiting) error {
+func (v *approveCommand) approveOne(w *pendingApproval) error {
 	if w.program != nil {
 		return v.approve(w.upstream, *w.program, "by the user")
 	}
-	if err := v.book.ApproveTool(w.upstream, w.tool); err != nil {
+	if err := v.approvals.ApproveTool(w.upstream, w.tool); err != nil {
 		return err
 	}
-	v.decided(host.Decision{
+	v.recordDecision(host.Decision{
 		Time: time.Now(), Upstream: w.upstream.Key, Action: host.ActionApprove, Name: w.tool.Tool, Outcome: host.OutcomeDone, Reason: "by the user",
 	})
 	return nil

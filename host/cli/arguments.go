@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// arguments are those that a tool takes, as its input schema tells. They are
-// checked as far as a person's slips go (missing, unknown, of the wrong type,
-// not among the values allowed); the server checks the rest.
+// arguments are the arguments of a tool by its input schema. They are checked for common
+// mistakes: missing, unknown, of the wrong type, not among the allowed values. The server
+// checks the rest.
 type arguments struct {
 	list   []argument // in the order of the schema
-	closed bool       // there are no others
+	closed bool       // no other arguments are allowed
 }
 
 type argument struct {
@@ -29,8 +29,8 @@ type argument struct {
 	Others      jsontext.Value   `json:",embed"`
 }
 
-// readArguments reads the arguments out of an input schema. What it does not
-// understand of an argument it takes to allow anything.
+// readArguments reads the arguments of an input schema. Keywords that it does not support
+// restrict nothing.
 func readArguments(schema jsontext.Value) (*arguments, error) {
 	var object struct {
 		Properties jsontext.Value `json:"properties,omitzero"`
@@ -82,7 +82,7 @@ func (a *argument) types() []string {
 	return several
 }
 
-// kind says what values the argument takes, in a word or two.
+// kind describes the allowed values in a word or two.
 func (a *argument) kind() string {
 	if len(a.Enum) > 0 {
 		return "one of " + strings.Join(a.values(), ", ")
@@ -93,8 +93,7 @@ func (a *argument) kind() string {
 	return "any value"
 }
 
-// values returns the few values that the argument takes, as they are written, or
-// nothing when it takes many.
+// values returns the allowed values as they are typed, if there are few, else nothing.
 func (a *argument) values() []string {
 	if slices.Equal(a.types(), []string{"boolean"}) {
 		return []string{"false", "true"}
@@ -106,9 +105,9 @@ func (a *argument) values() []string {
 	return texts
 }
 
-// parse returns the value that a person wrote as text. Numbers, booleans and
-// null are taken as such where the schema allows them, arrays and objects are
-// written as JSON, and everything else is a string where one is allowed.
+// parse returns the JSON value of a typed text. Numbers, booleans and null are recognized
+// where the schema allows them, arrays and objects are typed as JSON, and everything else
+// is a string where one is allowed.
 func (a *argument) parse(text string) (jsontext.Value, error) {
 	types := a.types()
 	raw := jsontext.Value(text)
@@ -124,7 +123,7 @@ func (a *argument) parse(text string) (jsontext.Value, error) {
 	return nil, fmt.Errorf("%s: found %s, want %s", pointerTo(a.name), text, a.want())
 }
 
-// want says what to write.
+// want describes the allowed values for an error message.
 func (a *argument) want() string {
 	types := a.types()
 	switch {
@@ -140,8 +139,7 @@ func (a *argument) want() string {
 	return "a " + a.kind()
 }
 
-// allows reports whether a value is of a type, and among the values, that the
-// schema allows.
+// allows reports whether the schema allows a value, by its type and the listed values.
 func (a *argument) allows(v jsontext.Value) bool {
 	types := a.types()
 	if len(types) > 0 && !slices.ContainsFunc(types, func(t string) bool { return isOfType(v, t) }) {
@@ -171,7 +169,7 @@ func equal(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }
 
-// fromPairs makes the arguments of a call from words of the form key=value.
+// fromPairs builds the arguments of a call from words of the form key=value.
 func (a *arguments) fromPairs(pairs []string) (jsontext.Value, error) {
 	var given []member
 	for _, pair := range pairs {
@@ -206,8 +204,8 @@ func (a *arguments) fromJSON(text []byte) (jsontext.Value, error) {
 	return a.encode(given)
 }
 
-// encode makes one object of what is given, after it has made sure that nothing
-// is missing, unknown or given twice.
+// encode builds one object of the given members. It fails if one is missing, unknown or
+// duplicate.
 func (a *arguments) encode(given []member) (jsontext.Value, error) {
 	var faults []error
 	for i, m := range given {
@@ -253,7 +251,7 @@ func (a *arguments) known() []string {
 	return names
 }
 
-// pointerTo is the JSON Pointer of an argument.
+// pointerTo is the JSON pointer of an argument.
 func pointerTo(name string) jsontext.Pointer { return jsontext.Pointer("").AppendToken(name) }
 
 // needed reports whether any argument is required.

@@ -16,33 +16,33 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var authEntry = entry{
+var authEntry = commandInfo{
 	name: "auth", operands: "login SERVER | status [SERVER] | logout SERVER", does: "sign in to servers that ask who you are",
 	about: `SERVER is a name of the configuration, or a URL. login opens the browser and
 waits; hosts that run take notice by themselves. status tells who has issued
 which token, and never a token. logout forgets it, and has it revoked.`,
 	example: "auth login issues",
-	make:    func() verb { return new(authVerb) },
+	make:    func() command { return new(authCommand) },
 }
 
-// authActions are what the verb can do.
+// authActions are the actions of the command.
 var authActions = []string{"login", "status", "logout"}
 
-type authVerb struct {
+type authCommand struct {
 	output
 	config    string
 	noBrowser bool
 	scopes    list
 }
 
-func (v *authVerb) declare(f *flag.FlagSet) {
+func (v *authCommand) declare(f *flag.FlagSet) {
 	v.output.declare(f)
-	f.StringVar(&v.config, "config", "", "of the servers of `FILE`")
-	f.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and read the one it leads to")
-	f.Var(&v.scopes, "scope", "ask for a `SCOPE` besides; may be repeated")
+	f.StringVar(&v.config, "config", "", "use the servers of `FILE`")
+	f.BoolVar(&v.noBrowser, "no-browser", false, "print the address, and read the redirect address")
+	f.Var(&v.scopes, "scope", "request an additional `SCOPE`; may be repeated")
 }
 
-func (v *authVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *authCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 {
 		return usagef("want one of %s", strings.Join(authActions, ", "))
 	}
@@ -53,7 +53,7 @@ func (v *authVerb) run(ctx context.Context, m *Main, operands []string) error {
 	case len(named) > 1, len(named) == 0 && action != "status":
 		return usagef("found %d servers, want one", len(named))
 	}
-	w, err := m.wallet()
+	w, err := m.tokenStore()
 	if err != nil {
 		return err
 	}
@@ -70,23 +70,23 @@ func (v *authVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return v.status(ctx, m, w, servers)
 }
 
-// wallet returns what the user is known by at servers.
-func (m *Main) wallet() (*signin.TokenStore, error) {
-	dir, err := stateDir(m.lookup)
+// tokenStore returns the store of the user's tokens for servers.
+func (m *Main) tokenStore() (*signin.TokenStore, error) {
+	dir, err := stateDir(m.getenv)
 	if err != nil {
 		return nil, err
 	}
 	return signin.Open(dir, &signin.Options{
-		Env: m.lookup, Logger: m.logger(),
+		Env: m.getenv, Logger: m.logger(),
 		OnKeyFile: func(path string) {
-			m.say("there is no keyring: the key of your tokens is in %s, for you alone; who reads your files can use them", path)
+			m.message("there is no keyring: the encryption key of your tokens is in %s; programs that can read your files can use the tokens", path)
 		},
 	}), nil
 }
 
-// servers returns the one that is named, or all of the configuration that can be
-// signed in to.
-func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host.Upstream, error) {
+// servers returns the named server, or all servers of the configuration to which one can
+// sign in.
+func (v *authCommand) servers(ctx context.Context, m *Main, named []string) ([]host.Upstream, error) {
 	if len(named) == 1 && strings.Contains(named[0], "://") {
 		u := host.Upstream{Key: named[0], Target: mcpclient.URL(named[0])}
 		if _, ok := signin.URL(&u); !ok {
@@ -110,77 +110,77 @@ func (v *authVerb) servers(ctx context.Context, m *Main, named []string) ([]host
 		return nil, usagef("server %q: unknown%s", named[0], didYouMean(named[0], keys))
 	}
 	if _, ok := signin.URL(&all[i]); !ok {
-		return nil, usagef("server %q: nobody signs in there: it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off", named[0])
+		return nil, usagef("server %q: sign-in is not possible: it is not reached over HTTP, has its Authorization header from the configuration, or has sign-in switched off", named[0])
 	}
 	return all[i : i+1], nil
 }
 
-// configured returns the servers of the configuration: the one that is named, that
-// of the host that runs, or the user's own.
-func (v *authVerb) configured(ctx context.Context, m *Main) ([]host.Upstream, error) {
+// configured returns the servers of the configuration: the one that --config names, that
+// of the running host, or the user's own.
+func (v *authCommand) configured(ctx context.Context, m *Main) ([]host.Upstream, error) {
 	path := v.config
-	if r, err := m.theRunning(ctx); path == "" && err == nil && r != nil {
+	if r, err := m.runningHost(ctx); path == "" && err == nil && r != nil {
 		path = r.status.Config
 	}
 	if path == "" {
-		path = config.Find(m.lookup)
+		path = config.Find(m.getenv)
 	}
 	if path == "" {
 		return nil, usagef("there is no configuration; --config names one, and a URL needs none")
 	}
-	c, err := m.readConfig(path, false, m.asker())
+	c, err := m.readConfig(path, false, m.inputFunc())
 	if err != nil {
 		return nil, err
 	}
 	return c.Upstreams, nil
 }
 
-// login signs in, and shows what came of it.
-func (v *authVerb) login(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
+// login signs in, and prints the result.
+func (v *authCommand) login(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
 	address, _ := signin.URL(u)
-	s := &signingIn{main: m}
+	s := &browserSignIn{main: m}
 	if v.noBrowser {
 		s.client = w.Client(u, s.show)
 	} else {
 		s.client = w.Client(u, nil)
-		m.note("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
+		m.info("signing in to %s: the browser opens; --no-browser prints the address instead", u.Key)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // nobody waits for another line
+	defer cancel() // stops reading lines
 	scopes := append(slices.Clone(u.SignIn.Scopes), v.scopes...)
 	if err := s.client.SignIn(ctx, address, scopes...); err != nil {
-		return coded(exitSignIn, "%w", err)
+		return codedErrorf(exitSignIn, "%w", err)
 	}
 	if err := w.MarkChanged(); err != nil {
-		m.say("%v", err)
+		m.message("%v", err)
 	}
 	if v.json {
 		return v.status(ctx, m, w, []host.Upstream{*u})
 	}
 	held, err := s.client.Status(ctx, address)
 	if err == nil && held != nil {
-		m.note("signed in to %s, by %s", u.Key, cleanLine(held.Issuer))
+		m.info("signed in to %s, by %s", u.Key, cleanLine(held.Issuer))
 	}
 	return err
 }
 
-// signingIn is a sign-in in a browser elsewhere.
-type signingIn struct {
+// browserSignIn is a sign-in in a browser that this process does not open.
+type browserSignIn struct {
 	main   *Main
 	client *mcpauth.Client
 }
 
-// show shows the address. Where somebody types, it reads what the browser was led
-// to: it may not reach this machine.
-func (s *signingIn) show(ctx context.Context, address string) error {
-	s.main.say("Open this address in a browser:\n\n  %s\n", address)
-	s.main.note("If the browser ends at a page that does not load, type its address here.")
+// show prints the address. On a terminal it also reads the redirect address, because the
+// browser may be on another machine.
+func (s *browserSignIn) show(ctx context.Context, address string) error {
+	s.main.message("Open this address in a browser:\n\n  %s\n", address)
+	s.main.info("If the browser ends at a page that does not load, type its address here.")
 	go s.read(ctx)
 	return nil
 }
 
-// read hands over what is typed, until the sign-in is over or nothing comes any more.
-func (s *signingIn) read(ctx context.Context) {
+// read passes on what is typed, until the sign-in or the input ends.
+func (s *browserSignIn) read(ctx context.Context) {
 	for {
 		line, err := s.main.readLine(ctx)
 		if err != nil {
@@ -190,15 +190,15 @@ func (s *signingIn) read(ctx context.Context) {
 		case err == nil:
 			return
 		case errors.Is(err, mcpauth.ErrUnknownResponse):
-			s.main.say("that is not where this sign-in ends; want the whole address that the browser shows")
+			s.main.message("this is not the redirect address of this sign-in; want the whole address that the browser shows")
 		default:
-			return // SignIn says why
+			return // SignIn returns the error
 		}
 	}
 }
 
-// logout forgets the token for a server.
-func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
+// logout deletes the token for a server.
+func (v *authCommand) logout(ctx context.Context, m *Main, w *signin.TokenStore, u *host.Upstream) error {
 	address, _ := signin.URL(u)
 	c := w.Client(u, nil)
 	held, err := c.Status(ctx, address)
@@ -206,21 +206,21 @@ func (v *authVerb) logout(ctx context.Context, m *Main, w *signin.TokenStore, u 
 		return err
 	}
 	if held == nil {
-		m.note("%s: nobody is signed in", u.Key)
+		m.info("%s: not signed in", u.Key)
 		return nil
 	}
 	revoking := c.SignOut(ctx, address)
 	if err := w.MarkChanged(); err != nil {
-		m.say("%v", err)
+		m.message("%v", err)
 	}
 	if revoking != nil {
-		return coded(exitUnreachable, "%w", revoking)
+		return codedErrorf(exitUnreachable, "%w", revoking)
 	}
-	m.note("signed out of %s", u.Key)
+	m.info("signed out of %s", u.Key)
 	return nil
 }
 
-// shownToken is what status tells of a server.
+// shownToken is the JSON form of a server's token status.
 type shownToken struct {
 	Server    string    `json:"server"`
 	State     string    `json:"state"`
@@ -231,8 +231,8 @@ type shownToken struct {
 	Renewable bool      `json:"renewable"`
 }
 
-// status writes what is held for each server.
-func (v *authVerb) status(ctx context.Context, m *Main, w *signin.TokenStore, servers []host.Upstream) error {
+// status prints which tokens are stored for each server.
+func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore, servers []host.Upstream) error {
 	all := []shownToken{}
 	for i := range servers {
 		address, _ := signin.URL(&servers[i])
@@ -254,7 +254,7 @@ func (v *authVerb) status(ctx context.Context, m *Main, w *signin.TokenStore, se
 		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.Join(s.Scopes, " "), expires})
 	}
 	if len(all) == 0 {
-		m.note("no server of the configuration can be signed in to")
+		m.info("no server of the configuration can be signed in to")
 	}
 	return m.writeTable(t)
 }
@@ -277,7 +277,7 @@ func showToken(server string, held *mcpauth.Held) shownToken {
 	return s
 }
 
-// signInCommand is the command that signs in to a server of the configuration in use.
+// signInCommand is the command that signs in to a server of the current configuration.
 func (m *Main) signInCommand(server, config string) string {
 	command := m.program() + " auth login " + quote(cleanLine(server))
 	if config != "" {

@@ -15,27 +15,27 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var callEntry = entry{
+var callEntry = commandInfo{
 	name: "call", operands: "NAME [KEY=VALUE... | JSON | -]", does: "call a tool",
 	about: `Values are typed as the tool wants them; arrays and objects are written as JSON.
 JSON is all arguments as one object, - reads it from standard input. Arguments
 are checked first: when one is wrong nothing is sent. Images, audio and other
 binary results become files, whose paths are printed. Ctrl-C cancels the call.`,
 	example: "call demo/time zone=Europe/Rome",
-	make:    func() verb { return new(callVerb) },
+	make:    func() command { return new(callCommand) },
 }
 
-type callVerb struct {
-	endpoint
+type callCommand struct {
+	serverFlags
 	files fileWriter
 }
 
-func (v *callVerb) declare(f *flag.FlagSet) {
-	v.endpoint.declare(f)
-	f.StringVar(&v.files.dir, "dir", "", "write files to `DIR`, not among the temporary ones")
+func (v *callCommand) declare(f *flag.FlagSet) {
+	v.serverFlags.declare(f)
+	f.StringVar(&v.files.dir, "dir", "", "write files to `DIR` instead of the temporary directory")
 }
 
-func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *callCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 {
 		return usagef("want the name of a tool; %s tools lists them", m.program())
 	}
@@ -51,7 +51,7 @@ func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	w := m.measure("%s", host.DisplayName(tool.Name))
+	w := m.startProgress("%s", host.DisplayName(tool.Name))
 	p.questions.during(w)
 	result, err := p.CallTool(ctx, tool.Name, args, mcpclient.WithProgress(w.show))
 	w.stop()
@@ -61,29 +61,29 @@ func (v *callVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return v.show(p, m, tool, result)
 }
 
-// afterQuestions returns the error of a call: when a question was declined, the
-// call has failed for want of consent.
-func (p *place) afterQuestions(err error) error {
+// afterQuestions returns the error of a call. If a question was declined, the exit code
+// says that consent is missing.
+func (p *serverConn) afterQuestions(err error) error {
 	if p.questions.wereDeclined() && exitCode(err) == exitTool {
 		return &codedError{exitConsent, err}
 	}
 	return err
 }
 
-// maxArguments bounds the arguments that are read from standard input, in bytes.
+// maxArguments limits arguments on standard input, in bytes.
 const maxArguments = 4 << 20
 
-// arguments returns what is to be sent as a JSON object, checked.
+// arguments returns the checked arguments as a JSON object.
 func (m *Main) arguments(tool mcp.Tool, words []string) (jsontext.Value, error) {
 	known, err := readArguments(tool.InputSchema)
 	if err != nil {
-		return nil, coded(exitProtocol, "tool %q: %w", tool.Name, err)
+		return nil, codedErrorf(exitProtocol, "tool %q: %w", tool.Name, err)
 	}
 	args, err := m.readArguments(known, words)
 	if err == nil {
 		err = mcpclient.CheckArguments(tool, args)
 		if _, wrong := errors.AsType[*mcpclient.ArgumentsError](err); err != nil && !wrong {
-			m.note("%v; the server checks the arguments", err)
+			m.info("%v; the server checks the arguments", err)
 			err = nil
 		}
 	}
@@ -99,7 +99,7 @@ func (m *Main) readArguments(known *arguments, words []string) (jsontext.Value, 
 	case len(words) == 0 || words[0] != "-" && !strings.HasPrefix(words[0], "{"):
 		return known.fromPairs(words)
 	case len(words) > 1:
-		return nil, fmt.Errorf("found %q behind all arguments, want nothing", words[1])
+		return nil, fmt.Errorf("found %q after the JSON arguments, want nothing", words[1])
 	case words[0] != "-":
 		return known.fromJSON([]byte(words[0]))
 	}
@@ -113,16 +113,15 @@ func (m *Main) readArguments(known *arguments, words []string) (jsontext.Value, 
 	return known.fromJSON(text)
 }
 
-// show writes what a tool answered. The words of one that failed go to standard
-// error.
-func (v *callVerb) show(p *place, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
+// show prints the result of a tool. The text of a failed call goes to standard error.
+func (v *callCommand) show(p *serverConn, m *Main, tool mcp.Tool, result *mcp.CallToolResult) error {
 	switch {
 	case v.json:
 		if err := m.writeDocument(document{"result": result}); err != nil {
 			return err
 		}
 	case result.IsError:
-		m.say("%s failed: %s", cleanLine(host.DisplayName(tool.Name)), result.Content.Text())
+		m.message("%s failed: %s", cleanLine(host.DisplayName(tool.Name)), result.Content.Text())
 	default:
 		if err := m.writeResult(result, &v.files); err != nil {
 			return err
@@ -131,22 +130,22 @@ func (v *callVerb) show(p *place, m *Main, tool mcp.Tool, result *mcp.CallToolRe
 	switch {
 	case !result.IsError:
 		return nil
-	case refusedFor(result) == host.RefusedSignIn:
-		return coded(exitSignIn, "%s signs in", m.signInCommand(keyIn(tool.Name), p.config))
+	case refusalReason(result) == host.RefusedSignIn:
+		return codedErrorf(exitSignIn, "%s signs in", m.signInCommand(keyIn(tool.Name), p.config))
 	case result.Meta[host.MetaRefused] != nil, p.questions.wereDeclined():
 		return &codedError{exitConsent, errTool}
 	}
 	return errTool
 }
 
-// refusedFor returns why the host has refused a call, empty if it has not.
-func refusedFor(result *mcp.CallToolResult) (why string) {
-	_, _ = result.Meta.Get(host.MetaRefused, &why) // what is no text is none of ours
+// refusalReason returns why the host refused a call, empty if it did not.
+func refusalReason(result *mcp.CallToolResult) (why string) {
+	_, _ = result.Meta.Get(host.MetaRefused, &why) // only the host writes a string there
 	return why
 }
 
-// writeResult writes the content of a result, and its structured form unless that
-// says the same again.
+// writeResult prints the content of a result, and its structured content unless that
+// repeats it.
 func (m *Main) writeResult(result *mcp.CallToolResult, files *fileWriter) error {
 	structured := jsontext.Value(result.StructuredContent)
 	told := structured == nil
@@ -168,7 +167,7 @@ func (m *Main) writeResult(result *mcp.CallToolResult, files *fileWriter) error 
 	return m.writeStructured(structured)
 }
 
-// writeStructured writes JSON: indented for people, on one line otherwise.
+// writeStructured prints JSON: indented on a terminal, else on one line.
 func (m *Main) writeStructured(v jsontext.Value) error {
 	shown := v.Clone()
 	if m.Terminal {

@@ -8,17 +8,17 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var completeEntry = entry{
+var completeEntry = commandInfo{
 	name: "complete", operands: "PROMPT|TEMPLATE KEY=TEXT...", does: "ask how an argument could go on",
 	about: `The argument is the last one, of a prompt or of a template of resources; those
 before it are settled. Each value is a line.`,
 	example: "complete demo/review language=G",
-	make:    func() verb { return new(completeVerb) },
+	make:    func() command { return new(completeCommand) },
 }
 
-type completeVerb struct{ endpoint }
+type completeCommand struct{ serverFlags }
 
-func (v *completeVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *completeCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) < 2 {
 		return usagef("found %d operands, want a prompt or a template, and KEY=TEXT", len(operands))
 	}
@@ -53,14 +53,15 @@ func (v *completeVerb) run(ctx context.Context, m *Main, operands []string) erro
 		}
 	}
 	if completion.HasMore {
-		m.note("there are more")
+		m.info("there are more")
 	}
 	return nil
 }
 
-// reference returns what a person means: a template by its text, else a prompt.
-func (p *place) reference(ctx context.Context, m *Main, written string) (mcp.Reference, error) {
-	templates, err := listOf(p.Templates(ctx))
+// reference returns the reference of a completion: a template if one has this text, else
+// a prompt.
+func (p *serverConn) reference(ctx context.Context, m *Main, written string) (mcp.Reference, error) {
+	templates, err := optionalList(p.Templates(ctx))
 	if err != nil {
 		return mcp.Reference{}, err
 	}

@@ -15,29 +15,29 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var completionEntry = entry{
+var completionEntry = commandInfo{
 	name: "completion", operands: "bash|zsh|fish", does: "write the script that completes words in a shell",
-	about: `Verbs, flags, servers, tools, prompts, resources and arguments are completed. It
-asks the host that runs, and starts nothing.
+	about: `It completes commands, flags, servers, tools, prompts, resources and arguments.
+It asks the running host, and starts nothing.
   bash   source <(fondaco completion bash)
   zsh    source <(fondaco completion zsh)
   fish   fondaco completion fish | source`,
 	example: "completion bash",
-	make:    func() verb { return new(completionVerb) },
+	make:    func() command { return new(completionCommand) },
 }
 
-type completionVerb struct{ line []string }
+type completionCommand struct{ line []string }
 
-func (*completionVerb) declare(*flag.FlagSet) {}
+func (*completionCommand) declare(*flag.FlagSet) {}
 
-// takeCommand takes the line that a shell wants to complete: the words after the
-// name of the program, up to the one that is being written.
-func (v *completionVerb) takeCommand(words []string) { v.line = words }
+// takeCommand takes the command line to complete: the words after the name of the
+// program, up to the one at the cursor.
+func (v *completionCommand) takeCommand(words []string) { v.line = words }
 
 //go:embed completion
 var scripts embed.FS
 
-func (v *completionVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *completionCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 && v.line != nil {
 		for _, candidate := range m.candidates(ctx, v.line) {
 			if err := m.writeLine("%s", candidate); err != nil {
@@ -58,11 +58,11 @@ func (v *completionVerb) run(ctx context.Context, m *Main, operands []string) er
 	return err
 }
 
-// completionTime is how long the user waits for candidates at most.
+// completionTime limits the time for candidates.
 const completionTime = 2 * time.Second
 
-// candidates returns what the last word of a line could become. What cannot be
-// found out is left out: a shell has no place for words about that.
+// candidates returns the completions of the last word. Failures are ignored, because a
+// shell cannot show them.
 func (m *Main) candidates(ctx context.Context, line []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -73,7 +73,7 @@ func (m *Main) candidates(ctx context.Context, line []string) []string {
 	var known []string
 	switch {
 	case len(before) == 0:
-		for _, e := range append(verbs, helpEntry) {
+		for _, e := range append(commands, helpEntry) {
 			known = append(known, e.name)
 		}
 	case strings.HasPrefix(typed, "-"):
@@ -88,9 +88,9 @@ func (m *Main) candidates(ctx context.Context, line []string) []string {
 	return slices.Compact(known)
 }
 
-// operandsOf returns what can stand where the word is being typed.
+// operandsOf returns the possible operands at the position of the cursor.
 func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (known []string) {
-	switch verb := before[0]; verb {
+	switch name := before[0]; name {
 	case helpEntry.name:
 		return m.candidates(ctx, nil)
 	case completionEntry.name:
@@ -103,23 +103,23 @@ func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (k
 		}
 		return m.serverNames(ctx)
 	}
-	p := m.hostThatRuns(ctx)
+	p := m.connectRunning(ctx)
 	if p == nil {
 		return nil
 	}
 	defer p.Close()
 	named := slices.DeleteFunc(slices.Clone(before[1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
-	switch verb := before[0]; {
-	case verb == toolsEntry.name:
+	switch name := before[0]; {
+	case name == toolsEntry.name:
 		return append(m.serverNames(ctx), p.toolNames(ctx)...)
-	case verb == callEntry.name && len(named) == 0:
+	case name == callEntry.name && len(named) == 0:
 		return p.toolNames(ctx)
-	case verb == callEntry.name:
+	case name == callEntry.name:
 		return p.argumentsOfTool(ctx, m, named[0], typed)
-	case verb == promptEntry.name || verb == completeEntry.name:
+	case name == promptEntry.name || name == completeEntry.name:
 		return p.promptWords(ctx, m, named, typed)
-	case verb == readEntry.name || verb == watchEntry.name:
-		resources, _ := listOf(p.Resources(ctx))
+	case name == readEntry.name || name == watchEntry.name:
+		resources, _ := optionalList(p.Resources(ctx))
 		for _, r := range resources {
 			known = append(known, r.URI)
 		}
@@ -127,15 +127,15 @@ func (m *Main) operandsOf(ctx context.Context, before []string, typed string) (k
 	return known
 }
 
-// hostThatRuns connects to the host that runs, or returns nil.
-func (m *Main) hostThatRuns(ctx context.Context) *place {
-	p := &place{questions: &questions{to: m}}
-	o := &mcpclient.Options{Logger: m.silent()}
-	r, err := m.theRunning(ctx)
+// connectRunning connects to the running host, or returns nil.
+func (m *Main) connectRunning(ctx context.Context) *serverConn {
+	p := &serverConn{questions: &elicitor{to: m}}
+	o := &mcpclient.Options{Logger: m.discardLogger()}
+	r, err := m.runningHost(ctx)
 	if r == nil || err != nil {
 		return nil
 	}
-	c, err := mcpclient.Connect(ctx, r.lead(p, o), o)
+	c, err := mcpclient.Connect(ctx, r.connectTo(p, o), o)
 	if err != nil {
 		return nil
 	}
@@ -143,16 +143,16 @@ func (m *Main) hostThatRuns(ctx context.Context) *place {
 	return p
 }
 
-// serverNames returns those of the host that runs, else those of the configuration.
+// serverNames returns the servers of the running host, else those of the configuration.
 func (m *Main) serverNames(ctx context.Context) (names []string) {
-	if r, err := m.theRunning(ctx); r != nil && err == nil {
+	if r, err := m.runningHost(ctx); r != nil && err == nil {
 		for _, s := range r.status.Upstreams {
 			names = append(names, s.Key)
 		}
 		return names
 	}
-	if path := config.Find(m.lookup); path != "" {
-		if c, err := config.Load(path, &config.Options{Env: m.lookup, Ask: pretend}); err == nil {
+	if path := config.Find(m.getenv); path != "" {
+		if c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: placeholder}); err == nil {
 			for _, u := range c.Upstreams {
 				names = append(names, u.Key)
 			}
@@ -161,17 +161,17 @@ func (m *Main) serverNames(ctx context.Context) (names []string) {
 	return names
 }
 
-func (p *place) toolNames(ctx context.Context) (names []string) {
-	tools, _ := listOf(p.Tools(ctx))
+func (p *serverConn) toolNames(ctx context.Context) (names []string) {
+	tools, _ := optionalList(p.Tools(ctx))
 	for _, t := range tools {
 		names = append(names, host.DisplayName(t.Name))
 	}
 	return names
 }
 
-// argumentsOfTool returns the arguments of a tool, as KEY=, and of one that takes
-// one of a few values these.
-func (p *place) argumentsOfTool(ctx context.Context, m *Main, written, typed string) (known []string) {
+// argumentsOfTool returns the arguments of a tool as KEY=, and as KEY=VALUE if few values
+// are allowed.
+func (p *serverConn) argumentsOfTool(ctx context.Context, m *Main, written, typed string) (known []string) {
 	tool, err := p.toolNamed(ctx, m, written)
 	if err != nil {
 		return nil
@@ -195,11 +195,11 @@ func (p *place) argumentsOfTool(ctx context.Context, m *Main, written, typed str
 	return known
 }
 
-// promptWords returns prompts, then the arguments of the one that is named, then
-// what its server knows of their values.
-func (p *place) promptWords(ctx context.Context, m *Main, named []string, typed string) (known []string) {
+// promptWords returns prompts, then the arguments of the given prompt, then its server's
+// completions of their values.
+func (p *serverConn) promptWords(ctx context.Context, m *Main, named []string, typed string) (known []string) {
 	if len(named) == 0 {
-		prompts, _ := listOf(p.Prompts(ctx))
+		prompts, _ := optionalList(p.Prompts(ctx))
 		for _, prompt := range prompts {
 			known = append(known, host.DisplayName(prompt.Name))
 		}

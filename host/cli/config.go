@@ -18,38 +18,38 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var configEntry = entry{
+var configEntry = commandInfo{
 	name: "config", operands: "path|check|show", does: "find, check or show the configuration",
 	about: `path writes where the configuration is. check reads it and says all that is
 wrong with it, each with its place; nothing is started or asked. show writes its
 servers: name, state, how each is reached, where, and the names of its variables
 or headers. No value of a variable or header is ever shown.`,
 	example: "config check --config mcp.json",
-	make:    func() verb { return new(configVerb) },
+	make:    func() command { return new(configCommand) },
 }
 
-type configVerb struct {
+type configCommand struct {
 	output
 	path   string
 	strict bool
 }
 
-func (v *configVerb) declare(f *flag.FlagSet) {
+func (v *configCommand) declare(f *flag.FlagSet) {
 	v.output.declare(f)
 	declareConfig(f, &v.path)
-	f.BoolVar(&v.strict, "strict", false, "fail on what is unknown too")
+	f.BoolVar(&v.strict, "strict", false, "fail on unknown members, too")
 }
 
-// declareConfig declares the flag that names a configuration.
+// declareConfig declares the flag --config.
 func declareConfig(f *flag.FlagSet, path *string) {
 	f.StringVar(path, "config", "", "use `FILE`; default fondaco/mcp.json in ~/.config")
 }
 
-func (v *configVerb) run(_ context.Context, m *Main, operands []string) error {
+func (v *configCommand) run(_ context.Context, m *Main, operands []string) error {
 	if len(operands) != 1 {
 		return usagef("want one of path, check and show")
 	}
-	path, err := m.ownPath(v.path)
+	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
 	}
@@ -64,22 +64,21 @@ func (v *configVerb) run(_ context.Context, m *Main, operands []string) error {
 	return usagef("found %q, want path, check or show%s", operands[0], didYouMean(operands[0], []string{"path", "check", "show"}))
 }
 
-// ownPath returns the configuration that the user names, or else the host's own,
-// which need not exist.
-func (m *Main) ownPath(named string) (string, error) {
+// configPath returns the path that --config names, else that of the host's own
+// configuration, which need not exist.
+func (m *Main) configPath(named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if path := config.DefaultPath(m.lookup); path != "" {
+	if path := config.DefaultPath(m.getenv); path != "" {
 		return path, nil
 	}
-	return "", usagef("there is no place for a configuration: want $HOME set, or --config FILE")
+	return "", usagef("no directory for the configuration: set $HOME, or use --config FILE")
 }
 
-// check says what is wrong with a file. Inputs that would be asked for count as
-// given.
-func (v *configVerb) check(m *Main, path string) error {
-	c, err := m.readConfig(path, false, pretend)
+// check prints the errors and warnings of a file. Inputs count as given.
+func (v *configCommand) check(m *Main, path string) error {
+	c, err := m.readConfig(path, false, placeholder)
 	if err != nil {
 		return err
 	}
@@ -87,22 +86,22 @@ func (v *configVerb) check(m *Main, path string) error {
 	if v.strict {
 		problems += len(c.Warnings) - len(c.Disabled)
 	}
-	m.say("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
+	m.message("%s: servers: %d, switched off: %d, broken: %d", path, len(c.Upstreams), len(c.Disabled), len(c.Broken))
 	if problems > 0 {
-		return &codedError{exitUsage, errors.New("the configuration has mistakes")}
+		return &codedError{exitUsage, errors.New("the configuration has errors")}
 	}
 	return nil
 }
 
-// pretend answers for the user where an answer is not used.
-func pretend(in config.Input) (string, error) {
+// placeholder is the value of an input whose value is not used.
+func placeholder(in config.Input) (string, error) {
 	if len(in.Options) > 0 {
 		return in.Options[0], nil
 	}
 	return "x", nil
 }
 
-// shownServer is what show tells of a server.
+// shownServer is the JSON form of a server of the configuration.
 type shownServer struct {
 	Name      string   `json:"name"`
 	State     string   `json:"state"`
@@ -112,8 +111,8 @@ type shownServer struct {
 	Headers   []string `json:"headers,omitempty"`
 }
 
-func (v *configVerb) show(m *Main, path string) error {
-	c, err := m.readConfig(path, false, pretend)
+func (v *configCommand) show(m *Main, path string) error {
+	c, err := m.readConfig(path, false, placeholder)
 	if err != nil {
 		return err
 	}
@@ -137,8 +136,8 @@ func (v *configVerb) show(m *Main, path string) error {
 	return m.writeTable(t)
 }
 
-// showUpstream tells of a server without what may be secret: a command without its
-// arguments, and of a URL its origin alone.
+// showUpstream describes a server without possible secrets: a command without its
+// arguments, and the origin of a URL.
 func showUpstream(u *host.Upstream) shownServer {
 	s := shownServer{Name: u.Key, State: "on", Reached: u.Transport, Target: config.RedactURL(u.Target.String())}
 	if t, ok := u.Target.(*mcpclient.CommandTarget); ok {
@@ -155,20 +154,20 @@ func showUpstream(u *host.Upstream) shownServer {
 	return s
 }
 
-// An asker answers for an input of the configuration.
-type asker = func(config.Input) (string, error)
+// inputFunc returns the value of an input of the configuration.
+type inputFunc = func(config.Input) (string, error)
 
-// asker returns what asks the user, where there is somebody to ask.
-func (m *Main) asker() asker {
+// inputFunc returns the function that asks the user, nil without a terminal.
+func (m *Main) inputFunc() inputFunc {
 	if !m.Interactive {
 		return nil
 	}
 	return m.askInput
 }
 
-// loadConfig reads a configuration to run it, and says what its user should know
-// of it. It fails when there is nothing left to run.
-func (m *Main) loadConfig(path string, strict bool, ask asker) (*config.Config, error) {
+// loadConfig reads a configuration and prints its errors and warnings. It fails if no
+// server can be run.
+func (m *Main) loadConfig(path string, strict bool, ask inputFunc) (*config.Config, error) {
 	c, err := m.readConfig(path, strict, ask)
 	if err == nil && len(c.Upstreams) == 0 && len(c.Errors) > 0 {
 		return nil, &codedError{exitUsage, fmt.Errorf("%s: none of its servers can be run", path)}
@@ -176,22 +175,21 @@ func (m *Main) loadConfig(path string, strict bool, ask asker) (*config.Config, 
 	return c, err
 }
 
-func (m *Main) readConfig(path string, strict bool, ask asker) (*config.Config, error) {
-	c, err := config.Load(path, &config.Options{Env: m.lookup, Ask: ask, Strict: strict})
+func (m *Main) readConfig(path string, strict bool, ask inputFunc) (*config.Config, error) {
+	c, err := config.Load(path, &config.Options{Env: m.getenv, Ask: ask, Strict: strict})
 	if err != nil {
 		return nil, &codedError{exitUsage, err}
 	}
 	for _, f := range c.Errors {
-		m.say("%s", f.Error())
+		m.message("%s", f.Error())
 	}
 	for _, f := range c.Warnings {
-		m.note("note: %s", f.Error())
+		m.info("note: %s", f.Error())
 	}
 	return c, nil
 }
 
-// askInput asks the user for an input of the configuration, and remembers the
-// answer.
+// askInput asks the user for an input of the configuration, and remembers the answer.
 func (m *Main) askInput(in config.Input) (string, error) {
 	question := cmp.Or(in.Description, in.ID)
 	if len(in.Options) > 0 {
@@ -212,16 +210,16 @@ func (m *Main) askInput(in config.Input) (string, error) {
 	return m.answers[in.ID], nil
 }
 
-// rememberInput answers as the user did before. A host that runs asks nothing.
-func (m *Main) rememberInput(in config.Input) (string, error) {
+// rememberedInput returns the earlier answer. A running host does not ask again.
+func (m *Main) rememberedInput(in config.Input) (string, error) {
 	answer, ok := m.answers[in.ID]
 	if !ok {
-		return "", errors.New("it is new, and asked for when the host is started again")
+		return "", errors.New("it is new; restart the host to enter it")
 	}
 	return answer, nil
 }
 
-// readAnswer reads a line. Of a password nothing is seen.
+// readAnswer reads a line. If hidden, the terminal does not show it.
 func (m *Main) readAnswer(hidden bool) (string, error) {
 	if f, ok := m.Stdin.(*os.File); ok && hidden && term.IsTerminal(int(f.Fd())) {
 		answer, err := term.ReadPassword(int(f.Fd()))
@@ -235,10 +233,10 @@ func (m *Main) readAnswer(hidden bool) (string, error) {
 	return line, nil
 }
 
-// maxAnswer bounds what a user says to a question.
+// maxAnswer limits the length of an answer.
 const maxAnswer = 1 << 16
 
-// readLine takes one line from a reader and nothing after it, which others read.
+// readLine reads exactly one line, because others read what follows.
 func readLine(r io.Reader) (string, error) {
 	var line, next []byte = nil, make([]byte, 1)
 	for len(line) < maxAnswer {

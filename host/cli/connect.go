@@ -10,17 +10,17 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 )
 
-var connectEntry = entry{
+var connectEntry = commandInfo{
 	name: "connect", operands: "CLIENT", does: "add the host to the configuration of a client",
 	about: `A client that can reach a URL gets that of the host; another one gets the command
 that starts it, "fondaco stdio". The rest of the file stays as it is, byte for
 byte, and a copy of what there was is kept beside it. --dry-run shows the change;
 texts of the file that may be secrets are shown as "…".`,
 	example: "connect cursor --dry-run",
-	make:    func() verb { return new(connectVerb) },
+	make:    func() command { return new(connectCommand) },
 }
 
-type connectVerb struct {
+type connectCommand struct {
 	url    string
 	file   string
 	name   string
@@ -29,16 +29,16 @@ type connectVerb struct {
 	dryRun bool
 }
 
-func (v *connectVerb) declare(f *flag.FlagSet) {
+func (v *connectCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
 	f.StringVar(&v.url, "url", defaultURL, "endpoint of the host, a `URL`; default "+defaultURL)
 	f.StringVar(&v.file, "file", "", "change `FILE` instead of the user's own of the client")
 	f.StringVar(&v.name, "name", "fondaco", "`NAME` of the host in it; default fondaco")
 	f.BoolVar(&v.stdio, "stdio", false, "have the client start the host as a program")
-	f.BoolVar(&v.dryRun, "dry-run", false, "write the change instead of making it")
+	f.BoolVar(&v.dryRun, "dry-run", false, "print the change without writing it")
 }
 
-func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
+func (v *connectCommand) run(_ context.Context, m *Main, operands []string) error {
 	if len(operands) != 1 {
 		return usagef("want the name of one client, such as cursor")
 	}
@@ -48,7 +48,7 @@ func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
 	}
 	path := v.file
 	if path == "" {
-		path = client.File(m.lookup)
+		path = client.File(m.getenv)
 	}
 	if path == "" {
 		return usagef("the environment does not say where %s has its configuration; want --file FILE", client.Name)
@@ -62,7 +62,7 @@ func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
 	case err != nil:
 		return &codedError{exitUsage, err}
 	case change.Empty():
-		m.say("%s has it already: %s", client.Name, path)
+		m.message("%s has it already: %s", client.Name, path)
 		return nil
 	case v.dryRun:
 		return m.writeText(change.Diff())
@@ -71,15 +71,15 @@ func (v *connectVerb) run(_ context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	m.say("added %s to %s: %s", v.name, client.Name, path)
+	m.message("added %s to %s: %s", v.name, client.Name, path)
 	if copied != "" {
-		m.say("what there was: %s", copied)
+		m.message("backup: %s", copied)
 	}
 	return nil
 }
 
-// endpoint says how the client is to reach the host.
-func (v *connectVerb) endpoint(c config.Client) (config.Endpoint, error) {
+// endpoint returns how the client will connect to the host.
+func (v *connectCommand) endpoint(c config.Client) (config.Endpoint, error) {
 	if c.SupportsURL() && !v.stdio {
 		return config.Endpoint{URL: v.url}, nil
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// writeContent writes a block of content: texts as they are, links on a line, and
-// what is binary as the path of a file.
+// writeContent prints a content block: texts as they are, links on a line, and binary
+// data as the path of a file.
 func (m *Main) writeContent(c mcp.Content, files *fileWriter) error {
 	switch c := c.(type) {
 	case mcp.TextContent:
@@ -33,7 +33,7 @@ func (m *Main) writeContent(c mcp.Content, files *fileWriter) error {
 	return m.writeLine("[%T]", c)
 }
 
-// writeLink writes a URI, and beside it what it leads to.
+// writeLink prints a URI and the name of its resource.
 func (m *Main) writeLink(l mcp.ResourceLink) error {
 	row := []string{l.URI}
 	if name := l.DisplayName(); name != "" {
@@ -42,10 +42,10 @@ func (m *Main) writeLink(l mcp.ResourceLink) error {
 	return m.writeTable(table{rows: [][]string{row}})
 }
 
-// fileWriter is where binary results go.
+// fileWriter writes binary results to files.
 type fileWriter struct{ dir string }
 
-// writeFile writes a file for the user alone, and its path as a line.
+// writeFile writes a file that only the user can read, and prints its path.
 func (m *Main) writeFile(files *fileWriter, data []byte, mimeType string) error {
 	f, err := os.CreateTemp(files.dir, "fondaco-*"+extensionOf(mimeType)) // mode 0600
 	if err != nil {
@@ -62,8 +62,8 @@ func (m *Main) writeFile(files *fileWriter, data []byte, mimeType string) error 
 	return m.writeLine("%s", path)
 }
 
-// extensions are those of the files that tools return most. A name that a server
-// chooses does not decide by what program a file is opened.
+// extensions maps common MIME types to extensions. A server cannot choose the extension,
+// because it decides which program opens the file.
 var extensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
 	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",

@@ -10,37 +10,37 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the help of the verbs into docs/cli.md")
+var update = flag.Bool("update", false, "write the help of the commands into docs/cli.md")
 
-// verbsHeading is where the help of the verbs begins.
-const verbsHeading = "## Verbs\n\n"
+// verbsHeading is where the help of the commands begins.
+const commandsHeading = "## Commands\n\n"
 
-func TestDocumentHoldsTheHelpOfEachVerb(t *testing.T) {
+func TestDocumentHoldsTheHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "cli.md")
 	document, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _, found := strings.Cut(string(document), verbsHeading)
+	before, _, found := strings.Cut(string(document), commandsHeading)
 	if !found {
-		t.Fatalf("%s has no heading %q", path, verbsHeading)
+		t.Fatalf("%s has no heading %q", path, commandsHeading)
 	}
 	var b strings.Builder
 	overview, _, _ := session{}.run(t.Context(), "help")
-	verbs := regexp.MustCompile(`(?m)^  ([a-z]+)\b`).FindAllStringSubmatch(overview, -1)
-	if len(verbs) < 15 {
-		t.Fatalf("got %s, want all verbs", overview)
+	names := regexp.MustCompile(`(?m)^  ([a-z]+)\b`).FindAllStringSubmatch(overview, -1)
+	if len(names) < 15 {
+		t.Fatalf("got %s, want all commands", overview)
 	}
-	for _, verb := range verbs {
-		help, _, code := session{}.run(t.Context(), "help", verb[1])
+	for _, name := range names {
+		help, _, code := session{}.run(t.Context(), "help", name[1])
 		help, _, _ = strings.Cut(help, "\nexit codes:")
 		if code != 0 {
-			t.Errorf("%s: got exit code %d", verb[1], code)
+			t.Errorf("%s: got exit code %d", name[1], code)
 		}
-		fmt.Fprintf(&b, "### %s\n\n```\n%s```\n\n", verb[1], help)
+		fmt.Fprintf(&b, "### %s\n\n```\n%s```\n\n", name[1], help)
 	}
-	want := before + verbsHeading + strings.TrimRight(b.String(), "\n") + "\n"
+	want := before + commandsHeading + strings.TrimRight(b.String(), "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestDocumentHoldsTheHelpOfEachVerb(t *testing.T) {
 		return
 	}
 	if string(document) != want {
-		t.Errorf("%s and the help of the verbs differ; go test ./host/cli -run Document -update writes it", path)
+		t.Errorf("%s and the help of the commands differ; go test ./host/cli -run Document -update writes it", path)
 	}
 }
 

@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-var helpEntry = entry{
-	name: "help", operands: "[VERB]", does: "show what a verb does",
-	about:   "Without a verb it lists all of them.",
+var helpEntry = commandInfo{
+	name: "help", operands: "[COMMAND]", does: "show the help of a command",
+	about:   "Without COMMAND it lists all commands.",
 	example: "help call",
-	make:    func() verb { return new(helpVerb) },
+	make:    func() command { return new(helpCommand) },
 }
 
-type helpVerb struct{}
+type helpCommand struct{}
 
-func (*helpVerb) declare(*flag.FlagSet) {}
+func (*helpCommand) declare(*flag.FlagSet) {}
 
-func (*helpVerb) run(_ context.Context, m *Main, operands []string) error {
+func (*helpCommand) run(_ context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 {
 		m.overview(m.Stdout)
 		return nil
 	}
 	e := find(operands[0])
 	if e == nil {
-		return m.unknownVerb(operands[0])
+		return m.unknownCommand(operands[0])
 	}
 	m.help(m.Stdout, e)
 	return nil
 }
 
-// overview lists the verbs.
+// overview prints the list of commands.
 func (m *Main) overview(w io.Writer) {
-	fmt.Fprintf(w, "fondaco brings many MCP servers to MCP clients behind one endpoint.\n\nusage: %s VERB [OPERANDS] [FLAGS]\n\n", m.program())
-	for _, e := range append(verbs, helpEntry) {
+	fmt.Fprintf(w, "fondaco brings many MCP servers to MCP clients behind one endpoint.\n\nusage: %s COMMAND [OPERANDS] [FLAGS]\n\n", m.program())
+	for _, e := range append(commands, helpEntry) {
 		fmt.Fprintf(w, "  %-11s %s\n", e.name, e.does)
 	}
-	fmt.Fprintf(w, "\n%s VERB --help shows flags and an example.\n", m.program())
+	fmt.Fprintf(w, "\n%s COMMAND --help shows flags and an example.\n", m.program())
 }
 
-// help shows one verb, on one screen.
-func (m *Main) help(w io.Writer, e *entry) {
+// help prints the help of one command.
+func (m *Main) help(w io.Writer, e *commandInfo) {
 	v := e.make()
 	command := ""
 	if _, ok := v.(interface{ limit() time.Duration }); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 )
 
-var importEntry = entry{
+var importEntry = commandInfo{
 	name: "import", operands: "[NAME...]", does: "copy servers that other programs have configured",
 	about: `It reads the files of other programs that it finds on this machine and in this
 directory, and adds their servers to the configuration of the host, or those of
@@ -18,23 +18,23 @@ the given names alone. Nothing is started, and their files stay as they are. It
 writes what it takes: name, program, command or URL, and the names of variables
 and headers. Secrets are copied, and shown as "…".`,
 	example: "import --from cursor --dry-run",
-	make:    func() verb { return new(importVerb) },
+	make:    func() command { return new(importCommand) },
 }
 
-type importVerb struct {
+type importCommand struct {
 	path   string
 	from   string
 	dryRun bool
 }
 
-func (v *importVerb) declare(f *flag.FlagSet) {
+func (v *importCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
 	f.StringVar(&v.from, "from", "", "read the files of `CLIENT` alone, such as cursor")
-	f.BoolVar(&v.dryRun, "dry-run", false, "show what would be taken")
+	f.BoolVar(&v.dryRun, "dry-run", false, "print what would be added")
 }
 
-func (v *importVerb) run(_ context.Context, m *Main, operands []string) error {
-	path, err := m.ownPath(v.path)
+func (v *importCommand) run(_ context.Context, m *Main, operands []string) error {
+	path, err := m.configPath(v.path)
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func (v *importVerb) run(_ context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return &codedError{exitUsage, err}
 	}
-	found = slices.DeleteFunc(found, func(f importable) bool {
+	found = slices.DeleteFunc(found, func(f foundServer) bool {
 		if slices.Contains(taken, f.server) {
-			m.say("left out: %s of %s, because the name is taken", f.server.Name, f.client)
+			m.message("left out: %s of %s, because the name is taken", f.server.Name, f.client)
 			return true
 		}
 		return false
@@ -65,10 +65,10 @@ func (v *importVerb) run(_ context.Context, m *Main, operands []string) error {
 	return v.finish(m, path, change, found)
 }
 
-// finish shows what is taken, and takes it.
-func (v *importVerb) finish(m *Main, path string, change *config.Change, found []importable) error {
+// finish prints the change, and writes it unless this is a dry run.
+func (v *importCommand) finish(m *Main, path string, change *config.Change, found []foundServer) error {
 	if len(found) == 0 {
-		m.say("nothing to add to %s", path)
+		m.message("nothing to add to %s", path)
 		return nil
 	}
 	t := table{head: []string{"SERVER", "CLIENT", "TARGET", "NAMES"}}
@@ -79,52 +79,52 @@ func (v *importVerb) finish(m *Main, path string, change *config.Change, found [
 		return err
 	}
 	if v.dryRun {
-		m.say("%s stays as it is: this was a dry run", path)
+		m.message("%s is unchanged: dry run", path)
 		return nil
 	}
 	if _, err := change.Write(false); err != nil {
 		return err
 	}
-	m.say("added to %s: %d; %s up starts them, and asks first", path, len(found), m.program())
+	m.message("added to %s: %d; %s up starts them, and asks first", path, len(found), m.program())
 	return nil
 }
 
-// importable is a server of another program.
-type importable struct {
+// foundServer is a server of another client's configuration.
+type foundServer struct {
 	client string
 	server *config.Server
 }
 
-// find reads the servers of other programs, or those of the given names.
-func (v *importVerb) find(m *Main, names []string) (found []importable, err error) {
+// find reads the servers of other clients, or those of the given names.
+func (v *importCommand) find(m *Main, names []string) (found []foundServer, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range config.FindClientConfigs(m.lookup, dir) {
+	for _, f := range config.FindClientConfigs(m.getenv, dir) {
 		if v.from != "" && f.Client.ID != v.from {
 			continue
 		}
-		servers, faults := f.Servers(m.lookup, dir)
+		servers, faults := f.Servers(m.getenv, dir)
 		for _, fault := range faults {
-			m.say("%s", clean(fault.Error()))
+			m.message("%s", clean(fault.Error()))
 		}
-		m.say("read %s: %s", f.Client.Name, f.Path)
+		m.message("read %s: %s", f.Client.Name, f.Path)
 		for _, s := range servers {
 			if len(names) == 0 || slices.Contains(names, s.Name) {
-				found = append(found, importable{f.Client.Name, s})
+				found = append(found, foundServer{f.Client.Name, s})
 			}
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(found, func(f importable) bool { return f.server.Name == name }) {
-			return nil, usagef("server %q: no program has one of that name", name)
+		if !slices.ContainsFunc(found, func(f foundServer) bool { return f.server.Name == name }) {
+			return nil, usagef("server %q: no client has a server of that name", name)
 		}
 	}
 	return found, nil
 }
 
-// clientNamed returns the client that a user means.
+// clientNamed returns the client of an ID.
 func clientNamed(id string) (config.Client, error) {
 	var ids []string
 	for _, c := range config.Clients() {

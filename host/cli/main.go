@@ -1,7 +1,6 @@
-// Package cli is the command line of the host. Data goes to standard output and
-// words to standard error, so that every verb can be used in a pipe; nothing
-// asks where nobody could answer. What a peer says passes one sanitiser, clean,
-// before it reaches a terminal.
+// Package cli is the command line of the host. Data goes to standard output and messages
+// to standard error, so every command can be used in a pipe. Without a terminal nothing
+// is asked. Text of a server is sanitized by clean before it reaches a terminal.
 package cli
 
 import (
@@ -25,24 +24,23 @@ type Main struct {
 	Args []string
 	// Env holds variables as os.Environ returns them.
 	Env []string
-	// Terminal tells that Stdout is a terminal: tables are aligned, and texts of
-	// peers are cleaned of what a terminal would obey.
+	// Terminal reports that Stdout is a terminal: tables are aligned, and text of servers
+	// is sanitized.
 	Terminal bool
-	// Drawing tells that Stderr is a terminal: progress is drawn in place.
+	// Drawing reports that Stderr is a terminal: progress is drawn in place.
 	Drawing bool
-	// Interactive tells that Stdin and Stderr are terminals: the user can be asked.
+	// Interactive reports that Stdin and Stderr are terminals: the user can be asked.
 	Interactive bool
 
-	entry    *entry
-	verb     verb
+	entry    *commandInfo
+	command     command
 	operands []string
 	closers  []func()
 	answers  map[string]string // to inputs of the configuration
-	words    words
+	messages messages
 }
 
-// Main does the whole run and returns the exit code. When ctx ends, the verb
-// ends in an orderly way.
+// Main runs the program and returns the exit code. When ctx ends, the command shuts down.
 func (m *Main) Main(ctx context.Context) int {
 	err := m.ParseFlags()
 	if err == nil {
@@ -52,23 +50,23 @@ func (m *Main) Main(ctx context.Context) int {
 	if err != nil && ctx.Err() != nil {
 		err = errInterrupted
 	}
-	m.explain(err)
+	m.printError(err)
 	return exitCode(err)
 }
 
-// ParseFlags finds the verb and its operands. Its error is one of usage, or
+// ParseFlags finds the command and its operands. Its error is a usage error, or
 // flag.ErrHelp after help was printed.
 func (m *Main) ParseFlags() error {
 	args := m.Args[1:]
 	if len(args) == 0 {
 		m.overview(m.Stderr)
-		return usagef("want a verb, such as %s up", m.program())
+		return usagef("want a command, such as %s up", m.program())
 	}
 	if m.entry = find(args[0]); m.entry == nil {
-		return m.unknownVerb(args[0])
+		return m.unknownCommand(args[0])
 	}
-	m.verb = m.entry.make()
-	flags := flagsOf(m.entry, m.verb)
+	m.command = m.entry.make()
+	flags := flagsOf(m.entry, m.command)
 	operands, rest, err := parseMixed(flags, args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -78,7 +76,7 @@ func (m *Main) ParseFlags() error {
 		return usagef("%v%s", err, didYouMean(undefined(err), flagNames(flags)))
 	}
 	m.operands = operands
-	if v, ok := m.verb.(interface{ takeCommand(words []string) }); ok {
+	if v, ok := m.command.(interface{ takeCommand(words []string) }); ok {
 		v.takeCommand(rest)
 		return nil
 	}
@@ -86,7 +84,7 @@ func (m *Main) ParseFlags() error {
 	return nil
 }
 
-// undefined returns the name of the flag that an error is about, with its dashes.
+// undefined returns the name of the flag in an error, with its dashes.
 func undefined(err error) string {
 	_, name, _ := strings.Cut(err.Error(), "not defined: -")
 	return "--" + name
@@ -97,7 +95,7 @@ func flagNames(flags *flag.FlagSet) (names []string) {
 	return names
 }
 
-// dashed writes a flag as people do.
+// dashed returns a flag as users write it.
 func dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -105,8 +103,8 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// didYouMean returns a question that ends a sentence about an unknown name, or
-// nothing when none of the known ones is near.
+// didYouMean returns the end of a sentence about an unknown name: a question that
+// suggests a similar known name, or nothing.
 func didYouMean(written string, known []string) string {
 	if best := host.Suggest(written, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
@@ -114,16 +112,16 @@ func didYouMean(written string, known []string) string {
 	return ""
 }
 
-// flagsOf returns the flags of a verb, which set its fields.
-func flagsOf(e *entry, v verb) *flag.FlagSet {
+// flagsOf returns the flags of a command, which set its fields.
+func flagsOf(e *commandInfo, v command) *flag.FlagSet {
 	flags := flag.NewFlagSet(e.name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	v.declare(flags)
 	return flags
 }
 
-// parseMixed parses flags that stand before, between and after operands. What
-// follows "--" is the rest, and nil only where there is no "--".
+// parseMixed parses flags before, between and after operands. rest is what follows "--",
+// nil only without "--".
 func parseMixed(flags *flag.FlagSet, args []string) (operands, rest []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -141,17 +139,17 @@ func parseMixed(flags *flag.FlagSet, args []string) (operands, rest []string, er
 	}
 }
 
-// Run does what the verb says, until it is done or ctx ends.
+// Run runs the command until it is done or ctx ends.
 func (m *Main) Run(ctx context.Context) error {
-	if v, ok := m.verb.(interface{ isQuiet() bool }); ok {
-		m.words.quiet = v.isQuiet()
+	if v, ok := m.command.(interface{ isQuiet() bool }); ok {
+		m.messages.quiet = v.isQuiet()
 	}
-	if v, ok := m.verb.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
+	if v, ok := m.command.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), fmt.Errorf("no end after %v: %w", v.limit(), context.DeadlineExceeded))
+		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), fmt.Errorf("not finished after %v: %w", v.limit(), context.DeadlineExceeded))
 		defer cancel()
 	}
-	return m.verb.run(ctx, m, m.operands)
+	return m.command.run(ctx, m, m.operands)
 }
 
 // Close ends what Run has started. It may be called without Run.
@@ -162,11 +160,11 @@ func (m *Main) Close() {
 	m.closers = nil
 }
 
-// closing has Close call f, before what was given to closing earlier.
-func (m *Main) closing(f func()) { m.closers = append(m.closers, f) }
+// onClose makes Close call f, before the functions of earlier calls.
+func (m *Main) onClose(f func()) { m.closers = append(m.closers, f) }
 
-// lookup returns a variable of the environment.
-func (m *Main) lookup(name string) (string, bool) {
+// getenv returns an environment variable.
+func (m *Main) getenv(name string) (string, bool) {
 	for i := len(m.Env) - 1; i >= 0; i-- {
 		if key, value, _ := strings.Cut(m.Env[i], "="); key == name {
 			return value, true

@@ -8,30 +8,29 @@ import (
 	"strings"
 )
 
-// output is the choice between a form for people and one for programs.
+// output has the flags for the form of the output.
 type output struct{ json, quiet bool }
 
 func (o *output) declare(f *flag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "write JSON; docs/cli.md has its form")
-	f.BoolVar(&o.quiet, "q", false, "say nothing but what went wrong")
+	f.BoolVar(&o.quiet, "q", false, "print errors only")
 }
 
 func (o *output) isQuiet() bool { return o.quiet }
 
-// format is the version of what --json writes. Members may be added to it, and do
-// not change it.
+// format is the version of the JSON output. New members do not change it.
 const format = 1
 
-// document is what --json writes, but for the version.
+// document is the JSON output without its version.
 type document map[string]any
 
-// writeDocument writes a document, indented.
+// writeDocument prints a document, indented.
 func (m *Main) writeDocument(d document) error {
 	d["format"] = format
 	return m.encode(d, jsontext.WithIndent("  "))
 }
 
-// writeJSONLine writes one JSON value on one line.
+// writeJSONLine prints one JSON value on one line.
 func (m *Main) writeJSONLine(v any) error { return m.encode(v) }
 
 func (m *Main) encode(v any, opts ...json.Options) error {
@@ -43,8 +42,8 @@ func (m *Main) encode(v any, opts ...json.Options) error {
 	return err
 }
 
-// writeText writes a text of a peer: as it is into a pipe or a file, cleaned to
-// a terminal.
+// writeText prints a text of a server: unchanged into a pipe or a file, sanitized to a
+// terminal.
 func (m *Main) writeText(s string) error {
 	if m.Terminal {
 		s = clean(s)
@@ -56,7 +55,7 @@ func (m *Main) writeText(s string) error {
 	return err
 }
 
-// writeLine writes one line of data, cleaned.
+// writeLine prints one line of data, sanitized.
 func (m *Main) writeLine(format string, args ...any) error {
 	_, err := fmt.Fprintln(m.Stdout, cleanLine(fmt.Sprintf(format, args...)))
 	return err

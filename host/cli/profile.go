@@ -13,8 +13,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
 
-// listenForProfiles listens until Close where profiles are wanted, on an address of
-// this machine alone. It returns nil when none are.
+// listenForProfiles listens on a loopback address until Close. It returns nil without an
+// address.
 func (m *Main) listenForProfiles(addr string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil
@@ -33,12 +33,12 @@ func (m *Main) listenForProfiles(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--pprof: %w", err)
 	}
-	m.closing(func() { _ = listener.Close() })
+	m.onClose(func() { _ = listener.Close() })
 	return listener, nil
 }
 
-// serveProfiles serves profiles of this process until Close, with the requests to the
-// server told apart in them.
+// serveProfiles serves profiles of this process until Close. Requests to the server are
+// labelled in them.
 func (m *Main) serveProfiles(listener net.Listener, of *mcpserver.Server) {
 	of.Use(mcpware.ProfileLabels())
 	web := &http.Server{Handler: profiles(), ReadHeaderTimeout: 10 * time.Second}
@@ -46,18 +46,18 @@ func (m *Main) serveProfiles(listener net.Listener, of *mcpserver.Server) {
 	go func() {
 		defer close(ended)
 		if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			m.say("profiles are no longer served: %v", err)
+			m.message("profiles: server stopped: %v", err)
 		}
 	}()
-	m.closing(func() {
+	m.onClose(func() {
 		_ = web.Close()
 		<-ended
 	})
-	m.say("profiles of this process: %s/debug/pprof/", baseURL(listener.Addr()))
+	m.message("profiles of this process: %s/debug/pprof/", baseURL(listener.Addr()))
 }
 
-// profiles serves what package net/http/pprof has, to programs of this machine and not
-// to web pages.
+// profiles returns the handlers of package net/http/pprof. They refuse requests of web
+// pages.
 func profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -77,7 +77,8 @@ func profiles() http.Handler {
 	})
 }
 
-// isOfPage reports whether a browser says that a page of another origin asks.
+// isOfPage reports whether the headers of a browser say that a page of another origin
+// sent a request.
 func isOfPage(r *http.Request) bool {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	return origin != "" && origin != "http://"+r.Host || site != "" && site != "none" && site != "same-origin"

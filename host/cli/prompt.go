@@ -11,16 +11,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var promptEntry = entry{
+var promptEntry = commandInfo{
 	name: "prompt", operands: "NAME [KEY=VALUE...]", does: "get a prompt, filled in",
 	about:   "A name is written SERVER/PROMPT, or SERVER__PROMPT as on the wire.",
 	example: "prompt demo/summarize text='A long story.'",
-	make:    func() verb { return new(promptVerb) },
+	make:    func() command { return new(promptCommand) },
 }
 
-type promptVerb struct{ endpoint }
+type promptCommand struct{ serverFlags }
 
-func (v *promptVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *promptCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) == 0 {
 		return usagef("want the name of a prompt; %s prompts lists them", m.program())
 	}
@@ -36,7 +36,7 @@ func (v *promptVerb) run(ctx context.Context, m *Main, operands []string) error 
 	if err != nil {
 		return usagef("%s: %w", host.DisplayName(prompt.Name), err)
 	}
-	w := m.measure("getting %s", host.DisplayName(prompt.Name))
+	w := m.startProgress("getting %s", host.DisplayName(prompt.Name))
 	p.questions.during(w)
 	result, err := p.GetPrompt(ctx, prompt.Name, args)
 	w.stop()
@@ -58,8 +58,7 @@ func (v *promptVerb) run(ctx context.Context, m *Main, operands []string) error 
 	return nil
 }
 
-// promptArguments reads words of the form key=value, and makes sure that they
-// are what the prompt takes.
+// promptArguments parses words of the form key=value, and checks them against the prompt.
 func promptArguments(p mcp.Prompt, pairs []string) (map[string]string, error) {
 	args := make(map[string]string)
 	names := make([]string, len(p.Arguments))

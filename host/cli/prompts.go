@@ -8,16 +8,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var promptsEntry = entry{
+var promptsEntry = commandInfo{
 	name: "prompts", does: "list the prompts",
 	about:   "Arguments in brackets are optional.",
 	example: "prompts",
-	make:    func() verb { return new(promptsVerb) },
+	make:    func() command { return new(promptsCommand) },
 }
 
-type promptsVerb struct{ endpoint }
+type promptsCommand struct{ serverFlags }
 
-func (v *promptsVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *promptsCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
@@ -25,7 +25,7 @@ func (v *promptsVerb) run(ctx context.Context, m *Main, operands []string) error
 	if err != nil {
 		return err
 	}
-	prompts, err := listOf(p.Prompts(ctx))
+	prompts, err := optionalList(p.Prompts(ctx))
 	switch {
 	case err != nil:
 		return err
@@ -39,7 +39,7 @@ func (v *promptsVerb) run(ctx context.Context, m *Main, operands []string) error
 	return m.writeTable(t)
 }
 
-// usageOf shows the arguments of a prompt as they are given to it.
+// usageOf shows the arguments of a prompt as they are typed.
 func usageOf(p mcp.Prompt) string {
 	var words []string
 	for _, a := range p.Arguments {

@@ -7,16 +7,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var readEntry = entry{
+var readEntry = commandInfo{
 	name: "read", operands: "URI", does: "read a resource",
 	about:   "Binary contents go to a pipe or a file only.",
 	example: "read clock://now",
-	make:    func() verb { return new(readVerb) },
+	make:    func() command { return new(readCommand) },
 }
 
-type readVerb struct{ endpoint }
+type readCommand struct{ serverFlags }
 
-func (v *readVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *readCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) != 1 {
 		return usagef("found %d operands, want one URI; %s resources lists them", len(operands), m.program())
 	}
@@ -25,13 +25,13 @@ func (v *readVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	w := m.measure("reading %s", uri)
+	w := m.startProgress("reading %s", uri)
 	p.questions.during(w)
 	result, err := p.ReadResource(ctx, uri)
 	w.stop()
 	switch {
 	case mcp.CodeOf(err) == mcp.CodeResourceNotFound:
-		return p.noResource(ctx, uri, err)
+		return p.resourceError(ctx, uri, err)
 	case err != nil:
 		return p.afterQuestions(err)
 	case v.json:
@@ -45,9 +45,9 @@ func (v *readVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return nil
 }
 
-// noResource adds to an error the resource that was probably meant.
-func (p *place) noResource(ctx context.Context, uri string, err error) error {
-	known, failed := listOf(p.Resources(ctx))
+// resourceError adds the suggestion of a similar resource to an error.
+func (p *serverConn) resourceError(ctx context.Context, uri string, err error) error {
+	known, failed := optionalList(p.Resources(ctx))
 	if failed != nil {
 		return err
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 )
 
-var resourcesEntry = entry{
+var resourcesEntry = commandInfo{
 	name: "resources", does: "list the resources and the templates of resources",
 	about:   "A template has variables in braces; with values there it names a resource.",
 	example: "resources",
-	make:    func() verb { return new(resourcesVerb) },
+	make:    func() command { return new(resourcesCommand) },
 }
 
-type resourcesVerb struct{ endpoint }
+type resourcesCommand struct{ serverFlags }
 
-func (v *resourcesVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *resourcesCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
@@ -21,11 +21,11 @@ func (v *resourcesVerb) run(ctx context.Context, m *Main, operands []string) err
 	if err != nil {
 		return err
 	}
-	resources, err := listOf(p.Resources(ctx))
+	resources, err := optionalList(p.Resources(ctx))
 	if err != nil {
 		return err
 	}
-	templates, err := listOf(p.Templates(ctx))
+	templates, err := optionalList(p.Templates(ctx))
 	if err != nil {
 		return err
 	}

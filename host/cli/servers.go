@@ -10,17 +10,17 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-var serversEntry = entry{
+var serversEntry = commandInfo{
 	name: "servers", operands: "[NAME]", does: "list the servers, or show one with its trouble",
 	about: `Of one server it shows why it is not ready, the end of what it wrote to standard
 error, what clients do not see of it, and the tools that wait for approval.`,
 	example: "servers",
-	make:    func() verb { return new(serversVerb) },
+	make:    func() command { return new(serversCommand) },
 }
 
-type serversVerb struct{ endpoint }
+type serversCommand struct{ serverFlags }
 
-func (v *serversVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *serversCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
 	}
@@ -45,9 +45,8 @@ func (v *serversVerb) run(ctx context.Context, m *Main, operands []string) error
 	return m.writeServers(all)
 }
 
-// servers returns the upstreams of a host, or else the server itself in the same
-// form.
-func (p *place) servers(ctx context.Context, v *serversVerb) ([]host.Status, error) {
+// servers returns the upstreams of a host, or the server itself in the same form.
+func (p *serverConn) servers(ctx context.Context, v *serversCommand) ([]host.Status, error) {
 	if p.statuses != nil {
 		return p.statuses(ctx)
 	}
@@ -56,16 +55,16 @@ func (p *place) servers(ctx context.Context, v *serversVerb) ([]host.Status, err
 		s.Transport = "over stdio"
 	}
 	var err error
-	if s.Tools, err = count(listOf(p.Tools(ctx))); err != nil {
+	if s.Tools, err = count(optionalList(p.Tools(ctx))); err != nil {
 		return nil, err
 	}
-	if s.Resources, err = count(listOf(p.Resources(ctx))); err != nil {
+	if s.Resources, err = count(optionalList(p.Resources(ctx))); err != nil {
 		return nil, err
 	}
-	if s.Templates, err = count(listOf(p.Templates(ctx))); err != nil {
+	if s.Templates, err = count(optionalList(p.Templates(ctx))); err != nil {
 		return nil, err
 	}
-	s.Prompts, err = count(listOf(p.Prompts(ctx)))
+	s.Prompts, err = count(optionalList(p.Prompts(ctx)))
 	return []host.Status{s}, err
 }
 
@@ -75,14 +74,14 @@ func (m *Main) writeServers(all []host.Status) error {
 	t := table{head: []string{"SERVER", "STATE", "REVISION", "TOOLS", "RESOURCES", "PROMPTS", "REACHED", "NOTE"}, style: styleOfState}
 	for _, s := range all {
 		t.rows = append(t.rows, []string{
-			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Transport, noteOn(s),
+			s.Key, string(s.State), s.Revision.String(), strconv.Itoa(s.Tools), strconv.Itoa(s.Resources + s.Templates), strconv.Itoa(s.Prompts), s.Transport, serverNote(s),
 		})
 	}
 	return m.writeTable(t)
 }
 
-// noteOn is what there is to say of a server on one line.
-func noteOn(s host.Status) string {
+// serverNote describes the state of a server on one line.
+func serverNote(s host.Status) string {
 	switch {
 	case s.Reason != "":
 		return brief(s.Reason)
@@ -94,7 +93,7 @@ func noteOn(s host.Status) string {
 	return ""
 }
 
-// stateColumn is that of the state.
+// stateColumn is the column of the state.
 const stateColumn = 1
 
 func styleOfState(column int, cell string) style {
@@ -112,8 +111,8 @@ func styleOfState(column int, cell string) style {
 	return plain
 }
 
-// one writes all that is known of one server.
-func (v *serversVerb) one(p *place, m *Main, s host.Status) error {
+// one prints all about one server.
+func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	if v.json {
 		return m.writeDocument(document{"server": s})
 	}
@@ -133,7 +132,7 @@ func (v *serversVerb) one(p *place, m *Main, s host.Status) error {
 		add("reason", strings.Split(s.Reason, "\n")...)
 	}
 	for _, w := range s.Withheld {
-		add("changed "+cleanLine(w.Tool)+"; "+m.approval(s.Key+"/"+w.Tool, p.config), strings.Split(strings.TrimSpace(w.Diff), "\n")...)
+		add("changed "+cleanLine(w.Tool)+"; "+m.approveCommand(s.Key+"/"+w.Tool, p.config), strings.Split(strings.TrimSpace(w.Diff), "\n")...)
 	}
 	add("denied by the rules", s.Denied...)
 	add("left out", s.Omitted...)

@@ -7,36 +7,36 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-var stdioEntry = entry{
+var stdioEntry = commandInfo{
 	name: "stdio", does: "be the host as one server over standard input and output",
 	about: `It is for clients that start their servers. Words go to standard error only, and
 nobody is asked: a program has to be approved before, by "fondaco approve" or
 with --yes. Without --config it runs the same servers as "fondaco up".`,
 	example: "stdio --config mcp.json",
-	make:    func() verb { return new(stdioVerb) },
+	make:    func() command { return new(stdioCommand) },
 }
 
-type stdioVerb struct {
-	hosting
+type stdioCommand struct {
+	hostProcess
 	quiet bool
 }
 
-func (v *stdioVerb) declare(f *flag.FlagSet) {
-	v.hosting.declare(f)
-	f.BoolVar(&v.quiet, "q", false, "say nothing but what went wrong")
+func (v *stdioCommand) declare(f *flag.FlagSet) {
+	v.hostProcess.declare(f)
+	f.BoolVar(&v.quiet, "q", false, "print errors only")
 }
 
-func (v *stdioVerb) isQuiet() bool { return v.quiet }
+func (v *stdioCommand) isQuiet() bool { return v.quiet }
 
-func (v *stdioVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
-	m.Interactive = false // standard input is the client's
-	news := &summary{to: m, told: make(map[string]string)}
+	m.Interactive = false // standard input belongs to the client
+	news := &summary{to: m, lastLines: make(map[string]string)}
 	if err := v.open(m, nil, func(s host.Status) {
-		if s.State != host.Starting && !m.words.quiet {
-			news.news(s)
+		if s.State != host.Starting && !m.messages.quiet {
+			news.onStatus(s)
 		}
 	}); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (v *stdioVerb) run(ctx context.Context, m *Main, operands []string) error {
 	news.config = v.config
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer v.followApart(ctx)()
+	defer v.startWatching(ctx)()
 	started := make(chan struct{})
 	go func() {
 		defer close(started)

@@ -1,6 +1,6 @@
 package cli
 
-// style is how a word looks on a terminal: the parameters of one SGR sequence.
+// style is the style of a text on a terminal: the parameters of one SGR sequence.
 //
 // Spec: ECMA-48 8.3.117
 type style string
@@ -14,13 +14,13 @@ const (
 	yellow style = "33"
 )
 
-// paint gives text that goes to Stdout a style, where there is a terminal that
-// shows it and a user who wants it. The text has to be clean.
+// paint gives text for Stdout a style, if Stdout is a terminal and the user allows
+// colours. The text must be sanitized.
 //
 // Spec: https://no-color.org
 func (m *Main) paint(s style, text string) string {
-	unwanted, _ := m.lookup("NO_COLOR")
-	kind, _ := m.lookup("TERM")
+	unwanted, _ := m.getenv("NO_COLOR")
+	kind, _ := m.getenv("TERM")
 	if s == plain || text == "" || !m.Terminal || unwanted != "" || kind == "dumb" {
 		return text
 	}

@@ -16,18 +16,18 @@ func TestNewsIsWhatTheSummaryHasNotSaid(t *testing.T) {
 	g := gateway.New([]host.Upstream{{Key: "late", Transport: "over stdio"}}, nil)
 	defer g.Close()
 	failed := host.Status{Key: "late", State: host.Failed, Reason: "no such thing"}
-	s.news(failed)
+	s.onStatus(failed)
 	if words.Len() > 0 {
 		t.Errorf("before the summary: got %q, want silence", words.String())
 	}
 	s.print(g)
 	words.Reset()
-	s.news(g.Status()[0])
+	s.onStatus(g.Status()[0])
 	if words.Len() > 0 {
 		t.Errorf("as the summary said: got %q, want silence", words.String())
 	}
-	s.news(failed)
-	s.news(failed)
+	s.onStatus(failed)
+	s.onStatus(failed)
 	if got := words.String(); strings.Count(got, "  upstream   late    failed    no such thing\n") != 1 {
 		t.Errorf("got %q, want the failure once", got)
 	}

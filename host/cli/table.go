@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// table is what a verb lists. The cells may be words of peers.
+// table is a list to print. The cells may be text of servers.
 type table struct {
 	head []string
 	rows [][]string
-	// style returns how the cell of a column is shown. It may be nil.
+	// style returns the style of a cell. It may be nil.
 	style func(column int, cell string) style
 }
 
-// writeTable writes a table, cleaned: for a terminal with a head, in columns, and
-// cut at its edge; otherwise the rows alone, separated by tabs.
+// writeTable prints a table, sanitized: on a terminal with a header, aligned, and cut at
+// its width; otherwise only the rows, with tabs.
 func (m *Main) writeTable(t table) error {
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -60,7 +60,7 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// gap is between two columns.
+// gap is the space between two columns.
 const gap = "   "
 
 func (m *Main) writeRow(row []string, widths []int, styleOf func(int, string) style) error {
@@ -82,7 +82,7 @@ func (m *Main) writeRow(row []string, widths []int, styleOf func(int, string) st
 	return err
 }
 
-// minCell is how much of a cell is shown on any terminal.
+// minCell is the least number of characters of a cell that is shown.
 const minCell = 16
 
 // cut shortens a line to a number of characters.
@@ -93,7 +93,7 @@ func cut(line string, most int) string {
 	return string([]rune(line)[:max(most-1, 0)]) + "…"
 }
 
-// maxBrief bounds a description in a table.
+// maxBrief limits a description in a table.
 const maxBrief = 80
 
 // brief returns the first line of a description, cut.

@@ -16,12 +16,12 @@ import (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// defaultWidth is that of a terminal that does not tell its own.
+// defaultWidth is the width of a terminal that does not report one.
 const defaultWidth = 80
 
-// width is how many characters fit on a line of the terminal.
+// width is the width of the terminal in characters.
 func (m *Main) width() int {
-	said, _ := m.lookup("COLUMNS")
+	said, _ := m.getenv("COLUMNS")
 	if width, err := strconv.Atoi(said); err == nil && width > 0 {
 		return width
 	}
@@ -35,12 +35,12 @@ func (m *Main) width() int {
 	return defaultWidth
 }
 
-// clean makes a text of a peer fit for a terminal: what is not printable, such
-// as a control character, an escape sequence or an override of the direction of
-// writing, is shown as an escape. Newlines and tabs stay.
+// clean sanitizes text of a server for a terminal: unprintable characters, such as
+// control characters, escape sequences and bidirectional overrides, are shown as escapes.
+// Newlines and tabs stay.
 func clean(s string) string { return escape(s, "\n\t") }
 
-// cleanLine is clean for what has to stay on one line of a table.
+// cleanLine is clean for text on one line.
 func cleanLine(s string) string { return escape(s, "") }
 
 func escape(s, keep string) string {
@@ -68,8 +68,8 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-// cleanJSON writes what is not printable in strings of a JSON text as escapes of
-// JSON, so that it means the same.
+// cleanJSON replaces unprintable characters in strings of a JSON text by JSON escapes,
+// which does not change its meaning.
 func cleanJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
@@ -87,7 +87,7 @@ func cleanJSON(text []byte) []byte {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quote makes a word of a command that can be pasted into a shell.
+// quote quotes a word of a command for a shell.
 func quote(word string) string {
 	if plainWord.MatchString(word) {
 		return word

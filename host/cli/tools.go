@@ -10,16 +10,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var toolsEntry = entry{
+var toolsEntry = commandInfo{
 	name: "tools", operands: "[SERVER | NAME]", does: "list the tools, or show one with its arguments",
 	about:   "A name is written SERVER/TOOL, or SERVER__TOOL as on the wire.",
 	example: "tools demo/countdown",
-	make:    func() verb { return new(toolsVerb) },
+	make:    func() command { return new(toolsCommand) },
 }
 
-type toolsVerb struct{ endpoint }
+type toolsCommand struct{ serverFlags }
 
-func (v *toolsVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *toolsCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 1 {
 		return usagef("found %d names, want one or none", len(operands))
 	}
@@ -28,7 +28,7 @@ func (v *toolsVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	tools, err := listOf(p.Tools(ctx))
+	tools, err := optionalList(p.Tools(ctx))
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (v *toolsVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return m.writeTable(t)
 }
 
-// one writes one tool for somebody who wants to call it.
-func (v *toolsVerb) one(ctx context.Context, p *place, m *Main, written string) error {
+// one prints one tool with its arguments.
+func (v *toolsCommand) one(ctx context.Context, p *serverConn, m *Main, written string) error {
 	t, err := p.toolNamed(ctx, m, written)
 	switch {
 	case err != nil:

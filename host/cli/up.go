@@ -19,28 +19,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var upEntry = entry{
+var upEntry = commandInfo{
 	name: "up", does: "start the host, and serve until Ctrl-C",
 	about:   "It runs FILE, or fondaco/mcp.json in $XDG_CONFIG_HOME, or a demonstration.",
 	example: "up --config mcp.json --addr 127.0.0.1:0",
-	make:    func() verb { return new(upVerb) },
+	make:    func() command { return new(upCommand) },
 }
 
-type upVerb struct {
-	hosting
-	guard guard
+type upCommand struct {
+	hostProcess
+	auth  httpAuth
 	addr  string
-	pprof string // where profiles are served; empty for nowhere
+	pprof string // address for profiles; empty for none
 }
 
-func (v *upVerb) declare(f *flag.FlagSet) {
-	v.hosting.declare(f)
+func (v *upCommand) declare(f *flag.FlagSet) {
+	v.hostProcess.declare(f)
 	f.StringVar(&v.addr, "addr", defaultAddr, "`HOST:PORT` to listen on, 0 picks; default "+defaultAddr)
-	v.guard.declare(f)
+	v.auth.declare(f)
 	f.StringVar(&v.pprof, "pprof", "", "serve profiles of the host at `HOST:PORT`, on loopback")
 }
 
-func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 	if len(operands) > 0 {
 		return usagef("found %q, want no operands", operands[0])
 	}
@@ -48,7 +48,7 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	m.closing(func() { _ = listener.Close() })
+	m.onClose(func() { _ = listener.Close() })
 	profiled, err := m.listenForProfiles(v.pprof)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.open(m, v.guard.options(), s.news); err != nil {
+	if err := v.open(m, v.auth.options(), s.onStatus); err != nil {
 		return err
 	}
 	if profiled != nil {
@@ -69,7 +69,7 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 		if err := v.askForPrograms(ctx); err != nil {
 			return err
 		}
-		m.say("starting the servers of the configuration: %d", len(v.upstreams))
+		m.message("starting the servers of the configuration: %d", len(v.upstreams))
 	}
 	v.gateway.Start(ctx)
 	if ctx.Err() != nil {
@@ -78,42 +78,42 @@ func (v *upVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return v.serve(ctx, listener, s, protection)
 }
 
-// protection returns what protects the host, nil where nobody is asked who they are.
-func (v *upVerb) protection(m *Main, base string) (*mcpauth.Resource, error) {
-	if !v.guard.asks() {
+// protection returns the protection of the host, nil without authentication.
+func (v *upCommand) protection(m *Main, base string) (*mcpauth.Resource, error) {
+	if !v.auth.required() {
 		return nil, nil
 	}
-	return v.guard.protect(base, m.logger())
+	return v.auth.protect(base, m.logger())
 }
 
-// serve tells that the host is there, and serves until ctx is done.
-func (v *upVerb) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
+// serve prints the summary, and serves until ctx is done.
+func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
 	m := v.main
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
-	defer v.followApart(ctx)()
+	defer v.startWatching(ctx)()
 	s.print(v.gateway)
-	m.say("LISTEN %s", listener.Addr())
+	m.message("LISTEN %s", listener.Addr())
 	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base, r))
 	if err != nil && ctx.Err() != nil {
-		m.say("what still ran was given up: %v", err)
+		m.message("shutdown: calls were cancelled: %v", err)
 		return nil
 	}
 	return err
 }
 
-// silent is the log of a verb that tells what went wrong itself.
-func (m *Main) silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
+// discardLogger is the logger of a command that reports errors itself.
+func (m *Main) discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// logger is the log of a host that goes on for long.
+// logger is the logger of a host.
 func (m *Main) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// routes is what the host serves: both kinds of endpoint, whether it is ready, for
-// load balancers, and a page that says what there is, where everybody may know.
-func (v *upVerb) routes(base string, r *mcpauth.Resource) http.Handler {
+// routes returns the routes of the host: the MCP endpoints, a readiness check for load
+// balancers and, without authentication, a status page.
+func (v *upCommand) routes(base string, r *mcpauth.Resource) http.Handler {
 	mux := http.NewServeMux()
-	v.guard.serve(mux, r, map[string]http.Handler{
+	v.auth.serve(mux, r, map[string]http.Handler{
 		"/mcp": v.gateway.Server().HTTPHandler(), "/sse": v.gateway.Server().EventStreamHandler(),
 	})
 	mux.Handle("/readyz", v.gateway.Server().ReadyHandler())
@@ -123,33 +123,33 @@ func (v *upVerb) routes(base string, r *mcpauth.Resource) http.Handler {
 	return mux
 }
 
-// demoKey is the name of the demonstration among the upstreams.
+// demoKey is the key of the demonstration.
 const demoKey = "demo"
 
 func (m *Main) demonstration() host.Upstream {
 	srv, stop := demo.New()
-	m.closing(stop)
+	m.onClose(stop)
 	return host.Upstream{
 		Key: demoKey, Target: mcpclient.InProcess(srv), Transport: "in this process",
-		Settings: host.Settings{Share: true}, // its notes are there for everybody
+		Settings: host.Settings{Share: true}, // all callers share its notes
 	}
 }
 
-// nameForeign tells of servers that other programs have configured, and how to
-// run them here. Nothing of them is read or started.
-func (m *Main) nameForeign() {
+// reportClientConfigs prints which MCP clients have configured servers, and how to run
+// them here. It starts nothing.
+func (m *Main) reportClientConfigs() {
 	dir, err := os.Getwd()
 	if err != nil {
 		return
 	}
-	for _, f := range config.FindClientConfigs(m.lookup, dir) {
-		m.say("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
+	for _, f := range config.FindClientConfigs(m.getenv, dir) {
+		m.message("found servers of %s; to run them: %s up --config %s", f.Client.Name, m.program(), quote(f.Path))
 	}
 }
 
-// listen listens on an address of this machine alone, unless callers are asked who
-// they are or the user insists.
-func (v *upVerb) listen(m *Main) (net.Listener, error) {
+// listen listens on a loopback address, or on another one with authentication or
+// --insecure-no-auth.
+func (v *upCommand) listen(m *Main) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(v.addr); err != nil {
 		return nil, usagef("--addr %q: want HOST:PORT, such as %s", v.addr, defaultAddr)
 	}
@@ -157,28 +157,28 @@ func (v *upVerb) listen(m *Main) (net.Listener, error) {
 	if err != nil {
 		return nil, usagef("--addr %q: %w", v.addr, err)
 	}
-	if err := v.guard.check(resolved); err != nil {
+	if err := v.auth.check(resolved); err != nil {
 		return nil, err
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
-		return nil, fmt.Errorf("%w; %s; --addr names another address, with port 0 a free one", err, m.holderOf(resolved.Port))
+		return nil, fmt.Errorf("%w; %s; --addr names another address, with port 0 a free one", err, m.portUser(resolved.Port))
 	}
 	return listener, nil
 }
 
-// holderOf says who has a port, as far as that can be known, or whom to ask.
-func (m *Main) holderOf(port int) string {
+// portUser names the host that uses a port, or how to find the program that does.
+func (m *Main) portUser(port int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	s, err := control.NewClient(control.Path(control.Dir(m.lookup), port)).Status(ctx)
+	s, err := control.NewClient(control.Path(control.Dir(m.getenv), port)).Status(ctx)
 	if err != nil {
-		return fmt.Sprintf("another program has it, which \"lsof -i :%d\" names", port)
+		return fmt.Sprintf("another program uses the port; \"lsof -i :%d\" shows which", port)
 	}
-	return fmt.Sprintf("a host of yours has it, process %d", s.PID)
+	return fmt.Sprintf("your host with process ID %d uses the port", s.PID)
 }
 
-// baseURL is the root of what is served, as a client on this machine reaches it.
+// baseURL is the root URL of the host, as a client on this machine reaches it.
 func baseURL(addr net.Addr) string {
 	at := addr.(*net.TCPAddr)
 	host := at.IP.String()

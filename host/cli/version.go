@@ -11,17 +11,17 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var versionEntry = entry{
+var versionEntry = commandInfo{
 	name: "version", does: "show the version, and the protocol revisions",
 	example: "version",
-	make:    func() verb { return new(versionVerb) },
+	make:    func() command { return new(versionCommand) },
 }
 
-type versionVerb struct{ output }
+type versionCommand struct{ output }
 
-func (v *versionVerb) declare(f *flag.FlagSet) { v.output.declare(f) }
+func (v *versionCommand) declare(f *flag.FlagSet) { v.output.declare(f) }
 
-func (v *versionVerb) run(_ context.Context, m *Main, _ []string) error {
+func (v *versionCommand) run(_ context.Context, m *Main, _ []string) error {
 	var revisions []string
 	for _, r := range mcp.Revisions() {
 		revisions = append(revisions, r.String())

@@ -9,19 +9,19 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-var watchEntry = entry{
+var watchEntry = commandInfo{
 	name: "watch", operands: "[URI...]", does: "print changes as they happen, until Ctrl-C",
 	about: `It tells when one of the resources is updated, or a list has changed.
 Without a URI it watches all resources that are listed. With --json each event
 is one line.`,
 	example: "watch clock://now",
-	make:    func() verb { return new(watchVerb) },
+	make:    func() command { return new(watchCommand) },
 }
 
-type watchVerb struct {
-	endpoint
-	all   bool                               // every resource that is listed
-	again atomic.Pointer[context.CancelFunc] // ends the watch under way, so that it begins anew
+type watchCommand struct {
+	serverFlags
+	all   bool                               // every listed resource
+	again atomic.Pointer[context.CancelFunc] // cancels the current watch so that it restarts
 }
 
 // event is what watch prints.
@@ -33,7 +33,7 @@ type event struct {
 	List   string    `json:"list,omitzero"`
 }
 
-func (v *watchVerb) run(ctx context.Context, m *Main, operands []string) error {
+func (v *watchCommand) run(ctx context.Context, m *Main, operands []string) error {
 	v.all = len(operands) == 0
 	p, err := v.connect(ctx, m, "", v.handlers(m))
 	if err != nil {
@@ -47,29 +47,29 @@ func (v *watchVerb) run(ctx context.Context, m *Main, operands []string) error {
 	return context.Cause(ctx)
 }
 
-// watch keeps a subscription in place until ctx ends or the list of what to
-// watch has changed. The handlers print what comes of it.
-func (v *watchVerb) watch(ctx context.Context, c *mcpclient.Client, m *Main, uris []string) (err error) {
+// watch keeps a subscription until ctx ends or the list of resources changes. The
+// handlers print the events.
+func (v *watchCommand) watch(ctx context.Context, c *mcpclient.Client, m *Main, uris []string) (err error) {
 	watching, again := context.WithCancel(ctx)
 	defer again()
-	v.again.Store(&again) // before the list is read, so that no change of it is missed
+	v.again.Store(&again) // before the list is read, so that no change is missed
 	if v.all {
 		if uris, err = listed(ctx, c); err != nil {
 			return err
 		}
 	}
-	m.note("watching %d resources and the lists; Ctrl-C ends it", len(uris))
+	m.info("watching %d resources and the lists; Ctrl-C ends it", len(uris))
 	for _, err := range c.Watch(watching, uris...) {
 		if err != nil {
 			return err
 		}
 	}
-	<-watching.Done() // without resources there are still the lists
+	<-watching.Done() // without resources, wait for changes of the lists
 	return nil
 }
 
-// handlers print what the server tells. They run one after the other.
-func (v *watchVerb) handlers(m *Main) *mcpclient.Options {
+// handlers print notifications. They run one after the other.
+func (v *watchCommand) handlers(m *Main) *mcpclient.Options {
 	changed := func(list string) func(context.Context, *mcpclient.Client) {
 		return func(context.Context, *mcpclient.Client) {
 			v.print(m, event{Event: "changed", List: list})
@@ -88,15 +88,15 @@ func (v *watchVerb) handlers(m *Main) *mcpclient.Options {
 		OnEvent: func(_ context.Context, e mcpclient.Event) {
 			switch e.Kind {
 			case mcpclient.EventLost:
-				m.say("connection lost: %s", cleanLine(fmt.Sprint(e.Err)))
+				m.message("connection lost: %s", cleanLine(fmt.Sprint(e.Err)))
 			case mcpclient.EventReinitialised:
-				m.note("connected again")
+				m.info("reconnected")
 			}
 		},
 	}
 }
 
-func (v *watchVerb) print(m *Main, e event) {
+func (v *watchCommand) print(m *Main, e event) {
 	e.Format, e.Time = format, time.Now()
 	if v.json {
 		_ = m.writeJSONLine(e)
@@ -105,10 +105,10 @@ func (v *watchVerb) print(m *Main, e event) {
 	_ = m.writeLine("%s  %s  %s%s", e.Time.Format(time.TimeOnly), e.Event, e.URI, e.List)
 }
 
-// maxWatched bounds the resources that are watched unasked.
+// maxWatched limits the resources that are watched by default.
 const maxWatched = 1000
 
-// listed returns the resources to watch when none are asked for.
+// listed returns the resources to watch by default.
 func listed(ctx context.Context, c *mcpclient.Client) (uris []string, err error) {
 	if caps := c.Capabilities().Resources; caps == nil || !caps.Subscribe {
 		return nil, nil

@@ -16,39 +16,38 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// questions are those that a server asks in the middle of a call. Without a
-// terminal they are declined, which is remembered: a call that then fails has
-// failed for want of consent.
-type questions struct {
+// elicitor answers elicitations of a server during a call. Without a terminal it declines
+// them. A call that then fails gets the exit code for missing consent.
+type elicitor struct {
 	to *Main
 
 	mu       sync.Mutex
-	declined bool   // for want of a terminal, or by the user
-	meter    *meter // to be hidden meanwhile; may be nil
+	declined bool         // without a terminal, or by the user
+	progress *progressBar // hidden meanwhile; may be nil
 }
 
-// errDeclined ends a form that the user does not want to fill in.
+// errDeclined ends a form that the user declines.
 var errDeclined = errors.New("declined")
 
-// handle has the options send the questions here.
-func (q *questions) handle(o *mcpclient.Options) { o.Elicit, o.Visit = q.elicit, q.visit }
+// handle sets the elicitation handlers.
+func (q *elicitor) handle(o *mcpclient.Options) { o.Elicit, o.Visit = q.elicit, q.elicitURL }
 
-func (q *questions) wereDeclined() bool {
+func (q *elicitor) wereDeclined() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.declined
 }
 
-func (q *questions) during(w *meter) {
+func (q *elicitor) during(w *progressBar) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.meter = w
+	q.progress = w
 }
 
-// begin hides the meter until the function that it returns is called.
-func (q *questions) begin() (end func()) {
+// begin hides the progress bar until end is called.
+func (q *elicitor) begin() (end func()) {
 	q.mu.Lock()
-	w := q.meter
+	w := q.progress
 	q.mu.Unlock()
 	if w == nil {
 		return func() {}
@@ -57,28 +56,28 @@ func (q *questions) begin() (end func()) {
 	return w.resume
 }
 
-func (q *questions) decline() *mcp.ElicitResult {
+func (q *elicitor) decline() *mcp.ElicitResult {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.declined = true
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 }
 
-// elicit asks by a form, one field after the other.
-func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// elicit asks for the fields of a form one after the other.
+func (q *elicitor) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	defer q.begin()()
 	m := q.to
-	m.say("\nThe server asks: %s", p.Message)
+	m.message("\nThe server asks: %s", p.Message)
 	if !m.Interactive {
-		m.say("nobody can answer without a terminal, so the answer is no")
+		m.message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil
 	}
 	var form mcp.ElicitSchema
 	if err := json.Unmarshal(p.RequestedSchema, &form); err != nil {
 		return nil, fmt.Errorf("the form: %w", err)
 	}
-	m.say("(an empty line leaves out what is optional; Ctrl-D says no)")
-	content, err := m.fill(ctx, &form)
+	m.message("(an empty line leaves out an optional field; Ctrl-D declines)")
+	content, err := m.fillForm(ctx, &form)
 	switch {
 	case errors.Is(err, errDeclined):
 		return q.decline(), nil
@@ -88,9 +87,9 @@ func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.Elici
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 }
 
-// fill asks for the fields of a form. Of more than one field the user sees all
+// fillForm asks for the fields of a form. With more than one field the user confirms all
 // answers before they are sent.
-func (m *Main) fill(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Value, error) {
+func (m *Main) fillForm(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Value, error) {
 	var given []member
 	for _, field := range form.Fields {
 		value, err := m.askField(ctx, field)
@@ -105,29 +104,29 @@ func (m *Main) fill(ctx context.Context, form *mcp.ElicitSchema) (jsontext.Value
 	if len(form.Fields) != 1 {
 		answer, err := m.ask(ctx, "Send %s? [Y/n]", cleanLine(string(content)))
 		if err != nil || strings.TrimSpace(answer) != "" && !isYes(answer) {
-			return nil, ended(err)
+			return nil, inputEnded(err)
 		}
 	}
 	return content, nil
 }
 
-// ended returns why no answer came: the user has ended the input, or waits for
-// nothing any more.
-func ended(err error) error {
+// inputEnded returns why there is no answer: the input has ended, or the call was
+// cancelled.
+func inputEnded(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return errDeclined
 	}
 	return err
 }
 
-// askField asks for one field until the answer is one, or nothing for one that is
-// not required.
+// askField asks for one field until the answer is valid, or is empty for an optional
+// field.
 func (m *Main) askField(ctx context.Context, f mcp.ElicitField) (jsontext.Value, error) {
 	label, hint := describeField(f)
 	for {
 		line, err := m.ask(ctx, "%s (%s):", cleanLine(label), cleanLine(hint))
 		if err != nil {
-			return nil, ended(err)
+			return nil, inputEnded(err)
 		}
 		if line = strings.TrimSpace(line); line == "" && (!f.Required || hasDefault(f.Schema)) {
 			return nil, nil
@@ -135,11 +134,11 @@ func (m *Main) askField(ctx context.Context, f mcp.ElicitField) (jsontext.Value,
 		if value, ok := answerOf(f.Schema, line); ok {
 			return value, nil
 		}
-		m.say("found %s, want %s", cleanLine(line), cleanLine(hint))
+		m.message("found %s, want %s", cleanLine(line), cleanLine(hint))
 	}
 }
 
-// describeField returns how a field is called, and what can be written.
+// describeField returns the name of a field, and what can be typed.
 func describeField(f mcp.ElicitField) (label, hint string) {
 	var title, about, fallback string
 	switch s := f.Schema.(type) {
@@ -211,8 +210,8 @@ func hasDefault(s mcp.PrimitiveSchema) bool {
 	return false
 }
 
-// answerOf reads what was typed for a field. The client checks the whole form
-// besides, before it is sent.
+// answerOf converts what was typed for a field. The client validates the whole form
+// before it is sent.
 func answerOf(s mcp.PrimitiveSchema, line string) (jsontext.Value, bool) {
 	switch s := s.(type) {
 	case mcp.BooleanSchema:
@@ -255,13 +254,13 @@ func quoted(text string) jsontext.Value {
 	return value
 }
 
-// visit asks the user to open a URL. Nothing opens it unasked.
-func (q *questions) visit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// elicitURL asks the user to open a URL. The URL is never opened without consent.
+func (q *elicitor) elicitURL(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	defer q.begin()()
 	m := q.to
-	m.say("\nThe server asks you to visit %s: %s\n\n  %s\n", mcpclient.VisitHost(p), p.Message, cleanLine(p.URL))
+	m.message("\nThe server asks you to visit %s: %s\n\n  %s\n", mcpclient.VisitHost(p), p.Message, cleanLine(p.URL))
 	if !m.Interactive {
-		m.say("nobody can agree without a terminal, so the answer is no")
+		m.message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil
 	}
 	answer, err := m.ask(ctx, "Open it in a browser if you trust that host. Go on? [y/N]")

@@ -254,19 +254,19 @@ func TestGuardsThatMakeNoSenseAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for flags, want := range map[string]string{
-		"--addr 0.0.0.0:0": "nobody is asked who they are",
-		"--addr [::]:0":    "nobody is asked who they are",
+		"--addr 0.0.0.0:0": "without authentication",
+		"--addr [::]:0":    "without authentication",
 		"--addr 0.0.0.0:0 --auth https://id.example.com":                          "want --resource",
 		"--addr 0.0.0.0:0 --auth https://id.example.com --resource http://a.test": "want https",
 		"--auth http://id.example.com":                                            "--auth: ",
 		"--auth https://id.example.com --insecure-no-auth":                        "want one of them",
-		"--resource https://a.test":                                               "want --auth",
+		"--resource https://a.test":                                               "need --auth",
 		"--auth-tokens " + tokens + " --scope x":                                  "no scopes",
 		"--auth-tokens " + readable:                                               "chmod 600",
 		"--auth-tokens /nowhere/tokens":                                           "no such file",
 		"--auth https://id.example.com --scope a\"b":                              "scope",
 	} {
-		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, words(flags)...)...)
+		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, messages(flags)...)...)
 		if code != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "LISTEN") || strings.Contains(stderr, "CANARY") {
 			t.Errorf("%s: got %s, %d, want %q and 2", flags, stderr, code, want)
 		}

@@ -14,32 +14,32 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// The exit codes. They do not change their meaning.
+// The exit codes. Their meanings do not change.
 const (
 	exitOK          = 0
-	exitInternal    = 1   // a failure of the program itself, or of its machine
-	exitUsage       = 2   // a mistake in the command or the configuration; nothing was sent
-	exitSignIn      = 3   // the server wants to know who asks
-	exitUnreachable = 4   // the server is not there, or has gone
-	exitTool        = 5   // the tool, or the server, answered that it failed
-	exitConsent     = 6   // somebody has to consent, and has not
+	exitInternal    = 1   // a failure of this program or machine
+	exitUsage       = 2   // an error in the command or the configuration; nothing was sent
+	exitSignIn      = 3   // the server requires authorization
+	exitUnreachable = 4   // the server cannot be reached, or the connection was lost
+	exitTool        = 5   // the tool or the server returned an error
+	exitConsent     = 6   // consent or approval is missing
 	exitPolicy      = 7   // the configuration denies it, or a tool has changed since it was approved
 	exitTimeout     = 8   // no answer in time
 	exitProtocol    = 9   // the server broke the protocol
 	exitInterrupted = 130 // by Ctrl-C
 )
 
-// exitCodes are the lines about them that help ends with.
+// exitCodes are the lines about exit codes at the end of the help.
 const exitCodes = `0 done, 1 internal, 2 usage or configuration, 3 sign-in needed,
   4 unreachable, 5 tool failed, 6 consent needed, 7 policy or changed tool,
   8 timeout, 9 protocol broken, 130 interrupted`
 
 var (
-	errTool        = errors.New("the tool failed") // and its words have been shown
+	errTool        = errors.New("the tool failed") // its text was printed
 	errInterrupted = errors.New("interrupted")
 )
 
-// codedError is an error with an exit code of its own.
+// codedError is an error with its own exit code.
 type codedError struct {
 	code int
 	err  error
@@ -48,16 +48,15 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// coded returns an error with an exit code.
-func coded(code int, format string, args ...any) error {
+// codedErrorf returns an error with an exit code.
+func codedErrorf(code int, format string, args ...any) error {
 	return &codedError{code, fmt.Errorf(format, args...)}
 }
 
 // usagef returns an error in the command: what was found and what would be right.
-func usagef(format string, args ...any) error { return coded(exitUsage, format, args...) }
+func usagef(format string, args ...any) error { return codedErrorf(exitUsage, format, args...) }
 
-// exitCode returns the code of an error: the one that it brings, or the one of
-// its kind.
+// exitCode returns the exit code of an error: its own, or that of its kind.
 func exitCode(err error) int {
 	own, hasOwn := errors.AsType[*codedError](err)
 	switch {
@@ -75,7 +74,7 @@ func exitCode(err error) int {
 	return exitCodeOfPeer(err)
 }
 
-// exitCodeOfPeer returns the code of an error that a server is the cause of.
+// exitCodeOfPeer returns the exit code of an error that a server caused.
 func exitCodeOfPeer(err error) int {
 	if _, refused := errors.AsType[*mcpauth.SignInError](err); refused || errors.Is(err, mcpauth.ErrSignInRequired) {
 		return exitSignIn
@@ -99,8 +98,8 @@ func exitCodeOfPeer(err error) int {
 	return exitInternal
 }
 
-// explain tells the user what went wrong.
-func (m *Main) explain(err error) {
+// printError prints an error for the user.
+func (m *Main) printError(err error) {
 	if err == nil || errors.Is(err, flag.ErrHelp) || errors.Is(err, errInterrupted) || errors.Is(err, errTool) {
 		return
 	}
@@ -108,8 +107,8 @@ func (m *Main) explain(err error) {
 	if m.entry != nil {
 		name += " " + m.entry.name
 	}
-	m.say("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	m.message("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	if exitCode(err) == exitUsage && m.entry != nil {
-		m.say("%s %s --help shows how it is used", m.program(), m.entry.name)
+		m.message("%s %s --help shows how it is used", m.program(), m.entry.name)
 	}
 }

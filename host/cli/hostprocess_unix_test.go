@@ -133,7 +133,7 @@ func TestConfigurationIsReadAgain(t *testing.T) {
 	words.await(t, `(?m)^LISTEN`)
 	path := filepath.Join(home, "mcp.json")
 	configureOne(t, path, "better")
-	words.await(t, `configuration: read again`)
+	words.await(t, `configuration: reloaded`)
 	words.await(t, `upstream   better    ready`)
 	if s := status(t, words, home); len(s.Upstreams) != 1 || s.Upstreams[0].Key != "better" {
 		t.Errorf("got %+v, want what the file says now", s)
@@ -141,7 +141,7 @@ func TestConfigurationIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers": {"better": {"command": 7}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	words.await(t, `mcp\.json:1:\d+: /mcpServers/better/command: found a number, want a string, or an array of strings\n  what was running goes on`)
+	words.await(t, `mcp\.json:1:\d+: /mcpServers/better/command: found a number, want a string, or an array of strings\n  the running servers are unchanged`)
 	if s := status(t, words, home); s.Upstreams[0].State != host.Ready {
 		t.Errorf("got %+v, want what was running to go on", s)
 	}
@@ -156,7 +156,7 @@ func TestHangupReadsTheConfigurationAgain(t *testing.T) {
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	p.stderr.await(t, `configuration: read again`)
+	p.stderr.await(t, `configuration: reloaded`)
 	if code := p.signal(t, syscall.SIGTERM); code != 0 {
 		t.Errorf("got exit code %d, want 0", code)
 	}
@@ -198,7 +198,7 @@ func TestPortTakenByAHostOfTheUserNamesIt(t *testing.T) {
 	words, home, _ := begin(t, "", "--yes")
 	addr := words.await(t, `(?m)^LISTEN (\S+)$`)[1]
 	_, stderr, code := session{env: []string{"HOME=" + home, "XDG_RUNTIME_DIR=" + filepath.Join(home, "run")}}.run(t.Context(), "up", "--addr", addr)
-	if want := fmt.Sprintf("a host of yours has it, process %d", os.Getpid()); code != 1 || !strings.Contains(stderr, want) || !strings.Contains(stderr, "--addr") {
+	if want := fmt.Sprintf("your host with process ID %d uses the port", os.Getpid()); code != 1 || !strings.Contains(stderr, want) || !strings.Contains(stderr, "--addr") {
 		t.Errorf("got %q, %d, want %s", stderr, code, want)
 	}
 }

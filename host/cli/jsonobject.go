@@ -13,8 +13,8 @@ type member struct {
 	value jsontext.Value
 }
 
-// membersOf returns the members of an object in their order. The empty text is
-// the empty object.
+// membersOf returns the members of an object in their order. The empty text is the empty
+// object.
 func membersOf(object []byte) ([]member, error) {
 	if len(object) == 0 {
 		return nil, nil
@@ -49,7 +49,7 @@ func membersOf(object []byte) ([]member, error) {
 	return members, nil
 }
 
-// join makes an object of members.
+// join builds an object from members.
 func join(members []member) jsontext.Value {
 	object := []byte{'{'}
 	for i, m := range members {

@@ -6,43 +6,43 @@ import (
 	"slices"
 )
 
-// verb is one thing that the program does.
-type verb interface {
-	// declare declares the flags of the verb.
+// command is one command of the program.
+type command interface {
+	// declare declares the flags.
 	declare(f *flag.FlagSet)
-	// run does it, with the operands that were given.
+	// run runs the command with its operands.
 	run(ctx context.Context, m *Main, operands []string) error
 }
 
-// entry is a verb as the user finds it.
-type entry struct {
+// commandInfo describes a command for help and dispatch.
+type commandInfo struct {
 	name     string
 	operands string // after the name
 	does     string // one line
-	about    string // what else there is to know
+	about    string // further help
 	example  string // without the name of the program
-	make     func() verb
+	make     func() command
 }
 
-// verbs are in the order in which help lists them.
-var verbs = []entry{
+// commands are in the order of the help.
+var commands = []commandInfo{
 	upEntry, stdioEntry, addEntry, importEntry, connectEntry, configEntry, approveEntry, authEntry,
 	serversEntry, toolsEntry, callEntry, resourcesEntry, readEntry, promptsEntry, promptEntry, completeEntry, watchEntry,
 	completionEntry, versionEntry,
 }
 
-// find returns the entry of a verb, or nil. The flags that people try in place
-// of two of them are taken too.
-func find(name string) *entry {
+// find returns the command of a name, or nil. The flags --help and --version work like
+// the commands.
+func find(name string) *commandInfo {
 	switch name {
 	case helpEntry.name, "-h", "--help":
 		return &helpEntry
 	case "--version":
 		name = versionEntry.name
 	}
-	i := slices.IndexFunc(verbs, func(e entry) bool { return e.name == name })
+	i := slices.IndexFunc(commands, func(e commandInfo) bool { return e.name == name })
 	if i < 0 {
 		return nil
 	}
-	return &verbs[i]
+	return &commands[i]
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// readLine returns the next line that the user types, and io.EOF when there is
-// none. When ctx ends first the line is lost, and a goroutine waits for it until
-// the process ends: nothing else ends such a wait.
+// readLine returns the next line of standard input, and io.EOF at its end. If ctx ends
+// first the line is lost, and a goroutine waits for it until the process ends, because
+// such a read cannot be cancelled.
 func (m *Main) readLine(ctx context.Context) (string, error) {
 	type answer struct {
 		line string
@@ -26,11 +26,11 @@ func (m *Main) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// ask asks the user for one line. The question is cleaned.
+// ask asks the user for one line. The question is sanitized.
 func (m *Main) ask(ctx context.Context, format string, args ...any) (string, error) {
-	m.words.mu.Lock()
+	m.messages.mu.Lock()
 	m.erase()
 	_, _ = fmt.Fprint(m.Stderr, clean(fmt.Sprintf(format, args...))+" ")
-	m.words.mu.Unlock()
+	m.messages.mu.Unlock()
 	return m.readLine(ctx)
 }

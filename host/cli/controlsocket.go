@@ -10,13 +10,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// serveControl lets the other verbs of the same user reach the host, at a socket
-// that is named after the port. Without it the host works all the same.
-func (h *hosting) serveControl(port int, endpoint string) {
+// serveControl serves the control socket for other commands of the same user. Its path
+// depends on the port. If it fails the host works without it.
+func (h *hostProcess) serveControl(port int, endpoint string) {
 	m := h.main
-	listener, err := control.Listen(control.Path(control.Dir(m.lookup), port))
+	listener, err := control.Listen(control.Path(control.Dir(m.getenv), port))
 	if err != nil {
-		m.say("%v", err)
+		m.message("%v", err)
 		return
 	}
 	server := &http.Server{
@@ -27,7 +27,7 @@ func (h *hosting) serveControl(port int, endpoint string) {
 			},
 			Retry:  h.gateway.Retry,
 			Reload: h.reload,
-			MCP:    forLocalUser(h.gateway.Server().HTTPHandler()),
+			MCP:    asLocalUser(h.gateway.Server().HTTPHandler()),
 		}),
 	}
 	ended := make(chan struct{})
@@ -35,15 +35,15 @@ func (h *hosting) serveControl(port int, endpoint string) {
 		defer close(ended)
 		_ = server.Serve(listener)
 	}()
-	m.closing(func() {
+	m.onClose(func() {
 		_ = server.Close()
 		<-ended
 	})
 }
 
-// forLocalUser serves the user of this machine, who alone reaches a socket of the
-// file system.
-func forLocalUser(h http.Handler) http.Handler {
+// asLocalUser serves requests with the principal of the local user. Only that user can
+// connect to the socket.
+func asLocalUser(h http.Handler) http.Handler {
 	user := &mcp.Identity{Principal: mcp.PrincipalLocal}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(mcp.WithIdentity(r.Context(), user)))

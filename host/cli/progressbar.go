@@ -9,18 +9,18 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// meter tells a user who waits that something goes on, and how far it has come:
-// drawn in place on a terminal, otherwise by lines when there is progress. What is
-// done quickly shows nothing.
-type meter struct {
+// progressBar shows that a command is working, and its progress: drawn in place on a
+// terminal, otherwise as lines when the server reports progress. It shows nothing for the
+// first 700 ms.
+type progressBar struct {
 	to    *Main
 	what  string
 	since time.Time
 
 	mu       sync.Mutex
 	progress mcp.ProgressParams // the last one
-	known    bool               // there was one
-	paused   int                // while the user is asked
+	known    bool               // the server has reported progress
+	paused   int                // open questions to the user
 	last     time.Time          // of the last line
 
 	stopped chan struct{}
@@ -28,16 +28,15 @@ type meter struct {
 }
 
 const (
-	quick        = 700 * time.Millisecond // what is done by then shows nothing
+	showAfter    = 700 * time.Millisecond // nothing is shown before
 	linePause    = 200 * time.Millisecond // between two lines
 	drawInterval = 100 * time.Millisecond
 )
 
-// measure starts a meter for something that now begins. It is to be stopped
-// before data is written.
-func (m *Main) measure(format string, args ...any) *meter {
-	w := &meter{to: m, what: fmt.Sprintf(format, args...), since: time.Now(), stopped: make(chan struct{}), ended: make(chan struct{})}
-	if !m.Drawing || m.words.quiet {
+// startProgress starts a progress bar. It must be stopped before data is printed.
+func (m *Main) startProgress(format string, args ...any) *progressBar {
+	w := &progressBar{to: m, what: fmt.Sprintf(format, args...), since: time.Now(), stopped: make(chan struct{}), ended: make(chan struct{})}
+	if !m.Drawing || m.messages.quiet {
 		close(w.ended)
 		return w
 	}
@@ -45,14 +44,14 @@ func (m *Main) measure(format string, args ...any) *meter {
 	return w
 }
 
-// stop removes the meter.
-func (w *meter) stop() {
+// stop removes the bar.
+func (w *progressBar) stop() {
 	close(w.stopped)
 	<-w.ended
 }
 
 // run draws until stop.
-func (w *meter) run() {
+func (w *progressBar) run() {
 	defer close(w.ended)
 	tick := time.NewTicker(drawInterval)
 	defer tick.Stop()
@@ -67,16 +66,16 @@ func (w *meter) run() {
 	}
 }
 
-func (w *meter) draw() {
+func (w *progressBar) draw() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if took := time.Since(w.since); took >= quick && w.paused == 0 {
+	if took := time.Since(w.since); took >= showAfter && w.paused == 0 {
 		w.to.draw(w.line(took))
 	}
 }
 
 // line is what is drawn. The caller holds mu.
-func (w *meter) line(took time.Duration) string {
+func (w *progressBar) line(took time.Duration) string {
 	seconds := fmt.Sprintf("%d s", int(took.Seconds()))
 	p := w.progress
 	switch {
@@ -90,40 +89,40 @@ func (w *meter) line(took time.Duration) string {
 
 func percent(p mcp.ProgressParams) float64 { return 100 * min(max(p.Progress/p.Total, 0), 1) }
 
-// barWidth is that of a bar, in characters.
+// barWidth is the width of a bar in characters.
 const barWidth = 20
 
-// bar draws a part of a whole.
+// bar draws a fraction.
 func bar(part float64) string {
 	done := int(min(max(part, 0), 1) * barWidth)
 	return strings.Repeat("█", done) + strings.Repeat("░", barWidth-done)
 }
 
-// show notes how far a call has come.
-func (w *meter) show(p mcp.ProgressParams) {
+// show stores the progress of a call.
+func (w *progressBar) show(p mcp.ProgressParams) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress, w.known = p, true
-	if w.to.Drawing || time.Since(w.since) < quick || time.Since(w.last) < linePause {
+	if w.to.Drawing || time.Since(w.since) < showAfter || time.Since(w.last) < linePause {
 		return
 	}
 	w.last = time.Now()
 	if p.Total > 0 {
-		w.to.note("%3.0f %%  %s", percent(p), cleanLine(p.Message))
+		w.to.info("%3.0f %%  %s", percent(p), cleanLine(p.Message))
 		return
 	}
-	w.to.note("%v  %s", p.Progress, cleanLine(p.Message))
+	w.to.info("%v  %s", p.Progress, cleanLine(p.Message))
 }
 
-// pause hides the meter until resume.
-func (w *meter) pause() {
+// pause hides the bar until resume.
+func (w *progressBar) pause() {
 	w.mu.Lock()
 	w.paused++
 	w.mu.Unlock()
 	w.to.clear()
 }
 
-func (w *meter) resume() {
+func (w *progressBar) resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.paused--

@@ -10,17 +10,17 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// keyIn returns the key of the upstream that a name is of, or nothing.
+// keyIn returns the key of the upstream in a name, or nothing.
 func keyIn(written string) string { return host.KeyOf(host.ParseName(written)) }
 
-// serverIn is keyIn where a server may be written too.
+// serverIn is keyIn where the name of a server is allowed, too.
 func serverIn(written string) string { return cmp.Or(keyIn(written), strings.TrimSuffix(written, "/")) }
 
-// isNamed reports whether a person means the feature of a wire name.
+// isNamed reports whether a typed name is that of a feature with a wire name.
 func isNamed(wire, written string) bool { return wire == written || wire == host.ParseName(written) }
 
-// toolNamed returns the tool that a person means.
-func (p *place) toolNamed(ctx context.Context, m *Main, written string) (mcp.Tool, error) {
+// toolNamed returns the tool of a typed name.
+func (p *serverConn) toolNamed(ctx context.Context, m *Main, written string) (mcp.Tool, error) {
 	var names []string
 	for t, err := range p.Tools(ctx) {
 		if err != nil {
@@ -31,11 +31,11 @@ func (p *place) toolNamed(ctx context.Context, m *Main, written string) (mcp.Too
 		}
 		names = append(names, host.DisplayName(t.Name))
 	}
-	return mcp.Tool{}, p.unknown(ctx, m, "tool", written, names)
+	return mcp.Tool{}, p.unknownError(ctx, m, "tool", written, names)
 }
 
-// promptNamed returns the prompt that a person means.
-func (p *place) promptNamed(ctx context.Context, m *Main, written string) (mcp.Prompt, error) {
+// promptNamed returns the prompt of a typed name.
+func (p *serverConn) promptNamed(ctx context.Context, m *Main, written string) (mcp.Prompt, error) {
 	var names []string
 	for prompt, err := range p.Prompts(ctx) {
 		if err != nil {
@@ -46,12 +46,12 @@ func (p *place) promptNamed(ctx context.Context, m *Main, written string) (mcp.P
 		}
 		names = append(names, host.DisplayName(prompt.Name))
 	}
-	return mcp.Prompt{}, p.unknown(ctx, m, "prompt", written, names)
+	return mcp.Prompt{}, p.unknownError(ctx, m, "prompt", written, names)
 }
 
-// unknown says why there is no feature of a name: for a reason that its server
-// has, or because the name is wrong.
-func (p *place) unknown(ctx context.Context, m *Main, kind, written string, names []string) error {
+// unknownError explains why there is no feature of a name: the state of its server, or
+// the name is wrong.
+func (p *serverConn) unknownError(ctx context.Context, m *Main, kind, written string, names []string) error {
 	plain := usagef("%s %q: unknown%s; %s %ss lists them", kind, written, didYouMean(written, names), m.program(), kind)
 	if p.statuses == nil {
 		return plain
@@ -68,7 +68,7 @@ func (p *place) unknown(ctx context.Context, m *Main, kind, written string, name
 	case i < 0:
 		return plain
 	}
-	if err := p.absence(m, all[i], host.ParseName(written)); err != nil {
+	if err := p.unavailableError(m, all[i], host.ParseName(written)); err != nil {
 		return err
 	}
 	return plain
@@ -82,29 +82,29 @@ func unknownServer(m *Main, key string, all []host.Status) error {
 	return usagef("server %q: unknown%s; %s servers lists them", key, didYouMean(key, keys), m.program())
 }
 
-// absence returns why a feature of an upstream is not there, other than that there
-// is none of its name.
-func (p *place) absence(m *Main, s host.Status, wire string) error {
+// unavailableError explains why clients do not see a feature of an upstream, nil if it
+// does not exist there.
+func (p *serverConn) unavailableError(m *Main, s host.Status, wire string) error {
 	for _, w := range s.Withheld {
 		if host.WireName(s.Key, w.Tool) == wire {
-			return coded(exitPolicy, "%s/%s has changed since it was approved:\n%s\n%s approves the change",
-				s.Key, w.Tool, strings.TrimSuffix(w.Diff, "\n"), m.approval(s.Key+"/"+w.Tool, p.config))
+			return codedErrorf(exitPolicy, "%s/%s has changed since it was approved:\n%s\n%s approves the change",
+				s.Key, w.Tool, strings.TrimSuffix(w.Diff, "\n"), m.approveCommand(s.Key+"/"+w.Tool, p.config))
 		}
 	}
 	for _, name := range s.Denied {
 		if host.WireName(s.Key, name) == wire {
-			return coded(exitPolicy, "%s/%s is denied by the rules of the configuration", s.Key, name)
+			return codedErrorf(exitPolicy, "%s/%s is denied by the rules of the configuration", s.Key, name)
 		}
 	}
 	switch s.State {
 	case host.NeedsApproval:
-		return coded(exitConsent, "server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approval(s.Key, p.config))
+		return codedErrorf(exitConsent, "server %q is not started: %s; %s shows and approves it", s.Key, strings.TrimPrefix(s.Reason, string(host.NeedsApproval)+": "), m.approveCommand(s.Key, p.config))
 	case host.NeedsSignIn:
-		return coded(exitSignIn, "server %q wants to know who asks; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
+		return codedErrorf(exitSignIn, "server %q requires authorization; %s signs in", s.Key, m.signInCommand(s.Key, p.config))
 	case host.Failed, host.Suspended:
-		return coded(exitUnreachable, "server %q: %s: %s", s.Key, s.State, s.Reason)
+		return codedErrorf(exitUnreachable, "server %q: %s: %s", s.Key, s.State, s.Reason)
 	case host.Starting:
-		return coded(exitUnreachable, "server %q is still starting", s.Key)
+		return codedErrorf(exitUnreachable, "server %q is still starting", s.Key)
 	}
 	return nil
 }

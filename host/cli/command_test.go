@@ -12,7 +12,7 @@ import (
 )
 
 // words splits a command at spaces.
-func words(command string) []string { return strings.Fields(command) }
+func messages(command string) []string { return strings.Fields(command) }
 
 func TestFlagsStandAnywhere(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestJSONIsOneVersionedObject(t *testing.T) {
 		"read clock://now": "result", "prompts": "prompts", "prompt demo/summarize text=x": "result", "version": "revisions",
 		"complete demo/review language=G": "completion", "servers": "servers", "servers demo": "server",
 	} {
-		stdout, stderr, code := s.run(t.Context(), append(words(command), "--json")...)
+		stdout, stderr, code := s.run(t.Context(), append(messages(command), "--json")...)
 		var value map[string]any
 		if err := json.Unmarshal([]byte(stdout), &value); err != nil || code != 0 {
 			t.Errorf("%s: got %q, %q, %d, want one JSON object: %v", command, stdout, stderr, code, err)
@@ -123,28 +123,28 @@ func TestNothingListensIsExplained(t *testing.T) {
 	t.Parallel()
 	const gone = "http://127.0.0.1:1/mcp"
 	s := session{}
-	for _, verb := range []string{"tools", "call x", "watch", "resources", "read x://y", "prompts", "prompt x", "complete x a=b", "servers"} {
-		stdout, stderr, code := s.run(t.Context(), append(words(verb), "--url", gone)...)
+	for _, name := range []string{"tools", "call x", "watch", "resources", "read x://y", "prompts", "prompt x", "complete x a=b", "servers"} {
+		stdout, stderr, code := s.run(t.Context(), append(messages(name), "--url", gone)...)
 		if code != 4 || stdout != "" || !strings.Contains(stderr, gone) || !strings.Contains(stderr, "connection refused") {
-			t.Errorf("%s: got %q, %q, %d, want an explanation and 4", verb, stdout, stderr, code)
+			t.Errorf("%s: got %q, %q, %d, want an explanation and 4", name, stdout, stderr, code)
 		}
 	}
 }
 
-func TestHelpOfEachVerbFitsOneScreen(t *testing.T) {
+func TestHelpOfEachCommandFitsOneScreen(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []string{
+	for _, name := range []string{
 		"up", "stdio", "approve", "auth", "servers", "tools", "call", "watch", "resources", "read", "prompts", "prompt", "complete",
 		"completion", "version", "help",
 	} {
-		stdout, _, code := session{}.run(t.Context(), verb, "--help")
+		stdout, _, code := session{}.run(t.Context(), name, "--help")
 		lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
-		if code != 0 || len(lines) > 24 || !strings.Contains(stdout, "\nexample:\n  fondaco "+verb) {
-			t.Errorf("%s: got %d and %d lines, want at most 24 with an example:\n%s", verb, code, len(lines), stdout)
+		if code != 0 || len(lines) > 24 || !strings.Contains(stdout, "\nexample:\n  fondaco "+name) {
+			t.Errorf("%s: got %d and %d lines, want at most 24 with an example:\n%s", name, code, len(lines), stdout)
 		}
 		for _, line := range lines {
 			if len([]rune(line)) > 80 {
-				t.Errorf("%s: got a line of %d characters, want 80: %s", verb, len([]rune(line)), line)
+				t.Errorf("%s: got a line of %d characters, want 80: %s", name, len([]rune(line)), line)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package cli
 
-// instead says what to do instead of what verbs of other programs do.
-var instead = map[string]string{
+// alternatives names what to use for commands that other programs have.
+var alternatives = map[string]string{
 	"down":  "a host ends with Ctrl-C in its terminal; one that a service manager has started ends by it",
 	"stop":  "a host ends with Ctrl-C in its terminal; one that a service manager has started ends by it",
 	"start": "\"fondaco up\" starts a host",
@@ -13,14 +13,14 @@ var instead = map[string]string{
 	"logs":  "\"fondaco servers NAME\" shows the last lines of a server, \"fondaco up --calls\" each call",
 }
 
-// unknownVerb says what to write instead of a verb that there is not.
-func (m *Main) unknownVerb(written string) error {
-	if what, ok := instead[written]; ok {
-		return usagef("there is no verb %q: %s", written, what)
+// unknownCommand is the error for an unknown command, with a suggestion.
+func (m *Main) unknownCommand(written string) error {
+	if what, ok := alternatives[written]; ok {
+		return usagef("there is no command %q: %s", written, what)
 	}
 	var known []string
-	for _, e := range append(verbs, helpEntry) {
+	for _, e := range append(commands, helpEntry) {
 		known = append(known, e.name)
 	}
-	return usagef("verb %q: unknown%s; %s help lists them", written, didYouMean(written, known), m.program())
+	return usagef("command %q: unknown%s; %s help lists them", written, didYouMean(written, known), m.program())
 }

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/config"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+const (
+	defaultPort = 7332
+	defaultAddr = "127.0.0.1:7332"
+	defaultURL  = "http://" + defaultAddr + "/mcp"
+	urlVariable = "FONDACO_URL"
+)
+
+// serverFlags says which server a command uses, and how it prints the result. The server
+// is
+//
+//   - the one that the command line names, by a URL, a command or a configuration;
+//   - else the one at $FONDACO_URL;
+//   - else the running host, by its control socket;
+//   - else a host in this process, with the user's own configuration.
+type serverFlags struct {
+	output
+	url     string
+	config  string
+	command []string // after "--"; nil without "--"
+	timeout time.Duration
+}
+
+func (e *serverFlags) declare(f *flag.FlagSet) {
+	e.output.declare(f)
+	f.StringVar(&e.url, "url", "", "use the server at a `URL` instead of the running host")
+	f.StringVar(&e.config, "config", "", "run the servers of `FILE` for this one command")
+	f.DurationVar(&e.timeout, "timeout", 0, "give up after a `TIME` such as 30s")
+}
+
+func (e *serverFlags) takeCommand(words []string) { e.command = words }
+
+func (e *serverFlags) limit() time.Duration { return e.timeout }
+
+// serverConn is a connection of a command to its server.
+type serverConn struct {
+	*mcpclient.Client
+	questions *elicitor
+	config    string // of the host, if --config was given to it
+	// statuses returns the status of the upstreams; nil if the server is no host.
+	statuses func(context.Context) ([]host.Status, error)
+}
+
+// connect connects to the server until Close. A host in this process starts only the
+// upstream with the given key, or all if it is empty. Options may be nil.
+func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpclient.Options) (*serverConn, error) {
+	if o == nil {
+		o = new(mcpclient.Options)
+	}
+	o.Info = mcp.Implementation{Name: "fondaco-cli", Title: "Fondaco command line", Version: host.Version}
+	o.Logger = m.discardLogger()
+	if e.timeout > 0 {
+		o.Timeout, o.MaxTimeout, o.InitTimeout = -1, -1, 2*e.timeout // ctx has the timeout
+	}
+	p := &serverConn{questions: &elicitor{to: m}}
+	p.questions.handle(o)
+	target, err := e.target(ctx, m, key, p, o)
+	if err != nil {
+		return nil, err
+	}
+	w := m.startProgress("connecting to %s", target)
+	p.Client, err = mcpclient.Connect(ctx, target, o)
+	w.stop()
+	if err != nil {
+		return nil, m.connectError(target, err)
+	}
+	m.onClose(func() { _ = p.Close() })
+	return p, nil
+}
+
+// connectError explains why there is no connection.
+func (m *Main) connectError(target mcpclient.Target, err error) error {
+	switch code := exitCode(err); code {
+	case exitSignIn:
+		if !errors.Is(err, mcpauth.ErrSignInRequired) { // a token would not help, or cannot be had
+			return &codedError{code, err}
+		}
+		return codedErrorf(code, "%w; %s signs in", err, m.signInCommand(target.String(), ""))
+	case exitUnreachable:
+		if strings.Contains(target.String(), defaultAddr) {
+			return codedErrorf(code, "%w; %s up starts a host there", err, m.program())
+		}
+		return err
+	case exitTimeout, exitProtocol:
+		return err
+	}
+	return &codedError{exitUnreachable, err}
+}
+
+// target returns the server's target.
+func (e *serverFlags) target(ctx context.Context, m *Main, key string, p *serverConn, o *mcpclient.Options) (mcpclient.Target, error) {
+	url, _ := m.getenv(urlVariable)
+	switch named := e.named(); {
+	case len(named) > 1:
+		return nil, usagef("found both %s and %s, want one of them", named[0], named[1])
+	case e.command != nil:
+		return commandTarget(e.command)
+	case e.config != "":
+		return e.startHost(ctx, m, key, p)
+	case e.url != "":
+		return m.remoteTarget(ctx, e.url, p, o), nil
+	case url != "":
+		return m.remoteTarget(ctx, url, p, o), nil
+	}
+	switch r, err := m.runningHost(ctx); {
+	case err != nil:
+		return nil, err
+	case r != nil:
+		return r.connectTo(p, o), nil
+	}
+	if config.Find(m.getenv) == "" {
+		return nil, codedErrorf(exitUnreachable, "no host is running at %s, and you have no configuration; %s up starts a host, --url, --config and -- COMMAND name a server", defaultURL, m.program())
+	}
+	return e.startHost(ctx, m, key, p)
+}
+
+// named returns the flags by which the command line names a server.
+func (e *serverFlags) named() (ways []string) {
+	if e.url != "" {
+		ways = append(ways, "--url")
+	}
+	if e.config != "" {
+		ways = append(ways, "--config")
+	}
+	if e.command != nil {
+		ways = append(ways, "a command after --")
+	}
+	return ways
+}
+
+// commandTarget is a server whose command the user has typed. It needs no approval, and
+// inherits the environment like every command.
+func commandTarget(words []string) (mcpclient.Target, error) {
+	if len(words) == 0 {
+		return nil, usagef("found nothing after --, want the command of a server")
+	}
+	t := mcpclient.Command(words[0], words[1:]...)
+	t.InheritEnv = true
+	return t, nil
+}
+
+// startHost starts a host in this process that no other process can reach.
+func (e *serverFlags) startHost(ctx context.Context, m *Main, key string, p *serverConn) (mcpclient.Target, error) {
+	h := &hostProcess{config: e.config, only: key}
+	if err := h.open(m, nil, nil); err != nil {
+		return nil, err
+	}
+	if err := h.askForPrograms(ctx); err != nil {
+		return nil, err
+	}
+	w := m.startProgress("starting servers: %d", len(h.upstreams))
+	h.gateway.Start(ctx)
+	w.stop()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p.config = h.config
+	p.statuses = func(context.Context) ([]host.Status, error) { return h.gateway.Status(), nil }
+	h.reportUnavailable()
+	return mcpclient.InProcess(h.gateway.Server()), nil
+}
+
+// reportUnavailable prints the upstreams that are not ready.
+func (h *hostProcess) reportUnavailable() {
+	s := &summary{to: h.main, config: h.config}
+	for _, u := range h.gateway.Status() {
+		if u.State != host.Ready && u.State != host.Idle {
+			h.main.info("server %s: %s: %s", u.Key, u.State, cleanLine(s.describe(u)))
+		}
+	}
+}
+
+// collect reads all pages of a list. An empty list is not nil, so it is an empty array in
+// JSON.
+func collect[T any](items iter.Seq2[T, error]) ([]T, error) {
+	all := []T{}
+	for item, err := range items {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
+// optionalList is collect for a list that a server need not implement.
+func optionalList[T any](items iter.Seq2[T, error]) ([]T, error) {
+	all, err := collect(items)
+	if answer, ok := errors.AsType[*mcp.Error](err); ok && answer.Code == mcp.CodeMethodNotFound {
+		return []T{}, nil
+	}
+	return all, err
+}
