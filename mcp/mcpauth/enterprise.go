@@ -122,7 +122,7 @@ func (e *enterprise) acquireToken(ctx context.Context, r *grantRequest, scopes [
 }
 
 // exchange gets an assertion for the authorization server and the resource.
-func (e *enterprise) exchange(ctx context.Context, r *grantRequest, scopes []string) (Secret, error) {
+func (e *enterprise) exchange(ctx context.Context, r *grantRequest, scopes []string) (oauth.Secret, error) {
 	idToken, err := e.idToken(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ID token: %w", err)

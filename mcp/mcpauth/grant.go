@@ -12,10 +12,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Secret is a password or a token. However it is printed, logged or encoded, what
-// comes out is that there is one, and not which.
-type Secret = oauth.Secret
-
 // Grant is a way to get tokens without a user who signs in: *ClientCredentials,
 // *Enterprise or *Workload. Each is for one authorization server, its Issuer: if the
 // MCP server names another, that one is sent nothing.
@@ -60,7 +56,7 @@ type grantRequest struct {
 type clientIdentity struct {
 	server     string // its issuer
 	id         string
-	secret     Secret
+	secret     oauth.Secret
 	assertions *assertions // nil without a private key
 }
 
@@ -68,7 +64,7 @@ func newClientIdentity(server, id string, secret Secret, key *PrivateKey) (*clie
 	if _, err := oauth.ParseIssuer(server); err != nil {
 		return nil, fmt.Errorf("Issuer: %w", err)
 	}
-	c := &clientIdentity{server: server, id: id, secret: secret}
+	c := &clientIdentity{server: server, id: id, secret: oauth.Secret(secret)}
 	switch {
 	case id == "":
 		return nil, errors.New("want the ID of the client")

@@ -12,7 +12,6 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
-	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
 // Defaults of a Resource.
@@ -282,9 +281,6 @@ func MaxToken(bytes int) Option {
 func RequireProof() Option {
 	return func(s *resourceSettings) { s.proofRequired = true }
 }
-
-// Key is a secret under which nonces are sealed, and its name.
-type Key = seal.Key
 
 // ProofNonces asks for a nonce of ours in each proof, so that none can be made
 // in advance. Replicas of a server need the same keys, of which the first seals

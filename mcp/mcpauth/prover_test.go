@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
 // readSigned verifies a JWT with a key, or with the one in its header, into claims.
@@ -149,7 +150,7 @@ func TestProofKeysAreKeptWithTheirTokens(t *testing.T) {
 	if p, err := held(0, time.Hour).prover(nil); p != nil || err != nil {
 		t.Errorf("tokens without a key: got %v, %v", p, err)
 	}
-	for _, bad := range []Secret{"?", "AAAA", "canary"} {
+	for _, bad := range []oauth.Secret{"?", "AAAA", "canary"} {
 		if _, err := parseProver(bad, nil); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("got %v", err)
 		}

@@ -27,7 +27,7 @@ var heldKey = grantKey{Issuer: "https://as.example", Resource: "https://mcp.exam
 // held returns a grant whose tokens end with n.
 func held(n int, lifetime time.Duration) *grant {
 	g, err := newGrant(heldKey, &oauth.TokenResponse{
-		Access: Secret(fmt.Sprint("access-", n)), Refresh: Secret(fmt.Sprint("refresh-", n)), Type: oauth.TypeBearer, Expires: time.Now().Add(lifetime),
+		Access: oauth.Secret(fmt.Sprint("access-", n)), Refresh: oauth.Secret(fmt.Sprint("refresh-", n)), Type: oauth.TypeBearer, Expires: time.Now().Add(lifetime),
 	}, nil, nil)
 	if err != nil {
 		panic(err)

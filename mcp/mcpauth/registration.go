@@ -124,7 +124,7 @@ func (c *Client) given(m *oauth.ServerMetadata) *known {
 }
 
 func (r *Registration) known(m *oauth.ServerMetadata) *known {
-	k := &known{registration{Issuer: r.Issuer, ID: r.ID, Secret: r.Secret, Method: r.Method}, r.Key}
+	k := &known{registration{Issuer: r.Issuer, ID: r.ID, Secret: oauth.Secret(r.Secret), Method: r.Method}, r.Key}
 	switch {
 	case k.Method != "":
 	case r.Key != nil:

@@ -160,7 +160,11 @@ func (s *resourceSettings) nonceRing() *seal.Ring {
 	if len(s.nonceKeys) == 0 {
 		return seal.Random()
 	}
-	ring, err := seal.NewRing(s.nonceKeys...)
+	keys := make([]seal.Key, len(s.nonceKeys))
+	for i, k := range s.nonceKeys {
+		keys[i] = seal.Key(k)
+	}
+	ring, err := seal.NewRing(keys...)
 	if err != nil {
 		panic("mcpauth: ProofNonces: " + err.Error())
 	}

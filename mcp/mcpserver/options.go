@@ -14,7 +14,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
-	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
 // Options of a Server. The zero value, like a nil pointer, gives the defaults. New
@@ -101,11 +100,6 @@ type Options struct {
 	// HTTP holds what concerns HTTP alone. Nil gives the defaults.
 	HTTP *HTTPOptions
 }
-
-// Key is a secret under which the server seals what clients carry for it: ID, its
-// name for everyone to read, and Secret, at least 32 random bytes. It hides the
-// secret when it is printed or logged.
-type Key = seal.Key
 
 // AskOptions say how long and how often clients are asked. Nil gives the
 // defaults.

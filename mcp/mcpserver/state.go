@@ -30,7 +30,7 @@ func (s *Server) keepState() (err error) {
 	o := s.options.orZero()
 	switch {
 	case len(o.Keys) > 0:
-		s.keys, err = seal.NewRing(o.Keys...)
+		s.keys, err = keyRing(o.Keys)
 	case isSharedStore(o.Store):
 		err = errors.New("Options.Store without Options.Keys: want the keys that all replicas share")
 	case isShared(o.Bus):

@@ -1,0 +1,26 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNoExportedNameShowsAnInternalType keeps the documentation whole: go doc
+// shows neither fields nor methods of a type that is an alias of one below
+// internal, and nobody else can name it.
+func TestNoExportedNameShowsAnInternalType(t *testing.T) {
+	for name, pkg := range publicPackages(t) {
+		for line := range strings.Lines(describe(pkg)) {
+			if strings.Contains(line, "/internal/") && !aliasesToRemove[name+" "+strings.Fields(line)[1]] {
+				t.Errorf("%s: %s: want a type of a public package", name, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// aliasesToRemove are the names that still show an internal type.
+var aliasesToRemove = map[string]bool{
+	"mcpclient ExitError":     true,
+	"mcpclient HTTPError":     true,
+	"mcpclient ProtocolError": true,
+}

@@ -1,0 +1,33 @@
+package mcpserver
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/fondaco/fondaco/mcp/internal/seal"
+)
+
+// Key is a secret that encrypts the state that clients carry for the server, with
+// a name. Printed or logged it shows its ID and not its Secret.
+type Key struct {
+	// ID names the key in what it encrypts, readable by everyone: 1 to 32 bytes of
+	// printable ASCII without spaces.
+	ID string
+	// Secret is at least 32 random bytes.
+	Secret []byte
+}
+
+// Format prints the ID of the key, for every verb.
+func (k Key) Format(f fmt.State, verb rune) { seal.Key(k).Format(f, verb) }
+
+// LogValue returns the ID of the key.
+func (k Key) LogValue() slog.Value { return seal.Key(k).LogValue() }
+
+// keyRing returns the keys as a ring. The first one encrypts, all decrypt.
+func keyRing(keys []Key) (*seal.Ring, error) {
+	ring := make([]seal.Key, len(keys))
+	for i, k := range keys {
+		ring[i] = seal.Key(k)
+	}
+	return seal.NewRing(ring...)
+}
