@@ -19,12 +19,11 @@ import (
 // crowd is the number of clients in TestNobodyGetsWhatBelongsToAnother.
 const crowd = 200
 
-// callsEach is how many calls each client of the crowd has in flight, under the
-// ids from 1 on. Under the race detector a goroutine costs about 100 KB and a
-// millisecond, and a call over Streamable HTTP has four of them at both ends
-// together: there 10,000 calls would take 5 GB and 10 seconds, so there are 2,000.
-func (w wire) callsEach() int {
-	if underRace && w.posts {
+// callsEach returns how many calls each client has in flight, with the ids from 1 on.
+// Under the race detector a call costs ten times as much memory and time, so there are
+// fewer: 2,000 calls on each transport instead of 10,000.
+func callsEach() int {
+	if underRace {
 		return 10
 	}
 	return 50
@@ -71,7 +70,7 @@ func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), forAll, errLate)
 		defer cancel()
-		to := w.serve(t, meetingPlace(crowd*w.callsEach()))
+		to := w.serve(t, meetingPlace(crowd*callsEach()))
 		failed := make(chan error, crowd)
 		for range crowd {
 			go func() { failed <- attend(ctx, t, w, to) }()
@@ -86,7 +85,7 @@ func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
 		if first != nil {
 			t.Fatal(first)
 		}
-		t.Logf("%d clients with %d calls each: %v", crowd, w.callsEach(), time.Since(began).Round(time.Millisecond))
+		t.Logf("%d clients with %d calls each: %v", crowd, callsEach(), time.Since(began).Round(time.Millisecond))
 	})
 }
 
@@ -126,7 +125,7 @@ func attend(ctx context.Context, t *testing.T, w wire, to way) error {
 		return err
 	}
 	mine := make(account)
-	for id := range w.callsEach() {
+	for id := range callsEach() {
 		mine[strconv.Itoa(id+1)] = &entry{nonce: rand.Text()}
 	}
 	sent := make(chan error, 1)
