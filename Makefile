@@ -1,26 +1,37 @@
-# Needs Go 1.21 or newer and make, nothing else. The go command fetches the
+# Needs Go 1.21 or newer and make, nothing else. The go command downloads the
 # toolchain that go.mod asks for and the modules, once.
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
-#	make test                             every check, ends in one line of counts
-#	make conformance [REPEAT=1]           the official conformance suite
-#	make load | make fuzz [FUZZTIME=10s]  what measures time | what searches
-#	make hostile | make soak [SOAKTIME=3m]  what attacks | what wears out
-#	make bench [ROUNDS=3 | QUICK=1]       measure against a floor and other SDKs: docs/performance.md
-#	make bench-gate [ALLOCATIONS=1]       fail where calls got slower | compare only what every machine has alike
-#	make bench-baseline                   what bench-gate compares with
+#	make test                             format, vet and all tests; ends in one line of counts
+#	make lint                             staticcheck
+#	make platforms                        vet and build for every platform
+#	make norace                           tests that the race detector leaves out or makes smaller
+#	make vulnerabilities                  govulncheck
+#	make peers                            test against other implementations (needs Node)
+#	make renames                          go fix moves a program to the new names of the API
+#	make conformance [REPEAT=1]           the official conformance suite (needs npm)
+#	make fuzz [FUZZTIME=10s FUZZLONG=60s] run each fuzz target
+#	make hostile                          malformed messages over every transport
+#	make soak [SOAKTIME=3m]               clients that come and go, and what they leave behind
+#	make load                             tests that measure time
 #	make mutants                          break what tests claim to show, and see them fail
-#	make fmt | make api | make coverage   mend the format | rewrite the API record | docs/spec-coverage.md
+#	make bench [ROUNDS=3 | QUICK=1]       compare with other SDKs: docs/performance.md
+#	make bench-gate [ALLOCATIONS=1]       fail if calls became slower | compare allocations only
+#	make bench-baseline                   write what bench-gate compares with
+#	make fmt | make api | make coverage   format | rewrite the API record | docs/spec-coverage.md
 
 export GOTOOLCHAIN := auto
 export GOFLAGS     := -trimpath -buildvcs=false
 export GOWORK      := off
 export CGO_ENABLED := 0
 FUZZTIME ?= 10s
+FUZZLONG ?= 60s
 SOAKTIME ?= 3m
 REPEAT ?= 1
 
-.PHONY: run build test coverage mutants peers load fuzz fuzz-smoke hostile soak conformance bench bench-gate bench-baseline fmt api tools go
+suites := test coverage norace lint platforms vulnerabilities mutants peers load fuzz hostile soak
+
+.PHONY: run build $(suites) fuzz-smoke renames conformance bench bench-gate bench-baseline fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -29,12 +40,12 @@ run: build
 build: go
 	@go build -o bin/ ./cmd/fondaco
 
-test coverage mutants peers load fuzz hostile soak: tools
-	@bin/tools/checks -fuzztime $(FUZZTIME) -soaktime $(SOAKTIME) $@
+$(suites): checks
+	@bin/tools/checks -fuzztime $(FUZZTIME) -fuzzlong $(FUZZLONG) -soaktime $(SOAKTIME) $@
 
-# Long enough to notice what any input finds, within four minutes.
-fuzz-smoke: tools
-	@bin/tools/checks -fuzztime 2s fuzz
+# Finds what almost any input shows, in less than four minutes.
+fuzz-smoke: checks
+	@bin/tools/checks -fuzztime 2s -fuzzlong $(FUZZLONG) fuzz
 
 conformance: go
 	@go build -o bin/conformance/ ./conformance/...
@@ -43,23 +54,33 @@ conformance: go
 bench: go
 	@bench/run
 
-bench-gate: tools
+bench-gate: bin/tools/benchstat
 	@go -C bench run ./gate $(if $(ALLOCATIONS),-allocations)
 
 bench-baseline: go
 	@go -C bench run ./gate -update
 
-fmt: tools
+fmt: bin/tools/gofumpt
 	@bin/tools/gofumpt -l -w .
 
 api: go
 	@go test ./api -count 1 -v -run TestAPIIsRecorded -update
 
-# The developer tools are pinned in tools/go.mod.
-tools: go
-	@echo "==> build the tools"
-	@go -C tools build -o ../bin/tools/ tool
+# The developer tools are pinned in tools/go.mod. A goal builds those that it uses.
+checks: bin/tools/checks
+test: bin/tools/gofumpt
+lint: bin/tools/staticcheck
+vulnerabilities: bin/tools/govulncheck
 
+.PHONY: bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/benchstat
+bin/tools/checks:      tool := ./checks
+bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
+bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
+bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
+bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
+bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/benchstat: go
+	@echo "==> build $(@F)"
+	@go -C tools build -o ../bin/tools/ $(tool)
 # A go command before 1.21 cannot fetch a newer toolchain.
 go:
 	$(if $(go-is-old),$(error fondaco needs Go 1.21 or newer on the PATH: install it from https://go.dev/dl and run make again))

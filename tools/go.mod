@@ -1,8 +1,6 @@
 module github.com/fondaco/fondaco/tools
 
-go 1.27
-
-toolchain go1.27.0
+go 1.27.0
 
 tool (
 	github.com/fondaco/fondaco/tools/checks

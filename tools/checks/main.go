@@ -1,12 +1,12 @@
-// Command checks runs the project's checks one after the other. It says what it
-// does while it does it and ends in one line of counts.
+// Command checks runs suites of the project's checks, one step after the other. It
+// prints each step with its duration and processor time, and ends in one line of counts.
 //
-//	checks [-fuzztime 10s] [-soaktime 3m] suite...
+//	checks [-fuzztime 10s] [-fuzzlong 60s] [-soaktime 3m] suite...
 //
-// The suites are test, coverage, mutants, peers, load, fuzz, hostile and soak. The Makefile starts it, in the root
-// of the project and with the environment that the go command needs. It fails
-// when anything failed, and with FAIL_ON_SKIP=1 when anything was skipped but for
-// the look for known vulnerabilities.
+// The function steps lists the suites. The Makefile starts the command in the root of the
+// project, with the environment that the go command needs. The command exits with 1 when a
+// check failed. With FAIL_ON_SKIP=1 a skipped check counts as failed, except the one that
+// needs the database of known vulnerabilities.
 package main
 
 import (
@@ -17,13 +17,14 @@ import (
 )
 
 func main() {
-	var long lengths
-	flag.DurationVar(&long.fuzz, "fuzztime", 10*time.Second, "how long each fuzz target runs")
-	flag.DurationVar(&long.soak, "soaktime", 3*time.Minute, "how long the soak goes on, after up to a minute to warm up")
+	var d durations
+	flag.DurationVar(&d.fuzz, "fuzztime", 10*time.Second, "duration of each fuzz target")
+	flag.DurationVar(&d.fuzzLong, "fuzzlong", time.Minute, "duration of each fuzz target that searches orders of events")
+	flag.DurationVar(&d.soak, "soaktime", 3*time.Minute, "duration of the soak test, after up to a minute of warm-up")
 	flag.Parse()
 	t := &tally{out: os.Stdout}
 	for _, suite := range flag.Args() {
-		for _, s := range steps(suite, long) {
+		for _, s := range steps(suite, d) {
 			s.run(t)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A mutant is a change that breaks one behaviour. The tests of a package that
-// claim to show it have to fail.
+// A mutant is a change that breaks one behaviour. The tests of the package that claim the
+// requirement have to fail on it.
 type mutant struct {
 	requirement string
 	title       string // what is broken
@@ -21,9 +21,9 @@ type mutant struct {
 	old, new    string // text of the file
 }
 
-// readMutants reads a list of mutants: a heading with the requirement and a
-// title, the file, the package, then lines of the old text after - and of the new
-// text after +. Lines that begin with # are comments.
+// readMutants reads a list of mutants. Each has a line with the requirement and a title,
+// a line with the file, one with the package, then the lines of the old text after - and
+// those of the new text after +. Lines that begin with # are comments.
 func readMutants(name string) ([]mutant, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func (m *mutant) set(line, word, rest string) bool {
 	return true
 }
 
-// mutantSteps runs the tests of all packages once with the code as it is, which
-// tells what they claim, and then once for each mutant.
+// mutantSteps runs the tests of all listed packages once with the code as it is, to learn
+// what they claim, and then the claiming tests once for each mutant.
 func mutantSteps() []step {
 	list, err := readMutants("internal/claim/mutants.txt")
 	if err != nil {
@@ -77,8 +77,8 @@ func mutantSteps() []step {
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
 	steps := []step{{
-		name: "tests of what is not broken", outcome: testJSON,
-		command: append(words("go test -json"), packages...),
+		name: "tests of the code without mutants", outcome: testJSON,
+		command: append(words("go test -vet=off -json"), packages...),
 	}}
 	for _, m := range list {
 		steps = append(steps, step{name: m.requirement + " " + m.title, outcome: caught, mutant: &m})
@@ -105,8 +105,9 @@ func (s step) runMutant(t *tally) {
 		t.fail(s.name, err.Error())
 		return
 	}
-	cmd := exec.Command("go", "test", "-json", "-overlay", overlay, "-run", "^("+strings.Join(tests, "|")+")$", "-timeout", "60s", m.pkg)
+	cmd := exec.Command("go", "test", "-vet=off", "-json", "-overlay", overlay, "-run", "^("+strings.Join(tests, "|")+")$", "-timeout", "60s", m.pkg)
 	output, err := cmd.Output()
+	t.spend(cmd.ProcessState)
 	switch {
 	case err == nil:
 		t.fail(s.name, "survived "+strings.Join(tests, ", "))
@@ -130,8 +131,8 @@ func (t *tally) claiming(requirement, pkg string) (tests []string) {
 	return slices.Compact(tests)
 }
 
-// overlay writes the changed file and the description by which the go command
-// takes it for the original. It returns the name of the description.
+// overlay writes the changed file and the JSON file that makes the go command read it in
+// place of the original. It returns the name of the JSON file.
 func (m *mutant) overlay(dir string) (string, error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -155,8 +156,8 @@ func (m *mutant) overlay(dir string) (string, error) {
 	return description, os.WriteFile(description, replace, 0o600)
 }
 
-// brokeTest reports whether a go test -json stream tells of a failure other than
-// one of the build.
+// brokeTest reports whether a go test -json stream has a failure that is not a failure of
+// the build.
 func brokeTest(stream []byte) bool {
 	broke := false
 	for line := range bytes.Lines(stream) {

@@ -81,7 +81,7 @@ func TestClaimingTestsOfAPackage(t *testing.T) {
 	}
 }
 
-// A failure means that code has changed which a mutant is to break.
+// A failure means that the code which a mutant breaks has changed.
 func TestEveryMutantFindsItsText(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	list, err := readMutants("internal/claim/mutants.txt")

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A step is one command and the way to read its outcome.
+// A step is one command and the way its outcome is counted.
 type step struct {
 	name    string
 	env     []string // added to the environment
 	dir     string   // where the command runs; empty: the root of the project
 	command []string
 	outcome outcome
-	missing string // not empty: what this machine lacks, so that the step is skipped
-	claims  bool   // the command reads what the tests before it claimed
-	// pardoned is a step whose skip is no fault where no other may be skipped.
-	pardoned bool
-	mutant   *mutant
+	missing string // what this machine lacks; if not empty, the step is skipped
+	claims  bool   // the command reads from standard input what the earlier tests claimed
+	// maySkip permits the step to be skipped in .ci/run.
+	maySkip bool
+	mutant  *mutant
 }
 
 type outcome int
@@ -38,10 +38,10 @@ func (s step) run(t *tally) {
 		return
 	}
 	if s.claims && t.failed > 0 {
-		t.skip(s.name, "a check failed, so it is not known what the tests show")
+		t.skip(s.name, "an earlier check failed, so the list of what tests show is not complete")
 		return
 	}
-	began := time.Now()
+	began, before := time.Now(), t.cpu
 	switch s.outcome {
 	case testJSON:
 		s.runTests(t, s.cmd())
@@ -50,15 +50,15 @@ func (s step) run(t *tally) {
 	default:
 		s.runCheck(t)
 	}
-	fmt.Fprintf(t.out, "    %.1fs\n", time.Since(began).Seconds())
+	fmt.Fprintf(t.out, "    %.1fs, %.1fs of CPU\n", time.Since(began).Seconds(), (t.cpu - before).Seconds())
 }
 
 func (s step) skip(t *tally) {
-	if !s.pardoned {
-		t.skip(s.name, s.missing)
+	if s.maySkip {
+		t.skipPermitted(s.name, s.missing)
 		return
 	}
-	t.pardon(s.name, s.missing)
+	t.skip(s.name, s.missing)
 }
 
 func (s step) cmd() *exec.Cmd {
@@ -74,6 +74,7 @@ func (s step) runCheck(t *tally) {
 		cmd.Stdin = strings.NewReader(strings.Join(t.claims, "\n"))
 	}
 	output, err := cmd.CombinedOutput()
+	t.spend(cmd.ProcessState)
 	switch {
 	case err != nil:
 		t.fail(s.name, fmt.Sprintf("%s%s: %v", output, strings.Join(s.command, " "), err))
@@ -84,8 +85,8 @@ func (s step) runCheck(t *tally) {
 	}
 }
 
-// runTests blames the step itself when the command fails without a failed test,
-// and when no test ran at all.
+// runTests counts the tests that the command reports. The step itself fails when the
+// command fails without a failed test, and when no test ran.
 func (s step) runTests(t *tally, cmd *exec.Cmd) {
 	before := t.counts
 	stdout, err := cmd.StdoutPipe()
@@ -96,6 +97,7 @@ func (s step) runTests(t *tally, cmd *exec.Cmd) {
 	if err == nil {
 		t.read(stdout)
 		err = cmd.Wait()
+		t.spend(cmd.ProcessState)
 	}
 	switch {
 	case err != nil && t.failed == before.failed:

@@ -5,28 +5,39 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"time"
 )
 
-// A tally counts checks by outcome and tells about those that did not pass.
+// A tally counts checks by outcome and prints those that did not pass.
 type tally struct {
 	counts
-	pardoned int      // of those skipped
-	claims   []string // of tests that passed; see package internal/claim
-	out      io.Writer
+	permitted int           // of the skipped checks, those that may be skipped in .ci/run
+	claims    []string      // of tests that passed; see package internal/claim
+	cpu       time.Duration // user and system time of the commands that ended
+	out       io.Writer
 }
 
 type counts struct{ passed, failed, skipped int }
 
-// String is the line that a run ends in.
+// String returns the last line of a run.
 func (t *tally) String() string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", t.passed, t.failed, t.skipped)
 }
 
-// ok reports whether nothing failed, and where nothing may be skipped, whether
-// nothing was that is not pardoned.
+// ok reports whether no check failed and, with failOnSkip, whether no check was skipped
+// that may not be.
 func (t *tally) ok(failOnSkip bool) bool {
-	return t.failed == 0 && (!failOnSkip || t.skipped == t.pardoned)
+	return t.failed == 0 && (!failOnSkip || t.skipped == t.permitted)
+}
+
+// spend adds the processor time of a command and its children. A command that did not
+// start has no state.
+func (t *tally) spend(state *os.ProcessState) {
+	if state != nil {
+		t.cpu += state.UserTime() + state.SystemTime()
+	}
 }
 
 func (t *tally) fail(name, output string) {
@@ -39,10 +50,10 @@ func (t *tally) skip(name, output string) {
 	fmt.Fprintf(t.out, "    SKIP %s\n%s", name, indent(output))
 }
 
-// pardon skips what may be skipped anywhere.
-func (t *tally) pardon(name, output string) {
+// skipPermitted counts a skip that .ci/run permits.
+func (t *tally) skipPermitted(name, output string) {
 	t.skipped++
-	t.pardoned++
+	t.permitted++
 	fmt.Fprintf(t.out, "    SKIP, which is permitted: %s\n%s", name, indent(output))
 }
 
@@ -57,19 +68,19 @@ type event struct {
 	Value   string
 }
 
-// subject is the test or the package that the event is about.
+// subject names the test or the package of the event.
 func (e event) subject() string { return strings.TrimSpace(e.Package + " " + e.Test) }
 
-// A stream is what is known of a go test -json stream that is being read.
+// A stream is the state of reading the output of go test -json.
 type stream struct {
 	output map[string]string   // of each subject until its end
 	claims map[string][]string // of each subject until its end
-	blamed map[string]bool     // packages with a failed test
+	failed map[string]bool     // packages with a failed test
 }
 
 // read counts the tests of a go test -json stream. A package that fails without
 // a failed test (it did not build, it leaked, it crashed) counts as one failure.
-// Lines that are no events are handed on.
+// Lines that are not events are printed.
 func (t *tally) read(r io.Reader) {
 	s := stream{make(map[string]string), make(map[string][]string), make(map[string]bool)}
 	lines := bufio.NewReader(r)
@@ -109,9 +120,9 @@ func (t *tally) count(e event, s stream) {
 		fmt.Fprintf(t.out, "    ok %s %.1fs\n", subject, e.Elapsed)
 	case e.Action == "skip" && e.Test != "":
 		t.skip(subject, s.output[subject])
-	case e.Action == "fail" && (e.Test != "" || !s.blamed[e.Package]):
+	case e.Action == "fail" && (e.Test != "" || !s.failed[e.Package]):
 		t.fail(subject, s.output[subject])
-		s.blamed[e.Package] = true
+		s.failed[e.Package] = true
 	default:
 		return
 	}

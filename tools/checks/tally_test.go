@@ -61,7 +61,7 @@ func TestStepWithoutTestsFails(t *testing.T) {
 	}
 }
 
-func TestSilentStepFailsWhenItSpeaks(t *testing.T) {
+func TestSilentStepFailsWhenItPrints(t *testing.T) {
 	total := tally{out: t.Output()}
 	step{name: "loud", command: words("go version"), outcome: silent}.run(&total)
 	step{name: "lacking", missing: "a tool"}.run(&total)
@@ -86,7 +86,7 @@ func TestOnlyPassedTestsClaim(t *testing.T) {
 	}
 }
 
-func TestClaimsAreHandedOn(t *testing.T) {
+func TestClaimsArePassedToTheStep(t *testing.T) {
 	var out strings.Builder
 	total := tally{out: &out, claims: []string{"a", "b"}}
 	show := step{name: "show", command: words("cat"), outcome: silent, claims: true}
@@ -97,15 +97,15 @@ func TestClaimsAreHandedOn(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSkipThatIsPermittedIsPardoned(t *testing.T) {
+func TestOnlyAPermittedSkipPassesWhereSkipsFail(t *testing.T) {
 	total := tally{out: t.Output()}
-	step{name: "asks a database", missing: "it cannot be had", pardoned: true}.run(&total)
+	step{name: "asks a database", missing: "it cannot be reached", maySkip: true}.run(&total)
 	if !total.ok(true) || total.skipped != 1 {
-		t.Errorf("got %s, want it to be good", &total)
+		t.Errorf("got %s, want it to pass", &total)
 	}
 	step{name: "needs a compiler", missing: "there is none"}.run(&total)
 	if total.ok(true) || !total.ok(false) {
-		t.Errorf("got %s, want it to be good only where skips are", &total)
+		t.Errorf("got %s, want it to pass only where skips do", &total)
 	}
 }
 
