@@ -1,8 +1,6 @@
 module github.com/fondaco/fondaco
 
-go 1.27
-
-toolchain go1.27.0
+go 1.27.0
 
 ignore ./conformance/node_modules
 

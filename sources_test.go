@@ -210,3 +210,29 @@ func isForeign(dir string) bool {
 func isOutput(dir string) bool {
 	return slices.Contains([]string{".git", "bin", "node_modules"}, filepath.Base(dir))
 }
+
+// Decision record 0013: a toolchain line, or a go line without a patch number, would say
+// something else to those who import the module than to those who work on it.
+func TestGoLinesNameAMinorRelease(t *testing.T) {
+	var modules []string
+	for _, pattern := range []string{"go.mod", "*/go.mod", "*/*/go.mod"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules = append(modules, names...)
+	}
+	minor := regexp.MustCompile(`(?m)^go 1\.\d+\.0$`)
+	for _, name := range modules {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !minor.Match(text) || regexp.MustCompile(`(?m)^toolchain `).Match(text) {
+			t.Errorf("%s: want a go line such as go 1.27.0, and no toolchain line", name)
+		}
+	}
+	if len(modules) == 0 {
+		t.Error("found no go.mod")
+	}
+}

@@ -1,6 +1,6 @@
 module github.com/fondaco/fondaco/bench
 
-go 1.27
+go 1.27.0
 
 require github.com/fondaco/fondaco v0.0.0
 

@@ -1,6 +1,6 @@
 module github.com/fondaco/fondaco/interop
 
-go 1.27
+go 1.27.0
 
 ignore ./node_modules
 

@@ -1,6 +1,6 @@
 module github.com/fondaco/fondaco/bench/peers
 
-go 1.27
+go 1.27.0
 
 ignore ./ts/node_modules
 
