@@ -29,9 +29,9 @@ FUZZLONG ?= 60s
 SOAKTIME ?= 3m
 REPEAT ?= 1
 
-suites := test coverage norace lint platforms vulnerabilities mutants peers load fuzz hostile soak
+suites := test coverage norace lint platforms vulnerabilities renames mutants peers load fuzz hostile soak
 
-.PHONY: run build $(suites) fuzz-smoke renames conformance bench bench-gate bench-baseline fmt api checks go
+.PHONY: run build $(suites) fuzz-smoke conformance bench bench-gate bench-baseline fmt api checks go
 .DEFAULT_GOAL := build
 
 run: build
@@ -71,14 +71,16 @@ checks: bin/tools/checks
 test: bin/tools/gofumpt
 lint: bin/tools/staticcheck
 vulnerabilities: bin/tools/govulncheck
+renames: bin/tools/inline
 
-.PHONY: bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/benchstat
+.PHONY: bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/inline bin/tools/benchstat
 bin/tools/checks:      tool := ./checks
 bin/tools/gofumpt:     tool := mvdan.cc/gofumpt
 bin/tools/staticcheck: tool := honnef.co/go/tools/cmd/staticcheck
 bin/tools/govulncheck: tool := golang.org/x/vuln/cmd/govulncheck
+bin/tools/inline:      tool := golang.org/x/tools/go/analysis/passes/inline/cmd/inline
 bin/tools/benchstat:   tool := golang.org/x/perf/cmd/benchstat
-bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/benchstat: go
+bin/tools/checks bin/tools/gofumpt bin/tools/staticcheck bin/tools/govulncheck bin/tools/inline bin/tools/benchstat: go
 	@echo "==> build $(@F)"
 	@go -C tools build -o ../bin/tools/ $(tool)
 # A go command before 1.21 cannot fetch a newer toolchain.

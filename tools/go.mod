@@ -5,6 +5,7 @@ go 1.27.0
 tool (
 	github.com/fondaco/fondaco/tools/checks
 	golang.org/x/perf/cmd/benchstat
+	golang.org/x/tools/go/analysis/passes/inline/cmd/inline
 	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
 	mvdan.cc/gofumpt

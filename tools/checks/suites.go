@@ -39,6 +39,8 @@ func steps(suite string, d durations) []step {
 		return platformSteps()
 	case "vulnerabilities":
 		return []step{vulnerabilityStep()}
+	case "renames":
+		return []step{renamesStep()}
 	case "mutants":
 		return mutantSteps()
 	case "peers":
@@ -52,7 +54,7 @@ func steps(suite string, d durations) []step {
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String())}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, norace, lint, platforms, vulnerabilities, mutants, peers, load, fuzz, hostile or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. With an empty build cache
@@ -181,7 +183,15 @@ func benchPeerStep() step {
 	return step{name: "vet the benchmarks of foreign peers", env: []string{"GOOS=linux"}, command: words("go -C bench/peers vet ./...")}
 }
 
-// loadStep runs what measures time: one package at a time, never from the cache.
+// renamesStep runs go fix on programs that use the old names of api/renames.txt.
+func renamesStep() step {
+	return step{
+		name: "go fix replaces renamed names", outcome: testJSON,
+		command: words("go test -json -tags renames -run ^(TestGoFix|TestInline) -count 1 ./api"),
+	}
+}
+
+// loadStep runs the tests that measure time: one package at a time, never from the cache.
 func loadStep() step {
 	return step{
 		name: "load", outcome: testJSON,
