@@ -56,6 +56,7 @@ var floors = []room{
 	// revisions, without one of transports.
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
+	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, and the pipes that carry messages.
 	{floor: 3, path: "mcp/internal/exchange"},

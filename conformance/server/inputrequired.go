@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -11,7 +13,10 @@ import (
 // addInputRequired adds tools that end in input_required until the client has
 // answered. What they have to remember is in the state that the client carries.
 func addInputRequired(srv *mcpserver.Server) {
-	srv.Tool("test_input_required_result_elicitation", "Asks the user for a name", askName)
+	srv.AddTool(mcp.Tool{
+		Name: "test_input_required_result_elicitation", Description: "Asks the user for a name",
+		InputSchema: jsontext.Value(`{"type":"object"}`),
+	}, askNameUnprotected)
 	srv.Tool("test_input_required_result_sampling", "Asks the model for a capital", askCapital)
 	srv.Tool("test_input_required_result_list_roots", "Asks for the roots", askRoots)
 	srv.Tool("test_input_required_result_request_state", "Asks the user to confirm", askConfirmation)
@@ -26,9 +31,26 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-func askName(ctx context.Context, _ none) (string, error) {
-	user, err := mcpserver.Ask[Named](ctx, "user_name", "What is your name?")
-	return fmt.Sprintf("Hello, %s!", user.Name), err
+// askNameUnprotected makes its question itself and reads the answers as they came. One
+// scenario of the suite answers without a requestState, which only such a handler can
+// take: nothing shows that this server has asked. Handlers that do something with the
+// user's consent use mcpserver.Ask, which takes answers to open questions alone.
+func askNameUnprotected(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+	var answer struct {
+		Action  mcp.ElicitAction `json:"action"`
+		Content struct {
+			Name *string `json:"name"`
+		} `json:"content"`
+	}
+	raw := p.InputResponses["user_name"]
+	if json.Unmarshal(raw, &answer) == nil && answer.Action == mcp.ElicitAccept && answer.Content.Name != nil {
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("Hello, %s!", *answer.Content.Name)}}, nil
+	}
+	return &mcp.InputRequiredResult{InputRequests: map[string]mcp.InputRequest{"user_name": {
+		Method: mcp.MethodElicit,
+		Params: jsontext.Value(`{"mode":"form","message":"What is your name?","requestedSchema":{
+			"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`),
+	}}}, nil
 }
 
 func askCapital(ctx context.Context, _ none) (string, error) {

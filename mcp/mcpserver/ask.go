@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // Errors of Ask and AskAll, besides ErrNotInCall, ErrCannotAsk and an *mcp.Error
@@ -19,7 +22,10 @@ var (
 	// of the stateless era is told what is asked, and its answer runs the handler
 	// again from the top. It is also the cause of the run's context. Whatever the
 	// handler returns then is dropped.
-	ErrInputRequired = errors.New("the call runs again when the client has answered")
+	ErrInputRequired = replay.ErrAsked
+	// ErrCallEnded reports that the handler has returned: goroutines that it has left
+	// behind can neither ask nor remember anything for its call.
+	ErrCallEnded = replay.ErrEnded
 )
 
 // Ask asks the user of the client by a form whose fields are those of T, a flat
@@ -37,12 +43,21 @@ var (
 // What stands between questions is therefore repeated, unless Once does it.
 //
 // The key names the question among all keys of the call, in at most 64 bytes.
-// It has to be the same in every run, and each key is used once in a run. An
-// answer that does not fit is asked for again, within AskOptions.MaxRounds.
+// It has to be the same in every run, and each key is used once in a run. The question
+// has to be the same in every run, too: when its text or its form has changed, the
+// answer is dropped, the log says so, and the question is asked again. Put values that
+// change, such as a price, into a Once before the question. An answer that does not fit
+// is asked for again, within AskOptions.MaxRounds.
 //
-// Ask is for handlers of tools, prompts and resources. It is safe for concurrent
-// use: questions that goroutines of one handler ask side by side go out
-// together.
+// An answer counts only for a question that this server has asked in this call: answers
+// that a client sends to anything else are dropped.
+//
+// Ask is for handlers of tools, prompts and resources. While it waits the call does not
+// count as running, see Timeout and Limit. It is safe for concurrent use: the questions
+// that goroutines of a handler have asked before the handler returns go out together.
+// The handler has to wait for its goroutines. One that asks after the call has ended
+// gets ErrInputRequired if the run has asked something, else ErrCallEnded, and its
+// question is not sent.
 func Ask[T any](ctx context.Context, key, message string) (T, error) {
 	var answer T
 	err := AskAll(ctx, Form(key, message, &answer))
@@ -51,7 +66,8 @@ func Ask[T any](ctx context.Context, key, message string) (T, error) {
 
 // AskAll asks several questions at once, in one round. It returns nil when every
 // one has its answer, and otherwise the error of the first that has none. It
-// follows the rules of Ask.
+// follows the rules of Ask, also for concurrent use; each call stores answers only in
+// the variables of its own questions.
 func AskAll(ctx context.Context, questions ...Question) error {
 	r := From(ctx)
 	if r == nil {
@@ -60,18 +76,42 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if len(questions) == 0 {
 		return nil
 	}
-	if err := r.rounds.claim(keysOf(questions)...); err != nil {
+	if err := r.run.Use(keysOf(questions)...); err != nil {
 		return err
 	}
-	for _, q := range questions {
-		if q.err != nil {
-			return q.wrap(q.err)
+	waits := r.call.MayAsk() || r.apart != nil
+	if !waits && !r.replays {
+		return fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
+	}
+	open := make([]openQuestion, len(questions))
+	for i, q := range questions {
+		err := q.err
+		if err == nil {
+			open[i], err = r.open(q)
+		}
+		if err != nil {
+			return q.wrap(err)
 		}
 	}
-	if r.call.MayAsk() || r.apart != nil {
-		return r.askNow(ctx, questions)
+	if waits {
+		return r.askAndWait(ctx, open)
 	}
-	return r.askLater(questions)
+	return r.askInRounds(open)
+}
+
+// openQuestion is a question in the form in which the client gets it.
+type openQuestion struct {
+	Question
+	request mcp.InputRequest
+	digest  string
+}
+
+// open encodes a question. It fails for one that the client cannot be asked.
+func (r *Request) open(q Question) (o openQuestion, err error) {
+	o.Question = q
+	o.request, err = r.call.InputRequest(q.method, q.params)
+	o.digest = replay.Digest(o.request)
+	return o, err
 }
 
 func keysOf(questions []Question) []string {

@@ -6,10 +6,10 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // Apart says how work that goes on after its request was answered reaches the
@@ -47,7 +47,10 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 		return nil, nil, err
 	}
 	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, way: r.way, apart: &a}
-	d.rounds.inherit(&r.rounds)
+	if err := r.run.Move(&d.run); err != nil {
+		r.server.apart.leave()
+		return nil, nil, err
+	}
 	apart, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
 	d.ctx = apart
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
@@ -57,26 +60,17 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 		}
 		stop()
 		cancel(context.Canceled)
-		d.rounds.release()
+		replay.CloseAll(d.run.Close().Values)
 		r.server.apart.leave()
 	}, nil
-}
-
-// inherit takes over what an earlier part of the call remembers and holds.
-func (r *rounds) inherit(from *rounds) {
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	r.memory, r.live = from.memory, from.live
-	r.memory.Answers, r.memory.Results = maps.Clone(r.memory.Answers), maps.Clone(r.memory.Results)
-	from.live = nil
 }
 
 // lastMoment is how long a Shutdown that has waited long enough waits for work
 // that it has cancelled.
 const lastMoment = time.Second
 
-// putApart puts one question, if the client declared that it may be put.
-func (r *Request) putApart(ctx context.Context, key, method string, params any) (jsontext.Value, error) {
+// askApart has one question answered, if the client declared that it may be asked.
+func (r *Request) askApart(ctx context.Context, key, method string, params any) (jsontext.Value, error) {
 	q, err := r.call.InputRequest(method, params)
 	switch {
 	case err != nil:
@@ -92,7 +86,7 @@ func (r *Request) putApart(ctx context.Context, key, method string, params any) 
 
 // answerApart has an unnamed question of work that goes on apart answered.
 func (r *Request) answerApart(ctx context.Context, method string, params, out any) error {
-	raw, err := r.putApart(ctx, rand.Text(), method, params)
+	raw, err := r.askApart(ctx, rand.Text(), method, params)
 	if err != nil || out == nil {
 		return err
 	}

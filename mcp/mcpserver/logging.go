@@ -66,7 +66,7 @@ func (r *Request) LogLevel() (mcp.LoggingLevel, bool) {
 
 func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 	least, wanted := r.call.LogLevel()
-	return wanted && !r.rounds.replaying() && level.Severity() <= least.Severity()
+	return wanted && !r.run.Repeats() && level.Severity() <= least.Severity()
 }
 
 // RelayLog passes a log message on to the client of the call that ctx belongs to,

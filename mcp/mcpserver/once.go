@@ -3,15 +3,14 @@ package mcpserver
 import (
 	"context"
 	"crypto/hmac"
-	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // Once does a step of a handler that asks, such as one that changes something,
@@ -27,6 +26,12 @@ import (
 // at the service that it uses; NewID makes one that stays the same.
 // AskOptions.SingleUse refuses the second retry.
 //
+// Once is safe for concurrent use, with a key of its own for each step. The handler has
+// to wait for goroutines that it starts: when a question has been asked Once fails with
+// ErrInputRequired and does not call fn; when the handler has returned it fails with
+// that or with ErrCallEnded. The result of an fn that is still running then is not
+// remembered, and Once fails with the same error.
+//
 // Outside of a call Once calls fn.
 func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, error) {
 	var zero T
@@ -34,13 +39,13 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 	if r == nil {
 		return fn()
 	}
-	if err := r.rounds.claim(key); err != nil {
+	if err := r.run.Use(key); err != nil {
 		return zero, fmt.Errorf("once: %w", err)
 	}
-	if err := r.rounds.stopped(); err != nil {
+	if err := r.run.Blocked(); err != nil {
 		return zero, err
 	}
-	if raw, ok := r.rounds.result(key); ok {
+	if raw, ok := r.run.Result(key); ok {
 		var v T
 		if err := json.Unmarshal(raw, &v); err != nil {
 			return zero, fmt.Errorf("once %q: what is remembered: %w", key, err)
@@ -55,24 +60,10 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 	if err != nil {
 		return zero, fmt.Errorf("once %q: the result cannot be remembered: %w", key, err)
 	}
-	r.rounds.remember(key, raw)
-	return v, nil
-}
-
-func (r *rounds) result(key string) (jsontext.Value, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	raw, ok := r.memory.Results[key]
-	return raw, ok
-}
-
-func (r *rounds) remember(key string, raw jsontext.Value) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.memory.Results == nil {
-		r.memory.Results = make(map[string]jsontext.Value)
+	if err := r.run.Remember(key, raw); err != nil {
+		return zero, err
 	}
-	r.memory.Results[key] = raw
+	return v, nil
 }
 
 // Began returns when the call began. It is the same time in every run of a
@@ -82,9 +73,7 @@ func Began(ctx context.Context) time.Time {
 	if r == nil {
 		return time.Now()
 	}
-	r.rounds.mu.Lock()
-	defer r.rounds.mu.Unlock()
-	return r.rounds.memory.Began
+	return r.run.StartedAt()
 }
 
 // NewID returns an unguessable id of 26 letters and digits, the same for the
@@ -104,23 +93,13 @@ func Rand(ctx context.Context, key string) *rand.Rand {
 
 // derive returns 32 bytes that belong to the call, a use and a key.
 func derive(ctx context.Context, use, key string) []byte {
-	seed := make([]byte, 32)
+	var seed []byte
 	if r := From(ctx); r != nil {
-		seed = r.rounds.seed()
+		seed = r.run.Seed()
 	} else {
-		_, _ = crand.Read(seed) // never fails
+		seed = replay.NewSeed()
 	}
 	mac := hmac.New(sha256.New, seed)
 	fmt.Fprintf(mac, "%s\x00%s", use, key)
 	return mac.Sum(nil)
-}
-
-func (r *rounds) seed() []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.memory.Seed == nil {
-		r.memory.Seed = make([]byte, 32)
-		_, _ = crand.Read(r.memory.Seed) // never fails
-	}
-	return slices.Clone(r.memory.Seed)
 }

@@ -2,14 +2,12 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
-	"time"
+	"maps"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // ErrParkLost reports that a value of Park is gone: it has expired, the replica
@@ -22,14 +20,20 @@ var ErrParkLost = errors.New("interaction expired, call again")
 //	call, err := mcpserver.Park(ctx, "upstream", dial, (*Upstream).Close)
 //
 // The first run opens the value. In the stateless era it stays open between the
-// rounds of the call, and later runs get the same one. It is closed once: when
-// the call is done, when the client does not come back within AskOptions.Expiry,
-// or at Shutdown. Its context ends then. The key follows the rules of Ask.
+// rounds of the call, and later runs get the same one. It is closed exactly once: when
+// the call ends with a result or an error, when the client does not come back within
+// AskOptions.Expiry, or at Shutdown. Its context ends then. The key follows the rules
+// of Ask.
 //
 // A value is never opened a second time for one call. When it is gone, Park
-// fails with ErrParkLost, and when too many are parked already, see
-// AskOptions.MaxParked, the call fails at its question. Every round has to reach
-// the replica that holds the value.
+// fails with ErrParkLost. The values of a call are kept together: when there is no room
+// for all of them, see AskOptions.MaxParked, the call fails at its question and all are
+// closed. Every round has to reach the replica that holds the values.
+//
+// Park is safe for concurrent use. A value whose open returns after the handler has
+// is closed at once, and Park fails with ErrInputRequired or ErrCallEnded. open runs on
+// the goroutine that calls Park; close runs on the goroutine that ends the call, or on
+// one of the server, where a panic is logged.
 //
 // In the session era the value lives as long as the call. Outside of a call Park
 // fails with ErrNotInCall.
@@ -39,21 +43,27 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	if r == nil {
 		return zero, ErrNotInCall
 	}
-	if err := r.rounds.claim(key); err != nil {
+	if err := r.run.Use(key); err != nil {
 		return zero, fmt.Errorf("park: %w", err)
 	}
-	if err := r.rounds.stopped(); err != nil {
+	if err := r.run.Blocked(); err != nil {
 		return zero, err
 	}
-	if held, ok := r.rounds.held(key); ok { // by an earlier round of the session era, or before the call became a task
-		return held.value.(T), nil
-	}
-	if ticket, ok := r.rounds.ticket(key); ok {
-		held, ok := r.takeParked(key, ticket)
-		if !ok {
+	held, ticket := r.run.Value(key)
+	if held == nil && ticket != "" {
+		if held = r.server.parked.Take(ticket, r.Principal()); held == nil {
 			return zero, fmt.Errorf("park %q: %w", key, ErrParkLost)
 		}
-		return held.value.(T), nil
+		if err := r.run.Hold(key, held); err != nil {
+			return zero, err
+		}
+	}
+	if held != nil {
+		v, ok := held.V.(T)
+		if !ok {
+			return zero, fmt.Errorf("park %q: holds a %T; want the same type in every run", key, held.V)
+		}
+		return v, nil
 	}
 	own, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), requestKey{}, (*Request)(nil)))
 	v, err := open(own)
@@ -61,190 +71,30 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 		cancel()
 		return zero, err
 	}
-	held := &parked{value: v, principal: r.Principal(), close: sync.OnceFunc(func() {
+	err = r.run.Hold(key, replay.NewValue(v, func() {
 		cancel()
-		close(v)
-	})}
-	if !r.rounds.hold(key, held) {
-		return zero, ErrInputRequired
+		r.server.protect("closing a parked value", func() { close(v) })
+	}))
+	if err != nil {
+		return zero, err
 	}
 	return v, nil
 }
 
-// parked is one live value.
-type parked struct {
-	value     any
-	principal mcp.Principal
-	close     func() // works once
-	expiry    *time.Timer
-}
-
-// held returns the value that the call holds already.
-func (r *rounds) held(key string) (*parked, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p, ok := r.live[key]
-	return p, ok
-}
-
-// ticket returns where a value of an earlier round is.
-func (r *rounds) ticket(key string) (string, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t, ok := r.memory.Parked[key]
-	return t, ok
-}
-
-// hold keeps a value until the end of the call. When that was, it closes it and
-// reports false.
-func (r *rounds) hold(key string, p *parked) bool {
-	if !r.holdOpen(key, p) {
-		p.close()
-		return false
-	}
-	return true
-}
-
-func (r *rounds) holdOpen(key string, p *parked) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.released {
-		return false
-	}
-	if r.live == nil {
-		r.live = make(map[string]*parked)
-	}
-	r.live[key] = p
-	return true
-}
-
-// release closes what the run still holds.
-func (r *rounds) release() {
-	r.mu.Lock()
-	live := r.live
-	r.live, r.over, r.released = nil, true, true
-	r.mu.Unlock()
-	for _, p := range live {
-		p.close()
-	}
-}
-
-// takeParked takes a value out of the lot for this run.
-func (r *Request) takeParked(key, ticket string) (*parked, bool) {
-	p := r.server.parked.take(ticket, r.Principal())
-	if p == nil || !r.rounds.hold(key, p) {
-		return nil, false
-	}
-	return p, true
-}
-
-// park puts what the run holds into the lot until the next round. What an
+// parkValues keeps what a run holds until the next one: all of it, or nothing. What an
 // earlier run has parked and this one has not taken goes on waiting.
-func (r *Request) park(next *memory) error {
-	r.rounds.mu.Lock()
-	live, before := r.rounds.live, r.rounds.memory.Parked
-	r.rounds.mu.Unlock()
-	next.Parked = make(map[string]string)
-	for key, ticket := range before {
-		next.Parked[key] = ticket
+func (r *Request) parkValues(out *replay.Outcome) error {
+	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry())
+	if err != nil {
+		r.Reached(mcp.LimitParked)
+		return fmt.Errorf("park: %w", err)
 	}
-	for key, p := range live {
-		ticket, err := r.server.parked.put(p, r.server.options.asking())
-		if err != nil {
-			r.Reached(mcp.LimitParked)
-			return fmt.Errorf("park %q: %w", key, err)
-		}
-		next.Parked[key] = ticket
-		r.rounds.mu.Lock()
-		delete(r.rounds.live, key)
-		r.rounds.mu.Unlock()
+	out.Next.Parked = out.Unclaimed
+	if out.Next.Parked == nil {
+		out.Next.Parked = tickets
+	} else {
+		maps.Copy(out.Next.Parked, tickets)
 	}
+	out.Values, out.Unclaimed = nil, nil
 	return nil
-}
-
-// parkingLot holds the live values of calls that are between two rounds.
-type parkingLot struct {
-	instance string // of this process
-
-	mu     sync.Mutex
-	values map[string]*parked    // guarded by mu: by ticket
-	counts map[mcp.Principal]int // guarded by mu
-	closed bool                  // guarded by mu
-	work   sync.WaitGroup        // closings of expired values
-}
-
-func (l *parkingLot) put(p *parked, o *AskOptions) (ticket string, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.closed:
-		return "", ErrShutdown
-	case len(l.values) >= o.maxParked():
-		return "", fmt.Errorf("%d values are parked, which is the limit", len(l.values))
-	case l.counts[p.principal] >= o.principalParked():
-		return "", fmt.Errorf("%d values are parked for %v, which is the limit", l.counts[p.principal], p.principal)
-	}
-	if l.values == nil {
-		l.values, l.counts = make(map[string]*parked), make(map[mcp.Principal]int)
-	}
-	ticket = l.instance + "." + rand.Text()
-	l.values[ticket] = p
-	l.counts[p.principal]++
-	p.expiry = time.AfterFunc(o.expiry(), func() { l.expire(ticket) })
-	return ticket, nil
-}
-
-// take returns a value of a principal and gives it away, or nil when it has none
-// here.
-func (l *parkingLot) take(ticket string, p mcp.Principal) *parked {
-	if !strings.HasPrefix(ticket, l.instance+".") {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if held := l.values[ticket]; held == nil || held.principal != p {
-		return nil
-	}
-	return l.takeLocked(ticket)
-}
-
-func (l *parkingLot) takeLocked(ticket string) *parked {
-	p := l.values[ticket]
-	if p == nil {
-		return nil
-	}
-	delete(l.values, ticket)
-	if l.counts[p.principal]--; l.counts[p.principal] == 0 {
-		delete(l.counts, p.principal)
-	}
-	p.expiry.Stop()
-	return p
-}
-
-func (l *parkingLot) expire(ticket string) {
-	l.mu.Lock()
-	p := l.takeLocked(ticket)
-	if p != nil {
-		l.work.Add(1)
-	}
-	l.mu.Unlock()
-	if p != nil {
-		defer l.work.Done()
-		p.close()
-	}
-}
-
-// shut closes every value, and waits for those that are closing.
-func (l *parkingLot) shut() {
-	l.mu.Lock()
-	l.closed = true
-	var left []*parked
-	for ticket := range l.values {
-		left = append(left, l.takeLocked(ticket))
-	}
-	l.mu.Unlock()
-	for _, p := range left {
-		p.close()
-	}
-	l.work.Wait()
 }

@@ -160,7 +160,7 @@ func TestParkedValuesAreBounded(t *testing.T) {
 			w := dialAs(t, g.Server, mcp.V20260728, canAll)
 			first := w.must("tools/call", drive)
 			w.must("tools/call", drive)
-			if r := w.must("tools/call", drive); !strings.Contains(at(t, r, "/content/0/text"), "which is the limit") {
+			if r := w.must("tools/call", drive); !strings.Contains(at(t, r, "/content/0/text"), "the limit is 2") {
 				t.Errorf("got %s, want it refused", r)
 			}
 			g.holds(t, 3, 1)

@@ -27,7 +27,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if !finite(total) {
 		total = 0
 	}
-	if !r.rounds.advance(done) {
+	if !finite(done) || !r.run.Advance(done) {
 		return
 	}
 	r.progress.advance(done, func() {

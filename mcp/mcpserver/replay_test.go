@@ -6,6 +6,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -127,14 +128,62 @@ func TestSessionEraQuestionsOnTheWire(t *testing.T) {
 	})
 }
 
-func TestAnswersNeedNoState(t *testing.T) {
+func TestAnswersCountOnlyForOpenQuestions(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-303b")
 	synctest.Test(t, func(t *testing.T) {
-		w := dialAs(t, newPainter(nil).Server, mcp.V20260728, canAll)
-		r := w.must("tools/call", `{"name":"paint","inputResponses":{"size":`+accept(`{"size":2}`)+`,"colour":`+accept(`{"colour":"blue"}`)+`,"other":7}}`)
-		if got := at(t, r, "/content/0/text"); got != `" blue 2, step 1"` {
+		p := newPainter(nil)
+		w := dialAs(t, p.Server, mcp.V20260728, canAll)
+		const params = `{"name":"paint"}`
+		all := `{"size":` + accept(`{"size":2}`) + `,"colour":` + accept(`{"colour":"blue"}`) + `,"other":7}`
+		r := w.must("tools/call", `{"name":"paint","inputResponses":`+all+`}`)
+		if at(t, r, "/inputRequests/colour") == "" || p.steps != 0 {
+			t.Errorf("without a state: got %s after %d steps, want the first question", r, p.steps)
+		}
+		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":2}`)+`}`))
+		if at(t, r, "/inputRequests/colour") == "" || p.steps != 0 {
+			t.Errorf("for a question that is not open: got %s after %d steps, want the first question", r, p.steps)
+		}
+		r = w.must("tools/call", retry(t, params, r, all))
+		if at(t, r, "/inputRequests/size") == "" || p.steps != 1 {
+			t.Errorf("for both, of which one is open: got %s after %d steps, want the second question", r, p.steps)
+		}
+		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
+		if got := at(t, r, "/content/0/text"); got != `" blue 3, step 1"` {
 			t.Errorf("got %s", r)
+		}
+	})
+}
+
+// TestAnswerToAChangedQuestionIsDropped is about a price that changes while the user
+// thinks: the consent to the old price is none to the new one.
+func TestAnswerToAChangedQuestionIsDropped(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-303b")
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		srv := newServer(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+		price, paid := 10, 0
+		srv.Tool("buy", "", func(ctx context.Context, _ struct{}) (string, error) {
+			if _, err := mcpserver.Ask[colour](ctx, "consent", fmt.Sprintf("Pay %d?", price)); err != nil {
+				return "", err
+			}
+			paid = price
+			return "", nil
+		})
+		w := dialAs(t, srv, mcp.V20260728, canAll)
+		answer := `{"consent":` + accept(`{"colour":"red"}`) + `}`
+		r := w.must("tools/call", `{"name":"buy"}`)
+		price = 1000
+		r = w.must("tools/call", retry(t, `{"name":"buy"}`, r, answer))
+		if got := at(t, r, "/inputRequests/consent/params/message"); got != `"Pay 1000?"` || paid != 0 {
+			t.Errorf("got %s and paid %d, want the new question", r, paid)
+		}
+		if !strings.Contains(lines.String(), "question=consent") {
+			t.Errorf("the log does not name the question: %s", lines.String())
+		}
+		if w.must("tools/call", retry(t, `{"name":"buy"}`, r, answer)); paid != 1000 {
+			t.Errorf("paid %d, want 1000", paid)
 		}
 	})
 }
@@ -317,8 +366,8 @@ func TestOpenQuestionDecidesTheCall(t *testing.T) {
 				t.Errorf("got %v, want %v", err, mcpserver.ErrInputRequired)
 			}
 		}
-		if at(t, r, "/inputRequests/colour") == "" || at(t, r, "/inputRequests/size") != "" {
-			t.Errorf("got %s, want the first question alone", r)
+		if at(t, r, "/inputRequests/colour") == "" || at(t, r, "/inputRequests/size") == "" {
+			t.Errorf("got %s, want what was asked before the handler returned", r)
 		}
 	})
 }

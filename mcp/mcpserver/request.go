@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/json/jsontext"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // Request is one request or notification, as middleware sees it and as it hangs
@@ -27,14 +29,19 @@ type Request struct {
 	Outbound bool
 
 	ctx    context.Context // ends when nobody waits for the message any more
-	run    runContext      // of the handlers
 	way    way             // what the message goes through
 	call   *dialect.Call
 	in     *exchange.Inbound
 	server *Server
 	apart  *Apart // nil unless the request was answered and its work goes on
 
-	rounds   rounds
+	handlers runContext // the context of the handlers
+	replays  bool       // the client makes the call again with its answers
+	run      replay.Run // what the handlers have asked and remembered
+
+	suspended *suspension        // nil until the run has asked and its reply is made
+	boundTo   *[sha256.Size]byte // what the call's states belong to; nil until it is needed
+
 	progress progress
 	logs     logLimit
 	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
@@ -67,9 +74,9 @@ func From(ctx context.Context) *Request {
 
 // context returns the context of the request's handlers. It is asked for once.
 func (r *Request) context() context.Context {
-	r.run.of = r
-	r.run.Begin(r.traced(), nil)
-	return &r.run
+	r.handlers.of = r
+	r.handlers.Begin(r.traced(), nil)
+	return &r.handlers
 }
 
 // lasting returns the context of a notification's handlers, which ends with that in

@@ -74,12 +74,12 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}
-	defer r.finish()
-	if err := r.begin(); err != nil {
+	defer r.releaseRun()
+	if err := r.beginRun(); err != nil {
 		return nil, err
 	}
 	result, err = r.way.from(r.context(), r, 0)
-	return r.settle(result, err)
+	return r.endRun(result, err)
 }
 
 // Notification takes one notification. The library's own part is done at once, so
@@ -155,5 +155,18 @@ func guarded(run func() error) (err error) {
 func contain(err *error) {
 	if v := recover(); v != nil {
 		*err = &panicked{value: v, stack: debug.Stack()}
+	}
+}
+
+// protect runs a function of the author's that belongs to no request, and logs its
+// panic.
+func (s *Server) protect(what string, f func()) {
+	var err error
+	func() {
+		defer contain(&err)
+		f()
+	}()
+	if p, ok := errors.AsType[*panicked](err); ok {
+		s.options.logger().Error("panic in "+what, "error", p.Error(), "stack", string(p.stack))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
@@ -39,7 +40,7 @@ type Server struct {
 
 	keys   *seal.Ring
 	store  mcp.Store
-	parked parkingLot
+	parked replay.Parked
 
 	leaving atomic.Bool     // Drain or Shutdown was called
 	open    context.Context // ends when a shutdown begins
@@ -67,7 +68,7 @@ func New(name, version string, o *Options) *Server {
 	s := &Server{info: o.implementation(name, version), options: o}
 	s.open, s.endOpen = context.WithCancelCause(context.Background())
 	s.life, s.endLife = context.WithCancelCause(context.Background())
-	if err := s.keepState(); err != nil {
+	if err := s.initState(); err != nil {
 		panic("mcpserver.New: " + err.Error())
 	}
 	s.dialect = dialect.NewServer(dialect.ServerParams{

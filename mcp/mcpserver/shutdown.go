@@ -34,7 +34,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
 	_ = s.apart.wait(last)
-	s.parked.shut()
+	s.parked.Shutdown()
 	for _, session := range s.drain.sessions() {
 		err = cmp.Or(err, session.WaitIdle(ctx))
 	}

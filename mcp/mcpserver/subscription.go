@@ -107,7 +107,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	switch {
 	case len(feeds) > 0:
 		ctx, stop = open, r.runFeeds(open, feeds)
-	case ctx == &r.run:
+	case ctx == &r.handlers:
 		ctx = r.ctx // by which alone the run of a subscription ends
 	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())

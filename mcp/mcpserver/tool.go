@@ -249,7 +249,7 @@ func (s *Server) takesTasks(f *dialect.Facts) bool {
 func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
 	defer contain(&err)
 	r := From(ctx)
-	result, err = r.interact(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
+	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
 	if err == nil {
 		err = t.checkResult(result)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
 // VisitRequired returns the error of a handler that cannot do its work before
@@ -58,12 +59,12 @@ func checkAddress(address string) error {
 	return nil
 }
 
-func requiresVisits(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElicitationRequired }
+func requiresURLElicitation(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElicitationRequired }
 
-// requireVisits brings the error of VisitRequired into what the caller
+// requireURLElicitation brings the error of VisitRequired into what the caller
 // understands. Another server may have said it to the handler; that is no reason
 // to send the user anywhere.
-func (r *Request) requireVisits(ctx context.Context, required error) (any, error) {
+func (r *Request) requireURLElicitation(required error) (any, error) {
 	visits, err := visitsIn(required)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (r *Request) requireVisits(ctx context.Context, required error) (any, error
 		}
 	}
 	if !r.call.MayAsk() {
-		return r.visitByRounds(ctx, visits)
+		return r.visitByRounds(visits)
 	}
 	for _, v := range visits {
 		v.ElicitationID = r.server.visits.add(r.in.Session, v.URL, v.ElicitationID)
@@ -122,28 +123,27 @@ func (r *Request) cannotVisit(visits []*mcp.ElicitParams, err error) (any, error
 
 // visitByRounds asks for the visits in the stateless era. A user who has declined
 // is not asked again.
-func (r *Request) visitByRounds(ctx context.Context, visits []*mcp.ElicitParams) (any, error) {
-	if !r.rounds.replays {
+func (r *Request) visitByRounds(visits []*mcp.ElicitParams) (any, error) {
+	if !r.replays {
 		return nil, fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
-	}
-	if limit := r.server.options.asking().maxRounds(); r.rounds.round() >= limit {
-		r.Reached(mcp.LimitRounds)
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
 	}
 	in, err := r.visitRequests(visits)
 	if err != nil {
 		return nil, err
 	}
 	answers := make(map[string]jsontext.Value)
-	for key := range in.InputRequests {
-		if raw, _, known := r.rounds.answer(key); known {
-			answers[key] = raw
+	for key, q := range in.InputRequests {
+		if found, err := r.run.Answer(key, replay.Digest(q)); err == nil && found.Answer != nil {
+			answers[key] = found.Answer
 		}
 	}
 	if err := agreed(answers); err != nil {
-		return r.refusedVisit(ctx, err)
+		return r.refusedVisit(err)
 	}
-	return r.requireInput(ctx, in, false)
+	if err := r.run.Ask(in.InputRequests); errors.Is(err, replay.ErrRounds) {
+		return nil, r.tooManyRounds(nil)
+	}
+	return nil, ErrInputRequired
 }
 
 // visitRequests returns the questions by which visits are asked for.
@@ -169,10 +169,10 @@ func agreed(answers map[string]jsontext.Value) error {
 	return nil
 }
 
-// visitApart has work that goes on apart ask for the visits that it requires, for
+// elicitURLsApart has work that goes on apart ask for the visits that it requires, for
 // its call has been answered already. state is the one of a handler that asks by
 // itself.
-func (r *Request) visitApart(required error, state *string) (mcp.Result, error) {
+func (r *Request) elicitURLsApart(required error, state *string) (mcp.Result, error) {
 	visits, err := visitsIn(required)
 	if err != nil {
 		return nil, err
@@ -185,16 +185,16 @@ func (r *Request) visitApart(required error, state *string) (mcp.Result, error) 
 	return in, nil
 }
 
-func (r *Request) refusedVisit(ctx context.Context, err error) (any, error) {
+func (r *Request) refusedVisit(err error) (any, error) {
 	if r.Method == mcp.MethodToolsCall {
-		return r.server.toolError(ctx, r.call, "", err), nil
+		return r.server.toolError(r.ctx, r.call, "", err), nil
 	}
 	return nil, err
 }
 
 // instead returns the error that has the caller make visits for which it cannot be
 // asked in mid-call, and err when that is not why they were not made.
-func instead(err error, questions []Question) error {
+func instead(err error, questions []openQuestion) error {
 	if !errors.Is(err, ErrCannotAsk) {
 		return err
 	}

@@ -15,19 +15,19 @@ import (
 
 // Pauses before a handler that has kept state and asked nothing runs again.
 const (
-	leastStatePause = 100 * time.Millisecond
-	mostStatePause  = 5 * time.Second
+	minStatePause = 100 * time.Millisecond
+	maxStatePause = 5 * time.Second
 )
 
-// interactNow runs a handler in the session era and in work that goes on apart:
+// runAndAsk runs a handler in the session era and in work that goes on the background:
 // once, and again for each round of questions that it asks by itself.
-func (r *Request) interactNow(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	*in = mcp.InputResponseParams{} // members that the revision does not have
 	for round := range r.server.options.asking().maxRounds() {
 		result, err := run(ctx)
-		visiting := r.apart != nil && requiresVisits(err)
-		if visiting {
-			result, err = r.visitApart(err, in.RequestState)
+		required := r.apart != nil && requiresURLElicitation(err)
+		if required {
+			result, err = r.elicitURLsApart(err, in.RequestState)
 		}
 		raw, ok := result.(*mcp.InputRequiredResult)
 		if err != nil || !ok || raw == nil {
@@ -39,19 +39,19 @@ func (r *Request) interactNow(ctx context.Context, in *mcp.InputResponseParams, 
 		if err == nil {
 			*in, err = r.answerRaw(ctx, raw)
 		}
-		if err == nil && visiting {
+		if err == nil && required {
 			err = agreed(in.InputResponses)
 		}
 		if err != nil {
 			return nil, err
 		}
-		r.rounds.again()
+		r.run.Again()
 	}
-	return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, r.server.options.asking().maxRounds())
+	return nil, r.tooManyRounds(nil)
 }
 
 func pauseRaw(ctx context.Context, round int) error {
-	timer := time.NewTimer(min(leastStatePause<<min(round, 10), mostStatePause))
+	timer := time.NewTimer(min(minStatePause<<min(round, 10), maxStatePause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -64,21 +64,18 @@ func pauseRaw(ctx context.Context, round int) error {
 // answerRaw asks the questions of one round, all at once.
 func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (mcp.InputResponseParams, error) {
 	next := mcp.InputResponseParams{RequestState: in.RequestState}
-	if err := r.mayPutAll(in); err != nil {
+	if err := r.mayAskAll(in); err != nil {
 		return next, err
 	}
-	if r.apart == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
-		defer cancel()
-	}
+	ctx, cancel := r.withAskDeadline(ctx)
+	defer cancel()
 	keys := slices.Sorted(maps.Keys(in.InputRequests))
 	answers, errs := make([]jsontext.Value, len(keys)), make([]error, len(keys))
 	var waiting sync.WaitGroup
 	for i, key := range keys {
 		waiting.Go(func() {
 			defer contain(&errs[i])
-			answers[i], errs[i] = r.putRaw(ctx, key, in.InputRequests[key])
+			answers[i], errs[i] = r.askRaw(ctx, key, in.InputRequests[key])
 		})
 	}
 	waiting.Wait()
@@ -92,14 +89,14 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	return next, nil
 }
 
-// putRaw asks one question. A client that fails to ask its user has dismissed
+// askRaw asks one question. A client that fails to ask its user has dismissed
 // the question; other failures have no form as an answer.
-func (r *Request) putRaw(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
-	params, err := questionOf(q)
+func (r *Request) askRaw(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
+	params, err := questionParams(q)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := r.putOne(ctx, key, q.Method, params)
+	raw, err := r.send(ctx, key, q.Method, params)
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && q.Method == mcp.MethodElicit {
 		return jsontext.Value(`{"action":"cancel"}`), nil
 	}

@@ -1,0 +1,92 @@
+package replay
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json/jsontext"
+	"maps"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Memory is what a call remembers from one run of its handler to the next. It has a
+// JSON form, which the server seals before a client gets it.
+type Memory struct {
+	// ID names this state. Every run that ends in questions makes a new one.
+	ID string `json:"id"`
+	// Round counts the runs before this one.
+	Round int `json:"round"`
+	// Unanswered counts the runs that ended in questions and had brought no new answer.
+	Unanswered int `json:"unanswered,omitzero"`
+	// StartedAt and Seed are the same in every run of the call.
+	StartedAt time.Time `json:"startedAt"`
+	Seed      []byte    `json:"seed,omitempty"`
+	// Running is how long the earlier runs took, in nanoseconds, for a call whose time is
+	// limited.
+	Running int64 `json:"running,omitzero"`
+	// Open are the questions that the last run ended in: by key the Digest of each. Only
+	// their answers are taken.
+	Open map[string]string `json:"open,omitempty"`
+	// Answers are the client's answers, and Results those of steps, by key.
+	Answers map[string]Answer         `json:"answers,omitempty"`
+	Results map[string]jsontext.Value `json:"results,omitempty"`
+	// Parked are the tickets of values that wait for the next run, by key.
+	Parked map[string]string `json:"parked,omitempty"`
+	// Progress is the highest progress that the client was told.
+	Progress float64 `json:"progress,omitzero"`
+	// Raw says that the handler makes its questions itself, by returning an
+	// *mcp.InputRequiredResult, and State is the handler's own state.
+	Raw   bool    `json:"raw,omitzero"`
+	State *string `json:"state,omitzero"`
+}
+
+// Answer is the answer to a question.
+type Answer struct {
+	Value jsontext.Value `json:"v"`
+	// Question is the Digest of the question that was answered.
+	Question string `json:"q"`
+}
+
+// Digest identifies a question by its method and params.
+func Digest(q mcp.InputRequest) string {
+	h := sha256.New()
+	h.Write([]byte(q.Method))
+	h.Write([]byte{0})
+	h.Write(q.Params)
+	var sum [sha256.Size]byte
+	return base64.RawURLEncoding.EncodeToString(h.Sum(sum[:0])[:12])
+}
+
+// Largest returns the key under which the Memory holds the most bytes, and how many.
+func (m *Memory) Largest() (key string, size int) {
+	for k, a := range m.Answers {
+		if len(a.Value) > size {
+			key, size = k, len(a.Value)
+		}
+	}
+	for k, v := range m.Results {
+		if len(v) > size {
+			key, size = k, len(v)
+		}
+	}
+	if m.State != nil && len(*m.State) > size {
+		return "requestState", len(*m.State)
+	}
+	return key, size
+}
+
+// clone copies the Memory. Values that nobody modifies are shared.
+func (m *Memory) clone() Memory {
+	c := *m
+	c.Open, c.Answers, c.Results, c.Parked = maps.Clone(m.Open), maps.Clone(m.Answers), maps.Clone(m.Results), maps.Clone(m.Parked)
+	return c
+}
+
+// NewSeed returns 32 random bytes.
+func NewSeed() []byte {
+	seed := make([]byte, sha256.Size)
+	_, _ = rand.Read(seed) // never fails
+	return seed
+}

@@ -1,0 +1,23 @@
+package replay
+
+import (
+	"slices"
+	"time"
+)
+
+// StartedAt returns when the call began: the same time in every run.
+func (r *Run) StartedAt() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.memory.StartedAt
+}
+
+// Seed returns 32 random bytes, the same in every run of the call.
+func (r *Run) Seed() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.memory.Seed == nil {
+		r.memory.Seed = NewSeed()
+	}
+	return slices.Clone(r.memory.Seed)
+}

@@ -1,0 +1,402 @@
+package replay
+
+import (
+	"crypto/rand"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const (
+	maxKey = 64 // bytes of a key
+	// maxOpen bounds the questions that one run may leave open.
+	maxOpen = 256
+)
+
+// Errors of a run.
+var (
+	// ErrAsked ends a run that has open questions: the handler runs again with the
+	// answers.
+	ErrAsked = errors.New("the call runs again when the client has answered")
+	// ErrEnded reports that the run ended without questions: the handler has returned.
+	ErrEnded = errors.New("the call has ended")
+	// ErrRounds reports that the call may not ask again.
+	ErrRounds = errors.New("too many rounds without a new answer")
+)
+
+// Run is one run of a handler. The zero value is a run without memory and answers.
+// Start is called before everything else; all other methods are safe for concurrent
+// use.
+type Run struct {
+	context   Canceler // of the run; nil has none
+	maxRounds int      // 0: the run cannot leave questions open
+
+	mu     sync.Mutex // guards the fields below
+	memory Memory
+	given  map[string]jsontext.Value // answers of this request to questions that are open
+	used   map[string]bool           // keys of this run
+	fresh  bool                      // a new answer was taken in this run
+	open   map[string]mcp.InputRequest
+	values map[string]*Value
+	ended  error // nil while the run goes on, then why it has ended
+
+	outcome Outcome // set by close, which is the only exit
+}
+
+// Outcome is how a run has ended. It belongs to whoever closes the run.
+type Outcome struct {
+	// Next is the memory of the next run, or nil when the handler has finished.
+	Next *Memory
+	// Questions are those that are open, if there is a next run.
+	Questions map[string]mcp.InputRequest
+	// Values are those that the run has held. They are to be parked or closed.
+	Values map[string]*Value
+	// Unclaimed are the tickets of parked values that earlier runs have left and this
+	// run has not taken, by key. They go on to the next run; without one the values are
+	// to be closed.
+	Unclaimed map[string]string
+}
+
+// Canceler ends the context of a run.
+type Canceler interface{ Cancel(cause error) }
+
+// Start begins a run with the memory of the runs before it and the answers that came
+// with the request. Answers to questions that are not open are dropped. When the run asks,
+// its context is cancelled with ErrAsked. maxRounds bounds the runs of a call that bring
+// no new answer, and 0 is for a run that cannot end in questions.
+func (r *Run) Start(m Memory, given map[string]jsontext.Value, ctx Canceler, maxRounds int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.memory, r.context, r.maxRounds = m, ctx, maxRounds
+	for key, raw := range given {
+		if _, open := m.Open[key]; !open {
+			continue
+		}
+		if r.given == nil {
+			r.given = make(map[string]jsontext.Value, len(given))
+		}
+		r.given[key] = raw
+	}
+}
+
+// Use marks keys as used in this run, where each may be used once.
+func (r *Run) Use(keys ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return r.ended
+	}
+	for _, key := range keys {
+		switch {
+		case key == "" || len(key) > maxKey:
+			return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
+		case r.used[key]:
+			return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
+		}
+		if r.used == nil {
+			r.used = make(map[string]bool)
+		}
+		r.used[key] = true
+	}
+	return nil
+}
+
+// Blocked returns why no step may be done any more: the run has ended, or a question is
+// open. Nil: the run goes on.
+func (r *Run) Blocked() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blockedLocked()
+}
+
+func (r *Run) blockedLocked() error {
+	if r.ended == nil && r.open != nil {
+		return ErrAsked
+	}
+	return r.ended
+}
+
+// Lookup is what a run knows about a question.
+type Lookup struct {
+	// Answer is nil when there is none.
+	Answer jsontext.Value
+	// Changed says that there was an answer to another question under the same key. It
+	// was dropped.
+	Changed bool
+}
+
+// Answer returns the answer to a question, from this request or an earlier one. It
+// fails once the run has ended.
+func (r *Run) Answer(key, digest string) (Lookup, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return Lookup{}, r.ended
+	}
+	if a, ok := r.memory.Answers[key]; ok {
+		if a.Question == digest {
+			return Lookup{Answer: a.Value}, nil
+		}
+		delete(r.memory.Answers, key)
+		return Lookup{Changed: true}, nil
+	}
+	raw, ok := r.given[key]
+	if !ok {
+		return Lookup{}, nil
+	}
+	if r.memory.Open[key] != digest {
+		delete(r.given, key)
+		return Lookup{Changed: true}, nil
+	}
+	return Lookup{Answer: raw}, nil
+}
+
+// Keep remembers an answer that fits its question. It fails once the run has ended.
+func (r *Run) Keep(key, digest string, raw jsontext.Value) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return r.ended
+	}
+	if _, known := r.memory.Answers[key]; known {
+		return nil
+	}
+	if r.memory.Answers == nil {
+		r.memory.Answers = make(map[string]Answer)
+	}
+	r.memory.Answers[key] = Answer{Value: slices.Clone(raw), Question: digest}
+	delete(r.given, key)
+	r.fresh = true
+	return nil
+}
+
+// Drop forgets an answer that does not fit its question.
+func (r *Run) Drop(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		delete(r.memory.Answers, key)
+		delete(r.given, key)
+	}
+}
+
+// Ask opens questions, which end the run, and returns ErrAsked. Other goroutines of the
+// handler may ask until the run is closed; their questions go out in the same round.
+// When the call may not ask again it returns ErrRounds and opens nothing.
+func (r *Run) Ask(questions map[string]mcp.InputRequest) error {
+	r.mu.Lock()
+	err := r.askLocked(questions)
+	first := len(r.open) == len(questions)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if first && r.context != nil {
+		r.context.Cancel(ErrAsked)
+	}
+	return ErrAsked
+}
+
+func (r *Run) askLocked(questions map[string]mcp.InputRequest) error {
+	switch {
+	case r.ended != nil:
+		return r.ended
+	case !r.mayAskLocked():
+		return ErrRounds
+	case len(r.open)+len(questions) > maxOpen:
+		return fmt.Errorf("more than %d questions at once; want fewer, or several rounds", maxOpen)
+	}
+	if r.open == nil {
+		r.open = make(map[string]mcp.InputRequest, len(questions))
+	}
+	maps.Copy(r.open, questions)
+	return nil
+}
+
+// Result returns the result of a step that an earlier run has done.
+func (r *Run) Result(key string) (jsontext.Value, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	raw, ok := r.memory.Results[key]
+	return raw, ok
+}
+
+// Remember keeps the result of a step. It fails once the run has ended: the result is
+// not kept then.
+func (r *Run) Remember(key string, raw jsontext.Value) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return r.ended
+	}
+	if r.memory.Results == nil {
+		r.memory.Results = make(map[string]jsontext.Value)
+	}
+	r.memory.Results[key] = raw
+	return nil
+}
+
+// Value returns a value that the run holds, or else the ticket of one that an earlier
+// run has left.
+func (r *Run) Value(key string) (v *Value, ticket string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.values[key], r.memory.Parked[key]
+}
+
+// Hold gives the run a value, which its Outcome will have. When the run has ended it
+// closes the value and fails.
+func (r *Run) Hold(key string, v *Value) error {
+	r.mu.Lock()
+	err := r.ended
+	if err == nil {
+		if r.values == nil {
+			r.values = make(map[string]*Value)
+		}
+		r.values[key] = v
+		delete(r.memory.Parked, key)
+	}
+	r.mu.Unlock()
+	if err != nil {
+		v.Close()
+	}
+	return err
+}
+
+// Close ends the run and returns its outcome. The first call of Close or CloseRaw
+// decides; later ones return the same Outcome.
+func (r *Run) Close() *Outcome { return r.close(nil, false, nil) }
+
+// CloseRaw is Close for a handler that makes its questions itself and may have a state
+// of its own. Questions that were asked through the run take precedence.
+func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Outcome {
+	return r.close(questions, true, state)
+}
+
+func (r *Run) close(questions map[string]mcp.InputRequest, raw bool, state *string) *Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return &r.outcome
+	}
+	r.ended = ErrEnded
+	r.outcome.Values, r.outcome.Unclaimed, r.values = r.values, maps.Clone(r.memory.Parked), nil
+	switch {
+	case len(r.open) > 0:
+		questions, raw, state = r.open, r.memory.Raw, r.memory.State
+	case !raw:
+		return &r.outcome
+	}
+	r.ended = ErrAsked
+	next := r.nextLocked(questions)
+	next.Raw, next.State = raw, state
+	r.outcome.Next, r.outcome.Questions = &next, questions
+	return &r.outcome
+}
+
+// nextLocked returns the memory of the next run. Answers that the client has given and
+// this run has not asked for are kept for it.
+func (r *Run) nextLocked(open map[string]mcp.InputRequest) Memory {
+	next := r.memory.clone()
+	next.ID, next.Round, next.Parked = rand.Text(), r.memory.Round+1, nil
+	if !r.fresh {
+		next.Unanswered++
+	}
+	for key, raw := range r.given {
+		if _, again := open[key]; again || r.used[key] {
+			continue
+		}
+		if next.Answers == nil {
+			next.Answers = make(map[string]Answer)
+		}
+		next.Answers[key] = Answer{Value: raw, Question: r.memory.Open[key]}
+	}
+	next.Open = make(map[string]string, len(open))
+	for key, q := range open {
+		next.Open[key] = Digest(q)
+	}
+	return next
+}
+
+// Move ends the run without an outcome and starts another one that has its memory and
+// holds its values: for a call that is answered and goes on in the background. It fails
+// when the run has ended or a question is open.
+func (r *Run) Move(to *Run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.blockedLocked(); err != nil {
+		return err
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	to.memory, to.values = r.memory.clone(), r.values
+	r.values, r.ended = nil, ErrEnded
+	return nil
+}
+
+// MayAsk reports whether the run may end in questions: not too many runs of the call
+// have brought no new answer.
+func (r *Run) MayAsk() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mayAskLocked()
+}
+
+func (r *Run) mayAskLocked() bool { return r.fresh || r.memory.Unanswered < r.maxRounds }
+
+// Again prepares the run for another pass of the same handler, in which keys may be
+// used again: in the session era a handler that makes its questions itself runs once
+// for each of their rounds.
+func (r *Run) Again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used = nil
+	r.memory.Round++
+}
+
+// Round returns how many runs the call has behind it.
+func (r *Run) Round() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.memory.Round
+}
+
+// Running returns how long the earlier runs of the call took.
+func (r *Run) Running() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Duration(r.memory.Running)
+}
+
+// RawState returns the state of a handler that makes its questions itself.
+func (r *Run) RawState() *string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.memory.State
+}
+
+// Repeats reports whether the run so far repeats what an earlier one has done: it has
+// taken no new answer.
+func (r *Run) Repeats() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.maxRounds > 0 && r.memory.Round > 0 && !r.fresh && !r.memory.Raw
+}
+
+// Advance reports whether progress is more than the client was told in earlier runs,
+// and remembers it.
+func (r *Run) Advance(progress float64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil || r.memory.Round > 0 && progress <= r.memory.Progress {
+		return false
+	}
+	r.memory.Progress = max(r.memory.Progress, progress)
+	return true
+}

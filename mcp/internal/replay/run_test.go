@@ -1,0 +1,254 @@
+package replay_test
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
+)
+
+const digestA = "of question a"
+
+// started returns a run with the memory and answers, that may leave questions open.
+func started(m replay.Memory, given map[string]jsontext.Value) *replay.Run {
+	r := new(replay.Run)
+	r.Start(m, given, nil, 2)
+	return r
+}
+
+func ask(r *replay.Run, keys ...string) error {
+	questions := make(map[string]mcp.InputRequest)
+	for _, key := range keys {
+		questions[key] = question(key, 0)
+	}
+	return r.Ask(questions)
+}
+
+func TestAnswerCountsOnlyForAnOpenQuestion(t *testing.T) {
+	t.Parallel()
+	answer := map[string]jsontext.Value{"a": jsontext.Value(`1`)}
+	for name, test := range map[string]struct {
+		memory  replay.Memory
+		digest  string
+		want    string
+		changed bool
+	}{
+		"open":                 {replay.Memory{Open: map[string]string{"a": digestA}}, digestA, "1", false},
+		"no state":             {replay.Memory{}, digestA, "", false},
+		"another one is open":  {replay.Memory{Open: map[string]string{"b": digestA}}, digestA, "", false},
+		"changed since":        {replay.Memory{Open: map[string]string{"a": "of another"}}, digestA, "", true},
+		"answered before":      {replay.Memory{Answers: map[string]replay.Answer{"a": {Value: jsontext.Value(`2`), Question: digestA}}}, digestA, "2", false},
+		"changed since answer": {replay.Memory{Answers: map[string]replay.Answer{"a": {Value: jsontext.Value(`2`), Question: "of another"}}}, digestA, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := started(test.memory, answer).Answer("a", test.digest)
+			if err != nil || string(got.Answer) != test.want || got.Changed != test.changed {
+				t.Errorf("got %q, changed %t, %v, want %q, %t", got.Answer, got.Changed, err, test.want, test.changed)
+			}
+		})
+	}
+}
+
+func TestQuestionsAskedBeforeTheCloseShareTheRound(t *testing.T) {
+	t.Parallel()
+	r := started(replay.Memory{}, nil)
+	for _, key := range []string{"a", "b"} {
+		if err := ask(r, key); !errors.Is(err, replay.ErrAsked) {
+			t.Errorf("%s: got %v, want %v", key, err, replay.ErrAsked)
+		}
+	}
+	out := r.Close()
+	if err := ask(r, "late"); !errors.Is(err, replay.ErrAsked) {
+		t.Errorf("late: got %v, want %v", err, replay.ErrAsked)
+	}
+	if len(out.Questions) != 2 || len(out.Next.Open) != 2 || out.Next.Open["a"] != replay.Digest(question("a", 0)) {
+		t.Errorf("got %v and %v, want a and b", out.Questions, out.Next.Open)
+	}
+}
+
+func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before func(*replay.Run)
+		want   error
+	}{
+		"finished": {func(*replay.Run) {}, replay.ErrEnded},
+		"asked":    {func(r *replay.Run) { _ = ask(r, "a") }, replay.ErrAsked},
+		"moved":    {func(r *replay.Run) { _ = r.Move(new(replay.Run)) }, replay.ErrEnded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, closed := started(replay.Memory{}, nil), false
+			test.before(r)
+			r.Close()
+			_, answer := r.Answer("k", "q")
+			for what, err := range map[string]error{
+				"Use": r.Use("k"), "Ask": ask(r, "k"), "Answer": answer, "Keep": r.Keep("k", "q", jsontext.Value("1")),
+				"Remember": r.Remember("k", jsontext.Value("1")), "Blocked": r.Blocked(),
+				"Hold": r.Hold("k", replay.NewValue(1, func() { closed = true })),
+			} {
+				if !errors.Is(err, test.want) {
+					t.Errorf("%s: got %v, want %v", what, err, test.want)
+				}
+			}
+			if _, ok := r.Result("k"); ok || !closed || r.Advance(7) {
+				t.Errorf("result remembered %t, value closed %t", ok, closed)
+			}
+		})
+	}
+}
+
+func TestRoundThatBringsANewAnswerDoesNotCount(t *testing.T) {
+	t.Parallel()
+	m := replay.Memory{}
+	for round := range 10 {
+		key := fmt.Sprint("q", round)
+		var given map[string]jsontext.Value
+		if round > 0 {
+			given = map[string]jsontext.Value{fmt.Sprint("q", round-1): jsontext.Value(`1`)}
+		}
+		r := started(m, given)
+		for before := range round {
+			asked := fmt.Sprint("q", before)
+			digest := replay.Digest(question(asked, 0))
+			found, err := r.Answer(asked, digest)
+			if err == nil && found.Answer != nil {
+				err = r.Keep(asked, digest, found.Answer)
+			}
+			if err != nil || found.Answer == nil {
+				t.Fatalf("round %d: got %s, %v for %s", round, found.Answer, err, asked)
+			}
+		}
+		if err := ask(r, key); !errors.Is(err, replay.ErrAsked) {
+			t.Fatalf("round %d: got %v, want %v", round, err, replay.ErrAsked)
+		}
+		m = *r.Close().Next
+	}
+	for range 2 {
+		r := started(m, nil)
+		if err := ask(r, "q9"); err != nil && !errors.Is(err, replay.ErrAsked) {
+			if !errors.Is(err, replay.ErrRounds) {
+				t.Errorf("got %v", err)
+			}
+			return
+		}
+		m = *r.Close().Next
+	}
+	t.Error("a client that never answers may go on")
+}
+
+func TestAnswerThatTheRunDidNotReachIsKept(t *testing.T) {
+	t.Parallel()
+	r := started(replay.Memory{}, nil)
+	_ = ask(r, "a", "b")
+	m := *r.Close().Next
+	r = started(m, map[string]jsontext.Value{"a": jsontext.Value(`1`), "b": jsontext.Value(`2`), "c": jsontext.Value(`3`)})
+	_ = r.Use("a")
+	found, _ := r.Answer("a", m.Open["a"])
+	_ = r.Keep("a", m.Open["a"], found.Answer)
+	_ = ask(r, "c")
+	next := r.Close().Next
+	if got := next.Answers; len(got) != 2 || string(got["b"].Value) != "2" || got["b"].Question != m.Open["b"] {
+		t.Errorf("got %v, want the answers to a and b", got)
+	}
+}
+
+func TestKeysAreUsedOnce(t *testing.T) {
+	t.Parallel()
+	r := started(replay.Memory{}, nil)
+	for keys, want := range map[string]string{"": "want 1 to 64 bytes", strings.Repeat("x", 65): "want 1 to 64 bytes"} {
+		if err := r.Use(keys); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", keys, err)
+		}
+	}
+	if err := r.Use("a", "b"); err != nil {
+		t.Error(err)
+	}
+	if err := r.Use("b"); err == nil || !strings.Contains(err.Error(), `key "b": used already`) {
+		t.Errorf("got %v", err)
+	}
+	r.Again()
+	if err := r.Use("b"); err != nil {
+		t.Errorf("another pass: got %v", err)
+	}
+}
+
+func TestMoveTakesMemoryAndValuesAlong(t *testing.T) {
+	t.Parallel()
+	from, to := started(replay.Memory{}, nil), new(replay.Run)
+	v := replay.NewValue(1, func() {})
+	_ = from.Hold("v", v)
+	_ = from.Remember("step", jsontext.Value("1"))
+	if err := from.Move(to); err != nil {
+		t.Fatal(err)
+	}
+	if held, _ := to.Value("v"); held != v {
+		t.Error("the value stayed behind")
+	}
+	if _, ok := to.Result("step"); !ok {
+		t.Error("the result stayed behind")
+	}
+	if out := from.Close(); out.Next != nil || len(out.Values) > 0 {
+		t.Errorf("got %+v of a run that was moved", out)
+	}
+	asked := started(replay.Memory{}, nil)
+	_ = ask(asked, "a")
+	if err := asked.Move(new(replay.Run)); !errors.Is(err, replay.ErrAsked) {
+		t.Errorf("got %v, want %v", err, replay.ErrAsked)
+	}
+}
+
+func TestParkedValuesAreKeptTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Int32
+		values := func(n int) map[string]*replay.Value {
+			m := make(map[string]*replay.Value)
+			for i := range n {
+				m[fmt.Sprint(i)] = replay.NewValue(i, func() { closed.Add(1) })
+			}
+			return m
+		}
+		p := replay.Parked{Instance: "here", Max: 4, MaxEach: 3}
+		if tickets, err := p.Put(mcp.PrincipalLocal, values(4), time.Minute); err == nil || tickets != nil {
+			t.Errorf("got %v, %v, want it refused", tickets, err)
+		}
+		first, err := p.Put(mcp.PrincipalLocal, values(3), time.Minute)
+		if err != nil || len(first) != 3 {
+			t.Fatalf("got %v, %v", first, err)
+		}
+		if v := p.Take(first["0"], mcp.PrincipalAnonymous); v != nil {
+			t.Error("another principal took the value")
+		}
+		if v := p.Take(first["0"], mcp.PrincipalLocal); v == nil || p.Take(first["0"], mcp.PrincipalLocal) != nil {
+			t.Error("want the value once")
+		} else {
+			v.Close()
+			v.Close()
+		}
+		p.Drop(map[string]string{"1": first["1"]}, mcp.PrincipalLocal)
+		if n := closed.Load(); n != 2 {
+			t.Errorf("%d are closed, want 2", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := closed.Load(); n != 3 {
+			t.Errorf("%d are closed when all have expired, want 3", n)
+		}
+		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute); err != nil {
+			t.Error(err)
+		}
+		p.Shutdown()
+		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute); !errors.Is(err, replay.ErrShutdown) || closed.Load() != 4 {
+			t.Errorf("got %v, %d closed, want %v and 4", err, closed.Load(), replay.ErrShutdown)
+		}
+	})
+}

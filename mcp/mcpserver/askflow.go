@@ -1,0 +1,139 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
+)
+
+// askInRounds asks in the stateless era: answers that are known are returned, and
+// questions without one end the run.
+//
+// Spec: 2026-07-28 basic/patterns/mrtr
+func (r *Request) askInRounds(questions []openQuestion) error {
+	errs := make([]error, len(questions))
+	var unanswered map[string]mcp.InputRequest
+	for i := range questions {
+		q := &questions[i]
+		known, err := r.answered(q)
+		if known {
+			errs[i] = q.wrap(err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if unanswered == nil {
+			unanswered = make(map[string]mcp.InputRequest)
+		}
+		unanswered[q.key] = q.request
+	}
+	if unanswered == nil {
+		return first(errs)
+	}
+	err := r.run.Ask(unanswered)
+	if errors.Is(err, replay.ErrRounds) {
+		return r.tooManyRounds(nil)
+	}
+	return err
+}
+
+// answered takes the answer to a question, if there is one that fits. An error without
+// an answer means that the run has ended.
+func (r *Request) answered(q *openQuestion) (known bool, err error) {
+	found, err := r.run.Answer(q.key, q.digest)
+	if err != nil {
+		return false, err
+	}
+	if found.Changed {
+		r.server.options.logger().LogAttrs(r.ctx, slog.LevelWarn, "answer dropped: the question has changed since it was asked; want values that change in a Once before it",
+			slog.String("method", r.Method), slog.String("question", q.key))
+	}
+	if found.Answer == nil {
+		return false, nil
+	}
+	err = q.take(found.Answer)
+	if _, bad := errors.AsType[*unfitError](err); bad {
+		r.run.Drop(q.key)
+		return false, nil
+	}
+	if kept := r.run.Keep(q.key, q.digest, found.Answer); kept != nil {
+		return false, kept
+	}
+	return true, err
+}
+
+// askAndWait asks where answers can be waited for, and waits for all of them. In the
+// session era each question is a request to the client.
+func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) error {
+	ctx, cancel := r.withAskDeadline(ctx)
+	defer cancel()
+	errs := make([]error, len(questions))
+	var waiting sync.WaitGroup
+	for i := range questions[1:] {
+		waiting.Go(func() {
+			defer contain(&errs[i+1])
+			errs[i+1] = r.askOne(ctx, &questions[i+1])
+		})
+	}
+	errs[0] = r.askOne(ctx, &questions[0])
+	waiting.Wait()
+	return instead(first(errs), questions)
+}
+
+// withAskDeadline bounds how long a question waits. Background work waits as long as it
+// lasts itself.
+func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.apart != nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
+}
+
+// askOne asks one question until there is an answer that fits.
+func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
+	if known, err := r.answered(q); known {
+		return q.wrap(err)
+	} else if err != nil {
+		return err
+	}
+	var err error
+	for range r.server.options.asking().maxRounds() {
+		var raw jsontext.Value
+		if raw, err = r.send(ctx, q.key, q.method, q.params); err != nil {
+			return q.wrap(refusal(err))
+		}
+		err = q.take(raw)
+		if _, bad := errors.AsType[*unfitError](err); bad {
+			continue
+		}
+		if kept := r.run.Keep(q.key, q.digest, raw); kept != nil {
+			return kept
+		}
+		return q.wrap(err)
+	}
+	return q.wrap(r.tooManyRounds(err))
+}
+
+// send asks one question and returns the answer as it came.
+func (r *Request) send(ctx context.Context, key, method string, params any) (raw jsontext.Value, err error) {
+	if r.apart != nil {
+		return r.askApart(ctx, key, method, params)
+	}
+	err = r.Ask(ctx, method, params, &raw)
+	return raw, err
+}
+
+// refusal is what an error of the client means: in the session era a user who
+// refuses sampling is an error.
+func refusal(err error) error {
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && e.Code == mcp.CodeRejected {
+		return ErrDeclined
+	}
+	return err
+}

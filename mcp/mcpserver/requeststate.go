@@ -1,0 +1,184 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/seal"
+)
+
+// maxState bounds a requestState as the client carries it, in bytes.
+const maxState = 64 << 10
+
+// Prefixes of keys in the Store.
+const (
+	storedState = "ask.state."
+	usedState   = "ask.used."
+)
+
+// initState prepares the keys that requestStates are sealed with, and what the server
+// keeps for calls that are between two rounds.
+func (s *Server) initState() (err error) {
+	o := s.options.orZero()
+	switch {
+	case len(o.Keys) > 0:
+		s.keys, err = keyRing(o.Keys)
+	case isSharedStore(o.Store):
+		err = errors.New("Options.Store without Options.Keys: want the keys that all replicas share")
+	case isShared(o.Bus):
+		err = errors.New("Options.Bus without Options.Keys: want the keys that all replicas share")
+	default:
+		s.keys = seal.Random()
+	}
+	if s.store = o.Store; s.store == nil {
+		s.store = new(MemoryStore)
+	}
+	instance := rand.Text()
+	s.parked = replay.Parked{Instance: instance, Max: o.Ask.maxParked(), MaxEach: o.Ask.principalParked()}
+	if s.hub.server = s; o.Bus != nil {
+		s.hub.openReplicas(o.Bus, s.info.Name, instance)
+	}
+	return err
+}
+
+// isSharedStore reports whether a Store can be that of servers outside of this
+// process.
+func isSharedStore(s mcp.Store) bool {
+	_, local := s.(*MemoryStore)
+	return s != nil && !local
+}
+
+// isShared reports whether a Bus can reach servers outside of this process.
+func isShared(b mcp.Bus) bool {
+	_, local := b.(*MemoryBus)
+	return b != nil && !local
+}
+
+// errState refuses a state that this server did not seal for this request. It
+// does not say why.
+func errState() error {
+	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: not valid for this request; make the call again without it")
+}
+
+// boundParams are the params of a request that a state belongs to.
+type boundParams struct {
+	Name      string         `json:"name,omitzero"`
+	URI       string         `json:"uri,omitzero"`
+	Arguments jsontext.Value `json:"arguments,omitzero"`
+}
+
+// bound returns the digest of what the states of this call belong to: the server, the
+// principal, and what is asked for, in canonical form and with exact integers.
+//
+// Spec: RFC 8785
+func (r *Request) bound() ([]byte, error) {
+	if r.boundTo != nil {
+		return r.boundTo[:], nil
+	}
+	var p boundParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if len(p.Arguments) == 0 || p.Arguments.Kind() == 'n' {
+		p.Arguments = jsontext.Value("{}")
+	}
+	who := r.Principal()
+	raw, err := json.Marshal([]any{
+		r.server.info.Name, who.Issuer, who.Subject, who.Client, r.Method, p.Name, p.URI, p.Arguments,
+	})
+	text := jsontext.Value(raw)
+	if err == nil {
+		err = text.Canonicalize(jsontext.CanonicalizeRawInts(false))
+	}
+	if err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: arguments: %v", r.Method, err)
+	}
+	digest := sha256.Sum256(text)
+	r.boundTo = &digest
+	return digest[:], nil
+}
+
+// openState returns what the call remembers, from the state that its client has sent
+// back.
+func (r *Request) openState(ctx context.Context, token string) (m replay.Memory, err error) {
+	bound, err := r.bound()
+	if err != nil {
+		return m, err
+	}
+	s := r.server
+	plain, err := s.keys.Open(token, bound, time.Now())
+	if err != nil {
+		return m, errState()
+	}
+	if id, stored := cutStored(plain); stored {
+		value, found, err := s.store.Get(ctx, storedState+id)
+		if err != nil {
+			return m, fmt.Errorf("requestState: %w", err)
+		}
+		if plain, err = s.keys.Open(string(value), bound, time.Now()); err != nil || !found {
+			return m, errState()
+		}
+	}
+	if err := json.Unmarshal(plain, &m); err != nil {
+		return m, errState()
+	}
+	return m, r.useState(ctx, m.ID)
+}
+
+// useState notes that the answers to a round have come, where they may come once.
+func (r *Request) useState(ctx context.Context, id string) error {
+	s := r.server
+	if !s.options.asking().orZero().SingleUse {
+		return nil
+	}
+	first, err := s.store.Create(ctx, usedState+id, nil, s.options.asking().expiry())
+	if err == nil && !first {
+		err = mcp.Errorf(mcp.CodeInvalidParams, "requestState: already answered")
+	}
+	return err
+}
+
+// A state in the Store is named by its id, after a character that no JSON object
+// begins with.
+func cutStored(plain []byte) (id string, ok bool) {
+	if len(plain) < 2 || plain[0] != '@' {
+		return "", false
+	}
+	return string(plain[1:]), true
+}
+
+// sealState returns the state for the next round. One that is too large for a client to
+// carry goes into the Store.
+func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, error) {
+	s := r.server
+	bound, err := r.bound()
+	if err != nil {
+		return "", err
+	}
+	plain, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("requestState: %w", err)
+	}
+	ttl := s.options.asking().expiry()
+	expires := time.Now().Add(ttl)
+	token := s.keys.Seal(plain, bound, expires)
+	if len(token) <= maxState {
+		return token, nil
+	}
+	if s.options.orZero().Store == nil {
+		key, size := m.Largest()
+		return "", fmt.Errorf("requestState: %d bytes, the limit is %d; the largest part is %d bytes under key %q: remember less, or set Options.Store", len(token), maxState, size, key)
+	}
+	if err := s.store.Put(ctx, storedState+m.ID, []byte(token), ttl); err != nil {
+		return "", fmt.Errorf("requestState: %w", err)
+	}
+	return s.keys.Seal([]byte("@"+m.ID), bound, expires), nil
+}
