@@ -11,8 +11,8 @@ import (
 
 const advisories = "docs/security/advisories.md"
 
-// A failure here means that the page promises a test that is not there, or a row
-// that says nothing.
+// A failure means that the page names a test that does not exist, or that a row has no
+// result.
 func TestAdvisoriesNameTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile(advisories)
 	if err != nil {

@@ -16,27 +16,27 @@ import (
 
 const module = "github.com/fondaco/fondaco"
 
-// A room is a package, or with /... a subtree, and its place in the house.
-// Imports go downward: a package may import those of lower floors.
-type room struct {
+// A placement is the rule for the imports of a package or, with /..., of a subtree. Each
+// package has a floor, the number of its layer, and imports packages of lower floors only.
+type placement struct {
 	floor  int
 	path   string
 	only   []string // if not nil, the only packages of ours that it may import
-	beside []string // packages of its own floor that it may import too
+	beside []string // packages of its own floor that it may import as well
 }
 
 var (
 	none = []string{}
-	// sdk is what a stranger could import. The compiler keeps everybody outside
-	// mcp/ from mcp/internal.
+	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
+	// of mcp/internal from outside mcp/.
 	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
 )
 
-// floors is the plan of the house. ARCHITECTURE.md explains it.
-var floors = []room{
-	// What tests claim, for all of them.
+// floors is the layering of the module. ARCHITECTURE.md explains it.
+var floors = []placement{
+	// The claims of tests, used by all tests.
 	{floor: 0, path: "internal/claim", only: none},
-	// Bytes and RFCs, without a notion of MCP.
+	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/egress"},
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
@@ -52,13 +52,13 @@ var floors = []room{
 	// The vocabulary.
 	{floor: 1, path: "mcp", only: none},
 	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
-	// Limits, without a notion of messages; requests in flight, without one of MCP;
-	// revisions, without one of transports.
+	// Limits, which do not know messages; requests in flight, which do not know MCP;
+	// revisions, which do not know transports.
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
-	// One message and its reply, and the pipes that carry messages.
+	// One message and its reply, and the transports that carry messages.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
@@ -69,11 +69,11 @@ var floors = []room{
 	{floor: 4, path: "mcp/mcpauth"},
 	{floor: 4, path: "mcp/mcpclient"},
 	{floor: 4, path: "mcp/mcpserver"},
-	// What authors import besides.
+	// Further packages that authors import.
 	{floor: 5, path: "mcp/mcpext/..."},
 	{floor: 5, path: "mcp/mcptest"},
 	{floor: 5, path: "mcp/mcpware"},
-	// The host: its domain, and packages by job that do not know each other.
+	// The host: its domain, and packages for one job each that do not import each other.
 	{floor: 6, path: "host", only: sdk},
 	{floor: 6, path: "host/...", only: append([]string{"host"}, sdk...)},
 	{floor: 7, path: "host/cli", only: append([]string{"host/..."}, sdk...)},
@@ -89,8 +89,8 @@ var floors = []room{
 	{floor: 8, path: "api", only: none},
 }
 
-// libraries are the packages of others that packages of the SDK may import. One package
-// imports a library and hides it from the rest.
+// libraries lists the third-party packages that packages of the SDK may import. One
+// package imports a library and exports none of its types.
 var libraries = map[string][]string{
 	"mcp/mcpauth":             {"github.com/go-jose/go-jose/v4/..."},
 	"mcp/internal/limit":      {"golang.org/x/time/rate"},
@@ -99,22 +99,22 @@ var libraries = map[string][]string{
 	"mcp/mcpware":             {"github.com/sony/gobreaker/v2"},
 }
 
-// built are the modules that users of the SDK build, besides the standard library.
+// built lists the modules that every user of the SDK builds.
 var built = []string{
 	"github.com/santhosh-tekuri/jsonschema/v6",
 	"golang.org/x/text", // imported by jsonschema, for its messages
 	"golang.org/x/time", // token buckets
 }
 
-// chosen are the modules that users of one package build besides, because they chose
-// to import it. No other package of the SDK imports that one.
+// chosen lists the further modules that users of one package build. No other package of
+// the SDK imports that package.
 var chosen = map[string][]string{
 	"mcp/mcpauth":       {"github.com/go-jose/go-jose/v4"},
 	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
 	"mcp/mcpware":       {"github.com/sony/gobreaker/v2"},
 }
 
-// jsonV1 are the packages that may import encoding/json, and why.
+// jsonV1 lists the packages that may import encoding/json, with the reason.
 var jsonV1 = map[string]string{
 	"mcp/internal/jsonschema": "jsonschema takes numbers as json.Number",
 }
@@ -131,7 +131,7 @@ func TestImportsGoDownward(t *testing.T) {
 	})
 }
 
-// importFault says what is wrong when the package at the path imports another.
+// importFault returns what is wrong with an import, or "".
 func importFault(importer, imported string) string {
 	switch {
 	case imported == "encoding/json" && jsonV1[importer] == "":
@@ -141,14 +141,14 @@ func importFault(importer, imported string) string {
 	case imported == module || strings.HasPrefix(imported, module+"/"):
 		return floorFault(importer, ourPath(imported))
 	case covers("mcp/...", importer) && !isStandard(imported) && !coveredBy(libraries[importer], imported):
-		return "the SDK leans on the standard library; a new library needs a decision record and a row in libraries"
+		return "the SDK uses the standard library; a new library needs a decision record and a row in libraries"
 	}
 	return ""
 }
 
 func floorFault(importer, imported string) string {
-	from, ok := roomOf(importer)
-	to, known := roomOf(imported)
+	from, ok := placementOf(importer)
+	to, known := placementOf(imported)
 	switch {
 	case !ok || !known:
 		return "one of them has no floor: add a row to floors"
@@ -165,11 +165,11 @@ func floorFault(importer, imported string) string {
 func TestEachPackageHasAFloorAndAName(t *testing.T) {
 	eachSystem(t, func(t *testing.T, packages []listed) {
 		for _, p := range packages {
-			if _, ok := roomOf(p.path()); !ok {
+			if _, ok := placementOf(p.path()); !ok {
 				t.Errorf("%s has no floor: add a row to floors, as low as what it imports allows", p.path())
 			}
 			if slices.Contains(vagueNames, p.Name) {
-				t.Errorf("%s: a package named %s says nothing of what it holds; name it after the concept", p.path(), p.Name)
+				t.Errorf("%s: the name %s does not say what the package contains: name it after the concept", p.path(), p.Name)
 			}
 		}
 	})
@@ -189,8 +189,8 @@ func TestUsersOfTheSDKBuildFewModules(t *testing.T) {
 	})
 }
 
-// builds yields the packages of the SDK and the modules that their users may build:
-// first all but those with a choice of their own, then each of these.
+// builds yields packages of the SDK with the modules that their users may build: first
+// all packages that are not in chosen, then each that is.
 func builds(packages []listed) iter.Seq2[[]string, []string] {
 	return func(yield func([]string, []string) bool) {
 		var plain []string
@@ -206,8 +206,7 @@ func builds(packages []listed) iter.Seq2[[]string, []string] {
 	}
 }
 
-// TestFloorsRefuse shows that the rules above can fail.
-func TestFloorsRefuse(t *testing.T) {
+func TestForbiddenImportsAreFound(t *testing.T) {
 	tests := []struct {
 		importer, imported string
 		refused            bool
@@ -245,14 +244,14 @@ func TestFloorsRefuse(t *testing.T) {
 	}
 }
 
-// roomOf returns the row for a package: its own, else that of its subtree.
-func roomOf(pkg string) (room, bool) {
-	i := slices.IndexFunc(floors, func(r room) bool { return r.path == pkg })
+// placementOf returns the row for a package: its own, else that of its subtree.
+func placementOf(pkg string) (placement, bool) {
+	i := slices.IndexFunc(floors, func(p placement) bool { return p.path == pkg })
 	if i < 0 {
-		i = slices.IndexFunc(floors, func(r room) bool { return covers(r.path, pkg) })
+		i = slices.IndexFunc(floors, func(p placement) bool { return covers(p.path, pkg) })
 	}
 	if i < 0 {
-		return room{}, false
+		return placement{}, false
 	}
 	return floors[i], true
 }
@@ -275,7 +274,7 @@ func isStandard(importPath string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// A listed package is what go list tells about one.
+// A listed package is the description that go list prints.
 type listed struct {
 	ImportPath, Name string
 	Imports          []string // by non-test files

@@ -45,8 +45,7 @@ func (s source) undocumented() (found []string) {
 	return found
 }
 
-// undocumentedName returns the exported name that a declaration introduces without
-// a comment, or nothing.
+// undocumentedName returns the exported name of a declaration without a comment, or "".
 func undocumentedName(spec ast.Spec) string {
 	switch spec := spec.(type) {
 	case *ast.TypeSpec:

@@ -22,8 +22,8 @@ const (
 	// insideReadme is set for the commands of README.md, so that those which run
 	// the tests do not start over.
 	insideReadme = "FONDACO_README_TEST"
-	// patience is how long a command may take, a build from nothing included.
-	patience = 3 * time.Minute
+	// commandTimeout includes a build with an empty cache.
+	commandTimeout = 3 * time.Minute
 	// defaultPort is the one that README.md shows.
 	defaultPort = ":7332"
 )
@@ -58,19 +58,19 @@ func TestReadmeDoesWhatItSays(t *testing.T) {
 	if len(blocks) == 0 {
 		t.Fatal("README.md has no block marked sh or console")
 	}
-	n := newNewcomer(t)
+	r := newReader(t)
 	for _, b := range blocks {
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 			for _, c := range b.commands {
-				n.follow(t, c)
+				r.follow(t, c)
 			}
 		})
 	}
-	n.stopServer(t)
+	r.stopServer(t)
 }
 
-// A newcomer has nothing but a clone and does what README.md says.
-type newcomer struct {
+// A reader has only a clone and runs the commands of README.md.
+type reader struct {
 	t      *testing.T // of the whole page, at whose end nothing runs any more
 	home   string     // holds the clone
 	env    []string
@@ -78,18 +78,18 @@ type newcomer struct {
 	port   string   // of the server, or the default
 }
 
-func newNewcomer(t *testing.T) *newcomer {
+func newReader(t *testing.T) *reader {
 	t.Helper()
-	n := &newcomer{t: t, home: t.TempDir(), port: defaultPort}
-	copyTree(t, filepath.Join(n.home, "fondaco"))
+	r := &reader{t: t, home: t.TempDir(), port: defaultPort}
+	copyTree(t, filepath.Join(r.home, "fondaco"))
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "MAKE") && name != "MFLAGS" {
-			n.env = append(n.env, kv)
+			r.env = append(r.env, kv)
 		}
 	}
-	n.env = append(n.env, goCaches(t)...)
-	n.env = append(n.env, "HOME="+n.home, "XDG_CONFIG_HOME="+n.home, "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
-	return n
+	r.env = append(r.env, goCaches(t)...)
+	r.env = append(r.env, "HOME="+r.home, "XDG_CONFIG_HOME="+r.home, "ARGS=--addr 127.0.0.1:0", insideReadme+"=1")
+	return r
 }
 
 // goCaches lets a shell with another home use what the go command has at hand.
@@ -106,22 +106,22 @@ func goCaches(t *testing.T) []string {
 	return env
 }
 
-func (n *newcomer) follow(t *testing.T, c command) {
+func (r *reader) follow(t *testing.T, c command) {
 	t.Helper()
 	switch {
 	case c.startsServer():
-		n.stopServer(t)
-		n.startServer(t, c)
+		r.stopServer(t)
+		r.startServer(t, c)
 	case c.interrupted:
-		p := n.start(t, c)
-		p.await(t, n.expects(c))
+		p := r.start(t, c)
+		p.await(t, r.expects(c))
 		p.interrupt(t)
 	default:
-		p := n.start(t, c)
+		p := r.start(t, c)
 		if err := p.wait(t); err != nil {
 			t.Fatalf("%s: %v\n%s", c.script, err, p.output.String())
 		}
-		p.await(t, n.expects(c))
+		p.await(t, r.expects(c))
 	}
 }
 
@@ -130,48 +130,48 @@ var (
 	anything  = regexp.MustCompile(``)
 )
 
-func (n *newcomer) startServer(t *testing.T, c command) {
+func (r *reader) startServer(t *testing.T, c command) {
 	t.Helper()
-	n.server = n.start(t, c)
-	n.port = n.server.await(t, listening)[1]
+	r.server = r.start(t, c)
+	r.port = r.server.await(t, listening)[1]
 	// Commands that are typed without --url go to the default port.
-	n.env = append(n.env, "FONDACO_URL=http://127.0.0.1"+n.port+"/mcp")
-	n.server.await(t, n.expects(c))
+	r.env = append(r.env, "FONDACO_URL=http://127.0.0.1"+r.port+"/mcp")
+	r.server.await(t, r.expects(c))
 }
 
-func (n *newcomer) stopServer(t *testing.T) {
+func (r *reader) stopServer(t *testing.T) {
 	t.Helper()
-	if n.server == nil {
+	if r.server == nil {
 		return
 	}
-	if err := n.server.interrupt(t); err != nil {
-		t.Errorf("the server that README.md starts does not end well: %v\n%s", err, n.server.output.String())
+	if err := r.server.interrupt(t); err != nil {
+		t.Errorf("the server that README.md starts does not end well: %v\n%s", err, r.server.output.String())
 	}
-	n.server = nil
+	r.server = nil
 }
 
 // expects is what the command has to print, given the server's port.
-func (n *newcomer) expects(c command) *regexp.Regexp {
+func (r *reader) expects(c command) *regexp.Regexp {
 	if c.prints == nil {
 		return anything
 	}
-	return regexp.MustCompile(strings.ReplaceAll(c.prints.String(), defaultPort, n.port))
+	return regexp.MustCompile(strings.ReplaceAll(c.prints.String(), defaultPort, r.port))
 }
 
-func (n *newcomer) start(t *testing.T, c command) *process {
+func (r *reader) start(t *testing.T, c command) *process {
 	t.Helper()
-	script := prelude + strings.ReplaceAll(c.script, defaultPort, n.port)
+	script := prelude + strings.ReplaceAll(c.script, defaultPort, r.port)
 	if c.startsServer() {
 		// Like a terminal, the test interrupts all of the foreground. Make
 		// would end by the signal; the server is to be heard.
 		script = "trap '' INT\n" + script
 	}
 	p := &process{script: c.script, cmd: exec.Command("bash", "-c", script), done: make(chan struct{})}
-	p.cmd.Dir = filepath.Join(n.home, "fondaco")
+	p.cmd.Dir = filepath.Join(r.home, "fondaco")
 	if strings.Contains(c.script, "git clone") {
-		p.cmd.Dir = n.home
+		p.cmd.Dir = r.home
 	}
-	p.cmd.Env = n.env
+	p.cmd.Env = r.env
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
@@ -181,7 +181,7 @@ func (n *newcomer) start(t *testing.T, c command) *process {
 		defer close(p.done)
 		p.err = p.cmd.Wait()
 	}()
-	n.t.Cleanup(p.kill)
+	r.t.Cleanup(p.kill)
 	return p
 }
 
@@ -197,7 +197,7 @@ type process struct {
 // await waits until the whole output matches, and returns the submatches.
 func (p *process) await(t *testing.T, pattern *regexp.Regexp) []string {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(commandTimeout)
 	for ended := false; ; {
 		if m := pattern.FindStringSubmatch(p.output.String()); m != nil {
 			return m
@@ -219,8 +219,8 @@ func (p *process) wait(t *testing.T) error {
 	t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
-		t.Fatalf("%s\ndid not end within %v, and printed:\n%s", p.script, patience, p.output.String())
+	case <-time.After(commandTimeout):
+		t.Fatalf("%s\ndid not end within %v, and printed:\n%s", p.script, commandTimeout, p.output.String())
 	}
 	return p.err
 }

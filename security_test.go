@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// A ban is a name of the standard library that code outside of tests does not
-// use, and what to use in its place.
+// A ban is a name of the standard library that code outside tests must not use, with the
+// replacement.
 type ban struct {
 	imported, name string   // name is empty for all of the package
 	instead        string   // completes "use …"
 	but            []string // packages that may, each with its reason beside it
 }
 
-// guarded is for the parts of net/http that every program shares, and that follow
-// redirects and proxies as they like.
+// guarded replaces the shared clients of net/http, which follow every redirect and the
+// proxy of the environment.
 const guarded = "a client of mcp/internal/egress or one that the user has given"
 
 var bans = []ban{
@@ -66,13 +66,13 @@ func TestBannedNamesAreNotUsed(t *testing.T) {
 		if s.isTest() {
 			continue
 		}
-		for _, fault := range slices.Concat(s.banned(), s.unboundedReads(), s.trustEverybody()) {
+		for _, fault := range slices.Concat(s.banned(), s.unboundedReads(), s.skipsVerification()) {
 			t.Error(fault)
 		}
 	}
 }
 
-// banned returns the uses of what is banned.
+// banned returns the uses of banned names.
 func (s source) banned() (found []string) {
 	for _, b := range bans {
 		local := s.localName(b.imported)
@@ -123,8 +123,8 @@ func isName(x *ast.SelectorExpr, pkg, name string) bool {
 	return ok && id.Name == pkg && x.Sel.Name == name
 }
 
-// unboundedReads returns the calls that read all of something whose bound cannot
-// be seen: a limit stands in the call, or in an assignment of the same function.
+// unboundedReads returns the calls of io.ReadAll in functions that use neither
+// io.LimitReader nor http.MaxBytesReader.
 func (s source) unboundedReads() (found []string) {
 	for _, d := range s.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -151,8 +151,8 @@ func (s source) unboundedReads() (found []string) {
 	return found
 }
 
-// trustEverybody returns the places that name InsecureSkipVerify.
-func (s source) trustEverybody() (found []string) {
+// skipsVerification returns the places that name InsecureSkipVerify.
+func (s source) skipsVerification() (found []string) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && id.Name == "InsecureSkipVerify" {
 			found = append(found, s.at(id)+": InsecureSkipVerify: certificates are checked outside of tests")
@@ -162,29 +162,29 @@ func (s source) trustEverybody() (found []string) {
 	return found
 }
 
-// ownedElsewhere are packages that start goroutines and whose tests need no look
-// at what is left, and why.
+// ownedElsewhere lists the packages that start goroutines and whose tests need not check
+// for leaks, with the reason.
 var ownedElsewhere = map[string]string{
 	"conformance":    "a program that ends with what it has started; it has no tests",
 	"examples/relay": "mcptest.Leaks looks after its test",
 	"host/cli":       "its tests run each command in a process of its own",
 }
 
-// A goroutine without an owner outlives the tests of its package, which
-// leak.Main, mcptest.Main or mcptest.Leaks notices.
-func TestPackagesThatStartGoroutinesLookForLeaks(t *testing.T) {
-	starts, looks := make(map[string]bool), make(map[string]bool)
+// A goroutine without an owner outlives the tests of its package. leak.Main, mcptest.Main
+// and mcptest.Leaks find it.
+func TestPackagesThatStartGoroutinesCheckForLeaks(t *testing.T) {
+	starts, checks := make(map[string]bool), make(map[string]bool)
 	for _, s := range parseSources(t) {
 		dir := path.Dir(s.path)
 		if s.isTest() {
-			looks[dir] = looks[dir] || s.looksForLeaks()
+			checks[dir] = checks[dir] || s.checksForLeaks()
 			continue
 		}
 		starts[dir] = starts[dir] || s.startsGoroutines()
 	}
 	for dir := range starts {
-		if starts[dir] && !looks[dir] && ownedElsewhere[dir] == "" {
-			t.Errorf("%s starts goroutines, and no test looks for those that are left: add func TestMain(m *testing.M) { leak.Main(m) }", dir)
+		if starts[dir] && !checks[dir] && ownedElsewhere[dir] == "" {
+			t.Errorf("%s starts goroutines, and no test checks for leaks: add func TestMain(m *testing.M) { leak.Main(m) }", dir)
 		}
 	}
 }
@@ -202,19 +202,18 @@ func (s source) startsGoroutines() (starts bool) {
 	return starts
 }
 
-func (s source) looksForLeaks() (looks bool) {
+func (s source) checksForLeaks() (checks bool) {
 	s.eachSelector(func(x *ast.SelectorExpr) {
-		looks = looks || isName(x, "leak", "Main") || isName(x, "mcptest", "Main")
+		checks = checks || isName(x, "leak", "Main") || isName(x, "mcptest", "Main")
 	})
 	for _, d := range s.file.Decls { // package leak itself calls it Main
 		f, ok := d.(*ast.FuncDecl)
-		looks = looks || ok && f.Name.Name == "TestMain" && s.file.Name.Name == "leak"
+		checks = checks || ok && f.Name.Name == "TestMain" && s.file.Name.Name == "leak"
 	}
-	return looks
+	return checks
 }
 
-// TestSecurityRulesBite shows that the rules above can fail.
-func TestSecurityRulesBite(t *testing.T) {
+func TestSecurityFaultsAreFound(t *testing.T) {
 	s := parse(t, "mcp/mcpserver/x.go", `package x
 		import ("net/http"; r "math/rand"; "crypto/md5")
 		func f() { http.Get(""); http.DefaultClient.Do(nil); r.Int(); md5.New() } // four faults
@@ -228,14 +227,14 @@ func TestSecurityRulesBite(t *testing.T) {
 	if got := s.unboundedReads(); len(got) != 1 {
 		t.Errorf("got %q, want 1", got)
 	}
-	if got := s.trustEverybody(); len(got) != 1 {
+	if got := s.skipsVerification(); len(got) != 1 {
 		t.Errorf("got %q, want 1", got)
 	}
-	if !s.startsGoroutines() || s.looksForLeaks() {
-		t.Error("the goroutine of i is not found, or a look that there is not")
+	if !s.startsGoroutines() || s.checksForLeaks() {
+		t.Error("the goroutine of i is not found, or a check for leaks is found where there is none")
 	}
 	looking := parse(t, "x_test.go", "package x\nfunc TestMain(m *testing.M) { leak.Main(m) }")
-	if !looking.looksForLeaks() {
-		t.Error("the look for leaks is not found")
+	if !looking.checksForLeaks() {
+		t.Error("the check for leaks is not found")
 	}
 }

@@ -17,9 +17,9 @@ import (
 
 var revisionDate = regexp.MustCompile(`20\d\d-\d\d-\d\d`)
 
-// mayNameRevisions are the places whose string literals may hold the date of a
-// revision: where dates are turned into facts, and the programs that are told a
-// date by the official suite.
+// mayNameRevisions lists the files whose string literals may contain the date of a
+// revision: those that map dates to facts, and the programs that the official suite
+// passes a date to.
 var mayNameRevisions = []string{"mcp/revision.go", "mcp/internal/dialect/...", "conformance/..."}
 
 func TestRevisionDatesStayInTheDialect(t *testing.T) {
@@ -54,7 +54,7 @@ func TestHeaderNamesStayInTheirPackage(t *testing.T) {
 	}
 }
 
-// dates returns the string literals of a file that hold a date.
+// dates returns the string literals of a file that contain a date.
 func (s source) dates() []string { return s.literals(revisionDate) }
 
 // literals returns the string literals of a file that match.
@@ -68,16 +68,16 @@ func (s source) literals(pattern *regexp.Regexp) (found []string) {
 	return found
 }
 
-func TestSkipsSayWhy(t *testing.T) {
+func TestSkipsHaveAReason(t *testing.T) {
 	for _, s := range parseSources(t) {
-		for _, fault := range s.mutedSkips() {
+		for _, fault := range s.skipsWithoutReason() {
 			t.Errorf("%s: a test is skipped without a reason: give Skip what this machine lacks", fault)
 		}
 	}
 }
 
-// mutedSkips returns the calls that skip a test without saying why.
-func (s source) mutedSkips() (found []string) {
+// skipsWithoutReason returns the calls that skip a test without saying why.
+func (s source) skipsWithoutReason() (found []string) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
@@ -110,8 +110,7 @@ func isEmptyLiteral(e ast.Expr) bool {
 	return ok && strings.Trim(lit.Value, "\"` ") == ""
 }
 
-// TestSourceRulesBite shows that the rules above can fail.
-func TestSourceRulesBite(t *testing.T) {
+func TestFaultsInSourcesAreFound(t *testing.T) {
 	s := parse(t, "x_test.go", `package x
 		// A comment may say 2025-11-25.
 		const revision = "2025-11-25"
@@ -123,13 +122,13 @@ func TestSourceRulesBite(t *testing.T) {
 	if got, want := len(s.dates()), 2; got != want {
 		t.Errorf("got %d dates, want %d", got, want)
 	}
-	if got, want := len(s.mutedSkips()), 3; got != want {
+	if got, want := len(s.skipsWithoutReason()), 3; got != want {
 		t.Errorf("got %d skips without a reason, want %d", got, want)
 	}
 }
 
-// ownDirectory matches a path that names a developer's own machine.
-var ownDirectory = regexp.MustCompile(`(^|[^\w.~-])/(root|work)/`)
+// homeDirectory matches a path of a developer's machine.
+var homeDirectory = regexp.MustCompile(`(^|[^\w.~-])/(root|work)/`)
 
 func TestNoFileNamesTheMachineItWasWrittenOn(t *testing.T) {
 	for _, name := range files(t) {
@@ -138,14 +137,14 @@ func TestNoFileNamesTheMachineItWasWrittenOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, line := range strings.Split(string(text), "\n") {
-			if ownDirectory.MatchString(line) {
+			if homeDirectory.MatchString(line) {
 				t.Errorf("%s:%d: %q names a directory of one machine: use a relative path", name, i+1, strings.TrimSpace(line))
 			}
 		}
 	}
 }
 
-// A source is one Go file of this module, on whatever system it is built.
+// A source is one Go file of this module, for any system.
 type source struct {
 	path string
 	fset *token.FileSet
@@ -180,7 +179,7 @@ func parse(t *testing.T, name string, text any) source {
 }
 
 // files returns the files of this module, as slash-separated relative paths.
-// Directories with a module of their own and what tools write are left out.
+// Directories with a module of their own and the output of tools are left out.
 func files(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -206,7 +205,7 @@ func isForeign(dir string) bool {
 	return isOutput(dir) || dir != "." && err == nil
 }
 
-// isOutput reports whether tools fill the directory, which git therefore ignores.
+// isOutput reports whether the directory contains the output of tools, which git ignores.
 func isOutput(dir string) bool {
 	return slices.Contains([]string{".git", "bin", "node_modules"}, filepath.Base(dir))
 }
