@@ -67,7 +67,7 @@ func newClient(t Target, opts *Options) *Client {
 		visiting: make(map[string]awaited),
 		started:  make(chan struct{}),
 	}
-	c.candidates = dialect.Spoken(c.opts.Revisions)
+	c.candidates = dialect.Supported(c.opts.Revisions)
 	c.asking = newAsking(c.opts.questionRate())
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
 	c.cache.most = c.opts.maxCache()

@@ -27,14 +27,14 @@ import (
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	call, err := c.dialect.Open(in.Message, in.Ingress())
 	if err != nil {
-		return call.Seal(nil, err)
+		return call.Reply(nil, err)
 	}
 	result, err := c.route(ctx, call, in)
 	if err != nil {
-		return call.Seal(nil, c.reveal(ctx, call, err))
+		return call.Reply(nil, c.reveal(ctx, call, err))
 	}
 	encoded, err := c.encode(call, in.Principal(), result)
-	return call.Seal(encoded, c.reveal(ctx, call, err))
+	return call.Reply(encoded, c.reveal(ctx, call, err))
 }
 
 // encode brings a result into the shape of the caller's revision. What cannot

@@ -139,7 +139,7 @@ func (r *Request) deliver(ctx context.Context, e *event) error {
 // letGo drops the params of a request that lasts. They can be as large as a message.
 func (r *Request) letGo() {
 	r.Params, r.in.Message.Params = nil, nil
-	r.call.LetGo()
+	r.call.ReleaseMessage()
 }
 
 // aside runs f on a goroutine of its own and waits for it. The stack that f needs is

@@ -89,7 +89,7 @@ func (c *Call) MayPut(method string, params any) error {
 	if need := Missing(method, params, c.Capabilities); need != nil {
 		return missingCapability(method, *need)
 	}
-	if c.Facts.sayable(method, params) {
+	if c.Facts.canExpress(method, params) {
 		return nil
 	}
 	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: %s cannot ask that of a client", method, c.Facts.Revision)
@@ -99,8 +99,8 @@ func (c *Call) MayPut(method string, params any) error {
 	return err
 }
 
-// sayable reports whether the revision has words for a question.
-func (f *Facts) sayable(method string, params any) bool {
+// canExpress reports whether the revision has a form for a question.
+func (f *Facts) canExpress(method string, params any) bool {
 	if f.Era == SessionEra && anyServerRequest[method] && !f.ServerRequests[method] {
 		return false
 	}

@@ -44,9 +44,9 @@ func (c *Call) Decode(out any) error {
 	return nil
 }
 
-// LetGo drops what the call no longer needs of its message, which can be large: the
-// params, and the metadata but for the user's own.
-func (c *Call) LetGo() {
+// ReleaseMessage drops the params, and the metadata of the protocol, which a call
+// that goes on for long no longer needs. They can be large.
+func (c *Call) ReleaseMessage() {
 	c.Params = nil
 	if len(c.Meta.User()) == 0 {
 		c.Meta.raw = nil

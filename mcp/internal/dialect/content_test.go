@@ -81,7 +81,7 @@ func resultFor(t testing.TB, v mcp.Revision, result any) string {
 	}
 	s := newServer()
 	call := openedCall(t, s, v)
-	raw, err := jsonrpcDecode(call.Seal(encoded, nil).Body)
+	raw, err := jsonrpcDecode(call.Reply(encoded, nil).Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func FuzzContentInEveryRevision(f *testing.F) {
 				}
 				t.Fatalf("%s: %v", v, err)
 			}
-			raw, err := jsonrpcDecode(openedCall(t, newServer(), v).Seal(encoded, nil).Body)
+			raw, err := jsonrpcDecode(openedCall(t, newServer(), v).Reply(encoded, nil).Body)
 			if err != nil {
 				t.Fatalf("%s: %v", v, err)
 			}

@@ -33,7 +33,7 @@ const (
 type Facts struct {
 	Revision mcp.Revision
 	Era      Era
-	Draft    bool // never published: spoken only where it is asked for
+	Draft    bool // never published: supported only where it is asked for
 
 	// The wire.
 	Batch             bool // a frame may hold an array of messages
@@ -135,7 +135,7 @@ var (
 	olderServerRequests = []string{mcp.MethodPing, mcp.MethodCreateMessage, mcp.MethodRootsList}
 )
 
-// facts is the table of all that can be spoken, oldest first.
+// facts is the table of all that can be supported, oldest first.
 var facts = slices.Insert(published, len(published)-1, draftOf(published[len(published)-2]))
 
 // draftOf returns the facts of the draft of April 2026: the last revision with
@@ -250,15 +250,15 @@ var published = []*Facts{
 	},
 }
 
-// Spoken returns the facts of the revisions that may be spoken, newest first: the
+// Supported returns the facts of the revisions in use, newest first: the
 // pinned ones, or all that were published when none is.
-func Spoken(pinned []mcp.Revision) (spoken []*Facts) {
+func Supported(pinned []mcp.Revision) (supported []*Facts) {
 	for _, f := range slices.Backward(facts) {
 		if len(pinned) == 0 && !f.Draft || slices.Contains(pinned, f.Revision) {
-			spoken = append(spoken, f)
+			supported = append(supported, f)
 		}
 	}
-	return spoken
+	return supported
 }
 
 // Of returns the facts of r, or nil when r is no known revision.

@@ -118,7 +118,7 @@ func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 			if test.status != 0 && (refusal == nil || refusal.Status != test.status) {
 				t.Errorf("got %+v, want HTTP status %d", refusal, test.status)
 			}
-			if reply := call.Seal(nil, err); test.status != 0 && reply.Status != test.status {
+			if reply := call.Reply(nil, err); test.status != 0 && reply.Status != test.status {
 				t.Errorf("sealed with status %d, want %d", reply.Status, test.status)
 			}
 		})
@@ -130,7 +130,7 @@ func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
 	claim.Shows(t, "R-054")
 	m := decode(t, `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{`+modernMeta+`}}`)
 	call, err := newServer().Open(m, dialect.Ingress{Binding: dialect.EventStream})
-	got := string(call.Seal(nil, err).Body)
+	got := string(call.Reply(nil, err).Body)
 	want := `{"jsonrpc":"2.0","id":"x","error":{"code":-32022,"message":"protocol version \"2026-07-28\": want one of [2025-11-25 2025-06-18 2025-03-26 2024-11-05]",` +
 		`"data":{"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2026-07-28"}}}`
 	if got != want {
@@ -197,7 +197,7 @@ func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 	s := newServer(mcp.V20260728)
 	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
 	want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"initialize: want requests of one of [2026-07-28], which need no initialize","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`
-	if got := string(call.Seal(nil, err).Body); got != want {
+	if got := string(call.Reply(nil, err).Body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -211,7 +211,7 @@ func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
 		{`{"traceparent":1}`, "_meta: /traceparent: unexpected number"},
 	} {
 		call, err := newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":`+test.meta+`}}`), dialect.Ingress{})
-		got := string(call.Seal(nil, err).Body)
+		got := string(call.Reply(nil, err).Body)
 		if !strings.Contains(got, test.want) || strings.Contains(got, "dialect") || strings.Contains(got, "RequestMeta") {
 			t.Errorf("%s: got %s, want %q and no type", test.meta, got, test.want)
 		}

@@ -59,7 +59,7 @@ type ServerParams struct {
 }
 
 // Server is the server's side of the dialects: it opens what clients send and
-// seals what they get. It is immutable and safe for concurrent use.
+// encodes what they get. It is immutable and safe for concurrent use.
 type Server struct {
 	served   []*Facts // oldest first
 	before   *Facts   // facts of a session that does not exist yet
@@ -72,7 +72,7 @@ type Server struct {
 // NewServer returns the dialects of one server.
 func NewServer(p ServerParams) *Server {
 	s := &Server{info: p.Info, custom: p.Custom, naming: p.NameMember}
-	s.served = Spoken(p.Revisions)
+	s.served = Supported(p.Revisions)
 	slices.Reverse(s.served)
 	s.before = s.sessionFacts("")
 	if s.before == nil {
@@ -110,7 +110,7 @@ func (s *Server) NumberHeaders() bool {
 }
 
 // Open turns one request or notification into a Call. When the message is
-// refused the Call is still returned, so that the error can be sealed in the
+// refused the Call is still returned, so that the error can be encoded in the
 // form of its caller; the error is an *mcp.Error or a *Refusal.
 //
 // The era is decided before the method is looked at: metadata of the stateless

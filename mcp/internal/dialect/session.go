@@ -44,7 +44,7 @@ func (s *Session) SetLogLevel(l mcp.LoggingLevel) error {
 	return nil
 }
 
-// Negotiate answers an initialize request: it settles on the revision that the
+// Negotiate answers an initialize request: it chooses the revision that the
 // client offered when this server serves it, otherwise on the newest of the
 // session era that it serves.
 //
@@ -77,7 +77,7 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 
 // shared returns what a text was decoded to, if it can the value that others have who
 // said the same.
-func shared[T any](r *repeated[T], text jsontext.Value, own *T) *T {
+func shared[T any](r *decodeCache[T], text jsontext.Value, own *T) *T {
 	if value, err := r.decode(text); err == nil && value != nil {
 		return value
 	}

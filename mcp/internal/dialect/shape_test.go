@@ -25,7 +25,7 @@ func sealed(t *testing.T, s *dialect.Server, version string, result any) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := call.Seal(encoded, nil)
+	reply := call.Reply(encoded, nil)
 	m, err := jsonrpcDecode(reply.Body)
 	if err != nil {
 		t.Fatalf("sealed %s: %v", reply.Body, err)
@@ -111,7 +111,7 @@ func TestErrorsHaveTheNumberOfTheRevision(t *testing.T) {
 	for number := int64(-32099); number <= -32000; number++ {
 		for _, f := range []*dialect.Facts{dialect.Of(mcp.V20260728), dialect.Of(mcp.V20241105)} {
 			call := &dialect.Call{Facts: f}
-			reply := call.Seal(nil, &mcp.Error{Code: mcp.CodeOther, Number: number, Message: "x"})
+			reply := call.Reply(nil, &mcp.Error{Code: mcp.CodeOther, Number: number, Message: "x"})
 			m, err := jsonrpcError(reply.Body)
 			if err != nil || m != -32603 {
 				t.Fatalf("an application's error %d: got %d, %v, want -32603: the range is not its own", number, m, err)

@@ -100,13 +100,13 @@ func (c *testCore) Request(ctx context.Context, in *exchange.Inbound) dialect.Re
 	c.mu.Unlock()
 	call, err := c.dialect.Open(in.Message, in.Ingress())
 	if err != nil {
-		return call.Seal(nil, err)
+		return call.Reply(nil, err)
 	}
 	result, err := c.route(ctx, call, in)
 	if err != nil {
-		return call.Seal(nil, err)
+		return call.Reply(nil, err)
 	}
-	return call.Seal(call.Facts.Encode(result))
+	return call.Reply(call.Facts.Encode(result))
 }
 
 func (c *testCore) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (any, error) {

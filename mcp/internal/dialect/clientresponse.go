@@ -11,7 +11,7 @@ import (
 
 // Reply encodes the client's response to a request of the server: the result in
 // the shape of the revision, or the error with its number. An error that is no
-// *mcp.Error is a private one, of which the server learns nothing.
+// *mcp.Error is private: the server gets an internal error without its text.
 func (c *Client) Reply(id jsonrpc.ID, result any, err error) []byte {
 	if err == nil {
 		var raw jsontext.Value

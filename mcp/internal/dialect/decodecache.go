@@ -9,19 +9,19 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// What a client of the stateless era says of itself it says with each request, in
-// the same words.
+// A client of the stateless era describes itself in each request, with the same
+// text.
 var (
-	versions        repeated[string]
-	capabilities    repeated[mcp.ClientCapabilities]
-	implementations repeated[mcp.Implementation]
-	levels          repeated[mcp.LoggingLevel]
+	versions        decodeCache[string]
+	capabilities    decodeCache[mcp.ClientCapabilities]
+	implementations decodeCache[mcp.Implementation]
+	levels          decodeCache[mcp.LoggingLevel]
 )
 
-// repeated decodes texts that come again and again. Of those that were decoded last
-// it keeps some, whoever has sent them: the same text means the same. It is safe
-// for concurrent use.
-type repeated[T any] struct {
+// decodeCache decodes texts and keeps some of the values that it decoded last. All
+// senders share them, because the same text has the same value. It is safe for
+// concurrent use.
+type decodeCache[T any] struct {
 	slots [64]atomic.Pointer[decoded[T]]
 }
 
@@ -30,14 +30,14 @@ type decoded[T any] struct {
 	value *T
 }
 
-// maxRepeated bounds a text that is kept, in bytes.
-const maxRepeated = 2048
+// maxCachedText bounds a text that is kept, in bytes.
+const maxCachedText = 2048
 
 var seed = maphash.MakeSeed()
 
-// decode returns the value of a text. It is shared, so it is not to be changed.
-func (r *repeated[T]) decode(text jsontext.Value) (*T, error) {
-	if len(text) > maxRepeated {
+// decode returns the value of a text. It is shared, so it must not be changed.
+func (r *decodeCache[T]) decode(text jsontext.Value) (*T, error) {
+	if len(text) > maxCachedText {
 		return decodeNew[T](text)
 	}
 	slot := &r.slots[maphash.Bytes(seed, text)%uint64(len(r.slots))]

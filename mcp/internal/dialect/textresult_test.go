@@ -38,7 +38,7 @@ func FuzzResultOfText(f *testing.F) {
 		}
 		server := dialect.NewServer(dialect.ServerParams{})
 		call, _ := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodPing}, dialect.Ingress{})
-		body := call.Seal(e, nil).Body
+		body := call.Reply(e, nil).Body
 		got, err := jsonrpcDecode(body)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
@@ -134,7 +134,7 @@ func seal(t *testing.T, e *dialect.Encoded, inParts bool) dialect.Reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return call.Seal(e, nil)
+	return call.Reply(e, nil)
 }
 
 func TestOnlyWhatIsLargeIsAPart(t *testing.T) {

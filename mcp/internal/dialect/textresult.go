@@ -10,21 +10,22 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// plain is the result of a tool that is text and structured content and nothing
-// else, as most are. It is written as it is, when it is sealed.
-type plain struct {
+// textResult is the result of a tool that has text and structured content and
+// nothing else, as most have. It is encoded when the reply is, without a copy in
+// between.
+type textResult struct {
 	texts      []rawjson.Text
 	structured jsontext.Value
 	isError    bool
-	one        [1]rawjson.Text // which the texts mostly are
+	one        [1]rawjson.Text // room for the texts, of which there is mostly one
 }
 
-// plainResult returns nil for a result that is not plain.
-func (f *Facts) plainResult(r *mcp.CallToolResult) *plain {
+// textResultOf returns nil for a result that has anything else.
+func (f *Facts) textResultOf(r *mcp.CallToolResult) *textResult {
 	if r.ResultType != "" || len(r.Meta) > 0 || len(r.Extra) > 0 {
 		return nil
 	}
-	p := &plain{structured: r.StructuredContent, isError: r.IsError}
+	p := &textResult{structured: r.StructuredContent, isError: r.IsError}
 	p.texts = p.one[:0]
 	for _, c := range r.Content {
 		content, ok := c.(mcp.TextContent)
@@ -43,36 +44,37 @@ func (f *Facts) plainResult(r *mcp.CallToolResult) *plain {
 	return p
 }
 
-// written bounds a value that is written as the author gave it.
+// written bounds an author's value that is written unchanged.
 var written = rawjson.Limits{Depth: 128, Elements: 100_000}
 
-// isLine reports whether a value of the author's is strict JSON on one line.
+// isLine reports whether an author's value is strict JSON on one line.
 func isLine(v []byte) bool {
 	return bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 && rawjson.Accepts(v, written)
 }
 
-// size is about how many bytes the result has, not counting parts of more than most.
-func (p *plain) size(most int) int {
+// size returns about how many bytes the result has, without parts of more than
+// maxInline bytes.
+func (p *textResult) size(maxInline int) int {
 	size := len(`"content":[],"structuredContent":,"isError":true`) + len(p.structured)
 	for _, text := range p.texts {
 		size += len(`{"type":"text","text":""},`)
-		if text.Size() <= most {
+		if text.Size() <= maxInline {
 			size += text.Size()
 		}
 	}
 	return size
 }
 
-// seal writes the members of the result into a reply. Structured content is copied
-// whatever its size: until it is sent, its author could change it.
-func (p *plain) seal(r *Reply, most int) {
+// appendTo adds the members of the result to a reply. Structured content is
+// always copied, because its author could change it before it is sent.
+func (p *textResult) appendTo(r *Reply, maxInline int) {
 	r.add(`"content":[`)
 	for i, text := range p.texts {
 		if i > 0 {
 			r.add(`,`)
 		}
 		r.add(`{"type":"text","text":"`)
-		if text.Size() > most {
+		if text.Size() > maxInline {
 			r.insert(Part{Text: text})
 		} else {
 			r.Body = text.Append(r.Body)

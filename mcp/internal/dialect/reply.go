@@ -18,11 +18,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Reply is a sealed answer to one request: a JSON-RPC response on one line.
+// Reply is an encoded JSON-RPC response to one request, on one line.
 type Reply struct {
-	// Body is the response, but for the Parts.
+	// Body is the response without the Parts.
 	Body []byte
-	// Parts are in the order of their places in Body.
+	// Parts are the large pieces of the response, in the order of their places in
+	// Body.
 	Parts []Part
 	// Status is the HTTP status that goes with it.
 	Status int
@@ -34,17 +35,17 @@ type Reply struct {
 	Retry time.Duration
 }
 
-// Part is a large piece of a response, which was not copied into its body.
+// Part is a large piece of a response that is not copied into its body.
 type Part struct {
 	// At is the place in the body.
 	At int
-	// JSON is what other replies have too, so it is not to be changed.
+	// JSON is the piece. Other replies share it, so it must not be changed.
 	JSON []byte
-	// Text is, in place of JSON, what stands in a string.
+	// Text, in place of JSON, is the piece as the content of a JSON string.
 	Text rawjson.Text
 }
 
-// Size is how many bytes the response has.
+// Size returns the length of the response in bytes.
 func (r *Reply) Size() int {
 	size := len(r.Body)
 	for _, p := range r.Parts {
@@ -68,7 +69,7 @@ func (r *Reply) Whole() []byte {
 
 func (r *Reply) add(s string) { r.Body = append(r.Body, s...) }
 
-// insert puts a part behind what the body has so far.
+// insert adds a part at the end of the body.
 func (r *Reply) insert(p Part) {
 	p.At = len(r.Body)
 	r.Parts = append(r.Parts, p)
@@ -81,29 +82,29 @@ type Encoded struct {
 	kind    mcp.ResultType
 	meta    []byte // members of the author's own metadata
 	members []byte
-	plain   *plain // in place of members: written when it is sealed
+	text    *textResult // in place of members: encoded into the reply
 }
 
-// Seal writes the outcome of the call in the form of its caller: the encoded
+// Reply encodes the outcome of the call in the form of its caller: the encoded
 // result in the envelope of the revision, or the error with its number.
-func (c *Call) Seal(e *Encoded, err error) Reply {
+func (c *Call) Reply(e *Encoded, err error) Reply {
 	if err != nil {
-		return c.sealError(err)
+		return c.errorReply(err)
 	}
-	most := math.MaxInt
+	maxInline := math.MaxInt
 	if c.inParts {
-		most = largePart
+		maxInline = largePart
 	}
 	id := c.ID.Raw()
-	r := Reply{Body: make([]byte, 0, len(id)+e.size(most)+len(c.server.identity)+96), Status: statusOK}
+	r := Reply{Body: make([]byte, 0, len(id)+e.size(maxInline)+len(c.server.identity)+96), Status: statusOK}
 	r.add(`{"jsonrpc":"2.0","id":`)
 	r.Body = append(r.Body, id...)
 	r.add(`,"result":{`)
 	r.Body = c.appendEnvelope(r.Body, e)
 	switch {
-	case e.plain != nil:
-		e.plain.seal(&r, most)
-	case len(e.members) > most:
+	case e.text != nil:
+		e.text.appendTo(&r, maxInline)
+	case len(e.members) > maxInline:
 		r.insert(Part{JSON: e.members})
 	default:
 		r.Body = append(r.Body, e.members...)
@@ -112,7 +113,8 @@ func (c *Call) Seal(e *Encoded, err error) Reply {
 	return r
 }
 
-// largePart is from how many bytes on it pays not to copy what is there already.
+// largePart is the size in bytes above which a piece becomes a Part: from there
+// on, not copying it costs less.
 const largePart = 16 << 10
 
 // appendEnvelope opens the result with its type, the server's identity and the
@@ -133,7 +135,7 @@ func (c *Call) appendEnvelope(body []byte, e *Encoded) []byte {
 		body = append(body, `"_meta":{`...)
 		body = append(append(body, e.meta...), '}')
 	}
-	if len(body) > start && (len(e.members) > 0 || e.plain != nil) {
+	if len(body) > start && (len(e.members) > 0 || e.text != nil) {
 		body = append(body, ',')
 	}
 	return body
@@ -148,9 +150,9 @@ func identity(info mcp.Implementation) []byte {
 	return append([]byte(`"`+keyServerInfo+`":`), raw...)
 }
 
-// sealError encodes an error. An error that is no *mcp.Error is a private one,
-// of which the peer learns nothing.
-func (c *Call) sealError(err error) Reply {
+// errorReply encodes an error. An error that is no *mcp.Error is private: the
+// peer gets an internal error without its text.
+func (c *Call) errorReply(err error) Reply {
 	status, challenge := statusOK, ""
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		status, challenge = r.Status, r.Challenge
@@ -170,8 +172,8 @@ func (c *Call) sealError(err error) Reply {
 	return Reply{Body: body, Status: status, Challenge: challenge, Err: e, Retry: retry}
 }
 
-// wireError returns e as it is sent. Data that is not strict JSON is left out, for
-// with it nobody could read the answer.
+// wireError returns e as it is sent. Data that is not strict JSON is left out,
+// because it would make the whole response unreadable.
 func (f *Facts) wireError(e *mcp.Error) *jsonrpc.Error {
 	out := &jsonrpc.Error{Code: f.WireNumber(e), Message: validText(e.Message)}
 	if e.Data.IsValid() {
@@ -205,12 +207,12 @@ func (e *Encoded) Type() mcp.ResultType { return e.kind }
 // Size returns about how many bytes the result has.
 func (e *Encoded) Size() int { return e.size(math.MaxInt) }
 
-// size is Size without parts of more than most.
-func (e *Encoded) size(most int) int {
+// size is Size without parts of more than maxInline bytes.
+func (e *Encoded) size(maxInline int) int {
 	switch {
-	case e.plain != nil:
-		return e.plain.size(most)
-	case len(e.members) > most:
+	case e.text != nil:
+		return e.text.size(maxInline)
+	case len(e.members) > maxInline:
 		return len(e.meta)
 	}
 	return len(e.members) + len(e.meta)
@@ -226,8 +228,8 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 		return new(Encoded), nil
 	}
 	if r, ok := result.(*mcp.CallToolResult); ok {
-		if p := f.plainResult(r); p != nil {
-			return &Encoded{plain: p}, nil
+		if p := f.textResultOf(r); p != nil {
+			return &Encoded{text: p}, nil
 		}
 	}
 	raw, err := f.marshal(result)
@@ -303,7 +305,7 @@ var anyNotification = func() map[string]bool {
 	return all
 }()
 
-// Refuse seals an error that was found before a message could be opened: the
+// Refuse encodes an error that was found before a message could be opened: the
 // frame was not JSON, not a message, or not allowed here.
 func Refuse(id jsonrpc.ID, err *mcp.Error) Reply {
 	number := baseNumbers[err.Code]

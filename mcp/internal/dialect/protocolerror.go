@@ -2,16 +2,16 @@ package dialect
 
 import "fmt"
 
-// ProtocolError reports that the peer broke the protocol: what it sent is no
-// answer to what it was asked.
+// ProtocolError reports a response that violates the protocol, so that it is no
+// answer to the request.
 type ProtocolError struct{ Err error }
 
 func (e *ProtocolError) Error() string { return e.Err.Error() }
 
-// Unwrap gives access to what is wrong.
+// Unwrap returns the violation.
 func (e *ProtocolError) Unwrap() error { return e.Err }
 
-// Invalid returns the *ProtocolError of a response. The format is that of
+// Invalid returns a *ProtocolError with the given text, which is formatted by
 // fmt.Errorf.
 func Invalid(format string, args ...any) error {
 	return &ProtocolError{fmt.Errorf("invalid response: "+format, args...)}
