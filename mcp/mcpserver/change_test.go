@@ -265,7 +265,9 @@ func TestReplacingByAnEqualDefinitionAnnouncesNothing(t *testing.T) {
 			func() error { return set("", "Another description", `{"type":"object","title":"t"}`) },
 			func() error { return srv.ReplaceTool("typed", "A tool", answer("")) },
 			func() error { return set("", "", `{"type":"object"}`, mcpserver.Scopes("a")) },
-			func() error { return set("", "", `{"type":"object"}`, mcpserver.Visible(func(mcp.Principal) bool { return true })) },
+			func() error {
+				return set("", "", `{"type":"object"}`, mcpserver.Visible(func(mcp.Principal) bool { return true }))
+			},
 			func() error { return set("", "", `{"type":"object"}`) },
 		} {
 			must(change())

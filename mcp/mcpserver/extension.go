@@ -48,6 +48,11 @@ type Extension struct {
 	// subscriptions/listen. A client that did not declare it is refused.
 	Filters map[string]Filter
 
+	// Middleware wraps all messages, also those of clients that did not declare the
+	// extension. It runs inside of the middleware of Use; that of the extension that
+	// was added first is the outermost.
+	Middleware Middleware
+
 	// Core are requests that the core of some revisions has and leaves to this
 	// extension, by method. They are served in those revisions alone, and nobody
 	// has to declare the extension for them.
@@ -225,6 +230,14 @@ type extended struct {
 
 // extend adds the messages of an extension to the table.
 func (m *middleware) extend(e *Extension) error {
+	var inner *layer
+	if e.Middleware != nil {
+		var err error
+		if inner, err = newLayer(e.Middleware); err != nil {
+			return err
+		}
+		inner.inner = true
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	more := make(map[string]extended)
@@ -252,6 +265,10 @@ func (m *middleware) extend(e *Extension) error {
 	}
 	maps.Copy(m.extended, more)
 	maps.Copy(m.plain, e.Core)
+	if inner != nil {
+		inner.index = len(m.inner)
+		m.inner = append(slices.Clip(m.inner), inner)
+	}
 	m.publishLocked()
 	return nil
 }

@@ -50,7 +50,8 @@ func (s *Server) Handle(method string, h Handler) {
 type middleware struct {
 	mu      sync.Mutex
 	plain   map[string]Handler // guarded by mu
-	chain   chain              // guarded by mu; what it holds is not modified
+	chain   chain              // guarded by mu: of Use; what it holds is not modified
+	inner   chain              // guarded by mu: of extensions, likewise
 	own     map[string]bool    // guarded by mu: methods added by the author
 	changes int                // guarded by mu: how many there were
 
@@ -65,6 +66,7 @@ type routeTable struct {
 	routes   map[string]Handler
 	custom   map[string]bool
 	chain    chain
+	inner    chain
 	extended map[string]extended
 	needs    map[string][]string
 }
@@ -76,6 +78,7 @@ type chain []*layer
 // behind it later: which layer is next is read from the request.
 type layer struct {
 	index  int // in every chain that has the layer
+	inner  bool
 	handle Handler
 }
 
@@ -85,17 +88,23 @@ func newLayer(m Middleware) (*layer, error) {
 		return nil, errors.New("a middleware is nil")
 	}
 	l := new(layer)
-	l.handle = m(func(ctx context.Context, r *Request) (any, error) { return r.way.from(ctx, r, l.index+1) })
+	l.handle = m(func(ctx context.Context, r *Request) (any, error) {
+		if l.inner {
+			return r.way.fromInner(ctx, r, l.index+1)
+		}
+		return r.way.from(ctx, r, l.index+1)
+	})
 	if l.handle == nil {
 		return nil, errors.New("a middleware returned nil; want a Handler")
 	}
 	return l, nil
 }
 
-// way is what one message goes through: the layers of a chain, then the handler of
-// its method.
+// way is what one message goes through: the layers of Use, those of extensions, then
+// the handler of its method.
 type way struct {
 	layers  chain
+	inner   chain
 	handler Handler
 }
 
@@ -107,6 +116,17 @@ func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
 	case index < len(w.layers):
 		return w.layers[index].handle(ctx, r)
 	}
+	return w.fromInner(ctx, r, 0)
+}
+
+// fromInner runs the part of the way that begins with that layer of an extension.
+func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
+	switch {
+	case w.handler == nil:
+		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+	case index < len(w.inner):
+		return w.inner[index].handle(ctx, r)
+	}
 	return w.handler(ctx, r)
 }
 
@@ -115,13 +135,13 @@ func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
 func (m *middleware) route(call *dialect.Call) way {
 	t := m.current.Load()
 	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return way{t.chain, x.handler}
+		return way{t.chain, t.inner, x.handler}
 	}
 	h := t.routes[call.Method]
-	if h == nil && len(t.chain) > 0 && slices.Contains(middlewareOnly, call.Method) {
+	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
 		h = ignore
 	}
-	return way{t.chain, h}
+	return way{t.chain, t.inner, h}
 }
 
 // hasCustom reports whether a method beyond the core of a revision is served
@@ -144,7 +164,8 @@ func (m *middleware) nameMember(method string) string {
 // outbound wraps send in the middleware.
 func (m *middleware) outbound(send Handler) Handler {
 	return func(ctx context.Context, r *Request) (any, error) {
-		r.way = way{m.current.Load().chain, send}
+		t := m.current.Load()
+		r.way = way{t.chain, t.inner, send}
 		return r.way.from(ctx, r, 0)
 	}
 }
@@ -201,6 +222,7 @@ func (m *middleware) publishLocked() {
 		routes:   maps.Clone(m.plain),
 		custom:   maps.Clone(m.own),
 		chain:    m.chain,
+		inner:    m.inner,
 		extended: maps.Clone(m.extended),
 		needs:    maps.Clone(m.needs),
 	})

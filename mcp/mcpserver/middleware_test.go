@@ -458,3 +458,35 @@ func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
 		}
 	})
 }
+
+func TestMiddlewareOfExtensionsIsInsideOfThatOfUse(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		var mu sync.Mutex
+		var order []string
+		layer := func(name string) mcpserver.Middleware {
+			return func(next mcpserver.Handler) mcpserver.Handler {
+				return func(ctx anyContext, r *mcpserver.Request) (any, error) {
+					if r.Method == mcp.MethodToolsCall {
+						mu.Lock()
+						order = append(order, name)
+						mu.Unlock()
+					}
+					return next(ctx, r)
+				}
+			}
+		}
+		srv := newServer(nil)
+		srv.Tool("a", "", nothing)
+		srv.Use(layer("use 1"))
+		srv.Extend(mcpserver.Extension{ID: "com.example/a", Middleware: layer("a")})
+		srv.Use(layer("use 2"))
+		srv.Extend(mcpserver.Extension{ID: "com.example/none"})
+		srv.Extend(mcpserver.Extension{ID: "com.example/b", Sessions: true, Middleware: layer("b")})
+		dial(t, srv, r).must("tools/call", `{"name":"a"}`)
+		mu.Lock()
+		defer mu.Unlock()
+		if got := strings.Join(order, ", "); got != "use 1, use 2, a, b" {
+			t.Errorf("got %s", got)
+		}
+	})
+}

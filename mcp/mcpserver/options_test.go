@@ -74,4 +74,3 @@ func TestOptionsMayChangeWhileTheServerRuns(t *testing.T) {
 	}
 	<-changed
 }
-
