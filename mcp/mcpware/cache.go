@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,65 +15,79 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// What a Cache keeps: entries, and the longest arguments of one.
+// Limits of a Cache: its entries, and the bytes of the arguments of one.
 const (
 	maxCached   = 1024
 	maxCacheKey = 4 << 10
 )
 
-// Cache returns middleware for a server that keeps the results of tools for ttl, and
-// answers calls with the same arguments of the same principal by them. The tools are
-// those that are named: their results have to depend on nothing but arguments and
-// principal. Results that failed, asked or became tasks are not kept, and neither are
-// those of arguments of more than 4 KiB. It keeps 1,024 results; the one that was used
-// least recently makes room. Anonymous callers are one principal. Results that are kept
-// are shared by their calls and must not be modified by middleware around it. It panics
-// when ttl is not positive or no tool is named.
-func Cache(ttl time.Duration, tools ...string) mcpserver.Middleware {
-	if ttl <= 0 || len(tools) == 0 {
-		panic(fmt.Sprintf("mcpware.Cache: %v for %d tools: want more than 0, and the names of some", ttl, len(tools)))
+// Cache is the option of a tool that keeps its results for ttl, and answers calls with
+// the same arguments by the same caller from them. The result must depend on nothing
+// but the arguments, the principal and its scopes. Anonymous callers are one
+// principal.
+//
+// A cached result is found only by a call that reaches the tool: the tool is
+// registered and switched on, the caller may see it and has its scopes, and the
+// arguments are valid. Each registration has a cache of its own, so a tool that is
+// replaced starts without results. Rate, Limit and Timeout do not count calls that are
+// answered from the cache.
+//
+// Results that are errors, ask for input or are tasks are not kept, nor are those of
+// arguments of more than 4 KiB. A tool keeps 1,024 results; when it has more, the one
+// that was used least recently is dropped. Cache panics when ttl is not positive.
+func Cache(ttl time.Duration) mcpserver.ToolOption {
+	if ttl <= 0 {
+		panic(fmt.Sprintf("mcpware.Cache: ttl %v: want more than 0", ttl))
 	}
-	c := &cache{ttl: ttl, entries: make(map[cacheKey]*list.Element)}
-	return func(next mcpserver.Handler) mcpserver.Handler {
-		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			key, ok := keyOf(r, tools)
+	return mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+		c := &cache{ttl: ttl, entries: make(map[cacheKey]*list.Element)}
+		return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			key, ok := keyOf(ctx, p)
 			if !ok {
-				return next(ctx, r)
+				return next(ctx, p)
 			}
 			if result := c.get(key); result != nil {
-				return result, nil
+				return copyResult(result), nil
 			}
-			result, err := next(ctx, r)
+			result, err := next(ctx, p)
 			if kept, ok := result.(*mcp.CallToolResult); ok && err == nil && kept != nil && !kept.IsError {
-				c.put(key, kept)
+				c.put(key, copyResult(kept))
 			}
 			return result, err
 		}
-	}
+	})
+}
+
+// copyResult returns a result whose fields can be set without changing r.
+func copyResult(r *mcp.CallToolResult) *mcp.CallToolResult {
+	c := *r
+	c.Content, c.Meta = slices.Clone(r.Content), maps.Clone(r.Meta)
+	return &c
 }
 
 // cacheKey is what a result depends on.
 type cacheKey struct {
 	principal mcp.Principal
-	tool      string
+	scopes    string // sorted; handlers may ask for more than the tool does
 	arguments string // in the canonical form
 }
 
 // keyOf returns the key of a call whose result may be kept. Calls that bring answers,
-// or want to be tasks, have none.
-func keyOf(r *mcpserver.Request, tools []string) (cacheKey, bool) {
-	if r.Outbound || r.Method != mcp.MethodToolsCall {
-		return cacheKey{}, false
-	}
-	var p mcp.CallToolParams
-	if r.Decode(&p) != nil || !slices.Contains(tools, p.Name) || p.Task != nil || p.RequestState != nil || len(p.InputResponses) > 0 {
+// or ask to be tasks, have none.
+func keyOf(ctx context.Context, p *mcp.CallToolParams) (cacheKey, bool) {
+	if p.Task != nil || p.RequestState != nil || len(p.InputResponses) > 0 {
 		return cacheKey{}, false
 	}
 	arguments := slices.Clone(p.Arguments)
 	if len(arguments) > maxCacheKey || len(arguments) > 0 && arguments.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
 		return cacheKey{}, false
 	}
-	return cacheKey{r.Principal(), p.Name, string(arguments)}, true
+	r := mcpserver.From(ctx)
+	key := cacheKey{principal: r.Principal(), arguments: string(arguments)}
+	if who := r.Identity(); who != nil {
+		key.scopes = strings.Join(slices.Sorted(slices.Values(who.Scopes)), " ")
+	}
+	return key, true
 }
 
 // cache keeps results. It is safe for concurrent use.
@@ -80,7 +96,7 @@ type cache struct {
 
 	mu      sync.Mutex
 	entries map[cacheKey]*list.Element // guarded by mu
-	used    list.List                  // guarded by mu: of *cached, the one used last first
+	used    list.List                  // guarded by mu: of *cached, the most recently used first
 }
 
 type cached struct {
@@ -118,7 +134,7 @@ func (c *cache) put(key cacheKey, result *mcp.CallToolResult) {
 	c.entries[key] = c.used.PushFront(&cached{key, result, time.Now().Add(c.ttl)})
 }
 
-// drop forgets a result. The caller holds mu.
+// drop removes a result. The caller holds mu.
 func (c *cache) drop(e *list.Element) {
 	delete(c.entries, c.used.Remove(e).(*cached).key)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
@@ -95,8 +97,7 @@ func TestCacheAnswersByPrincipalToolAndArguments(t *testing.T) {
 				return number{}, errors.New("negative")
 			}
 			return number{runs}, nil
-		})
-		s.Use(mcpware.Cache(time.Minute, "tool"))
+		}, mcpware.Cache(time.Minute))
 		c := connect(t, s)
 		call := func(n int) int {
 			out, _ := c.Call[number](t.Context(), "tool", number{n})
@@ -115,6 +116,96 @@ func TestCacheAnswersByPrincipalToolAndArguments(t *testing.T) {
 			t.Errorf("got run %d after a minute, want the fifth", again)
 		}
 	})
+}
+
+// TestCacheNeverAnswersForAToolThatTheCallerCannotReach fills the cache first.
+func TestCacheNeverAnswersForAToolThatTheCallerCannotReach(t *testing.T) {
+	t.Parallel()
+	cached := func(text string, opts ...mcpserver.ToolOption) (tool func(context.Context, number) (string, error), all []mcpserver.ToolOption) {
+		return func(context.Context, number) (string, error) { return text, nil }, append(opts, mcpware.Cache(time.Hour))
+	}
+	for _, test := range []struct {
+		name   string
+		change func(s *mcpserver.Server)
+		want   string // the text of the answer, empty for an error
+	}{
+		{"removed", func(s *mcpserver.Server) { s.RemoveTool("tool") }, ""},
+		{"switched off", func(s *mcpserver.Server) { s.EnableTool("tool", false) }, ""},
+		{"replaced", func(s *mcpserver.Server) {
+			tool, opts := cached("second")
+			_ = s.ReplaceTool("tool", "A tool", tool, opts...)
+		}, "second"},
+		{"hidden", func(s *mcpserver.Server) {
+			tool, opts := cached("second", mcpserver.Visible(func(mcp.Principal) bool { return false }))
+			_ = s.ReplaceTool("tool", "A tool", tool, opts...)
+		}, ""},
+		{"removed and registered again", func(s *mcpserver.Server) {
+			s.RemoveTool("tool")
+			tool, opts := cached("second")
+			s.Tool("tool", "A tool", tool, opts...)
+		}, "second"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			tool, opts := cached("first")
+			s := server(tool, opts...)
+			c := connect(t, s)
+			if got, err := c.Call[string](t.Context(), "tool", number{1}); err != nil || got != "first" {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			test.change(s)
+			got, err := c.Call[string](t.Context(), "tool", number{1})
+			if got != test.want || (err != nil) != (test.want == "") {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+// TestCacheBelongsToTheScopesOfACaller has visibility and scopes depend on the caller:
+// one of them fills the cache, which does not answer the other.
+func TestCacheBelongsToTheScopesOfACaller(t *testing.T) {
+	t.Parallel()
+	tool := func(ctx context.Context, in number) (string, error) {
+		if in.N > 1 {
+			if err := mcpserver.From(ctx).RequireScopes("write"); err != nil {
+				return "", err
+			}
+		}
+		return "secret", nil
+	}
+	s := server(tool, mcpserver.Scopes("read"), mcpserver.Visible(func(p mcp.Principal) bool { return p.Subject != "mallory" }), mcpware.Cache(time.Hour))
+	as := func(subject string, scopes ...string) *mcpclient.Client {
+		target := mcpclient.Dial(func(ctx context.Context) (mcp.Conn, error) {
+			ours, theirs := memory.Pair()
+			go func() {
+				_ = s.ServeConn(context.WithoutCancel(ctx), theirs, mcpserver.ConnOptions{Identity: &mcp.Identity{Principal: mcp.Principal{Issuer: "test", Subject: subject}, Scopes: scopes}})
+			}()
+			return ours, nil
+		})
+		c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	for _, test := range []struct {
+		name string
+		c    *mcpclient.Client
+		n    int
+		ok   bool
+	}{
+		{"all scopes", as("ada", "read", "write"), 2, true},
+		{"without the scope that the arguments need", as("ada", "read"), 2, false},
+		{"all scopes, other arguments", as("ada", "write", "read"), 1, true},
+		{"without the scope of the tool", as("ada", "write"), 1, false},
+		{"hidden", as("mallory", "read", "write"), 1, false},
+	} {
+		if _, err := test.c.Call[string](t.Context(), "tool", number{test.n}); (err == nil) != test.ok {
+			t.Errorf("%s: got %v, want success %t", test.name, err, test.ok)
+		}
+	}
 }
 
 func TestSpillSendsALinkInPlaceOfALargeResult(t *testing.T) {
