@@ -5,9 +5,13 @@ import (
 	"container/list"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,8 +35,10 @@ var ErrNoRoom = errors.New("too many are in use; want some deleted first")
 // Principals that nobody authenticated are not told apart: for them, to know the
 // handle is to own it.
 //
-// Values are kept in this process as JSON, so what Get returns is a copy that only
-// Update can put back. Of T no more is kept than JSON carries: exported fields.
+// Values are kept as JSON in the Store of the server whose call uses them, so every
+// replica of the server finds them; outside of a call they are kept in memory. What
+// Get returns is a copy that only Update can put back. Of T no more is kept than JSON
+// carries: exported fields.
 //
 // Spec: 2026-07-28 server/tools#stateful-tools
 type Handles[T any] struct {
@@ -43,13 +49,16 @@ type Handles[T any] struct {
 // description of the tool that makes handles how long they last.
 type HandlesOptions struct {
 	// Prefix begins every handle, so that people and models can tell what it is
-	// for, such as "basket_".
+	// for, such as "basket_": at most 64 bytes of printable ASCII. Two Handles of one
+	// server need different prefixes.
 	Prefix string
-	// Idle is how long a handle is kept after it was used last. Default: 30 minutes.
+	// Idle is how long a handle is kept after it was used last. It is kept for up to
+	// an eighth longer, so that not every use has to write. Default: 30 minutes.
 	Idle time.Duration
-	// MaxSize bounds one value, in bytes of JSON. Default: 64 KiB.
+	// MaxSize bounds one value, in bytes of JSON, at most 1,000,000. Default: 64 KiB.
 	MaxSize int
-	// Max bounds the handles of all principals together. Default: 10,000.
+	// Max bounds the handles of all principals together that this process has made
+	// and that are not known to be deleted or expired. Default: 10,000.
 	Max int
 	// MaxPerPrincipal bounds those of one authenticated principal. Default: 1,000.
 	MaxPerPrincipal int
@@ -72,21 +81,36 @@ func (o *HandlesOptions) orZero() *HandlesOptions {
 	return o
 }
 
-// NewHandles returns an empty store. It panics when T has no JSON form.
+// Limits of what a Store takes as key and value, with room for what is added.
+const (
+	maxHandlePrefix = 64
+	maxHandleSize   = 1_000_000
+)
+
+// NewHandles returns handles of values of type T. It copies the options. It panics
+// when T has no JSON form, and when Prefix or MaxSize is not within its limits.
 func NewHandles[T any](o *HandlesOptions) *Handles[T] {
 	var zero T
-	if _, err := json.Marshal(zero); err != nil {
+	_, err := json.Marshal(zero)
+	switch {
+	case err != nil:
+	case len(o.prefix()) > maxHandlePrefix || !isPrintable(o.prefix()):
+		err = fmt.Errorf("Prefix %q: want at most %d bytes of printable ASCII", o.prefix(), maxHandlePrefix)
+	case o.maxSize() > maxHandleSize:
+		err = fmt.Errorf("MaxSize %d: want at most %d", o.maxSize(), maxHandleSize)
+	}
+	if err != nil {
 		panic(fmt.Sprintf("mcpserver.NewHandles: %v", err))
 	}
 	return &Handles[T]{table: handleTable{options: new(*o.orZero())}}
 }
 
 // New keeps a value for the principal of ctx and returns its handle. It fails with
-// ErrNoRoom when there are too many.
+// ErrNoRoom when there are too many, and with the error of the Store.
 func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error) {
 	data, err := h.table.encode(value)
 	if err == nil {
-		handle, err = h.table.add(From(ctx).Principal(), data)
+		handle, err = h.table.add(ctx, data)
 	}
 	if errors.Is(err, ErrNoRoom) {
 		From(ctx).Reached(mcp.LimitHandles)
@@ -110,13 +134,13 @@ func (h *Handles[T]) Get(ctx context.Context, handle string) (T, error) {
 // ErrUnknownHandle, and with the cause of ctx.
 func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (T, error) {
 	for {
-		value, version, err := h.load(ctx, handle)
+		value, old, err := h.load(ctx, handle)
 		if err == nil {
 			err = change(&value)
 		}
 		var stored bool
 		if err == nil {
-			stored, err = h.store(ctx, handle, value, version)
+			stored, err = h.store(ctx, handle, value, old)
 		}
 		if err != nil {
 			return *new(T), err
@@ -127,32 +151,29 @@ func (h *Handles[T]) Update(ctx context.Context, handle string, change func(valu
 	}
 }
 
-// load returns a copy of the value of a handle, and its version.
-func (h *Handles[T]) load(ctx context.Context, handle string) (value T, version uint64, err error) {
-	if ctx.Err() != nil {
-		return value, 0, aboutHandle(handle, context.Cause(ctx))
-	}
-	state, err := h.table.get(From(ctx).Principal(), handle)
+// load returns a copy of the value of a handle, and its entry in the Store.
+func (h *Handles[T]) load(ctx context.Context, handle string) (value T, raw []byte, err error) {
+	e, raw, err := h.table.get(ctx, handle)
 	if err == nil {
-		err = json.Unmarshal(state.data, &value)
+		err = json.Unmarshal(e.Value, &value)
 	}
-	return value, state.version, aboutHandle(handle, err)
+	return value, raw, aboutHandle(handle, err)
 }
 
-// store makes value the next version of a handle. It reports false when the handle
-// has another version by now.
-func (h *Handles[T]) store(ctx context.Context, handle string, value T, version uint64) (stored bool, err error) {
+// store makes value the next one of a handle. It reports false when the entry in the
+// Store is not old any more.
+func (h *Handles[T]) store(ctx context.Context, handle string, value T, old []byte) (stored bool, err error) {
 	data, err := h.table.encode(value)
 	if err == nil {
-		stored, err = h.table.swap(From(ctx).Principal(), handle, version, data)
+		stored, err = h.table.swap(ctx, handle, old, data)
 	}
 	return stored, aboutHandle(handle, err)
 }
 
-// Delete forgets a handle and returns its last value. It fails with
+// Delete deletes a handle and returns its last value. It fails with
 // ErrUnknownHandle, also for all but one of those who delete at once.
 func (h *Handles[T]) Delete(ctx context.Context, handle string) (value T, err error) {
-	data, err := h.table.remove(From(ctx).Principal(), handle)
+	data, err := h.table.remove(ctx, handle)
 	if err == nil {
 		err = json.Unmarshal(data, &value)
 	}
@@ -166,23 +187,34 @@ func aboutHandle(handle string, err error) error {
 	return fmt.Errorf("handle %q: %w", cleanText(handle, 64), err)
 }
 
-// handleTable is the part of Handles that knows nothing of the type.
+// handleTable is the part of Handles that does not depend on the type.
 type handleTable struct {
 	options *HandlesOptions
-
-	mu      sync.Mutex
-	byName  map[string]*list.Element // guarded by mu
-	byUse   list.List                // guarded by mu: of *handleState, the longest unused first
-	perUser map[mcp.Principal]int    // guarded by mu: how many
+	outside MemoryStore // for contexts without a call
+	count   handleCount
 }
 
-// handleState is one value. The bytes are never modified, only replaced.
-type handleState struct {
-	name    string
-	owner   mcp.Principal
-	data    []byte
-	version uint64
-	used    time.Time
+// handleEntry is a value in the Store. One without an owner is deleted.
+type handleEntry struct {
+	Owner string         `json:"owner"`
+	Used  time.Time      `json:"used"` // at the last write
+	Value jsontext.Value `json:"value"`
+}
+
+// handleKeys begins the keys in the Store.
+const handleKeys = "handle."
+
+func (t *handleTable) storeOf(ctx context.Context) mcp.Store {
+	if r := From(ctx); r != nil && r.server != nil {
+		return r.server.Store()
+	}
+	return &t.outside
+}
+
+// handleOwner names the principal of ctx in the Store.
+func handleOwner(ctx context.Context) string {
+	sum := sha256.Sum256([]byte(From(ctx).Principal().String()))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (t *handleTable) encode(value any) ([]byte, error) {
@@ -196,93 +228,179 @@ func (t *handleTable) encode(value any) ([]byte, error) {
 	return data, nil
 }
 
-func (t *handleTable) add(owner mcp.Principal, data []byte) (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.expire()
-	if len(t.byName) >= t.options.max() || owner.Authenticated() && t.perUser[owner] >= t.options.maxPerPrincipal() {
+// entry returns what the Store keeps for a value of the principal of ctx.
+func (t *handleTable) entry(ctx context.Context, data []byte) ([]byte, error) {
+	return json.Marshal(handleEntry{Owner: handleOwner(ctx), Used: time.Now(), Value: data})
+}
+
+// ttl is for how long an entry is kept that is not written again: as long as one may
+// be that was used just before it would have been renewed.
+func (t *handleTable) ttl() time.Duration { return t.options.idle() + t.renewal() }
+
+// renewal is the age from which on a use writes an entry again.
+func (t *handleTable) renewal() time.Duration { return t.options.idle() / 8 }
+
+func (t *handleTable) add(ctx context.Context, data []byte) (string, error) {
+	name := t.options.prefix() + rand.Text()
+	if !t.count.add(name, From(ctx).Principal(), t.options) {
 		return "", ErrNoRoom
 	}
-	if t.byName == nil {
-		t.byName, t.perUser = make(map[string]*list.Element), make(map[mcp.Principal]int)
+	raw, err := t.entry(ctx, data)
+	made := false
+	if err == nil {
+		made, err = t.storeOf(ctx).Create(ctx, handleKeys+name, raw, t.ttl())
 	}
-	name := t.options.prefix() + rand.Text()
-	t.byName[name] = t.byUse.PushBack(&handleState{name: name, owner: owner, data: data, used: time.Now()})
-	t.perUser[owner]++
+	if err == nil && !made {
+		err = errors.New("the name is taken")
+	}
+	if err != nil {
+		t.count.remove(name)
+		return "", err
+	}
 	return name, nil
 }
 
-// get returns the state of a handle, which counts as a use of it.
-func (t *handleTable) get(owner mcp.Principal, name string) (handleState, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e := t.find(owner, name)
-	if e == nil {
-		return handleState{}, ErrUnknownHandle
+// get returns the entry of a handle, also as it is in the Store. That counts as a use.
+func (t *handleTable) get(ctx context.Context, name string) (e handleEntry, raw []byte, err error) {
+	e, raw, err = t.find(ctx, name)
+	if err != nil || time.Since(e.Used) < t.renewal() {
+		return e, raw, err
 	}
-	return *t.touch(e), nil
+	renewed, err := t.entry(ctx, e.Value)
+	if err != nil {
+		return e, nil, err
+	}
+	swapped, err := t.storeOf(ctx).Swap(ctx, handleKeys+name, raw, renewed, t.ttl())
+	if err != nil {
+		return e, nil, err
+	}
+	if swapped {
+		raw = renewed
+	}
+	return e, raw, nil
 }
 
-// swap replaces the value of a handle, unless it has another version by now.
-func (t *handleTable) swap(owner mcp.Principal, name string, version uint64, data []byte) (bool, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e := t.find(owner, name)
-	if e == nil {
-		return false, ErrUnknownHandle
+// find returns the entry of a handle, as far as it is the principal's.
+func (t *handleTable) find(ctx context.Context, name string) (e handleEntry, raw []byte, err error) {
+	if ctx.Err() != nil {
+		return e, nil, context.Cause(ctx)
 	}
-	s := t.touch(e)
-	if s.version != version {
-		return false, nil
+	random, ok := strings.CutPrefix(name, t.options.prefix())
+	if !ok || len(random) != len(rand.Text()) || !isPrintable(random) {
+		return e, nil, ErrUnknownHandle
 	}
-	s.data, s.version = data, version+1
-	return true, nil
+	raw, found, err := t.storeOf(ctx).Get(ctx, handleKeys+name)
+	if err != nil {
+		return e, nil, err
+	}
+	if !found || json.Unmarshal(raw, &e) != nil || e.Owner != handleOwner(ctx) {
+		return handleEntry{}, nil, ErrUnknownHandle
+	}
+	t.count.use(name)
+	return e, raw, nil
 }
 
-// remove forgets a handle and returns its last value.
-func (t *handleTable) remove(owner mcp.Principal, name string) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e := t.find(owner, name)
-	if e == nil {
-		return nil, ErrUnknownHandle
+// swap replaces the value of a handle whose entry is old.
+func (t *handleTable) swap(ctx context.Context, name string, old, data []byte) (bool, error) {
+	if _, _, err := t.find(ctx, name); err != nil {
+		return false, err
 	}
-	t.drop(e)
-	return e.Value.(*handleState).data, nil
-}
-
-// find returns the handle of that name as far as it is the owner's. The caller
-// holds mu.
-func (t *handleTable) find(owner mcp.Principal, name string) *list.Element {
-	t.expire()
-	e := t.byName[name]
-	if e == nil || e.Value.(*handleState).owner != owner {
-		return nil
+	raw, err := t.entry(ctx, data)
+	if err != nil {
+		return false, err
 	}
-	return e
+	return t.storeOf(ctx).Swap(ctx, handleKeys+name, old, raw, t.ttl())
 }
 
-// touch notes that a handle is used. The caller holds mu.
-func (t *handleTable) touch(e *list.Element) *handleState {
-	s := e.Value.(*handleState)
-	s.used = time.Now()
-	t.byUse.MoveToBack(e)
-	return s
-}
-
-// expire drops the handles that were not used for too long. The caller holds mu.
-func (t *handleTable) expire() {
-	before := time.Now().Add(-t.options.idle())
-	for e := t.byUse.Front(); e != nil && !e.Value.(*handleState).used.After(before); e = t.byUse.Front() {
-		t.drop(e)
+// remove deletes a handle and returns its last value. The entry loses its owner
+// before it is deleted, because Delete does not tell who of several has deleted it.
+func (t *handleTable) remove(ctx context.Context, name string) (data []byte, err error) {
+	for {
+		e, raw, err := t.find(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		store := t.storeOf(ctx)
+		switch swapped, err := store.Swap(ctx, handleKeys+name, raw, []byte("{}"), t.ttl()); {
+		case err != nil:
+			return nil, err
+		case swapped:
+			t.count.remove(name)
+			return e.Value, store.Delete(ctx, handleKeys+name)
+		}
 	}
 }
 
-// drop forgets a handle. The caller holds mu.
-func (t *handleTable) drop(e *list.Element) {
-	s := t.byUse.Remove(e).(*handleState)
-	delete(t.byName, s.name)
-	if t.perUser[s.owner]--; t.perUser[s.owner] == 0 {
-		delete(t.perUser, s.owner)
+// isPrintable reports whether a text may be part of a key in a Store.
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// handleCount counts the handles that this process has made, by owner. It is safe for
+// concurrent use.
+type handleCount struct {
+	mu      sync.Mutex
+	byName  map[string]*list.Element // guarded by mu
+	byUse   list.List                // guarded by mu: of *handleUse, the longest unused first
+	perUser map[mcp.Principal]int    // guarded by mu
+}
+
+// handleUse says whose a handle is and until when it counts.
+type handleUse struct {
+	name    string
+	owner   mcp.Principal
+	idle    time.Duration
+	expires time.Time
+}
+
+// add counts a handle in. It reports false when there are as many as there may be.
+func (c *handleCount) add(name string, owner mcp.Principal, o *HandlesOptions) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expireLocked()
+	if len(c.byName) >= o.max() || owner.Authenticated() && c.perUser[owner] >= o.maxPerPrincipal() {
+		return false
+	}
+	if c.byName == nil {
+		c.byName, c.perUser = make(map[string]*list.Element), make(map[mcp.Principal]int)
+	}
+	c.byName[name] = c.byUse.PushBack(&handleUse{name: name, owner: owner, idle: o.idle(), expires: time.Now().Add(o.idle())})
+	c.perUser[owner]++
+	return true
+}
+
+// use notes that a handle is used, if it was counted in.
+func (c *handleCount) use(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byName[name]; e != nil {
+		u := e.Value.(*handleUse)
+		u.expires = time.Now().Add(u.idle)
+		c.byUse.MoveToBack(e)
+	}
+}
+
+// remove counts a handle out, if it was counted in.
+func (c *handleCount) remove(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byName[name]; e != nil {
+		c.dropLocked(e)
+	}
+}
+
+// expireLocked counts out the handles that were not used for too long.
+func (c *handleCount) expireLocked() {
+	now := time.Now()
+	for e := c.byUse.Front(); e != nil && !now.Before(e.Value.(*handleUse).expires); e = c.byUse.Front() {
+		c.dropLocked(e)
+	}
+}
+
+func (c *handleCount) dropLocked(e *list.Element) {
+	u := c.byUse.Remove(e).(*handleUse)
+	delete(c.byName, u.name)
+	if c.perUser[u.owner]--; c.perUser[u.owner] == 0 {
+		delete(c.perUser, u.owner)
 	}
 }

@@ -2,16 +2,19 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -142,7 +145,7 @@ func TestHandleExpiresWhenItIsIdle(t *testing.T) {
 				if _, err := store.Get(ctx, unused); !errors.Is(err, mcpserver.ErrUnknownHandle) {
 					t.Errorf("got %v, want the unused one expired", err)
 				}
-				time.Sleep(ttl)
+				time.Sleep(ttl + ttl/8)
 				for _, h := range []string{read, changed} {
 					if _, err := store.Get(ctx, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
 						t.Errorf("got %v, want it expired", err)
@@ -334,4 +337,63 @@ func inCall(t *testing.T) context.Context {
 	w.send("tools/call", `{"name":"hold"}`)
 	t.Cleanup(func() { close(release) })
 	return <-contexts
+}
+
+func TestHandlesAreKeptInTheStoreOfTheServer(t *testing.T) {
+	t.Parallel()
+	store := new(mcpserver.MemoryStore)
+	o := &mcpserver.Options{Store: store}
+	replica := func() *wire {
+		values := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{Prefix: "v_"})
+		srv := newServer(o)
+		type named struct {
+			Handle string `json:"handle"`
+		}
+		srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return values.New(ctx, "first") })
+		srv.Tool("get", "", func(ctx context.Context, in named) (string, error) { return values.Get(ctx, in.Handle) })
+		srv.Tool("set", "", func(ctx context.Context, in named) (string, error) {
+			return values.Update(ctx, in.Handle, func(v *string) error { *v = "second"; return nil })
+		})
+		srv.Tool("delete", "", func(ctx context.Context, in named) (string, error) { return values.Delete(ctx, in.Handle) })
+		return dial(t, srv, mcp.V20260728)
+	}
+	one, other := replica(), replica()
+	call := func(w *wire, tool, handle string) string {
+		t.Helper()
+		return decoded[string](t, jsontext.Value(at(t, w.must("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"handle":%q}}`, tool, handle)), "/content/0/text")))
+	}
+	h := decoded[string](t, jsontext.Value(at(t, one.must("tools/call", `{"name":"new"}`), "/content/0/text")))
+	for _, step := range []struct {
+		w          *wire
+		tool, want string
+	}{{other, "get", "first"}, {other, "set", "second"}, {one, "get", "second"}, {other, "delete", "second"}} {
+		if got := call(step.w, step.tool, h); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.tool, got, step.want)
+		}
+	}
+	if got := call(one, "get", h); !strings.Contains(got, "unknown or expired") {
+		t.Errorf("deleted elsewhere: got %q", got)
+	}
+}
+
+func TestOneOfThoseWhoDeleteAtOnceGetsTheValue(t *testing.T) {
+	t.Parallel()
+	store := mcpserver.NewHandles[int](nil)
+	h := handle(t, store, 7)
+	var all sync.WaitGroup
+	var got atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			switch n, err := store.Delete(t.Context(), h); {
+			case err == nil:
+				got.Add(int64(n))
+			case !errors.Is(err, mcpserver.ErrUnknownHandle):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() != 7 {
+		t.Errorf("got the value %d times, want once", got.Load()/7)
+	}
 }
