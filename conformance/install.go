@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// oldestNode is the major version that the suite needs.
-const oldestNode = 22
+// minNode is the major version of Node that the suite needs.
+const minNode = 22
 
-// missingTools says what this machine lacks to install the suite, if anything.
+// missingTools says what this machine lacks to install the suite; empty if nothing.
 func missingTools() string {
 	if runtime.GOOS == "windows" {
 		return "the suite starts clients by the system's shell, which has to be a POSIX one"
@@ -29,8 +29,8 @@ func missingTools() string {
 	return ""
 }
 
-// install installs the suite as package-lock.json has it, unless that was done
-// already, with a Node of its own where the installed one is too old.
+// install installs the suite as in package-lock.json, unless it is installed already, and
+// a Node of its own if the machine's is too old.
 func install(ctx context.Context) (*suite, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -42,7 +42,7 @@ func install(ctx context.Context) (*suite, error) {
 		return nil, err
 	}
 	args := []string{"ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}
-	own := nodeVersion(ctx) < oldestNode
+	own := nodeVersion(ctx) < minNode
 	if !own {
 		args = append(args, "--omit=optional")
 	}
@@ -55,13 +55,13 @@ func install(ctx context.Context) (*suite, error) {
 	return s, err
 }
 
-// npm runs npm, unless it did so with the same arguments and lock before.
+// npm runs npm, unless it has run with the same arguments and lock file before.
 func npm(ctx context.Context, args []string) error {
 	lock, err := os.ReadFile(filepath.Join(home, "package-lock.json"))
 	if err != nil {
 		return err
 	}
-	done := filepath.Join(home, "node_modules", ".installed") // what was installed
+	done := filepath.Join(home, "node_modules", ".installed") // records what was installed
 	want := append([]byte(strings.Join(args, " ")+"\n"), lock...)
 	if have, err := os.ReadFile(done); err == nil && bytes.Equal(have, want) {
 		return nil
@@ -74,7 +74,7 @@ func npm(ctx context.Context, args []string) error {
 	return os.WriteFile(done, want, 0o644)
 }
 
-// nodeVersion is the major version of the installed Node, 0 if it does not tell.
+// nodeVersion is the major version of the installed Node, 0 if unknown.
 func nodeVersion(ctx context.Context) int {
 	version, _ := exec.CommandContext(ctx, "node", "--version").Output()
 	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
@@ -82,11 +82,11 @@ func nodeVersion(ctx context.Context) int {
 	return n
 }
 
-// ownNode is the Node that was installed with the suite.
+// ownNode is the path of the Node that was installed with the suite.
 func ownNode() (string, error) {
 	found, err := filepath.Glob(filepath.Join(home, "node_modules", "node-*", "bin", "node*"))
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("the installed Node is older than %d, and package.json has none for this platform", oldestNode)
+		err = fmt.Errorf("the installed Node is older than %d, and package.json has none for this platform", minNode)
 	}
 	if err != nil {
 		return "", err

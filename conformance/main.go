@@ -1,13 +1,12 @@
-// Conformance runs the official conformance suite against the server and the
-// client beside it. It is stricter than the suite: a warning, a scenario in which
-// nothing was checked, and a client that exits with an error fail as well.
+// Conformance runs the official conformance suite against the server and the client in
+// this directory. It is stricter than the suite: a warning, a scenario without a check,
+// and a client that exits with an error are failures, too.
 //
 //	conformance [-repeat N]
 //
-// It is started in the root of the project, by make conformance, and finds both
-// programs beside its own, where it also leaves what the suite writes. All runs
-// try one and the same server process. With FAIL_ON_SKIP=1 it fails where the
-// suite cannot run.
+// make conformance starts it in the root of the project. Both programs, and the output of
+// the suite, are in the directory of its own binary. All runs use the same server
+// process. With FAIL_ON_SKIP=1 it fails if the suite cannot run.
 package main
 
 import (
@@ -21,7 +20,7 @@ import (
 	"strconv"
 )
 
-// home is the directory of the suite, seen from the root of the project.
+// home is the directory of the suite, relative to the root of the project.
 const home = "conformance"
 
 func main() {
@@ -31,7 +30,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	g := &gate{out: os.Stdout}
+	g := &tally{out: os.Stdout}
 	if missing := missingTools(); missing != "" {
 		g.skip(missing)
 	} else if err := try(ctx, g, *repeat); err != nil {
@@ -43,8 +42,8 @@ func main() {
 	}
 }
 
-// try makes all runs, as often as told, and says in a table how they ended.
-func try(ctx context.Context, g *gate, times int) (err error) {
+// try makes all runs the given number of times, and prints a table of their outcomes.
+func try(ctx context.Context, g *tally, times int) (err error) {
 	if g.expected, err = readExpected(filepath.Join(home, expectedFailures)); err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// An outcome is what became of a scenario in a run.
+// An outcome is the result of a scenario in a run.
 type outcome struct {
 	scenario string
-	faults   []string // why it did not pass; none when it did
+	problems []string // why it did not pass; empty if it passed
 }
 
 // A check is one entry of the suite's checks.json.
@@ -26,32 +26,32 @@ type check struct {
 	Details     jsontext.Value `json:"details"`
 }
 
-// message is the most that the suite says about the check.
+// message is the suite's message about the check, or its details.
 func (c check) message() string { return cmp.Or(c.Error, string(c.Details), c.Description) }
 
-// readOutcome judges what the suite has left of a scenario.
-func readOutcome(dir, leg, scenario string) outcome {
+// readOutcome evaluates the output of a scenario.
+func readOutcome(dir, role, scenario string) outcome {
 	o := outcome{scenario: scenario}
-	left, err := directoryOf(dir, leg, scenario)
+	left, err := directoryOf(dir, role, scenario)
 	if err != nil {
-		o.faults = append(o.faults, err.Error())
+		o.problems = append(o.problems, err.Error())
 		return o
 	}
 	checks, err := readChecks(left)
 	if err != nil {
-		o.faults = append(o.faults, fmt.Sprintf("the suite left no checks, so the scenario broke off: %v", err))
+		o.problems = append(o.problems, fmt.Sprintf("the suite left no checks, so the scenario broke off: %v", err))
 		return o
 	}
-	o.faults = faultsOf(checks)
-	if leg == "client" {
-		o.faults = append(o.faults, clientFaults(left)...)
+	o.problems = problemsOf(checks)
+	if role == "client" {
+		o.problems = append(o.problems, clientProblems(left)...)
 	}
 	return o
 }
 
 // directoryOf finds the directory of a scenario, whose name ends in a time.
-func directoryOf(dir, leg, scenario string) (string, error) {
-	if leg == "server" {
+func directoryOf(dir, role, scenario string) (string, error) {
+	if role == "server" {
 		scenario = "server-" + scenario
 	}
 	const anyTime = "-20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z"
@@ -73,12 +73,12 @@ func readChecks(dir string) (checks []check, err error) {
 	return checks, json.Unmarshal(raw, &checks)
 }
 
-// onEveryMessage is a check that a scenario passes too in which nothing else is
-// tried: whether the messages satisfy their schemas.
+// onEveryMessage is a check of the schemas of all messages. A scenario with no other
+// check has checked nothing.
 const onEveryMessage = "wire-schema-valid"
 
-// faultsOf tells what is wrong with a scenario that had these checks.
-func faultsOf(checks []check) (faults []string) {
+// problemsOf returns why a scenario with these checks has not passed.
+func problemsOf(checks []check) (faults []string) {
 	succeeded, skipped := 0, ""
 	for _, c := range checks {
 		switch c.Status {
@@ -99,8 +99,8 @@ func faultsOf(checks []check) (faults []string) {
 	return faults
 }
 
-// clientFaults tells how the client ended, if that was not well.
-func clientFaults(dir string) []string {
+// clientProblems returns how the client ended if it failed.
+func clientProblems(dir string) []string {
 	stdout, err := os.ReadFile(filepath.Join(dir, "stdout.txt"))
 	stderr, err2 := os.ReadFile(filepath.Join(dir, "stderr.txt"))
 	if err := errors.Join(err, err2); err != nil {

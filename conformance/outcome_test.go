@@ -36,8 +36,8 @@ func TestOutcomeIsStricterThanTheSuite(t *testing.T) {
 			write(t, dir, "auth/x-2026-01-02T03-04-05-006Z/stdout.txt", test.stdout)
 			write(t, dir, "auth/x-2026-01-02T03-04-05-006Z/stderr.txt", "complaint")
 			write(t, dir, "auth/x-y-2026-01-02T03-04-05-006Z/checks.json", "[]")
-			if got := readOutcome(dir, "client", "auth/x"); !slices.Equal(got.faults, test.want) {
-				t.Errorf("got %q, want %q", got.faults, test.want)
+			if got := readOutcome(dir, "client", "auth/x"); !slices.Equal(got.problems, test.want) {
+				t.Errorf("got %q, want %q", got.problems, test.want)
 			}
 		})
 	}
@@ -48,7 +48,7 @@ func TestScenarioThatLeavesNothingHasFailed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "server-broken-2026-01-02T03-04-05-006Z/checks.json", "[")
 	for _, scenario := range []string{"missing", "broken"} {
-		if got := readOutcome(dir, "server", scenario); len(got.faults) == 0 {
+		if got := readOutcome(dir, "server", scenario); len(got.problems) == 0 {
 			t.Errorf("%s: got no fault, want one", scenario)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// How long the server may take until it listens, and until it has ended.
+// Timeouts of the server's start and end.
 const (
 	startTime = 10 * time.Second
 	stopTime  = 15 * time.Second
@@ -20,13 +20,13 @@ const (
 // A server is the process of our server.
 type server struct {
 	cmd   *exec.Cmd
-	addr  string        // where it listens
-	ended chan struct{} // closed once it has ended
-	err   error         // why it ended otherwise than well; to be read after ended
+	addr  string        // on which it listens
+	ended chan struct{} // closed when it has ended
+	err   error         // why it failed; read it after ended is closed
 }
 
-// startServer starts the server and returns when it listens. What it says on
-// standard error goes to the file of the name. The caller stops or kills it.
+// startServer starts the server and returns when it listens. Its standard error is
+// written to the log file. The caller must stop or kill it.
 func startServer(program, log string) (*server, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -58,8 +58,7 @@ func startServer(program, log string) (*server, error) {
 	return s, nil
 }
 
-// stop asks the server to end and returns when it has, with the error of its exit
-// code.
+// stop asks the server to end, waits for it, and returns the error of its exit code.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (s *server) stop() error {
 	}
 }
 
-// kill ends the server if it has not ended yet, and returns when it has.
+// kill kills the server if it runs, and waits for it.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.ended

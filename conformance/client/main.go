@@ -1,12 +1,12 @@
-// Client is the client that the official conformance suite tries. It is started
-// once per scenario, connects to the suite's server, and does what a user of such
-// a server would do.
+// Client is the client that the official conformance suite tests. It is started once per
+// scenario, connects to the suite's server, and does what a user of such a server would
+// do.
 //
 //	client URL
 //
-// The suite tells the scenario in MCP_CONFORMANCE_SCENARIO and, for some, data in
-// MCP_CONFORMANCE_CONTEXT. Its MCP_CONFORMANCE_PROTOCOL_VERSION is not read: the
-// client finds out by itself what the server speaks.
+// The name of the scenario is in MCP_CONFORMANCE_SCENARIO and, for some scenarios, data
+// is in MCP_CONFORMANCE_CONTEXT. The client ignores MCP_CONFORMANCE_PROTOCOL_VERSION,
+// because it negotiates the revision.
 package main
 
 import (
@@ -25,8 +25,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpext/skills"
 )
 
-// patience is less than what the suite has, so that a failure is told.
-const patience = 25 * time.Second
+// scenarioTimeout is less than the suite's timeout, so that the client can report the
+// failure.
+const scenarioTimeout = 25 * time.Second
 
 func main() {
 	log.SetFlags(0)
@@ -34,7 +35,7 @@ func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("want the URL of a server")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), scenarioTimeout)
 	defer cancel()
 	name := os.Getenv("MCP_CONFORMANCE_SCENARIO")
 	if err := play(ctx, name, os.Args[len(os.Args)-1]); err != nil {
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// play connects to the server and plays the scenario of the name.
+// play connects to the server and runs the scenario.
 func play(ctx context.Context, name, url string) (err error) {
 	run := scenarios[name]
 	if run == nil && strings.HasPrefix(name, "auth/") {
@@ -81,8 +82,8 @@ func play(ctx context.Context, name, url string) (err error) {
 	return run(ctx, c)
 }
 
-// pinned are the revisions that may be spoken in a scenario. What a server of
-// 2025-03-26 does not say of authorization is made up for in that revision alone.
+// pinned returns the revisions that a scenario allows. Discovery of authorization servers
+// without metadata exists in revision 2025-03-26 only.
 func pinned(scenario string) []mcp.Revision {
 	if strings.HasPrefix(scenario, "auth/2025-03-26-") {
 		return []mcp.Revision{mcp.V20250326}
@@ -90,5 +91,5 @@ func pinned(scenario string) []mcp.Revision {
 	return nil
 }
 
-// given are the data that the suite hands to the scenario.
+// given returns the suite's data for the scenario.
 func given() jsontext.Value { return jsontext.Value(os.Getenv("MCP_CONFORMANCE_CONTEXT")) }

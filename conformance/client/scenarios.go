@@ -11,7 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// scenarios holds what is done in each of the suite's scenarios.
+// scenarios has the actions of each of the suite's scenarios.
 var scenarios = map[string]func(context.Context, *mcpclient.Client) error{
 	"initialize":                          listTools,
 	"tools_call":                          addNumbers,
@@ -44,7 +44,7 @@ func addNumbers(ctx context.Context, c *mcpclient.Client) error {
 	return call(ctx, c, "add_numbers", map[string]any{"a": 5, "b": 3})
 }
 
-// callEach calls the tools one after the other, without arguments.
+// callEach calls tools one after the other, without arguments.
 func callEach(names ...string) func(context.Context, *mcpclient.Client) error {
 	return func(ctx context.Context, c *mcpclient.Client) error {
 		if err := listTools(ctx, c); err != nil {
@@ -59,12 +59,12 @@ func callEach(names ...string) func(context.Context, *mcpclient.Client) error {
 	}
 }
 
-// useProtected is what a server is used for that wants authorization.
+// useProtected uses a server that requires authorization.
 func useProtected(ctx context.Context, c *mcpclient.Client) error {
 	return callEach("test-tool")(ctx, c)
 }
 
-// useEverything lists what the server has and uses the first of each kind.
+// useEverything lists all features and uses the first of each kind.
 func useEverything(ctx context.Context, c *mcpclient.Client) error {
 	for tool, err := range c.Tools(ctx) {
 		if err != nil {
@@ -96,7 +96,7 @@ func useEverything(ctx context.Context, c *mcpclient.Client) error {
 	return nil
 }
 
-// callAsGiven makes the calls that the suite asks for.
+// callAsGiven makes the calls in the suite's data.
 func callAsGiven(ctx context.Context, c *mcpclient.Client) error {
 	var wanted struct {
 		ToolCalls []struct {
@@ -118,7 +118,7 @@ func callAsGiven(ctx context.Context, c *mcpclient.Client) error {
 	return nil
 }
 
-// callAllListed calls every tool that the client lets its user see.
+// callAllListed calls every tool of the list.
 func callAllListed(ctx context.Context, c *mcpclient.Client) error {
 	tools, err := collect(c.Tools(ctx))
 	if err != nil {
@@ -132,7 +132,7 @@ func callAllListed(ctx context.Context, c *mcpclient.Client) error {
 	return nil
 }
 
-// echoSchema sends the input schema of one tool, as it was received, to another.
+// echoSchema sends the received input schema of one tool to another.
 func echoSchema(ctx context.Context, c *mcpclient.Client) error {
 	tools, err := collect(c.Tools(ctx))
 	if err != nil {
@@ -146,13 +146,13 @@ func echoSchema(ctx context.Context, c *mcpclient.Client) error {
 	return fmt.Errorf("json_schema_2020_12_tool is not among the %d tools", len(tools))
 }
 
-// call calls a tool. A result that says isError is an error.
+// call calls a tool. A result with isError is an error.
 func call(ctx context.Context, c *mcpclient.Client, name string, args any) error {
 	_, err := c.Call[mcp.Contents](ctx, name, args)
 	return err
 }
 
-// collect returns what a list holds.
+// collect returns all items of a list.
 func collect[T any](list iter.Seq2[T, error]) (all []T, err error) {
 	for item, err := range list {
 		if err != nil {

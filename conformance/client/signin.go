@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 )
 
-// credentials are what the suite tells of the client in a scenario of authorization.
+// credentials is the suite's data about the client in authorization scenarios.
 type credentials struct {
 	ID        string         `json:"client_id"`
 	Secret    mcpauth.Secret `json:"client_secret"`
@@ -31,11 +31,11 @@ type credentials struct {
 	Workload mcpauth.Secret `json:"valid_jwt"`
 }
 
-// documentURL is the identifier by which the suite knows clients with a metadata
-// document, which it does not read.
+// documentURL is the client ID of a client with a metadata document. The suite knows the
+// URL and does not fetch it.
 const documentURL = "https://conformance-test.local/client-metadata.json"
 
-// refusals are the scenarios in which a client has to refuse what it is told.
+// refusals are the scenarios in which the client must refuse to connect.
 var refusals = map[string]bool{
 	"auth/iss-normalized":           true,
 	"auth/iss-supported-missing":    true,
@@ -46,7 +46,7 @@ var refusals = map[string]bool{
 	"auth/scope-retry-limit":        true,
 }
 
-// signIn returns what signs in to the servers of a scenario.
+// signIn returns the authorizer for the servers of a scenario.
 func signIn(ctx context.Context, scenario, server string) (*mcpauth.Client, error) {
 	var told credentials
 	if text := given(); len(text) > 0 {
@@ -74,7 +74,7 @@ func signIn(ctx context.Context, scenario, server string) (*mcpauth.Client, erro
 	return mcpauth.NewClient(opts), nil
 }
 
-// grant is the way to tokens without a user.
+// grant returns the OAuth grant without a user.
 func (c *credentials) grant(issuer string) (mcpauth.Grant, error) {
 	switch {
 	case c.Provider != "":
@@ -105,8 +105,8 @@ func (c *credentials) grant(issuer string) (mcpauth.Grant, error) {
 	return &mcpauth.ClientCredentials{Issuer: issuer, ID: c.ID, Key: &mcpauth.PrivateKey{Signer: signer, Algorithm: c.Algorithm}}, nil
 }
 
-// issuerOf asks the server for its authorization server, which a machine has to be
-// told. The suite does not, so the server is believed.
+// issuerOf asks the server for its authorization server. A client without a user must be
+// configured with it, but the suite does not name it.
 func issuerOf(ctx context.Context, server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -134,8 +134,7 @@ func getJSON(ctx context.Context, address string, out any) error {
 	return json.UnmarshalRead(resp.Body, out)
 }
 
-// browse is a browser whose user agrees to everything: the suite's authorization
-// server has no forms.
+// browse follows the redirect: the suite's authorization server asks its user nothing.
 func browse(ctx context.Context, address string) error {
 	resp, err := visit(ctx, address)
 	if err != nil {

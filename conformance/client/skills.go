@@ -15,8 +15,8 @@ func listSkills(ctx context.Context, c *mcpclient.Client) error {
 	return err
 }
 
-// useSkills loads each skill and reads all of its files. One that is not what its
-// entry says is not used.
+// useSkills loads each skill and reads all of its files. It skips skills that do not
+// match their entry.
 func useSkills(ctx context.Context, c *mcpclient.Client) error {
 	for skill, err := range skills.List(ctx, c) {
 		if err != nil {

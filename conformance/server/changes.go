@@ -7,8 +7,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// addChanges adds tools that change what the server offers: each call shows or
-// hides one tool or prompt, and everybody who watches the list hears of it.
+// addChanges adds tools that show or hide one tool or prompt, which sends list_changed
+// notifications.
 func addChanges(srv *mcpserver.Server) {
 	srv.Tool("test_trigger_tool_change", "Shows or hides a tool", func(context.Context, none) (string, error) {
 		toggle(srv.EnableTool, "test_changing_tool")
@@ -24,7 +24,7 @@ func addChanges(srv *mcpserver.Server) {
 	})
 }
 
-// toggle switches on what is off, and off what is on.
+// toggle switches a feature on or off.
 func toggle(enable func(name string, on bool) bool, name string) {
 	if !enable(name, true) {
 		enable(name, false)

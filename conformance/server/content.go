@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// The smallest picture, one red pixel, and a moment of silence.
+// A picture of one red pixel, and a short silent sound.
 var (
 	//go:embed testdata/pixel.png
 	pixel []byte

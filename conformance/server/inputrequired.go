@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// addInputRequired adds tools that end in input_required until the client has
-// answered. What they have to remember is in the state that the client carries.
+// addInputRequired adds tools that return input_required until the client has answered.
+// Their state is in requestState.
 func addInputRequired(srv *mcpserver.Server) {
 	srv.AddTool(mcp.Tool{
 		Name: "test_input_required_result_elicitation", Description: "Asks the user for a name",
@@ -26,7 +26,7 @@ func addInputRequired(srv *mcpserver.Server) {
 	srv.Tool("test_input_required_result_capabilities", "Asks for what the client can do", askWhatItCan)
 }
 
-// Named is a form.
+// Named is an elicitation form.
 type Named struct {
 	Name string `json:"name"`
 }
@@ -63,7 +63,7 @@ func askRoots(ctx context.Context, _ none) (string, error) {
 	return fmt.Sprintf("%d roots", len(roots)), err
 }
 
-// Confirmation is a form.
+// Confirmation is an elicitation form.
 type Confirmation struct {
 	OK bool `json:"ok"`
 }
@@ -86,7 +86,7 @@ func askThree(ctx context.Context, _ none) (string, error) {
 	return fmt.Sprintf("%s, %s! You share %d roots.", greeting.Content.Text(), user.Name, len(roots)), err
 }
 
-// Coloured is a form.
+// Coloured is an elicitation form.
 type Coloured struct {
 	Color string `json:"color"`
 }

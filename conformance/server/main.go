@@ -1,12 +1,12 @@
-// Server is the server that the official conformance suite tries: it has every
-// feature that a scenario asks for, written as any author would write it. One
-// process serves every revision and every transport at once.
+// Server is the server that the official conformance suite tests. It has every feature
+// that a scenario needs, written with the public API. One process serves every revision
+// and every HTTP transport.
 //
 //	server -addr 127.0.0.1:0     Streamable HTTP at /mcp, HTTP+SSE at /sse
 //	server -stdio                standard input and output
 //
-// Over HTTP it says LISTEN host:port on standard error once it is ready. It ends
-// on SIGINT and SIGTERM.
+// Over HTTP it prints LISTEN host:port to standard error when it is ready. It ends on
+// SIGINT and SIGTERM.
 package main
 
 import (
@@ -42,8 +42,7 @@ func main() {
 	}
 }
 
-// serve serves HTTP on the address, or standard input and output when there is
-// none.
+// serve serves HTTP on the address, or standard input and output if it is empty.
 func serve(ctx context.Context, addr string) error {
 	srv := newServer()
 	if addr == "" {
@@ -59,7 +58,7 @@ func newServer() *mcpserver.Server {
 		ListCache:    mcpserver.Cache{TTL: time.Minute, Public: true},
 	})
 	addContent(srv)
-	addNews(srv)
+	addNotifications(srv)
 	addSchemas(srv)
 	addQuestions(srv)
 	addInputRequired(srv)
@@ -71,5 +70,5 @@ func newServer() *mcpserver.Server {
 	return srv
 }
 
-// none are the arguments of a tool that takes none.
+// none is for tools without arguments.
 type none struct{}

@@ -51,7 +51,7 @@ func promptWithImage(context.Context, none) ([]mcp.PromptMessage, error) {
 	}, nil
 }
 
-// Setting is a form.
+// Setting is an elicitation form.
 type Setting struct {
 	Context string `json:"context"`
 }

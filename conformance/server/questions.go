@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// addQuestions adds tools that ask in mid-call. They work in every revision: see
+// addQuestions adds tools that ask during a call. They work in every revision: see
 // docs/asking.md.
 func addQuestions(srv *mcpserver.Server) {
 	srv.Tool("test_sampling", "Lets the client's model answer", sample)
@@ -24,7 +24,7 @@ func addQuestions(srv *mcpserver.Server) {
 	}, elicitChoices)
 }
 
-// Prompting is what to ask a model.
+// Prompting has the prompt for the model.
 type Prompting struct {
 	Prompt string `json:"prompt" doc:"what to ask the model"`
 }
@@ -52,12 +52,12 @@ func modelParams(prompt string) *mcp.CreateMessageParams {
 	}
 }
 
-// Asking is what to ask the user.
+// Asking has the message for the user.
 type Asking struct {
 	Message string `json:"message" doc:"what the user reads above the form"`
 }
 
-// Account is a form.
+// Account is an elicitation form.
 type Account struct {
 	Username string `json:"username" doc:"the user's name"`
 	Email    string `json:"email" doc:"the user's address"`
@@ -68,7 +68,7 @@ func elicit(ctx context.Context, in Asking) (string, error) {
 	return fmt.Sprintf("User response: %+v", account), err
 }
 
-// Profile is a form whose fields are filled in beforehand.
+// Profile is an elicitation form with defaults.
 type Profile struct {
 	Name     string  `json:"name" default:"John Doe"`
 	Age      int     `json:"age" default:"30"`
@@ -94,7 +94,7 @@ func elicitAfterProgress(ctx context.Context, _ none) (string, error) {
 //go:embed testdata/choices.json
 var choices []byte
 
-// elicitChoices asks by hand: its result is the question, until there is the
+// elicitChoices asks without mcpserver.Ask: it returns the question until it has the
 // answer.
 func elicitChoices(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 	answer, ok := p.InputResponses["choices"]

@@ -8,8 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// The suite tries each tool that asks in one era. Here each has to do the same in
-// both.
+// The suite tests each tool that asks in one era only. This test runs all in both.
 func TestToolsAskInBothEras(t *testing.T) {
 	t.Parallel()
 	model := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text("Paris")}}

@@ -15,14 +15,14 @@ import (
 //go:embed testdata/contact.schema.json
 var contactSchema []byte
 
-// Place is where something happens. The region is repeated in a header, by which
-// a proxy can route the call.
+// Place is where something happens. The region is mirrored in a header, by which a proxy
+// can route the call.
 type Place struct {
 	Region string `json:"region" doc:"where to run" header:"Region"`
 	Count  int    `json:"count" doc:"how often" default:"1"`
 }
 
-// addSchemas adds tools whose input schemas are of interest.
+// addSchemas adds tools whose input schemas the suite checks.
 func addSchemas(srv *mcpserver.Server) {
 	srv.AddTool(mcp.Tool{
 		Name:        "json_schema_2020_12_tool",

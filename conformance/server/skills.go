@@ -12,13 +12,13 @@ import (
 //go:embed skills
 var skillFiles embed.FS
 
-// addSkills serves the skills that are built into the program.
+// addSkills serves the embedded skills.
 func addSkills(srv *mcpserver.Server) {
 	tree, err := fs.Sub(skillFiles, "skills")
 	if err == nil {
 		_, err = skills.Serve(srv, tree, &skills.Options{Cache: mcpserver.Cache{TTL: time.Minute, Public: true}, PageSize: 2})
 	}
 	if err != nil {
-		panic(err) // the skills are part of this program
+		panic(err) // cannot happen: the skills are embedded
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// addTasks adds tools whose calls become tasks, for clients that know tasks, and
-// one whose calls never do.
+// addTasks adds tools whose calls become tasks for clients that support tasks, and one
+// that never does.
 func addTasks(srv *mcpserver.Server) {
 	work := tasks.Enable(srv, nil)
 	srv.Tool("greet", "Greets at once", greet, mcpserver.ReadOnly())
@@ -52,12 +52,12 @@ func protocolErrorJob(context.Context, none) (string, error) {
 	return "", mcp.Errorf(mcp.CodeInternal, "the job ends in a protocol error, as it always does")
 }
 
-// File names one.
+// File has the name of a file.
 type File struct {
 	Filename string `json:"filename" doc:"name of the file"`
 }
 
-// Consent is a form.
+// Consent is an elicitation form.
 type Consent struct {
 	Confirm bool `json:"confirm"`
 }

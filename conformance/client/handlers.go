@@ -7,8 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// fillIn is a user who says yes to whatever a form asks to confirm, and leaves
-// the rest as it is filled in already.
+// fillIn accepts every form with its defaults, and confirms what it asks to confirm.
 func fillIn(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	var form mcp.ElicitSchema
 	if err := json.Unmarshal(p.RequestedSchema, &form); err != nil {
@@ -24,7 +23,7 @@ func fillIn(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-// sample is a model that has one answer.
+// sample is a model that always gives the same answer.
 func sample(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	return &mcp.CreateMessageResult{
 		Role: mcp.RoleAssistant, Model: "conformance", StopReason: mcp.StopEndTurn,
@@ -32,7 +31,7 @@ func sample(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult
 	}, nil
 }
 
-// roots are those of a user with one project.
+// roots returns one root.
 func roots(context.Context) ([]mcp.Root, error) {
 	return []mcp.Root{{URI: "file:///home/user/project", Name: "project"}}, nil
 }

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// expectedFailures is the file that lists them, in the directory of the suite.
+// expectedFailures is the name of their list in the directory of the suite.
 const expectedFailures = "expected-failures.yml"
 
 // An expectation is a scenario that is expected not to pass.
-type expectation struct{ leg, scenario string }
+type expectation struct{ role, scenario string }
 
 func (e expectation) compare(f expectation) int {
-	return cmp.Or(strings.Compare(e.leg, f.leg), strings.Compare(e.scenario, f.scenario))
+	return cmp.Or(strings.Compare(e.role, f.role), strings.Compare(e.scenario, f.scenario))
 }
 
-// expectations hold the reason for each.
+// expectations maps each expectation to its reason.
 type expectations map[expectation]string
 
 func readExpected(name string) (expectations, error) {
@@ -32,8 +32,8 @@ func readExpected(name string) (expectations, error) {
 	return e, nil
 }
 
-// parseExpected reads a list of scenarios for each leg, in that part of YAML
-// which the suite, too, takes as expected failures:
+// parseExpected parses a list of scenarios for each role, in the subset of YAML that the
+// suite also accepts:
 //
 //	client:
 //	  # A comment is the reason for all entries up to the next comment.
@@ -42,9 +42,9 @@ func readExpected(name string) (expectations, error) {
 // An entry without a reason is an error.
 func parseExpected(text string) (expectations, error) {
 	e := make(expectations)
-	var leg string
+	var role string
 	var reason []string
-	ended := true // the next comment begins a new reason
+	ended := true // the next comment starts a new reason
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		comment, isComment := strings.CutPrefix(line, "#")
@@ -56,15 +56,15 @@ func parseExpected(text string) (expectations, error) {
 		case isComment:
 			reason = append(reason, strings.TrimSpace(comment))
 		case line == "server:", line == "client:":
-			leg, reason, ended = strings.TrimSuffix(line, ":"), nil, true
-		case !isEntry || leg == "":
+			role, reason, ended = strings.TrimSuffix(line, ":"), nil, true
+		case !isEntry || role == "":
 			return nil, fmt.Errorf("line %d: %q: want server:, client:, or below these - and a scenario", i+1, line)
 		case len(reason) == 0:
 			return nil, fmt.Errorf("line %d: %s: want the reason as a comment above", i+1, scenario)
-		case e[expectation{leg, scenario}] != "":
+		case e[expectation{role, scenario}] != "":
 			return nil, fmt.Errorf("line %d: %s: is listed twice", i+1, scenario)
 		default:
-			e[expectation{leg, scenario}], ended = strings.Join(reason, " "), true
+			e[expectation{role, scenario}], ended = strings.Join(reason, " "), true
 		}
 	}
 	return e, nil

@@ -7,15 +7,15 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// addNews adds the tools that tell their caller something before the result.
-func addNews(srv *mcpserver.Server) {
+// addNotifications adds tools that send notifications before the result.
+func addNotifications(srv *mcpserver.Server) {
 	srv.Tool("test_tool_with_progress", "Reports progress three times", withProgress, mcpserver.ReadOnly())
 	srv.Tool("test_tool_with_logging", "Logs three messages", withLogging, mcpserver.ReadOnly())
 	srv.Tool("test_reconnection", "Hangs up before its result", reconnection, mcpserver.ReadOnly())
 	srv.Tool("test_logging_tool", "Logs one message to clients that want it", logOnce, mcpserver.ReadOnly())
 }
 
-// stepTime is long enough for a client to see each step by itself.
+// stepTime is long enough for a client to receive each notification by itself.
 const stepTime = 50 * time.Millisecond
 
 func withProgress(ctx context.Context, _ none) (string, error) {
@@ -43,11 +43,11 @@ func logOnce(ctx context.Context, _ none) (string, error) {
 	return "Logged.", nil
 }
 
-// retryTime is how long a client is asked to wait before it comes back.
+// retryTime is how long a client is asked to wait before it reconnects.
 const retryTime = 500 * time.Millisecond
 
-// reconnection closes the connection in mid-call: the client gets the result on
-// the one by which it comes back.
+// reconnection closes the connection during the call. The client gets the result after it
+// has reconnected.
 func reconnection(ctx context.Context, _ none) (string, error) {
 	mcpserver.HangUp(ctx, retryTime)
 	if err := pause(ctx, 2*stepTime); err != nil {
@@ -56,7 +56,7 @@ func reconnection(ctx context.Context, _ none) (string, error) {
 	return "The client came back.", nil
 }
 
-// pause waits, unless the call is cancelled meanwhile.
+// pause waits, unless the call is cancelled.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

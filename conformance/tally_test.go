@@ -50,7 +50,7 @@ func TestGateCountsWhatIsExpectedApart(t *testing.T) {
 		name     string
 		outcomes []outcome
 		want     string
-		waived   int
+		expected int
 	}{
 		{"as expected", []outcome{{"fine", nil}, {"weak", bad}}, "1 passed, 0 failed, 0 skipped", 1},
 		{"a failure", []outcome{{"fine", bad}, {"weak", bad}}, "0 passed, 1 failed, 0 skipped", 1},
@@ -62,11 +62,11 @@ func TestGateCountsWhatIsExpectedApart(t *testing.T) {
 			t.Parallel()
 			r := runs[0]
 			r.scenarios = 2
-			g := &gate{out: t.Output(), expected: expectations{{r.leg, "weak"}: "Why."}}
+			g := &tally{out: t.Output(), expected: expectations{{r.role, "weak"}: "Why."}}
 			g.take(r, test.outcomes)
 			g.close()
-			if got := g.String(); got != test.want || g.waived != test.waived {
-				t.Errorf("got %s and %d waived, want %s and %d", got, g.waived, test.want, test.waived)
+			if got := g.String(); got != test.want || g.failedAsExpected != test.expected {
+				t.Errorf("got %s and %d expected failures, want %s and %d", got, g.failedAsExpected, test.want, test.expected)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func TestFailureThatComesOnlySometimesStaysInTheTable(t *testing.T) {
 	for _, v := range []verdict{passes, fails, passes} {
 		table.set(runs[0], "unsteady", v)
 	}
-	if got := table.verdicts(runs[0].leg, "unsteady")[runs[0]]; got != fails {
+	if got := table.verdicts(runs[0].role, "unsteady")[runs[0]]; got != fails {
 		t.Errorf("got %s, want %s", got, fails)
 	}
 }
