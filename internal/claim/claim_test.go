@@ -113,7 +113,7 @@ func TestClaimsAreChecked(t *testing.T) {
 	}{
 		{[]string{"R-001", "G-a"}, ""},
 		{nil, "0 requirements"},
-		{slices.Repeat([]string{"R-001"}, Most+1), "11 requirements"},
+		{slices.Repeat([]string{"R-001"}, MaxClaims+1), "11 requirements"},
 		{[]string{"R-999"}, `"R-999" is no requirement`},
 		{[]string{"R-006"}, "of R-006a, R-006b"},
 	}

@@ -9,29 +9,29 @@ import (
 	"sync"
 )
 
-// A Requirement is one thing that a specification asks of an implementation.
+// A Requirement is one thing that a specification requires of an implementation.
 type Requirement struct {
-	// ID is R-, a number, and a letter where the specification's sentence says
-	// several things. Differences between drafts and the final text are D- and
-	// B-, gaps of the final text G-, errors across a gateway E-.
+	// ID is R-, a number, and a letter if the specification's sentence has several
+	// requirements. Differences between drafts and the final text are D- and B-, gaps of
+	// the final text G-, errors across a gateway E-.
 	ID string
-	// Area is what it is about, the heading under which it stands.
+	// Area is the heading in the list.
 	Area string
-	// Level is MUST, MUST NOT, SHOULD, SHOULD NOT or MAY. The title of a NOT
-	// names what must not happen.
+	// Level is MUST, MUST NOT, SHOULD, SHOULD NOT or MAY. The title of a NOT names what
+	// must not happen.
 	Level string
-	// Roles is who has to follow it: a letter each, S for server, C for client,
-	// H for host, G for gateway, A and I for authorization server and identity
+	// Roles are the parties that must follow it, one letter each: S for server, C for
+	// client, H for host, G for gateway, A for authorization server, I for identity
 	// provider.
 	Roles []string
-	// Revisions are counted from 1, 2024-11-05, to 5, 2026-07-28; X is an
+	// Revisions have the numbers 1, for 2024-11-05, to 5, for 2026-07-28; X is an
 	// extension.
 	Revisions string
 	Title     string
-	// Status is why no test shows it; Shown when tests have to.
+	// Status is why no test shows it, or Shown.
 	Status Status
-	// Note says more about a status: the reason, or the topic of ROADMAP.md that
-	// delivers what is open.
+	// Note explains the status: the reason or, for an open requirement, the topic of
+	// ROADMAP.md.
 	Note string
 }
 
@@ -39,7 +39,7 @@ type Requirement struct {
 type Status string
 
 const (
-	Shown         Status = "" // a test has to show it
+	Shown         Status = "" // a test must show it
 	NotApplicable Status = "not applicable"
 	NotFollowed   Status = "not followed" // for SHOULD and MAY only
 	Open          Status = "open"
@@ -48,11 +48,11 @@ const (
 // Demanded reports whether it is a MUST or a MUST NOT.
 func (r Requirement) Demanded() bool { return strings.HasPrefix(r.Level, "MUST") }
 
-// Requirements returns the whole list in its order. It must not be changed.
+// Requirements returns the whole list in its order. It must not be modified.
 func Requirements() []Requirement { return list().requirements }
 
-// Parts returns the identifiers that an identifier stands for: itself, those of
-// its parts when only they are in the list, or none.
+// Parts returns the listed identifiers for an identifier: itself, its parts if only they
+// are listed, or none.
 func Parts(id string) []string { return list().parts[id] }
 
 //go:embed requirements.tsv
@@ -63,7 +63,7 @@ type parsed struct {
 	parts        map[string][]string
 }
 
-// list parses the list once. A fault in it is one of the program.
+// list parses the list once. It panics if the list is invalid.
 var list = sync.OnceValue(func() parsed {
 	p := parsed{parts: make(map[string][]string)}
 	eachRow(requirementsTSV, func(heading string, fields []string) {
@@ -95,7 +95,7 @@ func parseRequirement(area string, fields []string) Requirement {
 	return r
 }
 
-// eachRow calls do with each row of a list and the heading above it.
+// eachRow calls do for each row of a list with the heading above it.
 func eachRow(tsv string, do func(heading string, fields []string)) {
 	heading := ""
 	for line := range strings.Lines(tsv) {
@@ -108,13 +108,13 @@ func eachRow(tsv string, do func(heading string, fields []string)) {
 	}
 }
 
-// A Seed is one of the documents that the project began with.
+// A Seed is one of the documents with which the project began.
 type Seed struct {
 	Title    string
 	Sections []Section
 }
 
-// A Section is a part of a seed, in its order, and what it asks for.
+// A Section is a section of a seed with its requirements.
 type Section struct {
 	Title        string
 	Requirements []string // identifiers
@@ -123,7 +123,7 @@ type Section struct {
 //go:embed seeds.tsv
 var seedsTSV string
 
-// Seeds returns the documents that the project began with, section by section.
+// Seeds returns the documents with which the project began, section by section.
 func Seeds() []Seed {
 	var seeds []Seed
 	eachRow(seedsTSV, func(heading string, fields []string) {

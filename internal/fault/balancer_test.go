@@ -12,19 +12,17 @@ import (
 	"time"
 )
 
-// pool are the replicas of a server, of which a balancer asks again and again
-// whether they are ready.
+// pool is a set of replicas of a server. A balancer polls their readiness.
 type pool struct {
 	ready []atomic.Pointer[string] // the address of each, or nil
 }
 
-// probe is how often a replica is asked.
+// probe is the interval of readiness checks.
 const probe = 20 * time.Millisecond
 
 func (p *pool) set(i int, addr string) { p.ready[i].Store(&addr) }
 
-// watch takes a replica out when it says that it is leaving, or says nothing, until
-// the test ends.
+// watch polls each replica until the test ends, and removes it while it is not ready.
 func (p *pool) watch(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	client := &http.Client{Timeout: time.Second}
@@ -61,8 +59,8 @@ func (p *pool) check(client *http.Client) {
 	}
 }
 
-// balancer hands the connections of one client to replicas that are ready: in turn,
-// or where the client has sessions to the same one for as long as that is.
+// balancer connects one client to ready replicas: round robin, or with sessions to the
+// same one while it is ready.
 type balancer struct {
 	net.Listener
 	pool   *pool
@@ -102,8 +100,7 @@ func (b *balancer) run() {
 	}
 }
 
-// dial connects to a replica that is ready. One that cannot be reached is passed
-// over.
+// dial connects to a ready replica. It skips replicas that cannot be reached.
 func (b *balancer) dial() net.Conn {
 	n := len(b.pool.ready)
 	for try := range n {
@@ -126,7 +123,7 @@ func (b *balancer) dial() net.Conn {
 func splice(one, other net.Conn) {
 	var ended sync.WaitGroup
 	copyTo := func(to, from net.Conn) {
-		_, _ = io.Copy(struct{ io.Writer }{to}, from) // not by splice(2), whose pipes stay
+		_, _ = io.Copy(struct{ io.Writer }{to}, from) // prevents splice(2), whose pipes stay open
 		_ = to.(*net.TCPConn).CloseWrite()
 		_ = from.(*net.TCPConn).CloseRead()
 	}

@@ -1,12 +1,12 @@
-// Package fault holds the tests that break things on purpose: real processes are
-// killed, stopped and restarted, connections go silent, peers flood, descriptors and
-// disks run out. Each test holds what is left against the invariants that apply:
+// Package fault has tests that inject faults: real processes are killed, stopped and
+// restarted, connections are cut without notice, peers flood, descriptors and disks are
+// exhausted. Each test checks the invariants that apply:
 //
 //   - each call ends in exactly one result or error, in time
 //   - no answer reaches another caller
 //   - a side effect is attempted at most once
-//   - goroutines, descriptors and children are what they were
+//   - goroutines, descriptors and children are as before
 //
-// TestFault… run with all tests, small; with -tags load TestLoad… run the same at
-// full size, alone on the machine.
+// TestFault… run with all tests at small size. With -tags load TestLoad… run at full
+// size; run them alone on the machine.
 package fault

@@ -94,8 +94,8 @@ func await(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// fullDisk writes what a host keeps in files until they may not grow any more, and
-// then once more when they may. It prints what went wrong.
+// fullDisk writes the host's files until they may not grow, and then once more after
+// that. It prints the errors.
 func fullDisk() {
 	signal.Ignore(syscall.SIGXFSZ)
 	dir := os.Getenv("FAULT_TEST_FILE")
@@ -160,8 +160,8 @@ func TestFaultFullDisk(t *testing.T) {
 	checkRecord(t, filepath.Join(dir, "audit.jsonl"))
 }
 
-// checkRecord holds a record against what was written when the disk was full: only
-// the one line may be broken that was being written then.
+// checkRecord checks an audit log that was written while the disk was full: only the line
+// of that moment may be incomplete.
 func checkRecord(t *testing.T, path string) {
 	t.Helper()
 	record, err := os.ReadFile(path)

@@ -21,13 +21,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// flood is how many messages a flood has.
+// flood is the number of messages of a flood.
 const flood = 20_000
 
 func init() { roles["flooder"] = flooder }
 
-// flooder is a server of 2025-11-25 that sends a flood of notifications before the
-// answer to a call.
+// flooder is a server of 2025-11-25 that sends a flood of notifications before the result
+// of a call.
 func flooder() {
 	out := bufio.NewWriter(os.Stdout)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -58,7 +58,7 @@ func flooder() {
 	}
 }
 
-// heap returns what is allocated after a collection.
+// heap returns the heap in use after a collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -74,7 +74,7 @@ func TestFaultNotificationFlood(t *testing.T) {
 				OnToolsChanged: func(context.Context, *mcpclient.Client) { lists.Add(1) },
 				OnLog: func(context.Context, *mcp.LoggingMessageParams) {
 					logs.Add(1)
-					time.Sleep(time.Microsecond) // slower than they come
+					time.Sleep(time.Microsecond) // slower than they arrive
 				},
 			})}
 		},
@@ -99,7 +99,7 @@ func TestFaultNotificationFlood(t *testing.T) {
 	}
 }
 
-// rawSession is a session of 2025-11-25 whose messages are written by hand.
+// rawSession is a session of 2025-11-25 with hand-written messages.
 type rawSession struct {
 	http.Client
 	url, id string
@@ -120,7 +120,7 @@ func openRaw(t *testing.T, addr string) *rawSession {
 	return s
 }
 
-// post sends one message and returns the whole answer.
+// post sends one message and returns the whole response.
 func (s *rawSession) post(message string) (http.Header, string, error) {
 	r, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(message))
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *rawSession) post(message string) (http.Header, string, error) {
 	return response.Header, string(body), err
 }
 
-// call calls a tool under an id; its answer comes to the channel.
+// call calls a tool with an id; the channel receives the response.
 func (s *rawSession) call(id, tool string) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
@@ -162,7 +162,7 @@ func TestFaultCancellationFlood(t *testing.T) {
 	p := launch(t, "http", "FAULT_TEST_FILE="+t.TempDir()+"/lines")
 	good, bad := openRaw(t, p.addr), openRaw(t, p.addr)
 	for range 3 {
-		_ = good.call("7", "hang") // two of which are refused: the id is in use
+		_ = good.call("7", "hang") // two of them are refused, because the id is in use
 	}
 	foreign := good.call(`"mine"`, "hang")
 	if finished := <-bad.call("1", "pid"); !strings.Contains(finished, `"id":1`) {
@@ -195,7 +195,7 @@ func TestFaultCancellationFlood(t *testing.T) {
 	}
 }
 
-// A client that cancels its own calls in the middle gets one outcome for each.
+// A client that cancels its own calls gets one outcome for each.
 func TestFaultCallsCancelledInTheMiddle(t *testing.T) {
 	victims(t, func(t *testing.T, v *victim) {
 		for i := range 100 {

@@ -18,7 +18,7 @@ func TestLoadKilledReplicas(t *testing.T) {
 	replaced{how: syscall.SIGKILL, rounds: 20, callers: 8}.test(t)
 }
 
-// What neither hears the end of its input nor SIGTERM is killed in time.
+// A server that ignores the end of its input and SIGTERM is killed in time.
 func TestLoadStoppedServerCloses(t *testing.T) {
 	giveBack(t)
 	c, err := mcpclient.Connect(t.Context(), command("stdio"), &mcpclient.Options{Logger: quiet})

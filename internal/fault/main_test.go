@@ -22,10 +22,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// role is the variable that makes the test binary one of the processes of a test.
+// role is the environment variable that selects what the test binary runs as a separate
+// process.
 const role = "FAULT_TEST_ROLE"
 
-// roles are these processes.
+// roles are these programs.
 var roles = make(map[string]func())
 
 func TestMain(m *testing.M) {
@@ -38,12 +39,12 @@ func TestMain(m *testing.M) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// variables are the environment of a process that plays a role.
+// variables returns the environment of a process with a role.
 func variables(as string, more ...string) []string {
 	return append(append(os.Environ(), role+"="+as, "GORACE=atexit_sleep_ms=0"), more...)
 }
 
-// command is a server over stdio that plays a role.
+// command returns a stdio server with a role.
 func command(as string, more ...string) *mcpclient.CommandTarget {
 	t := mcpclient.Command(os.Args[0])
 	t.Env = map[string]string{role: as, "GORACE": "atexit_sleep_ms=0"}
@@ -54,15 +55,14 @@ func command(as string, more ...string) *mcpclient.CommandTarget {
 	return t
 }
 
-// process is a process that a test has started, which tells on standard error where
-// it listens.
+// process is a process of a test that prints its address to standard error.
 type process struct {
 	*exec.Cmd
 	addr string
 	done chan error
 }
 
-// launch starts a process that plays a role, and waits until it listens.
+// launch starts a process with a role, and waits until it listens.
 func launch(t *testing.T, as string, more ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
@@ -91,7 +91,7 @@ func launch(t *testing.T, as string, more ...string) *process {
 	return p
 }
 
-// kill sends a signal to the process and, when it ends it, waits for that.
+// kill sends a signal to the process, and waits if that ends it.
 func (p *process) kill(s syscall.Signal) error {
 	_ = p.Process.Signal(s)
 	if s == syscall.SIGSTOP || s == syscall.SIGCONT {
@@ -121,7 +121,7 @@ func connect(t *testing.T, target mcpclient.Target, o *mcpclient.Options) *mcpcl
 	return c
 }
 
-// eras are the options for a client of each era.
+// eras returns options for a client of each era.
 func eras() map[string]*mcpclient.Options {
 	return map[string]*mcpclient.Options{
 		"session":   {Revisions: []mcp.Revision{mcp.V20251125}},
@@ -129,10 +129,10 @@ func eras() map[string]*mcpclient.Options {
 	}
 }
 
-// resources are what a test has to give back.
+// resources are what a test must release.
 type resources struct{ goroutines, descriptors, children int }
 
-// descriptors returns what the process has open, where the system tells.
+// descriptors returns the open descriptors of the process, if the system lists them.
 func descriptors() (open []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, fd := range entries {
@@ -151,8 +151,8 @@ func held() resources {
 	return resources{runtime.NumGoroutine(), len(descriptors()), children}
 }
 
-// giveBack fails the test at its end if it holds more then than now. It is for tests
-// that run alone.
+// giveBack fails the test if it holds more resources at its end than now. Use it only in
+// tests that run alone.
 func giveBack(t *testing.T) {
 	t.Helper()
 	before := held()
@@ -169,10 +169,10 @@ func giveBack(t *testing.T) {
 	})
 }
 
-// bigText is more than the system buffers for a connection.
+// bigText is larger than the system's buffers of a connection.
 const bigText = 14 << 20
 
-// faulty is a server with tools to break it at. It serves in processes of its own.
+// faulty is a server with tools for the tests. It runs in separate processes.
 func faulty(o *mcpserver.Options) *mcpserver.Server {
 	if o == nil {
 		o = new(mcpserver.Options)
@@ -239,13 +239,13 @@ func init() {
 	}
 }
 
-// duration reads a variable; none is the default of what it is for.
+// duration parses an environment variable; unset means zero.
 func duration(name string) time.Duration {
 	d, _ := time.ParseDuration(os.Getenv(name))
 	return d
 }
 
-// pidOf asks a server for the number of its process.
+// pidOf asks a server for its process ID.
 func pidOf(t *testing.T, c *mcpclient.Client, tool string) int {
 	t.Helper()
 	text, err := c.Call[string](t.Context(), tool, nil)

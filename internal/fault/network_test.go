@@ -16,9 +16,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// hole is a way to a server that can go dead: what is sent is lost, and nobody is
-// told.
-type hole struct {
+// blackhole is a proxy that can discard everything that is sent, without notice to either
+// side.
+type blackhole struct {
 	net.Listener
 	to   string
 	dead atomic.Bool
@@ -28,12 +28,12 @@ type hole struct {
 	conns []net.Conn // guarded by mu
 }
 
-func newHole(t *testing.T, to string) *hole {
+func newHole(t *testing.T, to string) *blackhole {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hole{Listener: l, to: to}
+	h := &blackhole{Listener: l, to: to}
 	h.work.Go(h.run)
 	t.Cleanup(func() {
 		l.Close()
@@ -43,8 +43,8 @@ func newHole(t *testing.T, to string) *hole {
 	return h
 }
 
-// cut closes all connections, as a machine does that comes back.
-func (h *hole) cut() {
+// cut closes all connections, as after the restart of a machine.
+func (h *blackhole) cut() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, conn := range h.conns {
@@ -53,7 +53,7 @@ func (h *hole) cut() {
 	h.conns = nil
 }
 
-func (h *hole) run() {
+func (h *blackhole) run() {
 	for {
 		client, err := h.Accept()
 		if err != nil {
@@ -72,12 +72,12 @@ func (h *hole) run() {
 	}
 }
 
-func (h *hole) copy(to, from net.Conn) {
+func (h *blackhole) copy(to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		if h.dead.Load() {
-			n = 0 // and the end is not told either
+			n = 0 // the end is discarded, too
 		} else if err != nil {
 			to.Close()
 		}
@@ -112,8 +112,8 @@ func TestFaultHalfOpenConnection(t *testing.T) {
 	}
 }
 
-// trickle asks for an answer of some megabytes and takes 50 bytes, one now and then,
-// before it takes the rest. It returns how many bytes came.
+// trickle requests some megabytes and reads 50 bytes, with pauses, before it reads the
+// rest. It returns the number of bytes.
 func trickle(addr string, pause time.Duration) (n int64, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -142,8 +142,8 @@ func trickle(addr string, pause time.Duration) (n int64, err error) {
 
 func TestFaultTricklingReadersAmongGoodOnes(t *testing.T) { testTrickling(t, 4, false) }
 
-// testTrickling has slow readers among good ones. That they are given up depends on
-// how much the system buffers by then, and is asked for only on a quiet machine.
+// testTrickling runs slow readers beside good clients. When slow ones are disconnected
+// depends on the system's buffers, so it is checked only on an idle machine.
 func testTrickling(t *testing.T, readers int, givenUp bool) {
 	giveBack(t)
 	p := launch(t, "http", "FAULT_TEST_WRITE_TIMEOUT=200ms")

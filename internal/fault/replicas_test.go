@@ -18,8 +18,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// caller is one client that calls without a pause: a tool that only reads, and one
-// with a side effect.
+// caller is one client that calls without pause: a read-only tool, and a tool with a side
+// effect.
 type caller struct {
 	client *mcpclient.Client
 	name   string
@@ -30,10 +30,10 @@ type caller struct {
 	rounds *atomic.Int64 // of all callers
 }
 
-// attempts is how often a caller tries what may be repeated.
+// attempts is how often a caller tries a call that may be repeated.
 const attempts = 5
 
-// run calls until the context ends.
+// run calls until ctx ends.
 func (c *caller) run(ctx context.Context, t *testing.T) {
 	for n := 0; ctx.Err() == nil; n++ {
 		word := fmt.Sprintf("%s-%d", c.name, n)
@@ -43,7 +43,7 @@ func (c *caller) run(ctx context.Context, t *testing.T) {
 	}
 }
 
-// read reads, and again when it may not have run.
+// read calls the read-only tool, and repeats the call if it may not have run.
 func (c *caller) read(ctx context.Context, word string) {
 	var err error
 	for range attempts {
@@ -61,7 +61,7 @@ func (c *caller) read(ctx context.Context, word string) {
 	}
 }
 
-// add calls the tool with a side effect, once.
+// add calls the tool with a side effect once.
 func (c *caller) add(ctx context.Context, word string) {
 	_, err := c.client.CallTool(ctx, "append", map[string]string{"line": word})
 	switch _, lost := errors.AsType[*mcpclient.MayHaveRunError](err); {
@@ -82,8 +82,8 @@ type replaced struct {
 	callers  int // of each era
 }
 
-// TestFault… of replicas: whatever replaces them, what may be repeated does not
-// fail, and nothing is done twice.
+// test checks that calls which may be repeated do not fail while replicas are replaced,
+// and that nothing is done twice.
 func (r replaced) test(t *testing.T) {
 	giveBack(t)
 	file := filepath.Join(t.TempDir(), "lines")
@@ -120,7 +120,7 @@ func (r replaced) test(t *testing.T) {
 	account(t, callers, file)
 }
 
-// between is how often the callers call between two replacements.
+// between is the number of calls between two replacements.
 const between = 50
 
 func (r replaced) connect(t *testing.T, p *pool) (callers []*caller, rounds *atomic.Int64) {
@@ -135,7 +135,7 @@ func (r replaced) connect(t *testing.T, p *pool) (callers []*caller, rounds *ato
 	return callers, rounds
 }
 
-// account holds what the callers were told against what was done.
+// account compares what the callers were told with what was done.
 func account(t *testing.T, callers []*caller, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

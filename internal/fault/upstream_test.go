@@ -17,21 +17,21 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// soon is the time after which a call hangs whose server has died. It ends within a
-// second on a machine that does nothing else.
-const soon = 5 * time.Second
+// hangTimeout limits a call whose server has died. On an idle machine such calls end
+// within a second.
+const hangTimeout = 5 * time.Second
 
-// victim is a server that something happens to, and a client that uses it: directly,
-// or through a host that has a good server besides.
+// victim is a server to which something happens, and its client: direct, or through a
+// host that has a good server, too.
 type victim struct {
 	*mcpclient.Client
 	prefix string
-	good   string // a tool of the good server, or empty
+	good   string // a tool of the good server; empty without a host
 }
 
 func (v *victim) tool(name string) string { return v.prefix + name }
 
-// victims calls test with a server over each transport, used in each way.
+// victims runs test for a server over each transport, direct and through a host.
 func victims(t *testing.T, test func(t *testing.T, v *victim)) {
 	for name, over := range map[string]func(t *testing.T) mcpclient.Target{
 		"stdio": func(*testing.T) mcpclient.Target { return command("stdio") },
@@ -50,7 +50,7 @@ func victims(t *testing.T, test func(t *testing.T, v *victim)) {
 	}
 }
 
-// hosted is a client of a host with two servers.
+// hosted returns a client of a host with two servers.
 func hosted(t *testing.T, target mcpclient.Target) *victim {
 	shared := host.Settings{Share: true}
 	g := gateway.New([]host.Upstream{
@@ -78,7 +78,7 @@ func (v *victim) mustWork(t *testing.T) {
 	}
 }
 
-// hang begins calls that wait, and returns where their errors will come.
+// hang starts calls that wait, and returns a channel of their errors.
 func (v *victim) hang(t *testing.T, n int, opts ...mcpclient.CallOption) (wait func() []error) {
 	errs := make([]error, n)
 	var work, begun sync.WaitGroup
@@ -97,7 +97,7 @@ func TestFaultKilledServer(t *testing.T) {
 	victims(t, func(t *testing.T, v *victim) {
 		pid := pidOf(t, v.Client, v.tool("pid"))
 		wait := v.hang(t, 5)
-		_ = pidOf(t, v.Client, v.tool("pid")) // by now they run, or will be known not to
+		_ = pidOf(t, v.Client, v.tool("pid")) // after this the calls run or have failed
 		killed := time.Now()
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -109,8 +109,8 @@ func TestFaultKilledServer(t *testing.T) {
 				t.Errorf("got %v, want that the server is lost", err)
 			}
 		}
-		if took := time.Since(killed); took > soon {
-			t.Errorf("the calls ended after %v, want %v", took, soon)
+		if took := time.Since(killed); took > hangTimeout {
+			t.Errorf("the calls ended after %v, want %v", took, hangTimeout)
 		}
 		v.mustWork(t)
 		if again, err := v.Call[int](t.Context(), v.tool("pid"), nil); err == nil && again == pid {
@@ -150,7 +150,7 @@ func TestFaultServerThatDiesTellsWhy(t *testing.T) {
 	if _, lost := errors.AsType[*mcpclient.MayHaveRunError](err); !lost {
 		t.Errorf("got %v, want that it may have run", err)
 	}
-	_ = pidOf(t, c, "pid") // it is started again
+	_ = pidOf(t, c, "pid") // starts it again
 }
 
 func TestFaultTerminatedServerAnswersWhatRuns(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 const module = "github.com/fondaco/fondaco/"
 
-// claims are what tests have said.
+// claims are the claims of all tests.
 type claims struct {
 	tests map[string][]string // of each requirement, as package and test, sorted
 	ids   map[string][]string // of each test
@@ -28,14 +28,14 @@ func readClaims(r io.Reader) (claims, error) {
 		}
 		pkg := strings.TrimPrefix(fields[1], module)
 		if strings.HasPrefix(pkg, "conformance") || strings.HasPrefix(pkg, "interop") {
-			continue // some of them need Node, and the page is the same without
+			continue // some need Node, and the page must not depend on it
 		}
 		c.add(fields[0], pkg, fields[2])
 	}
 	return c, lines.Err()
 }
 
-// add notes a claim. Subtests stand for the test that they are part of.
+// add adds a claim. Claims of subtests count for their test.
 func (c claims) add(id, pkg, test string) {
 	name, _, _ := strings.Cut(test, "/")
 	c.tests[id] = insert(c.tests[id], pkg+" "+name)
@@ -50,11 +50,11 @@ func insert(sorted []string, s string) []string {
 	return slices.Insert(sorted, i, s)
 }
 
-// faults says what is wrong with the claims, and where they are missing.
+// faults returns invalid and missing claims.
 func (c claims) faults(requirements []claim.Requirement) (faults []string) {
 	for test, ids := range c.ids {
-		if len(ids) > claim.Most {
-			faults = append(faults, fmt.Sprintf("%s claims %d requirements: want at most %d", test, len(ids), claim.Most))
+		if len(ids) > claim.MaxClaims {
+			faults = append(faults, fmt.Sprintf("%s claims %d requirements: want at most %d", test, len(ids), claim.MaxClaims))
 		}
 	}
 	slices.Sort(faults)

@@ -1,12 +1,11 @@
-// Command coverage says which requirement of the protocol is shown by which
-// test. It reads what tests claim from standard input, one claim per line: the
-// identifier of a requirement, the import path of a package and the name of a
-// test, with tabs between them.
+// Command coverage writes which tests show each requirement of the protocol. It reads the
+// claims of tests from standard input, one per line: the identifier of a requirement, the
+// import path of a package and the name of a test, separated by tabs.
 //
 //	coverage [-write] page
 //
-// It fails when a requirement has neither a test nor a reason, and when the page
-// is not what it would write.
+// It fails if a requirement has neither a test nor a reason, or if the page is out of
+// date.
 package main
 
 import (
@@ -43,7 +42,7 @@ func run(stdin io.Reader, page string, write bool) error {
 	return compare(page, text)
 }
 
-// compare holds the page against what it has to be.
+// compare returns an error if the page is out of date.
 func compare(page, want string) error {
 	got, err := os.ReadFile(page)
 	if err != nil {

@@ -52,7 +52,7 @@ type page struct {
 	byID   map[string]claim.Requirement
 }
 
-// owner says who answers for a requirement: its tests, or the reason why none do.
+// owner returns the tests of a requirement, or the reason why it has none.
 func (p *page) owner(r claim.Requirement) string {
 	if r.Status != claim.Shown {
 		return fmt.Sprintf("*%s*: %s", r.Status, r.Note)
@@ -76,7 +76,7 @@ func (p *page) owner(r claim.Requirement) string {
 	return text.String()
 }
 
-// roles are the roles that the page counts, by their letters.
+// roles are the roles in the page's table of counts.
 var roles = []struct{ letter, name string }{
 	{"S", "server"},
 	{"C", "client"},
@@ -100,7 +100,7 @@ func (p *page) counts(requirements []claim.Requirement) {
 	}
 }
 
-// count says how many requirements of a role and a level are shown.
+// count returns how many requirements of a role and a level are shown.
 func count(requirements []claim.Requirement, role, level string) string {
 	number := make(map[claim.Status]int)
 	for _, r := range requirements {
