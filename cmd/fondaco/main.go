@@ -1,5 +1,5 @@
-// Fondaco brings many MCP servers to MCP clients behind one endpoint. Run it
-// with "help" to see what it does.
+// Fondaco connects MCP clients to many MCP servers through one endpoint. Run it with
+// "help" for its commands.
 package main
 
 import (

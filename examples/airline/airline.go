@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// airline keeps its flights in memory. It knows nothing of the protocol.
+// airline keeps its flights in memory. It is independent of the protocol.
 type airline struct {
 	mu      sync.Mutex
 	flights map[string]status // guarded by mu: by number
@@ -58,7 +58,7 @@ func (a *airline) find(number string) (status, error) {
 	return s, nil
 }
 
-// take takes seats of a flight and returns what it is like then.
+// take books seats of a flight and returns its new status.
 func (a *airline) take(number string, seats int) (status, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

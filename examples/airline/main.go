@@ -1,5 +1,5 @@
-// Airline is a server with some of everything: tools with structured results,
-// resources that change, a template and a prompt that complete.
+// Airline is an example server with most features: tools with structured results,
+// resources that change, a resource template and a prompt, both with completion.
 package main
 
 import (
@@ -57,7 +57,7 @@ func (a *airline) book(_ context.Context, in booking) (receipt, error) {
 
 func (a *airline) all(context.Context) ([]byte, error) { return json.Marshal(a.list()) }
 
-// one is read under the same name that a booking updates.
+// one reads a flight. Its URI is the one that a booking updates.
 func (a *airline) one(_ context.Context, in flight) ([]byte, error) {
 	s, err := a.find(in.Number)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Basket keeps state between calls: one tool makes a basket and returns its handle,
-// the others take it.
+// Basket keeps state between calls: one tool creates a basket and returns its handle, the
+// other tools take the handle.
 package main
 
 import (

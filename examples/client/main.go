@@ -1,4 +1,4 @@
-// Client shows what a server offers, or calls one of its tools.
+// Client lists the features of a server, or calls one of its tools.
 //
 //	client [-tool NAME [-args JSON]] URL|COMMAND [ARG...]
 package main

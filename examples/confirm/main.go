@@ -1,4 +1,4 @@
-// Confirm is a server whose tool asks its user before it destroys something.
+// Confirm is a server whose tool asks its user before it deletes something.
 package main
 
 import (

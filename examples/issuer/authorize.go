@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// register makes a client known that lives on this machine.
+// register registers a client with loopback redirect URLs.
 //
 // Spec: RFC 7591 3
 func (i *issuer) register(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ var page = template.Must(template.New("").Parse(`<!doctype html><title>Sign in</
 <form method="post"><button>Allow</button></form>
 `))
 
-// ask shows what is asked for. The form comes back to the same address.
+// ask shows the consent page. Its form is sent to the same address.
 func (i *issuer) ask(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !i.valid(q) {
@@ -50,7 +50,7 @@ func (i *issuer) ask(w http.ResponseWriter, r *http.Request) {
 	_ = page.Execute(w, map[string]string{"Scope": q.Get("scope"), "Resource": q.Get("resource")})
 }
 
-// allow sends the browser back with a code.
+// allow redirects the browser with a code.
 //
 // Spec: RFC 6749 4.1.2; RFC 9207 2
 func (i *issuer) allow(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +71,8 @@ func (i *issuer) allow(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+back.Encode(), http.StatusSeeOther)
 }
 
-// valid reports whether an authorization request is one of a client that we know,
-// and has all that keeps its code from being stolen.
+// valid reports whether an authorization request is of a registered client and has PKCE
+// and a registered redirect URL.
 func (i *issuer) valid(q url.Values) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,5 +1,4 @@
-// Issuer is an authorization server for trying the examples, where everybody is
-// Ada.
+// Issuer is an authorization server to try the examples with. Every user is Ada.
 package main
 
 import (
@@ -17,11 +16,11 @@ import (
 	"time"
 )
 
-// issuer is what the server knows. It forgets nothing before its end.
+// issuer is the state of the server. It is kept in memory.
 type issuer struct {
 	url   string
 	key   *ecdsa.PrivateKey
-	robot string // the secret of the client of that name; empty: there is none
+	robot string // secret of the client with that name; empty for none
 
 	mu        sync.Mutex
 	redirects map[string][]string // by client
@@ -29,7 +28,7 @@ type issuer struct {
 	refreshes map[string]grant
 }
 
-// grant is what somebody has allowed a client.
+// grant is what the user has allowed a client.
 type grant struct {
 	client, subject, resource, scope string
 	redirect, challenge              string // of the request for the code
@@ -97,10 +96,10 @@ func answer(w http.ResponseWriter, status int, o object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.MarshalWrite(w, o) // who has gone needs no answer
+	_ = json.MarshalWrite(w, o) // a disconnected client gets no response
 }
 
-// refuse answers with an error code of RFC 6749.
+// refuse responds with an error code of RFC 6749.
 func refuse(w http.ResponseWriter, code string) {
 	answer(w, http.StatusBadRequest, object{"error": code})
 }

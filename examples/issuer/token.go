@@ -39,7 +39,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, o)
 }
 
-// grant returns what a request is good for, or an error code.
+// grant returns the grant that a token request redeems, or an error code.
 func (i *issuer) grant(r *http.Request) (grant, string) {
 	f := r.PostForm
 	switch f.Get("grant_type") {
@@ -69,7 +69,7 @@ func (g grant) asked(f url.Values) bool {
 	return g.client == f.Get("client_id") && g.resource == f.Get("resource")
 }
 
-// machine is a grant to the robot itself.
+// machine returns a grant to the client robot itself.
 //
 // Spec: RFC 6749 4.4
 func (i *issuer) machine(r *http.Request) (grant, string) {
@@ -81,7 +81,7 @@ func (i *issuer) machine(r *http.Request) (grant, string) {
 	return grant{client: id, subject: id, resource: r.PostForm.Get("resource"), scope: r.PostForm.Get("scope")}, ""
 }
 
-// take removes a grant: what stands for it is good once.
+// take removes a grant, because a code or refresh token can be used once.
 func (i *issuer) take(from map[string]grant, name string) (grant, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -122,7 +122,7 @@ func (i *issuer) sign(g grant) (string, error) {
 	return text + "." + encode(signature), nil
 }
 
-// keys is the set with the public key.
+// keys serves the set with the public key.
 //
 // Spec: RFC 7517 5
 func (i *issuer) keys(w http.ResponseWriter, _ *http.Request) {

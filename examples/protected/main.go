@@ -1,4 +1,4 @@
-// Protected is a server that takes the tokens of an authorization server.
+// Protected is a server that requires tokens of an authorization server.
 package main
 
 import (
@@ -28,7 +28,7 @@ func publish(ctx context.Context, _ struct{}) (string, error) {
 	return "Published by " + mcpserver.From(ctx).Principal().Subject + ".", nil
 }
 
-// protect puts authorization in front of the server.
+// protect returns the server's handler with authorization.
 func protect(srv *mcpserver.Server, url, issuer string) http.Handler {
 	auth := mcpauth.New(url, mcpauth.Issuer(issuer), mcpauth.RequireScopes("reports:read"))
 	mux := http.NewServeMux()

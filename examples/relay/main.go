@@ -1,5 +1,4 @@
-// Relay is a server whose tools are those of another one, which may ask in the
-// middle of a call.
+// Relay is a server that forwards calls to another server, which may ask during a call.
 package main
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// newServer returns a server with the tools of the one behind it.
+// newServer returns a server with the tools of the upstream server.
 func newServer(ctx context.Context, upstream mcpclient.Target) (*mcpserver.Server, error) {
 	c, err := mcpclient.Connect(ctx, upstream, nil)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// call is one call of the server upstream. It goes on while our client answers.
+// call is a call of the upstream server. It continues while our client answers.
 type call struct {
 	questions chan question
-	asked     *question     // by us, and has no answer yet
-	done      chan struct{} // closed when the fields below are set
+	asked     *question     // sent to our client, and not answered yet
+	done      chan struct{} // closed after the fields below are set
 	result    *mcp.CallToolResult
 	err       error
 }
@@ -24,8 +24,8 @@ type question struct {
 	answer chan jsontext.Value
 }
 
-// relay passes a call on. It runs once for each question, and Park keeps the call
-// upstream in between.
+// relay forwards a call. The handler runs once for each question, and Park keeps the
+// upstream call in between.
 func relay(upstream mcpclient.Target) mcpserver.ToolHandler {
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		begin := func(ctx context.Context) (*call, error) { return begin(ctx, upstream, p) }
@@ -51,8 +51,8 @@ func relay(upstream mcpclient.Target) mcpserver.ToolHandler {
 	}
 }
 
-// begin makes the call over a connection of its own, so that what is asked there
-// belongs to it. It ends with ctx, which is the value's.
+// begin starts the upstream call over a connection of its own, so that all questions on
+// it belong to this call. It ends with ctx, the context of the parked value.
 func begin(ctx context.Context, upstream mcpclient.Target, p *mcp.CallToolParams) (*call, error) {
 	c := &call{questions: make(chan question), done: make(chan struct{})}
 	up, err := mcpclient.Connect(ctx, upstream, &mcpclient.Options{
@@ -70,7 +70,7 @@ func begin(ctx context.Context, upstream mcpclient.Target, p *mcp.CallToolParams
 	return c, nil
 }
 
-// pass has questions of one kind answered by our own client.
+// pass returns a handler that has our client answer the questions of one kind.
 func pass[Params, Answer any](c *call) func(context.Context, *Params) (*Answer, error) {
 	return func(ctx context.Context, p *Params) (*Answer, error) {
 		params, err := json.Marshal(p)

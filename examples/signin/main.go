@@ -1,5 +1,5 @@
-// Signin is a server whose tool sends its user to a sign-in page first. The
-// page, and what the user enters there, stay out of the client's sight.
+// Signin is a server whose tool sends its user to a sign-in page first. The client does
+// not see what the user enters there.
 package main
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// accounts knows who has signed in on the page. A real one would be told by the
-// page's server, which has to check that the user there is the user here.
+// accounts holds who has signed in on the page. In a real server the page's server
+// reports it, and must check that the user of the page is the user of the client.
 type accounts struct {
 	page string
 

@@ -1,4 +1,4 @@
-// Summarise is a server whose tool lets the client's model do the writing.
+// Summarise is a server whose tool uses the client's model.
 package main
 
 import (

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	protocol     = "mcp"            // what both ends agree to speak
+	protocol     = "mcp"            // the WebSocket subprotocol
 	maxMessage   = 16 << 20         // bytes
-	writeTimeout = 30 * time.Second // after which a peer that does not read is given up
+	writeTimeout = 30 * time.Second // for a peer that does not read
 )
 
 // conn is an mcp.Conn: a text message of the WebSocket is a message of the protocol.
@@ -42,8 +42,8 @@ func (c conn) Read(ctx context.Context) ([]byte, error) {
 	return msg, err
 }
 
-// Write gives a message time of its own: the end of one call's context would end
-// the connection of all.
+// Write has a timeout of its own, because a cancelled context would close the connection
+// for all calls.
 func (c conn) Write(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -57,8 +57,8 @@ func (c conn) Close() error {
 	return nil
 }
 
-// handler serves srv to those who reach it under a name of this machine. Accept
-// refuses pages of other origins.
+// handler serves srv on loopback host names. Accept refuses requests of web pages with
+// another origin.
 func handler(srv *mcpserver.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
@@ -67,7 +67,7 @@ func handler(srv *mcpserver.Server) http.Handler {
 		}
 		ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{protocol}})
 		if err != nil {
-			return // Accept has answered
+			return // Accept has responded
 		}
 		_ = srv.ServeConn(r.Context(), newConn(ws), mcpserver.ConnOptions{Request: r})
 	})
@@ -78,7 +78,7 @@ func isLoopback(hostport string) bool {
 	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// target is the server at a WebSocket URL, to connect a client with.
+// target is the target of a client for a WebSocket URL.
 func target(url string) mcpclient.Target {
 	return mcpclient.Dial(func(ctx context.Context) (mcp.Conn, error) {
 		ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{Subprotocols: []string{protocol}})

@@ -1,4 +1,4 @@
-// Websocket is a transport of one's own: mcp.Conn on a WebSocket, both ends.
+// Websocket is a custom transport: mcp.Conn on a WebSocket, for server and client.
 //
 //	websocket            serves on 127.0.0.1:8080
 //	websocket URL        calls the server there, such as ws://127.0.0.1:8080

@@ -61,7 +61,7 @@ func evaluate(e ast.Expr) (constant.Value, error) {
 	return nil, errors.New("want numbers, operators and parentheses only")
 }
 
-// literal reads a number without an exponent, which could make it a huge one.
+// literal evaluates a number. It rejects exponents, which could make it huge.
 func literal(lit *ast.BasicLit) (constant.Value, error) {
 	if lit.Kind != token.INT && lit.Kind != token.FLOAT || strings.ContainsAny(lit.Value, "eEpP") {
 		return nil, fmt.Errorf("%s: want a number such as 12 or 0.5", lit.Value)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones on machines that have none installed
+	_ "time/tzdata" // time zones for machines that have none installed
 
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -36,8 +36,8 @@ const (
 	tick     = 2 * time.Second
 )
 
-// addClock registers the clock, a resource that changes at every tick until stop
-// is called.
+// addClock registers the clock, a resource that changes every two seconds until stop is
+// called.
 func addClock(srv *mcpserver.Server) (stop func()) {
 	srv.Resource(clockURI, "Clock", "text/plain", func(context.Context) ([]byte, error) {
 		return []byte(time.Now().UTC().Format(time.RFC3339)), nil

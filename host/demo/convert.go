@@ -42,7 +42,7 @@ func convert(_ context.Context, in conversion) (amount, error) {
 	return amount{round(value), in.To}, nil
 }
 
-// round hides the noise of binary fractions.
+// round removes the rounding errors of binary fractions.
 func round(x float64) float64 {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
 	return rounded

@@ -1,7 +1,6 @@
-// Package demo is a demonstration server: small tools that are of use, notes
-// that are resources, a clock that can be watched, and prompts with completion.
-// It is what the host serves when nothing is configured, and an example of a
-// whole server.
+// Package demo is a demonstration server: small tools, notes that are resources, a clock
+// to subscribe to, and prompts with completion. The host serves it when it has no
+// configuration. It is also an example of a whole server.
 package demo
 
 import (
@@ -14,8 +13,8 @@ import (
 const instructions = `Small tools without access to files or network. Notes are kept in memory
 until the server ends, and everybody who is connected shares them.`
 
-// New returns the server. Its clock ticks until stop is called, which waits for
-// the last tick and may be called again.
+// New returns the server. Its clock runs until stop is called, which waits for its
+// goroutine. stop may be called again.
 func New() (srv *mcpserver.Server, stop func()) {
 	srv = mcpserver.New("fondaco-demo", "1.0.0", &mcpserver.Options{
 		Title:        "Fondaco demonstration",
@@ -42,10 +41,10 @@ func New() (srv *mcpserver.Server, stop func()) {
 	return srv, addClock(srv)
 }
 
-// icon is the option that shows an emoji for a feature.
+// icon returns the option that shows an emoji for a feature.
 func icon(symbol string) mcpserver.Option { return mcpserver.Icons(emoji(symbol)) }
 
-// emoji draws an emoji as an icon.
+// emoji returns an icon with an emoji.
 func emoji(symbol string) mcp.Icon {
 	drawn, err := mcp.IconFromBytes([]byte(fmt.Sprintf(
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><text x="1" y="20" font-size="20">%s</text></svg>`,

@@ -14,7 +14,7 @@ import (
 
 const maxNotes = 100
 
-// notes are kept in memory. Each one is a resource, which comes and goes with it.
+// notes are kept in memory. Each note is a resource.
 type notes struct {
 	srv *mcpserver.Server
 
@@ -99,7 +99,7 @@ func (n *notes) delete(_ context.Context, in titled) (string, error) {
 	return "Deleted " + in.Title + ".", nil
 }
 
-// complete proposes the titles of the notes that there are.
+// complete suggests titles of notes.
 func (n *notes) complete(ctx context.Context, c mcpserver.Completing) ([]string, error) {
 	n.mu.Lock()
 	titles := slices.Sorted(maps.Keys(n.bodies))
