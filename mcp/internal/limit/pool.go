@@ -171,6 +171,19 @@ func (p *Place) Release() bool {
 	return true
 }
 
+// Resize changes how many units the place stands for. It fails with ErrOwnerFull or
+// ErrPoolFull when there is no room for more, and then changes nothing; a place that is
+// not held any more it leaves alone. It takes places of others away as Take does.
+func (p *Place) Resize(size int) error {
+	p.pool.mu.Lock()
+	evicted, err := p.pool.resize(p, max(int64(size), 1))
+	p.pool.mu.Unlock()
+	for _, e := range evicted {
+		e.evict()
+	}
+	return err
+}
+
 // SetBusy notes that what the place stands for is in use: places are busy until
 // SetIdle. Only pools with PoolBounds.KeepBusy need to know.
 func (p *Place) SetBusy() {
@@ -223,12 +236,9 @@ func (p *Pool) HeldBy(o Owner) int {
 func (p *Pool) take(o Owner, size int64, evict func()) (*Place, []*Place, error) {
 	m := p.memberOf(o)
 	defer p.forgetEmpty(m)
-	if each := p.bounds.each(o); each > 0 && m.held > 0 && m.held+size > each {
-		return nil, nil, ErrOwnerFull
-	}
-	evicted, ok := p.makeRoom(m, size)
-	if !ok {
-		return nil, nil, ErrPoolFull
+	evicted, err := p.mayAdd(m, size)
+	if err != nil {
+		return nil, nil, err
 	}
 	place := &Place{pool: p, of: m, size: size, evict: evict, before: m.newest}
 	if m.newest != nil {
@@ -239,8 +249,35 @@ func (p *Pool) take(o Owner, size int64, evict func()) (*Place, []*Place, error)
 	return place, evicted, nil
 }
 
-func (b PoolBounds) each(o Owner) int64 {
-	if b.Principal > 0 && o.Principal().Authenticated() {
+func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
+	m := place.of
+	if m == nil {
+		return nil, nil
+	}
+	if more := size - place.size; more > 0 {
+		if evicted, err = p.mayAdd(m, more); err != nil {
+			return nil, err
+		}
+	}
+	p.add(m, size-place.size)
+	place.size = size
+	return evicted, nil
+}
+
+// mayAdd makes room for so many more units of a member.
+func (p *Pool) mayAdd(m *member, size int64) ([]*Place, error) {
+	if each := p.bounds.each(m.group.owner); each > 0 && m.held > 0 && m.held+size > each {
+		return nil, ErrOwnerFull
+	}
+	evicted, ok := p.makeRoom(m, size)
+	if !ok {
+		return nil, ErrPoolFull
+	}
+	return evicted, nil
+}
+
+func (b PoolBounds) each(group Owner) int64 {
+	if b.Principal > 0 && group.Principal().Authenticated() {
 		return b.Principal
 	}
 	return b.Each

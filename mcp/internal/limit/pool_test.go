@@ -299,3 +299,29 @@ func BenchmarkPool(b *testing.B) {
 		p.Release()
 	}
 }
+
+func TestAPlaceCanGrowAndShrink(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100, Each: 90})}
+	greedy := session("192.0.2.1")
+	l.takes(greedy, "greedy 1", 40)
+	l.takes(greedy, "greedy 2", 40)
+	p := l.takes(session("192.0.2.2"), "modest", 10)
+	if err := p.Resize(50); err != nil {
+		t.Errorf("got %v, want room taken from greedy", err)
+	}
+	l.wantLost("greedy 2")
+	if err := p.Resize(91); !errors.Is(err, limit.ErrOwnerFull) {
+		t.Errorf("got %v, want %v", err, limit.ErrOwnerFull)
+	}
+	if err := p.Resize(70); !errors.Is(err, limit.ErrPoolFull) || l.pool.Held() != 90 {
+		t.Errorf("got %v and %d units held, want %v and 90", err, l.pool.Held(), limit.ErrPoolFull)
+	}
+	if err := p.Resize(20); err != nil || l.pool.Held() != 60 {
+		t.Errorf("got %v and %d units held, want 60", err, l.pool.Held())
+	}
+	p.Release()
+	if err := p.Resize(100); err != nil || l.pool.Held() != 40 {
+		t.Errorf("got %v and %d units held, want a place that is not held left alone", err, l.pool.Held())
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -35,6 +36,7 @@ const (
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 type eventLog struct {
 	store  mcp.EventStore
+	owner  limit.Owner // for whom the events count
 	logger *slog.Logger
 	name   string
 	turn   chan struct{} // of capacity 1: full while somebody has the turn
@@ -45,8 +47,8 @@ type eventLog struct {
 	bytes int   // of the events behind half
 }
 
-func newEventLog(store mcp.EventStore, logger *slog.Logger) *eventLog {
-	return &eventLog{store: store, logger: logger, name: rand.Text()[:16], turn: make(chan struct{}, 1)}
+func newEventLog(store mcp.EventStore, owner limit.Owner, logger *slog.Logger) *eventLog {
+	return &eventLog{store: store, owner: owner, logger: logger, name: rand.Text()[:16], turn: make(chan struct{}, 1)}
 }
 
 func (l *eventLog) take() {
@@ -83,7 +85,11 @@ func (l *eventLog) keep(msg []byte) {
 	if l.gone {
 		return
 	}
-	l.call("keep event", func(ctx context.Context) error { return l.store.Append(ctx, l.name, l.sent, msg) })
+	if m, own := l.store.(*eventMemory); own {
+		m.append(l.owner, l.name, l.sent, msg)
+	} else {
+		l.call("keep event", func(ctx context.Context) error { return l.store.Append(ctx, l.name, l.sent, msg) })
+	}
 	if l.bytes += len(msg) + eventOverhead; l.bytes > maxLogged/2 {
 		l.trim(l.half)
 		l.half, l.bytes = l.sent, 0

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // maxRemembered bounds the events that are kept in memory for all clients, in
@@ -17,20 +18,22 @@ const maxRemembered = 64 << 20
 // small ones are bounded as well.
 const eventOverhead = 64
 
-// eventMemory is the EventStore of a single process. When it is full, the
-// streams to which nothing was added for longest are forgotten.
+// eventMemory is the EventStore of a single process. When it is full, whoever has most
+// kept in it loses a stream; who has most itself loses the one of its streams to which
+// nothing was added for longest.
 type eventMemory struct {
-	limit int
+	pool *limit.Pool // of bytes; never asked under mu for more, which can forget a stream
 
 	mu      sync.Mutex
-	size    int
-	streams map[string]*list.Element // of the list
-	order   list.List                // of *remembered, the longest untouched first
+	streams map[string]*list.Element   // of the list of its owner
+	order   map[limit.Owner]*list.List // of *remembered, the longest untouched first
 }
 
 // remembered holds the events first, first+1, … of one stream.
 type remembered struct {
 	name  string
+	owner limit.Owner
+	place *limit.Place // as large as size, soon after size has changed
 	first int64
 	msgs  [][]byte
 	size  int
@@ -38,24 +41,83 @@ type remembered struct {
 
 var _ mcp.EventStore = (*eventMemory)(nil)
 
-func newEventMemory(limit int) *eventMemory {
-	return &eventMemory{limit: limit, streams: make(map[string]*list.Element)}
+func newEventMemory(size int) *eventMemory {
+	return &eventMemory{
+		pool:    limit.NewPool(limit.PoolBounds{Total: int64(size)}),
+		streams: make(map[string]*list.Element),
+		order:   make(map[limit.Owner]*list.List),
+	}
 }
 
 // Append implements mcp.EventStore.
 func (m *eventMemory) Append(_ context.Context, stream string, n int64, msg []byte) error {
+	m.append(limit.Owner{}, stream, n, msg)
+	return nil
+}
+
+// append is Append for a stream that counts for an owner.
+func (m *eventMemory) append(owner limit.Owner, stream string, n int64, msg []byte) {
+	r := m.add(owner, stream, n, msg)
+	for !m.fits(r) && m.makeRoom(r) {
+	}
+}
+
+// add keeps an event, whether there is room or not.
+func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.touch(stream)
+	r := m.touch(owner, stream)
 	if n != r.first+int64(len(r.msgs)) { // what came before was forgotten
-		m.shift(r, len(r.msgs))
+		r.shift(len(r.msgs))
 		r.first = n
 	}
 	r.msgs = append(r.msgs, msg)
 	r.size += len(msg) + eventOverhead
-	m.size += len(msg) + eventOverhead
-	m.makeRoom()
-	return nil
+	return r
+}
+
+// fits reports whether there is room for what is kept of a stream, which it may take
+// from other owners. One stream is changed by one goroutine at a time, so that its
+// place is its own.
+func (m *eventMemory) fits(r *remembered) bool {
+	m.mu.Lock()
+	size, place := r.size, r.place
+	m.mu.Unlock()
+	if place != nil {
+		return place.Resize(size) == nil
+	}
+	place, err := m.pool.Take(r.owner, size, func() { m.forget(r) })
+	if err != nil {
+		return false
+	}
+	m.mu.Lock()
+	r.place = place
+	e := m.streams[r.name]
+	gone := e == nil || e.Value != r // because it was trimmed meanwhile
+	m.mu.Unlock()
+	if gone {
+		place.Release()
+	}
+	return true
+}
+
+// makeRoom forgets another stream of the same owner, and in the end the oldest event of
+// the only one that is left. It reports false when nothing of the stream is left.
+func (m *eventMemory) makeRoom(r *remembered) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.streams[r.name] == nil || m.streams[r.name].Value != r {
+		return false
+	}
+	oldest := m.order[r.owner].Front().Value.(*remembered)
+	if oldest == r {
+		r.shift(1)
+		if len(r.msgs) > 0 {
+			return true
+		}
+	}
+	m.remove(oldest)
+	return oldest != r
 }
 
 // After implements mcp.EventStore.
@@ -77,51 +139,56 @@ func (m *eventMemory) Trim(_ context.Context, stream string, n int64) error {
 	defer m.mu.Unlock()
 	if e := m.streams[stream]; e != nil {
 		r := e.Value.(*remembered)
-		m.shift(r, int(min(max(n-r.first+1, 0), int64(len(r.msgs)))))
+		r.shift(int(min(max(n-r.first+1, 0), int64(len(r.msgs)))))
 		if len(r.msgs) == 0 {
-			m.remove(e)
+			m.remove(r)
+		} else if r.place != nil {
+			_ = r.place.Resize(r.size) // smaller, so that nobody loses anything
 		}
 	}
 	return nil
 }
 
+// forget forgets a stream whose place was taken away.
+func (m *eventMemory) forget(r *remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.remove(r)
+}
+
 // The methods below need the lock.
 
 // touch returns what is remembered of a stream, as the one touched last.
-func (m *eventMemory) touch(stream string) *remembered {
+func (m *eventMemory) touch(owner limit.Owner, stream string) *remembered {
 	e := m.streams[stream]
 	if e == nil {
-		e = m.order.PushBack(&remembered{name: stream, first: 1})
+		if m.order[owner] == nil {
+			m.order[owner] = list.New()
+		}
+		e = m.order[owner].PushBack(&remembered{name: stream, owner: owner, first: 1})
 		m.streams[stream] = e
 	}
-	m.order.MoveToBack(e)
-	return e.Value.(*remembered)
+	r := e.Value.(*remembered)
+	m.order[r.owner].MoveToBack(e)
+	return r
 }
 
-// makeRoom forgets other streams, and in the end the oldest events of the only
-// one that is left.
-func (m *eventMemory) makeRoom() {
-	for m.size > m.limit {
-		e := m.order.Front()
-		if e != m.order.Back() {
-			m.remove(e)
-			continue
-		}
-		m.shift(e.Value.(*remembered), 1)
+func (m *eventMemory) remove(r *remembered) {
+	e := m.streams[r.name]
+	if e == nil || e.Value != r {
+		return
 	}
-}
-
-func (m *eventMemory) remove(e *list.Element) {
-	r := m.order.Remove(e).(*remembered)
-	m.size -= r.size
 	delete(m.streams, r.name)
+	if m.order[r.owner].Remove(e); m.order[r.owner].Len() == 0 {
+		delete(m.order, r.owner)
+	}
+	r.place.Release()
 }
 
 // shift forgets the oldest n events of a stream.
-func (m *eventMemory) shift(r *remembered, n int) {
+func (r *remembered) shift(n int) {
 	for _, msg := range r.msgs[:n] {
 		r.size -= len(msg) + eventOverhead
-		m.size -= len(msg) + eventOverhead
 	}
 	r.msgs = slices.Delete(r.msgs, 0, n)
 	r.first += int64(n)

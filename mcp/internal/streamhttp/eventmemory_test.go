@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/netip"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 func TestEventMemoryForgetsTheSilentestStreamsFirst(t *testing.T) {
@@ -57,15 +61,15 @@ func TestEventMemoryForgetsTheSilentestStreamsFirst(t *testing.T) {
 		t.Errorf("trimmed: got %s, want those behind 6", got)
 	}
 	_ = m.Trim(ctx, "c", math.MaxInt64)
-	if m.held() != 0 || len(m.streams) != 0 || m.order.Len() != 0 {
-		t.Errorf("got %d bytes, %d streams, %d in order, want none", m.held(), len(m.streams), m.order.Len())
+	if m.held() != 0 || len(m.streams) != 0 || len(m.order) != 0 {
+		t.Errorf("got %d bytes, %d streams, %d in order, want none", m.held(), len(m.streams), len(m.order))
 	}
 }
 
 func TestOneStreamIsLoggedWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	m := newEventMemory(maxRemembered)
-	l := newEventLog(m, nil)
+	l := newEventLog(m, limit.Owner{}, nil)
 	big := make([]byte, 64<<10)
 	for range 1000 {
 		l.take()
@@ -83,5 +87,27 @@ func TestOneStreamIsLoggedWithinItsBounds(t *testing.T) {
 	}
 	if events, ok := l.after(990); !ok || len(events) != 10 || events[9].ID != l.name+"-1000" {
 		t.Errorf("got %d events, %v, want the last ten", len(events), ok)
+	}
+}
+
+func TestKeptEventsOfOneOwnerDoNotDisplaceThoseOfAnother(t *testing.T) {
+	t.Parallel()
+	m := newEventMemory(64 * (eventOverhead + 1))
+	greedy := limit.OwnerOf(mcp.PrincipalAnonymous, netip.Addr{}, limit.NewMember())
+	modest := limit.OwnerOf(mcp.PrincipalAnonymous, netip.Addr{}, limit.NewMember())
+	m.append(modest, "modest", 1, []byte("a"))
+	for i := range 200 {
+		for n := range int64(2) {
+			m.append(greedy, fmt.Sprint("greedy ", i), n+1, []byte("b"))
+		}
+	}
+	for n := int64(2); n <= 20; n++ {
+		m.append(modest, "modest", n, []byte("c"))
+	}
+	if msgs, _ := m.After(t.Context(), "modest", 0); len(msgs) != 20 {
+		t.Errorf("got %d events of the modest owner, want all 20", len(msgs))
+	}
+	if got, most := m.held(), 64*(eventOverhead+1); got > most {
+		t.Errorf("%d bytes are kept, want at most %d", got, most)
 	}
 }

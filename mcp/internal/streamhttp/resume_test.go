@@ -323,11 +323,7 @@ func TestDeletedSessionCannotBeResumed(t *testing.T) {
 }
 
 // held returns what the events in memory count for.
-func (m *eventMemory) held() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.size
-}
+func (m *eventMemory) held() int { return m.pool.Held() }
 
 func TestStreamsOfASessionThatCanBeResumedAreBounded(t *testing.T) {
 	t.Parallel()

@@ -156,7 +156,7 @@ func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 // come back.
 func (h *Handler) resumable(s *session, st *stream) {
 	if f := s.Agreed().Facts; f.Resume {
-		st.log, st.poll = newEventLog(h.events, h.o.logger()), f.Priming
+		st.log, st.poll = newEventLog(h.events, s.Owner, h.o.logger()), f.Priming
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // copying attaches a recorded connection to a stream.
@@ -60,7 +61,7 @@ func TestReplyThatComesWhileItsConnectionLooksIsTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
-		st.log = newEventLog(newEventMemory(1), slog.New(slog.DiscardHandler))
+		st.log = newEventLog(newEventMemory(1), limit.Owner{}, slog.New(slog.DiscardHandler))
 		st.log.take()
 		w, done := copying(t.Context(), st)
 		synctest.Wait() // it has seen no reply, and is about to look for messages
