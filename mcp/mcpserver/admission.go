@@ -14,10 +14,11 @@ import (
 // admission decides which requests begin: within the rates, then as soon as there is
 // room for them.
 type admission struct {
-	gate   *limit.Gate[limit.Owner]
-	shares *limit.Shares[limit.Owner] // of authenticated ones
-	share  limit.Bounds               // of a session of anybody else
-	rates  map[string]methodRate
+	gate    *limit.Gate[limit.Owner]
+	running *limit.RunningCalls
+	shares  *limit.Shares[limit.Owner] // of authenticated principals, and of connections without a session
+	share   limit.Bounds               // of any session
+	rates   map[string]methodRate
 }
 
 // methodRate is how often an owner may send requests of a method.
@@ -32,13 +33,15 @@ type methodRate struct {
 func newAdmission(o *LoadOptions) admission {
 	share := limit.Bounds{Calls: o.shareCalls(), Bytes: o.shareBytes()}
 	subscriptions := methodRate{mcp.LimitSubscriptionRate, limit.NewBuckets[limit.Owner](o.subscriptionRate()), true}
+	whole := limit.Bounds{Calls: o.maxCalls(), Bytes: o.maxBytes()}
+	gate := limit.NewGate[limit.Owner](whole, limit.Bounds{Calls: o.maxWaiting(), Bytes: o.maxBytes() / 4}, o.maxWait())
+	running := limit.NewRunningCalls(whole)
+	gate.Crowded, gate.Turn = running.MakeRoom, limit.Owner.Distinct
 	return admission{
-		gate: limit.NewGate[limit.Owner](
-			limit.Bounds{Calls: o.maxCalls(), Bytes: o.maxBytes()},
-			limit.Bounds{Calls: o.maxWaiting(), Bytes: o.maxBytes() / 4},
-			o.maxWait()),
-		shares: limit.NewShares[limit.Owner](share),
-		share:  share,
+		gate:    gate,
+		running: running,
+		shares:  limit.NewShares[limit.Owner](share),
+		share:   share,
 		rates: map[string]methodRate{
 			mcp.MethodToolsCall:          {mcp.LimitToolRate, limit.NewBuckets[limit.Owner](o.toolRate()), true},
 			mcp.MethodComplete:           {mcp.LimitCompletionRate, limit.NewBuckets[limit.Owner](o.completionRate()), false},
@@ -104,9 +107,43 @@ func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 		return a.shares.Of(in.Owner())
 	case in.Session != nil:
 		return in.Session.Share
+	case in.Owner().IsKnown():
+		return a.shares.Of(in.Owner())
 	}
 	return nil
 }
+
+// start notes that the handlers of a request run from now on, so that it can be ended
+// for the call of another owner. It needs one finish.
+func (a *admission) start(r *Request) {
+	a.running.Add(&r.running, (*evictable)(r))
+}
+
+// finish ends start, and returns the outcome of a request: that of one that was ended
+// to make room says so, unless it has a result all the same.
+func (a *admission) finish(r *Request, result any, err error) (any, error) {
+	if !a.running.Remove(&r.running) {
+		return result, err
+	}
+	r.server.reached(mcp.LimitCalls, r.in, r.Method)
+	if tool, ok := result.(*mcp.CallToolResult); err != nil || ok && tool.IsError {
+		return nil, errMadeRoom
+	}
+	return result, err
+}
+
+// errMadeRoom is the error of a call that was ended to make room. It does not say when
+// to try again, since what has begun may have had effects.
+var errMadeRoom = mcp.Errorf(mcp.CodeOverloaded, "ended to make room: the server has too much to do, and you have more running than others")
+
+// evictable is a request that can be ended for the call of another owner.
+type evictable Request
+
+func (r *evictable) Owner() limit.Owner { return r.in.Owner() }
+
+func (r *evictable) Size() int { return len(r.in.Message.Params) }
+
+func (r *evictable) Evict() { r.handlers.Cancel(errMadeRoom) }
 
 // pace refuses a request that comes too soon after others of its kind.
 func (s *Server) pace(method string, in *exchange.Inbound) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
@@ -28,12 +29,13 @@ type Request struct {
 	// receiving it.
 	Outbound bool
 
-	ctx    context.Context // ends when nobody waits for the message any more
-	way    way             // what the message goes through
-	call   *dialect.Call
-	in     *exchange.Inbound
-	server *Server
-	apart  *Apart // nil unless the request was answered and its work goes on
+	ctx     context.Context // ends when nobody waits for the message any more
+	way     way             // what the message goes through
+	call    *dialect.Call
+	in      *exchange.Inbound
+	server  *Server
+	running limit.RunningCall // while the handlers run
+	apart   *Apart            // nil unless the request was answered and its work goes on
 
 	handlers runContext // the context of the handlers
 	replays  bool       // the client makes the call again with its answers

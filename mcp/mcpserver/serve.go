@@ -78,8 +78,20 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err := r.beginRun(); err != nil {
 		return nil, err
 	}
-	result, err = r.way.from(r.context(), r, 0)
+	result, err = s.handle(r)
 	return r.endRun(result, err)
+}
+
+// handle runs the handlers of a request that was let in. From here on it can be ended
+// to make room.
+func (s *Server) handle(r *Request) (result any, err error) {
+	ctx := r.context()
+	if standing[r.Method] {
+		return r.way.from(ctx, r, 0)
+	}
+	s.admission.start(r)
+	defer func() { result, err = s.admission.finish(r, result, err) }()
+	return r.way.from(ctx, r, 0)
 }
 
 // Notification takes one notification. The library's own part is done at once, so

@@ -25,6 +25,13 @@ var (
 // While nobody waits, a call costs one atomic operation for each of the two on its way
 // in, and on its way out. It is safe for concurrent use.
 type Gate[Owner comparable] struct {
+	// Crowded is told when the call of an owner, with that many bytes, has waited for
+	// half of the longest time because all callers together have too much running. It
+	// may end calls of others. Nil: calls just wait.
+	Crowded func(owner Owner, bytes int)
+	// Turn returns with whom an owner takes turns in the line. Nil: each by itself.
+	Turn func(Owner) Owner
+
 	whole *Share
 	line  Bounds
 	wait  time.Duration
@@ -93,20 +100,33 @@ func (g *Gate[Owner]) take(share *Share, weight int64) error {
 
 // queue lets a call wait for its turn.
 func (g *Gate[Owner]) queue(ctx context.Context, owner Owner, w *waiter) error {
+	turn := owner
+	if g.Turn != nil {
+		turn = g.Turn(owner)
+	}
 	g.mu.Lock()
-	g.join(owner, w)
+	g.join(turn, w)
 	g.admit()
 	g.shorten()
 	g.mu.Unlock()
-	timer := time.NewTimer(g.wait)
-	defer timer.Stop()
-	select {
-	case err := <-w.told:
-		return err
-	case <-timer.C:
-	case <-ctx.Done():
+	crowded := time.NewTimer(g.wait / 2)
+	defer crowded.Stop()
+	late := time.NewTimer(g.wait)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-w.told:
+			return err
+		case <-crowded.C:
+			if g.Crowded != nil && why(w) == ErrWhole {
+				g.Crowded(owner, int(w.weight&(1<<byteBits-1)))
+			}
+			continue
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		return g.giveUp(ctx, turn, w)
 	}
-	return g.giveUp(ctx, owner, w)
 }
 
 // giveUp takes a call out of the line. It may have been let in meanwhile.

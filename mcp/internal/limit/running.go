@@ -1,0 +1,236 @@
+package limit
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// oldCall is from when on a call may be given up for one of another session or
+// connection of the same group that holds nothing: in an overload by many clients whose
+// calls are shorter, those calls end by themselves.
+const oldCall = 10 * time.Second
+
+// RunningCalls are the calls that run, for the case that one has to make room for the
+// call of another owner. Add and Remove cost two uncontended mutexes a call. It is safe
+// for concurrent use.
+type RunningCalls struct {
+	bounds Bounds
+	last   atomic.Uint64 // the number of the newest call
+	shards [64]callShard
+
+	mu    sync.Mutex
+	marks []callMark // guarded by mu: when calls were this old, the oldest mark first
+}
+
+// callShard is a list of some of the calls.
+type callShard struct {
+	mu    sync.Mutex
+	first *RunningCall // guarded by mu
+}
+
+// callMark notes which call was the newest at a time.
+type callMark struct {
+	at     time.Time
+	newest uint64
+}
+
+// RunningCall is one call. It lies in the struct of whoever runs the call.
+type RunningCall struct {
+	of         Caller
+	number     uint64       // the first call has 1
+	prev, next *RunningCall // guarded by the shard's mu
+	evicted    bool         // guarded by the shard's mu
+}
+
+// Caller is what a RunningCall belongs to.
+type Caller interface {
+	// Owner is for whom the call counts, and Size the bytes that it holds.
+	Owner() Owner
+	Size() int
+	// Evict is told, without a lock, that the call has to end because it makes room.
+	Evict()
+}
+
+// NewRunningCalls returns an empty table for calls within the bounds.
+func NewRunningCalls(b Bounds) *RunningCalls { return &RunningCalls{bounds: b} }
+
+// Add enters a call, which needs one Remove.
+func (r *RunningCalls) Add(c *RunningCall, of Caller) {
+	c.of, c.number = of, r.last.Add(1)
+	s := r.shardOf(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.next = s.first; c.next != nil {
+		c.next.prev = c
+	}
+	s.first = c
+}
+
+func (r *RunningCalls) shardOf(c *RunningCall) *callShard {
+	return &r.shards[c.number%uint64(len(r.shards))]
+}
+
+// Remove takes a call out, and reports whether it had to make room.
+func (r *RunningCalls) Remove(c *RunningCall) (evicted bool) {
+	s := r.shardOf(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		s.first = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	}
+	return c.evicted
+}
+
+// MakeRoom ends calls of others for one of an owner with that many bytes that has
+// waited for a while, as far as that is fair. It chooses as a Pool does, except that of
+// callers in the newcomer's own group who have one call each, only one that runs for 10
+// seconds or more is given up. The room is there once the calls have ended.
+func (r *RunningCalls) MakeRoom(o Owner, bytes int) {
+	need := r.cost(bytes)
+	for need > 0 {
+		c := r.victim(o, r.cost(bytes))
+		if c == nil || !r.evict(c) {
+			return
+		}
+		need -= r.cost(c.of.Size())
+	}
+}
+
+// evict ends a call unless that was done before, or it has ended.
+func (r *RunningCalls) evict(c *RunningCall) bool {
+	s := r.shardOf(c)
+	s.mu.Lock()
+	first := !c.evicted
+	c.evicted = true
+	s.mu.Unlock()
+	if first {
+		c.of.Evict()
+	}
+	return first
+}
+
+// cost returns what a call counts for, in calls without bytes.
+func (r *RunningCalls) cost(bytes int) int {
+	return 1 + bytes/max(r.bounds.Bytes/max(r.bounds.Calls, 1), 1)
+}
+
+// crowd is what the members of a group have running.
+type crowd struct {
+	cost    int
+	members map[Member]*callsOf
+}
+
+// callsOf is what one member has running.
+type callsOf struct {
+	cost           int
+	oldest, newest *RunningCall
+}
+
+// victim returns the call that has to make room for one of that cost, or nil.
+func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
+	crowds := r.count()
+	own := crowds[o.Group()]
+	if own == nil {
+		own = new(crowd)
+	}
+	largest := own
+	for _, c := range crowds {
+		if c.cost > largest.cost {
+			largest = c
+		}
+	}
+	if largest != own && own.cost+cost < largest.cost {
+		return largest.most().newest
+	}
+	mine, top := 0, own.most()
+	if m := own.members[o.member]; m != nil {
+		mine = m.cost
+	}
+	switch {
+	case top == nil || mine+cost > top.cost:
+		return nil
+	case mine+cost < top.cost:
+		return top.newest
+	}
+	if old := r.longAgo(); top.oldest.number <= old {
+		return top.oldest
+	}
+	return nil
+}
+
+// count counts the calls by group and member. Those that were told to end count no
+// more.
+func (r *RunningCalls) count() map[Owner]*crowd {
+	crowds := make(map[Owner]*crowd)
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		for c := s.first; c != nil; c = c.next {
+			if c.evicted {
+				continue
+			}
+			o := c.of.Owner()
+			g := crowds[o.Group()]
+			if g == nil {
+				g = &crowd{members: make(map[Member]*callsOf)}
+				crowds[o.Group()] = g
+			}
+			g.add(o.member, c, r.cost(c.of.Size()))
+		}
+		s.mu.Unlock()
+	}
+	return crowds
+}
+
+func (g *crowd) add(of Member, c *RunningCall, cost int) {
+	m := g.members[of]
+	if m == nil {
+		m = &callsOf{oldest: c, newest: c}
+		g.members[of] = m
+	}
+	g.cost, m.cost = g.cost+cost, m.cost+cost
+	if c.number < m.oldest.number {
+		m.oldest = c
+	}
+	if c.number > m.newest.number {
+		m.newest = c
+	}
+}
+
+// most returns the member that has most running, of several the one whose oldest call
+// runs for longest.
+func (g *crowd) most() (top *callsOf) {
+	for _, m := range g.members {
+		if top == nil || m.cost > top.cost || m.cost == top.cost && m.oldest.number < top.oldest.number {
+			top = m
+		}
+	}
+	return top
+}
+
+// longAgo returns the number of the newest call that is known to run for oldCall. What
+// is known begins when calls have to wait, so that calls need not ask for the time.
+func (r *RunningCalls) longAgo() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	if n := len(r.marks); n == 0 || now.Sub(r.marks[n-1].at) >= time.Second {
+		r.marks = append(r.marks, callMark{now, r.last.Load()})
+	}
+	var old uint64
+	for len(r.marks) > 0 && now.Sub(r.marks[0].at) >= oldCall {
+		old = r.marks[0].newest
+		if len(r.marks) > 1 && now.Sub(r.marks[1].at) >= oldCall {
+			r.marks = r.marks[1:]
+			continue
+		}
+		break
+	}
+	return old
+}
