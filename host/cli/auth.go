@@ -259,7 +259,7 @@ func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore,
 	return m.writeTable(t)
 }
 
-func showToken(server string, held *mcpauth.Held) shownToken {
+func showToken(server string, held *mcpauth.TokenStatus) shownToken {
 	if held == nil {
 		return shownToken{Server: server, State: "signed out"}
 	}

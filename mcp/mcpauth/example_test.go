@@ -48,8 +48,8 @@ func ExampleResource_Metadata() {
 	auth := mcpauth.New("https://mcp.example.com/mcp",
 		mcpauth.Issuer("https://id.example.com"),
 		mcpauth.Algorithms("ES256"),
-		mcpauth.OfferScopes("flights"),
-		mcpauth.Describe(mcpauth.About{Name: "Airline"}),
+		mcpauth.SupportedScopes("flights"),
+		mcpauth.Describe(mcpauth.ResourceInfo{Name: "Airline"}),
 	)
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "https://mcp.example.com/.well-known/oauth-protected-resource/mcp", nil)

@@ -78,7 +78,7 @@ func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verific
 // hinted names the option that lets a connection through, where one was blocked.
 func hinted(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
-		return fmt.Errorf("%w; mcpauth.Reach allows networks", err)
+		return fmt.Errorf("%w; mcpauth.AllowedNetworks allows networks", err)
 	}
 	return err
 }

@@ -84,13 +84,13 @@ func TestKeysThatAreTooManyBytesAreNotRead(t *testing.T) {
 func TestBlockedNetworksNameTheOption(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	for _, opts := range [][]mcpauth.Option{nil, {mcpauth.Reach(netip.MustParsePrefix("10.1.0.0/16"))}} {
+	for _, opts := range [][]mcpauth.Option{nil, {mcpauth.AllowedNetworks(netip.MustParsePrefix("10.1.0.0/16"))}} {
 		p := newProtected(t, append(opts, mcpauth.IssuerKeys("https://id.example.com", "https://127.0.0.1:1/keys"))...)
 		p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": "https://id.example.com"})), http.StatusServiceUnavailable, "")
-		if !strings.Contains(p.log.String(), "mcpauth.Reach") {
+		if !strings.Contains(p.log.String(), "mcpauth.AllowedNetworks") {
 			t.Errorf("logged %s", p.log)
 		}
 	}
-	p := newProtected(t, mcpauth.IssuerKeys("https://id.example.com", a.URL+"/keys"), mcpauth.RootCAs(a.roots()), mcpauth.Reach(netip.MustParsePrefix("127.0.0.0/8")))
+	p := newProtected(t, mcpauth.IssuerKeys("https://id.example.com", a.URL+"/keys"), mcpauth.RootCAs(a.roots()), mcpauth.AllowedNetworks(netip.MustParsePrefix("127.0.0.0/8")))
 	p.passes(a.token(t, fields{"iss": "https://id.example.com"}))
 }

@@ -31,8 +31,8 @@ func TestMetadataIsServedAtBothPlaces(t *testing.T) {
 	claim.Shows(t, "R-186", "R-187", "R-191")
 	a := newAuthority(t)
 	auth := mcpauth.New(identifier, mcpauth.Issuer(a.URL), mcpauth.AuthorizationServers("https://second.example", a.URL),
-		mcpauth.RequireScopes("read"), mcpauth.OfferScopes("write", "read"), mcpauth.ScopeIncludes("all", "delete"), mcpauth.RequireProof(),
-		mcpauth.Describe(mcpauth.About{Name: "Notes", Documentation: "https://mcp.example.com/docs"}), mcpauth.Algorithms("ES256"))
+		mcpauth.RequireScopes("read"), mcpauth.SupportedScopes("write", "read"), mcpauth.ScopeIncludes("all", "delete"), mcpauth.RequireProof(),
+		mcpauth.Describe(mcpauth.ResourceInfo{Name: "Notes", Documentation: "https://mcp.example.com/docs"}), mcpauth.Algorithms("ES256"))
 	want := `{"resource":"https://mcp.example.com/mcp","authorization_servers":["` + a.URL + `","https://second.example"],` +
 		`"scopes_supported":["read","write","all","delete"],"bearer_methods_supported":["header"],"dpop_signing_alg_values_supported":["ES256"],` +
 		`"dpop_bound_access_tokens_required":true,"resource_name":"Notes","resource_documentation":"https://mcp.example.com/docs"}`

@@ -20,7 +20,7 @@ const (
 	defaultMaxToken = 16 << 10
 )
 
-// Option of a Resource. An option that makes no sense panics in [New].
+// Option sets a property of a Resource. An invalid option panics.
 type Option func(*resourceSettings)
 
 // resourceSettings is what options fill in.
@@ -30,11 +30,11 @@ type resourceSettings struct {
 	introspection        *Introspection
 	verify               customVerifier
 
-	audiences []string
-	required  []string
-	offered   []string
-	includes  map[string][]string
-	about     About
+	audiences       []string
+	required        []string
+	supportedScopes []string
+	includes        map[string][]string
+	info            ResourceInfo
 
 	algorithms []jose.SignatureAlgorithm
 	types      []string
@@ -46,10 +46,10 @@ type resourceSettings struct {
 	nonces        bool
 	nonceKeys     []Key
 
-	rootCAs *x509.CertPool
-	reach   []netip.Prefix
-	hosts   []string
-	logger  *slog.Logger
+	rootCAs         *x509.CertPool
+	allowedNetworks []netip.Prefix
+	allowedHosts    []string
+	logger          *slog.Logger
 }
 
 func newResourceSettings() *resourceSettings {
@@ -171,9 +171,8 @@ func Audiences(audiences ...string) Option {
 	return func(s *resourceSettings) { s.audiences = append(s.audiences, audiences...) }
 }
 
-// RequireScopes are scopes that every request needs. They are in the challenge
-// to clients without a token. For those of single features see
-// mcpserver.Scopes.
+// RequireScopes sets scopes that every request needs. The challenge to a client
+// without a token names them. mcpserver.Scopes sets those of one feature.
 //
 // Spec: 2026-07-28 basic/authorization#scope-selection-strategy
 func RequireScopes(scopes ...string) Option {
@@ -181,15 +180,16 @@ func RequireScopes(scopes ...string) Option {
 	return func(s *resourceSettings) { s.required = askedScopes(append(s.required, scopes...)) }
 }
 
-// OfferScopes are scopes that the metadata names besides those of
-// [RequireScopes] and [ScopeIncludes].
-func OfferScopes(scopes ...string) Option {
-	checkScopes("OfferScopes", scopes)
-	return func(s *resourceSettings) { s.offered = append(s.offered, scopes...) }
+// SupportedScopes adds scopes to scopes_supported of the metadata, which has those
+// of [RequireScopes] and [ScopeIncludes] in any case.
+//
+// Spec: RFC 9728 2
+func SupportedScopes(scopes ...string) Option {
+	checkScopes("SupportedScopes", scopes)
+	return func(s *resourceSettings) { s.supportedScopes = append(s.supportedScopes, scopes...) }
 }
 
-// ScopeIncludes makes a scope count for others too, and for those that they
-// include.
+// ScopeIncludes lets a scope grant other scopes too, and those that they include.
 //
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func ScopeIncludes(scope string, others ...string) Option {
@@ -208,25 +208,28 @@ func checkScopes(option string, scopes []string) {
 	}
 }
 
-// About is what the metadata tells people. Empty fields are left out.
+// ResourceInfo is the part of the metadata that is for people. Empty fields are
+// left out.
 //
 // Spec: RFC 9728 2
-type About struct {
-	// Name of the server.
+type ResourceInfo struct {
+	// Name is the name of the server (resource_name).
 	Name string
-	// Documentation, Policy and Terms are the URLs of pages for developers, on
-	// the use of data, and with the terms of service.
+	// Documentation is the URL of a page for developers (resource_documentation),
+	// Policy that of the rules for the use of data (resource_policy_uri), and Terms
+	// that of the terms of service (resource_tos_uri).
 	Documentation, Policy, Terms string
 }
 
-// Describe adds what people are told to the metadata.
-func Describe(about About) Option {
-	for _, page := range []string{about.Documentation, about.Policy, about.Terms} {
+// Describe adds information for people to the metadata. It panics for a URL that
+// is not https, nor http on a loopback address.
+func Describe(info ResourceInfo) Option {
+	for _, page := range []string{info.Documentation, info.Policy, info.Terms} {
 		if _, err := oauth.ParseEndpoint(page); page != "" && err != nil {
 			panic(fmt.Sprintf("mcpauth: Describe %q: %v", page, err))
 		}
 	}
-	return func(s *resourceSettings) { s.about = about }
+	return func(s *resourceSettings) { s.info = info }
 }
 
 // Algorithms are the signature algorithms of tokens and proofs. They can only be
@@ -311,18 +314,20 @@ func RootCAs(pool *x509.CertPool) Option {
 	return func(s *resourceSettings) { s.rootCAs = pool }
 }
 
-// Reach adds networks in which authorization servers and their keys may lie.
-// Default: public addresses, and loopback for an issuer that is there itself.
-func Reach(networks ...netip.Prefix) Option {
-	return func(s *resourceSettings) { s.reach = append(s.reach, networks...) }
+// AllowedNetworks adds networks to which requests to authorization servers, and
+// for their keys, may be sent. Default: public addresses, and the loopback
+// interface for an issuer whose own host is there.
+func AllowedNetworks(networks ...netip.Prefix) Option {
+	return func(s *resourceSettings) { s.allowedNetworks = append(s.allowedNetworks, networks...) }
 }
 
-// Hosts are names, besides that of the resource and those of the loopback
-// interface, under which requests may arrive on a loopback address: those that a
-// proxy on this machine uses. Other names there are a sign of DNS rebinding. A
-// handler of mcpserver has its own (HTTPOptions.AllowedHosts), which hold for it.
-func Hosts(names ...string) Option {
-	return func(s *resourceSettings) { s.hosts = append(s.hosts, names...) }
+// AllowedHosts adds host names that requests to a loopback address may have, such
+// as those that a proxy on this machine uses. Allowed by default are the host of
+// the resource and the names of the loopback interface; any other name is refused
+// as a sign of DNS rebinding. In front of a handler of mcpserver its own list
+// (HTTPOptions.AllowedHosts) is used instead.
+func AllowedHosts(names ...string) Option {
+	return func(s *resourceSettings) { s.allowedHosts = append(s.allowedHosts, names...) }
 }
 
 // Logger receives why requests are refused, and never a token. Default:

@@ -40,9 +40,9 @@ func TestWhatMakesNoSensePanics(t *testing.T) {
 		`VerifyWith: no function`:                                               func() { mcpauth.VerifyWith(nil) },
 		`Audiences: an empty one`:                                               func() { mcpauth.Audiences("") },
 		`RequireScopes: scope "a b"`:                                            func() { mcpauth.RequireScopes("a b") },
-		`OfferScopes: scope "offline_access" is between`:                        func() { mcpauth.OfferScopes("offline_access") },
+		`SupportedScopes: scope "offline_access" is between`:                    func() { mcpauth.SupportedScopes("offline_access") },
 		`ScopeIncludes: scope "\"": want printable`:                             func() { mcpauth.ScopeIncludes("a", `"`) },
-		`Describe "javascript:alert()": URL`:                                    func() { mcpauth.Describe(mcpauth.About{Terms: "javascript:alert()"}) },
+		`Describe "javascript:alert()": URL`:                                    func() { mcpauth.Describe(mcpauth.ResourceInfo{Terms: "javascript:alert()"}) },
 		`algorithm "none": want some of`:                                        func() { mcpauth.Algorithms("ES256", "none") },
 		`algorithm "HS256": want some of`:                                       func() { mcpauth.Algorithms("HS256") },
 		`no algorithm`:                                                          func() { mcpauth.Algorithms() },
@@ -53,7 +53,9 @@ func TestWhatMakesNoSensePanics(t *testing.T) {
 		`ProofNonces: key "a": the secret has 0 bytes`:                          func() { mcpauth.New(identifier, mcpauth.Issuer(issuer), mcpauth.ProofNonces(mcpauth.Key{ID: "a"})) },
 		`Logger: none`:                                                          func() { mcpauth.Logger(nil) },
 		`Protect: no handler`:                                                   func() { mcpauth.New(identifier, mcpauth.Issuer(issuer)).Protect(nil) },
-		`metadata: `:                                                            func() { mcpauth.New(identifier, mcpauth.Issuer(issuer), mcpauth.Describe(mcpauth.About{Name: "\xff"})) },
+		`metadata: `: func() {
+			mcpauth.New(identifier, mcpauth.Issuer(issuer), mcpauth.Describe(mcpauth.ResourceInfo{Name: "\xff"}))
+		},
 	} {
 		if got := panicOf(f); !strings.Contains(got, want) {
 			t.Errorf("got panic %q, want %q", got, want)

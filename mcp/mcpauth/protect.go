@@ -27,7 +27,7 @@ const retryAfter = "5"
 //
 // The name under which the server was reached, and the page that a request comes
 // from, are checked first where next is a handler of mcpserver, as it checks
-// them. In front of other handlers the name alone is (see [Hosts]). The CORS
+// them. In front of other handlers the name alone is (see [AllowedHosts]). The CORS
 // preflight of a browser, which cannot have a token, goes to next without an
 // identity: next must answer OPTIONS with nothing but what is allowed.
 //

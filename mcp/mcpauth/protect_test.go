@@ -273,7 +273,7 @@ func TestEveryConnectionIsAuthenticated(t *testing.T) {
 func TestForeignHostsOnLoopbackAreRefused(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	p := a.protect(t, mcpauth.Hosts("proxy.internal"))
+	p := a.protect(t, mcpauth.AllowedHosts("proxy.internal"))
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", p.handler)
 	mux.Handle("/.well-known/oauth-protected-resource/", p.auth.Metadata())

@@ -93,14 +93,14 @@ func errSpent(key grantKey) error {
 func (k *keeper) put(ctx context.Context, key grantKey, g *grant) error {
 	err := k.store.Update(ctx, key.String(), func([]byte) ([]byte, error) { return encodeRecord(g) })
 	if err == nil {
-		k.settle(key, nil, nil)
+		k.setUnsaved(key, nil, nil)
 		return nil
 	}
 	stored, failed := k.store.Load(ctx, key.String())
 	if failed != nil {
 		return err
 	}
-	k.settle(key, g, stored)
+	k.setUnsaved(key, g, stored)
 	k.tell(inMemory(key, err))
 	return nil
 }
@@ -125,7 +125,7 @@ func (k *keeper) rejected(ctx context.Context, key grantKey, access oauth.Secret
 // forget removes a grant.
 func (k *keeper) forget(ctx context.Context, key grantKey) error {
 	return k.store.Update(ctx, key.String(), func([]byte) ([]byte, error) {
-		k.settle(key, nil, nil)
+		k.setUnsaved(key, nil, nil)
 		return nil, nil
 	})
 }
@@ -145,11 +145,11 @@ func (k *keeper) replace(ctx context.Context, key grantKey, change func(old *gra
 			return stored, err
 		}
 		changed = true
-		k.settle(key, g, stored)
+		k.setUnsaved(key, g, stored)
 		return encodeRecord(g)
 	})
 	if err == nil && changed {
-		k.settle(key, nil, nil)
+		k.setUnsaved(key, nil, nil)
 	}
 	return err
 }
@@ -188,8 +188,8 @@ func (k *keeper) holding(key grantKey) *holding {
 	return k.holdings[key]
 }
 
-// settle sets the grant that could not be stored, nil if all are.
-func (k *keeper) settle(key grantKey, unsaved *grant, replaces []byte) {
+// setUnsaved keeps the grant that could not be stored, or nil when every grant was.
+func (k *keeper) setUnsaved(key grantKey, unsaved *grant, replaces []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h := k.holding(key)

@@ -78,7 +78,7 @@ func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
 		proof:        s.proof(u),
 		skew:         s.skew,
 		maxToken:     s.maxToken,
-		door:         streamhttp.NewDoor(append(s.hosts, hostWithoutPort(u))...),
+		door:         streamhttp.NewDoor(append(s.allowedHosts, hostWithoutPort(u))...),
 		logger:       s.logger,
 	}
 	for _, aud := range append([]string{identifier}, s.audiences...) {
@@ -137,7 +137,7 @@ func (s *resourceSettings) opaque() tokenVerifier {
 // server returns an authorization server and the way to it. One on loopback,
 // which the author has named, may lead to other ports of loopback.
 func (s *resourceSettings) server(issuer string) *issuerServer {
-	client := egress.Guarded(&egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.reach, RootCAs: s.rootCAs})
+	client := egress.Guarded(&egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.allowedNetworks, RootCAs: s.rootCAs})
 	return &issuerServer{issuer: issuer, http: client}
 }
 
@@ -172,7 +172,7 @@ func (s *resourceSettings) nonceRing() *seal.Ring {
 }
 
 func (s *resourceSettings) document(r *Resource) *resourceDocument {
-	scopes := slices.Concat(s.required, s.offered)
+	scopes := slices.Concat(s.required, s.supportedScopes)
 	for _, scope := range slices.Sorted(maps.Keys(r.includes)) {
 		scopes = append(append(scopes, scope), r.includes[scope]...)
 	}
@@ -183,10 +183,10 @@ func (s *resourceSettings) document(r *Resource) *resourceDocument {
 		BearerMethods:        []string{"header"},
 		ProofAlgorithms:      r.proof.algorithmNames(),
 		ProofRequired:        s.proofRequired,
-		Name:                 s.about.Name,
-		Documentation:        s.about.Documentation,
-		Policy:               s.about.Policy,
-		Terms:                s.about.Terms,
+		Name:                 s.info.Name,
+		Documentation:        s.info.Documentation,
+		Policy:               s.info.Policy,
+		Terms:                s.info.Terms,
 	}
 }
 

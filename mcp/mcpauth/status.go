@@ -9,24 +9,27 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Held is what a Client holds for a server, but for the tokens themselves.
-type Held struct {
-	// Issuer is the authorization server, and ClientID who the token was issued to.
+// TokenStatus describes the tokens that a Client has for a server, without the
+// tokens themselves.
+type TokenStatus struct {
+	// Issuer is the authorization server, and ClientID the client that the access
+	// token was issued to.
 	Issuer, ClientID string
-	// Resource is the server that it is for, as the server's metadata has it.
+	// Resource is the server that the token is for, as its metadata names it.
 	Resource string
-	// Scopes are those that were granted, as far as the issuer says.
+	// Scopes are the granted scopes, as far as the issuer tells.
 	Scopes []string
-	// Expires is when the access token ends. Zero: it does not say.
+	// Expires is when the access token expires. It is zero if the issuer did not
+	// tell.
 	Expires time.Time
-	// Usable tells that the access token has neither expired nor been refused, and
-	// Renewable that there is a way to another without the user.
+	// Usable reports that the access token has neither expired nor been refused,
+	// and Renewable that the client can get another without the user.
 	Usable, Renewable bool
 }
 
-// Status returns what is held for the server at the URL, and nil if that is nothing.
-// It asks nobody but the Store.
-func (c *Client) Status(ctx context.Context, server string) (*Held, error) {
+// Status describes the tokens for the server at the URL. It returns nil if there
+// are none. It reads the Store and sends no requests.
+func (c *Client) Status(ctx context.Context, server string) (*TokenStatus, error) {
 	u, err := oauth.ParseEndpoint(server)
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func (c *Client) Status(ctx context.Context, server string) (*Held, error) {
 	if g == nil || err != nil {
 		return nil, err
 	}
-	return &Held{
+	return &TokenStatus{
 		Issuer: g.Issuer, ClientID: g.ClientID, Resource: g.Resource, Scopes: slices.Clone(g.Scopes), Expires: g.Expires,
 		Usable: g.usable(time.Now()), Renewable: c.keeper.renewable(g),
 	}, nil
