@@ -242,6 +242,55 @@ func TestSpillSendsALinkInPlaceOfALargeResult(t *testing.T) {
 	}
 }
 
+// TestSpillLeavesTheResultOfATypedToolValid relies on the client, which checks
+// structured content against the output schema.
+func TestSpillLeavesTheResultOfATypedToolValid(t *testing.T) {
+	t.Parallel()
+	type found struct {
+		Lines []string `json:"lines"`
+	}
+	s := server(func(context.Context, number) (found, error) {
+		return found{[]string{strings.Repeat("x", 1000)}}, nil
+	})
+	s.Use(mcpware.Spill(s, &mcpware.SpillOptions{MaxResult: 500}))
+	c := connect(t, s)
+	for range c.Tools(t.Context()) {
+	}
+	out, err := c.Call[found](t.Context(), "tool", number{})
+	if err != nil || len(out.Lines) != 1 || len(out.Lines[0]) != 1000 {
+		t.Errorf("got %v, %v, want the structured content", out, err)
+	}
+	result, err := c.CallTool(t.Context(), "tool", number{})
+	if err != nil || result.IsError || len(result.Content) != 2 || strings.Contains(result.Content.Text(), "xxx") {
+		t.Errorf("got %v, %v, want a text and a link", result, err)
+	}
+}
+
+// TestSpilledResultsAreReadOnEveryReplica has a result of several pieces.
+func TestSpilledResultsAreReadOnEveryReplica(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long \"text\" ", 300<<10)[:3<<20]
+	o := &mcpserver.Options{Logger: quiet, Store: new(mcpserver.MemoryStore)}
+	replica := func() *mcpclient.Client {
+		s := mcpserver.New("s", "1", o)
+		s.Tool("tool", "A tool", func(context.Context, number) (string, error) { return long, nil })
+		s.Use(mcpware.Spill(s, nil))
+		return connect(t, s)
+	}
+	result, err := replica().CallTool(t.Context(), "tool", number{})
+	if err != nil || len(result.Content) != 2 {
+		t.Fatalf("got %d, %v, want a text and a link", len(result.Content), err)
+	}
+	read, err := replica().ReadResource(t.Context(), result.Content[1].(mcp.ResourceLink).URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole mcp.CallToolResult
+	if err := json.Unmarshal([]byte(read.Contents[0].Text), &whole); err != nil || whole.Content.Text() != long {
+		t.Errorf("got %d bytes, %v, want the whole result", len(read.Contents[0].Text), err)
+	}
+}
+
 func TestAuditHearsOfBothEnds(t *testing.T) {
 	t.Parallel()
 	var at, from []mcpware.Entry

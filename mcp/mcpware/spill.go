@@ -14,14 +14,23 @@ import (
 
 // SpillOptions are the options of Spill. Nil gives the defaults.
 type SpillOptions struct {
-	// MaxResult is up to how many bytes of JSON a result is sent whole. Default: 64
-	// KiB.
+	// MaxResult is the size up to which a result is sent whole, in bytes of JSON
+	// without its structured content. Default: 64 KiB.
 	MaxResult int
-	// MaxKept bounds the results that are kept, each of at most 4 MiB. Default: 64.
+	// MaxKept bounds what is kept of results, in pieces of 700 KiB: a smaller result
+	// is one piece. A principal may have a quarter of it. Default: 64.
 	MaxKept int
-	// TTL is for how long one is kept that nobody reads. Default: 30 minutes.
+	// TTL is how long a result is kept that nobody reads. Default: 30 minutes.
 	TTL time.Duration
 }
+
+// Limits of what is kept. A piece is kept as Base64, which has to fit into a value of
+// the Store.
+const (
+	maxSpilled = 4 << 20
+	pieceSize  = 700 << 10
+	pieceJSON  = 1_000_000
+)
 
 func (o *SpillOptions) orZero() *SpillOptions {
 	if o == nil {
@@ -32,27 +41,36 @@ func (o *SpillOptions) orZero() *SpillOptions {
 
 func (o *SpillOptions) maxResult() int { return cmp.Or(o.orZero().MaxResult, 64<<10) }
 
-// handles are the options of what is kept: a principal may have a quarter of it.
+// handles are the options of what is kept.
 func (o *SpillOptions) handles() *mcpserver.HandlesOptions {
 	most := cmp.Or(o.orZero().MaxKept, 64)
 	return &mcpserver.HandlesOptions{
-		Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: 4 << 20, Max: most, MaxPerPrincipal: max(most/4, 1),
+		Prefix: "result_", Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: pieceJSON, Max: most, MaxPerPrincipal: max(most/4, 1),
 	}
+}
+
+// piece is a part of the JSON of a result.
+type piece struct {
+	Data []byte `json:"data"`
+	Next string `json:"next,omitzero"` // the handle of the part behind it
 }
 
 // spillScheme begins the URIs of results.
 const spillScheme = "result://"
 
-// Spill caps the results of a server's tools. One that is too large is kept in the
-// process, and what is sent is a link to a resource of the form result://{id} from which
-// its JSON can be read, by the same principal alone; the structured content is left out,
-// so it is for tools without an output schema. When there is no room to keep it, or it is
-// larger than 4 MiB, the model is told that the result is too large. Spill registers the
-// template of the resources; the middleware it returns is for Use. It panics when the
-// server serves that template already.
+// Spill caps what models read of the results of a server's tools. Of a result that is
+// too large the content is replaced by a link to a resource of the form result://{id},
+// from which the same principal, and no other, can read the whole result as JSON.
+// Structured content is sent as it is, because clients check it against the output
+// schema of the tool. When there is no room to keep the result, or it is larger than 4
+// MiB, the model gets an error that says so.
+//
+// Results are kept in the Store of the server, so every replica can read them. Spill
+// registers the template of the resources; the middleware it returns is for Use. It
+// panics when the server serves that template already.
 func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
 	o = new(*o.orZero())
-	kept := mcpserver.NewHandles[mcp.CallToolResult](o.handles())
+	kept := mcpserver.NewHandles[piece](o.handles())
 	s.AddTemplate(mcp.ResourceTemplate{
 		Name: "result", URITemplate: spillScheme + "{id}", MIMEType: mimeJSON,
 		Description: "The result of a call that was too large to be sent",
@@ -71,42 +89,62 @@ func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
 
 const mimeJSON = "application/json"
 
-// spill returns a result that is small enough.
-func spill(ctx context.Context, kept *mcpserver.Handles[mcp.CallToolResult], whole *mcp.CallToolResult, most int) (*mcp.CallToolResult, error) {
+// spill returns a result whose content is small enough.
+func spill(ctx context.Context, kept *mcpserver.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
 	raw, err := json.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("measure the result: %w", err)
 	}
-	if len(raw) <= most {
+	size := len(raw) - len(whole.StructuredContent)
+	if size <= maxResult {
 		return whole, nil
 	}
-	id, err := kept.New(ctx, *whole)
+	id, err := keep(ctx, kept, raw)
 	if err != nil {
-		text := mcp.Textf("The result is too large: %d bytes of %d. Ask for less.", len(raw), most)
+		text := mcp.Textf("The result is too large: %d bytes, the limit is %d. Ask for less.", size, maxResult)
 		return &mcp.CallToolResult{Content: mcp.Contents{text}, IsError: true}, nil
 	}
-	return &mcp.CallToolResult{
-		Content: mcp.Contents{
-			mcp.Textf("The result is too large to be sent: %d bytes of %d. It can be read as a resource.", len(raw), most),
-			mcp.ResourceLink{Resource: mcp.Resource{URI: spillScheme + id, Name: id, MIMEType: mimeJSON, Size: new(int64(len(raw)))}},
-		},
-		IsError: whole.IsError,
-	}, nil
+	short := *whole
+	short.Content = mcp.Contents{
+		mcp.Textf("The result is too large to be sent: %d bytes, the limit is %d. It can be read as a resource.", size, maxResult),
+		mcp.ResourceLink{Resource: mcp.Resource{URI: spillScheme + id, Name: id, MIMEType: mimeJSON, Size: new(int64(len(raw)))}},
+	}
+	return &short, nil
+}
+
+// keep keeps the JSON of a result, the last piece first, and returns the handle of the
+// first one. It keeps all pieces or none.
+func keep(ctx context.Context, kept *mcpserver.Handles[piece], raw []byte) (id string, err error) {
+	if len(raw) > maxSpilled {
+		return "", mcpserver.ErrNoRoom
+	}
+	var made []string
+	for start := (len(raw) - 1) / pieceSize * pieceSize; start >= 0; start -= pieceSize {
+		id, err = kept.New(ctx, piece{Data: raw[start:min(start+pieceSize, len(raw))], Next: id})
+		if err != nil {
+			for _, id := range made {
+				_, _ = kept.Delete(ctx, id)
+			}
+			return "", err
+		}
+		made = append(made, id)
+	}
+	return id, nil
 }
 
 // readSpilled reads the resource of a result.
-func readSpilled(kept *mcpserver.Handles[mcp.CallToolResult]) mcpserver.ResourceHandler {
+func readSpilled(kept *mcpserver.Handles[piece]) mcpserver.ResourceHandler {
 	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-		whole, err := kept.Get(ctx, p.URI[len(spillScheme):])
-		if errors.Is(err, mcpserver.ErrUnknownHandle) {
-			return nil, mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", p.URI)
-		}
-		if err != nil {
-			return nil, err
-		}
-		raw, err := json.Marshal(whole)
-		if err != nil {
-			return nil, err
+		var raw []byte
+		for id := p.URI[len(spillScheme):]; id != "" && len(raw) <= maxSpilled; {
+			part, err := kept.Get(ctx, id)
+			if errors.Is(err, mcpserver.ErrUnknownHandle) {
+				return nil, mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", p.URI)
+			}
+			if err != nil {
+				return nil, err
+			}
+			raw, id = append(raw, part.Data...), part.Next
 		}
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: mimeJSON, Text: string(raw)}}}, nil
 	}
