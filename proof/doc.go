@@ -1,12 +1,12 @@
-// Package proof attacks, wears out and loads servers in processes of their own.
-// It holds tests only, and what they need:
+// Package proof attacks, soaks and loads servers in separate processes. It has tests
+// only:
 //
-//   - hostile_test.go: changed and made-up messages over each transport, each
+//   - hostile_test.go: modified and hand-written messages over each transport, each
 //     with its expected verdict in testdata/hostile;
-//   - soak_test.go: clients of every revision that come, go and break off, and
-//     what is left of them;
-//   - load_test.go: very many idle streams, and readers that hardly read.
+//   - soak_test.go: clients of every revision that connect, call and disconnect, and
+//     the resources afterwards;
+//   - load_test.go: many idle streams, and slow readers.
 //
-// The small versions are part of make test. make hostile, make soak and make load
-// run them in full and print a line of figures.
+// make test runs the small versions. make hostile, make soak and make load run the full
+// ones and print a line of figures.
 package proof

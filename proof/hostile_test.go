@@ -18,14 +18,14 @@ var (
 	update = flag.Bool("update", false, "write the verdicts anew; implies -full")
 )
 
-// some of the attacks are sent in make test: one of so many.
+// one is the sample rate of make test: it sends one attack of this many.
 const one = 23
 
-// A transport is what the attacks travel over.
+// A transport carries the attacks.
 type transport struct {
 	name     string
 	speaks   func(v mcp.Revision) bool
-	requests bool // around the messages, which can be attacked too
+	requests bool // its HTTP requests can be attacked, too
 	open     func(t *testing.T, addr string, v mcp.Revision, fresh bool) pipe
 }
 
@@ -35,10 +35,10 @@ var everyTransport = []transport{
 	{"sse", func(v mcp.Revision) bool { return v != mcp.V20260728 }, false, overEvents},
 }
 
-// A failure here means that a message which is not valid is answered in another
-// way than it was decided, or that the server does not survive it. The verdicts
-// are in testdata/hostile; go test ./proof -run TestHostile -update writes them
-// anew, and the diff shows what has become different.
+// A failure here means that an invalid message is answered in a different way than
+// recorded, or that the server does not survive it. The verdicts are in testdata/hostile;
+// go test ./proof -run TestHostile -update writes them, and the diff shows what has
+// changed.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -54,10 +54,10 @@ func TestHostile(t *testing.T) {
 		}
 	})
 	t.Attr("verdict", fmt.Sprintf("hostile: %d attacks of %d kinds over %d transports, each with its verdict and a good call behind it; %.0f s",
-		sent.Load(), len(operators)+len(requestOperators)+len(written), len(everyTransport), time.Since(began).Seconds()))
+		sent.Load(), len(operators)+len(requestOperators)+len(handWritten), len(everyTransport), time.Since(began).Seconds()))
 }
 
-// attack sends what there is over one transport, in all revisions at once.
+// attack sends all attacks over one transport, in all revisions at once.
 func (tr transport) attack(t *testing.T, addr string, sent *atomic.Int64) {
 	attacks := tr.attacks(t)
 	expected, got := make(verdicts), make(verdicts)
@@ -72,7 +72,7 @@ func (tr transport) attack(t *testing.T, addr string, sent *atomic.Int64) {
 		for _, v := range mcp.Revisions() {
 			t.Run(v.String(), func(t *testing.T) {
 				t.Parallel()
-				l := lane{t: t, transport: tr, addr: addr, revision: v}
+				l := attackWorker{t: t, transport: tr, addr: addr, revision: v}
 				defer l.leave()
 				for a := range chosen(attacks, v) {
 					verdict := l.try(a, expected[a.key()])
@@ -92,7 +92,7 @@ func (tr transport) attack(t *testing.T, addr string, sent *atomic.Int64) {
 	}
 }
 
-// chosen are the attacks in one revision: all of them, or some of each kind.
+// chosen are the attacks in one revision: all of them, or a sample of each kind.
 func chosen(attacks []attack, v mcp.Revision) iter.Seq[*attack] {
 	return func(yield func(*attack) bool) {
 		for i := range attacks {
@@ -104,9 +104,9 @@ func chosen(attacks []attack, v mcp.Revision) iter.Seq[*attack] {
 	}
 }
 
-// A lane sends attacks over one transport in one revision, over one connection as
-// long as it lasts.
-type lane struct {
+// An attackWorker sends attacks over one transport in one revision, and reconnects when the
+// connection is lost.
+type attackWorker struct {
 	t         *testing.T
 	transport transport
 	addr      string
@@ -114,7 +114,7 @@ type lane struct {
 	pipe      pipe
 }
 
-func (l *lane) try(a *attack, expected string) string {
+func (l *attackWorker) try(a *attack, expected string) string {
 	if a.fresh {
 		l.leave()
 	}
@@ -132,15 +132,15 @@ func (l *lane) try(a *attack, expected string) string {
 	return verdict
 }
 
-func (l *lane) leave() {
+func (l *attackWorker) leave() {
 	if l.pipe != nil {
 		l.pipe.close()
 		l.pipe = nil
 	}
 }
 
-// judge holds what came back against what was expected, and both against the code
-// that the operator always leads to.
+// judge compares the response with the expected one, and both with the code that the
+// operator always causes.
 func (a *attack) judge(t *testing.T, expected, got string) {
 	t.Helper()
 	if got != expected && !*update {
@@ -151,7 +151,7 @@ func (a *attack) judge(t *testing.T, expected, got string) {
 	}
 }
 
-// attacks returns all that is sent over a transport, in the order of their file.
+// attacks returns all attacks over a transport, in the order of their file.
 func (tr transport) attacks(t *testing.T) (list []attack) {
 	all := seeds(t)
 	for _, o := range operators {
@@ -165,7 +165,7 @@ func (tr transport) attacks(t *testing.T) (list []attack) {
 		if !tr.speaks(v) {
 			continue
 		}
-		for _, w := range written {
+		for _, w := range handWritten {
 			if tr.name == "stdio" && (w.size() < 16<<20 || v == mcp.V20251125) || w.size() < 8<<20 {
 				list = append(list, attack{operator: "written by hand", revision: v.String(), title: w.title, make: w.bytes, id: "1"})
 			}
@@ -177,8 +177,8 @@ func (tr transport) attacks(t *testing.T) (list []attack) {
 	return list
 }
 
-// attacks returns what the operator makes of a seed, if anything. The id tells
-// its answer from others, also when a bit of it was changed.
+// attacks returns the messages that the operator makes of a seed. The id distinguishes
+// its response from others, even after a bit was changed.
 func (o operator) attacks(s seed) []attack {
 	id := fmt.Sprintf(`"%016x"`, s.random(o.name).Uint64())
 	if !s.isNotification() {
@@ -207,10 +207,10 @@ func requestAttacks() (list []attack) {
 	return list
 }
 
-// callByAnother sees that the process serves others as it did.
+// callByAnother checks that the process still serves other clients.
 func callByAnother(t *testing.T, addr string) {
 	t.Helper()
-	p := overHTTP(t, addr, mcp.V20260728, true).(*web)
+	p := overHTTP(t, addr, mcp.V20260728, true).(*httpPipe)
 	defer p.close()
 	if fault := p.health("no answer"); fault != "" {
 		t.Fatalf("a good call by another: %s", fault)

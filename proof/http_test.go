@@ -15,13 +15,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// A rawRequest is what stands in front of a body, word by word, so that it can
-// say what no HTTP client would.
+// A rawRequest is the head of an HTTP request as text, so that it can be invalid in ways
+// that no HTTP client produces.
 type rawRequest struct {
 	line    string
 	headers []string
 	body    []byte
-	length  string // of the body, in words of the attack; empty: as it is
+	length  string // of the body, as text; empty: the real one
 }
 
 func (r *rawRequest) bytes() []byte {
@@ -40,7 +40,7 @@ func (r *rawRequest) bytes() []byte {
 	return b.Bytes()
 }
 
-// set gives a header a value, in the place of the one that it has.
+// set sets a header in place of the existing one.
 func (r *rawRequest) set(name, value string) {
 	r.drop(name)
 	r.add(name, value)
@@ -58,8 +58,8 @@ func (r *rawRequest) drop(name string) {
 	r.headers = kept
 }
 
-// web takes attacks over one connection of Streamable HTTP.
-type web struct {
+// httpPipe sends attacks over one connection of Streamable HTTP.
+type httpPipe struct {
 	t        *testing.T
 	addr     string
 	revision mcp.Revision
@@ -70,7 +70,7 @@ type web struct {
 }
 
 func overHTTP(t *testing.T, addr string, v mcp.Revision, _ bool) pipe {
-	w := &web{t: t, addr: addr, revision: v}
+	w := &httpPipe{t: t, addr: addr, revision: v}
 	w.dial()
 	if v != mcp.V20260728 {
 		resp, _, err := w.post(w.newRequest([]byte(opening(v)), "initialize", ""))
@@ -85,7 +85,7 @@ func overHTTP(t *testing.T, addr string, v mcp.Revision, _ bool) pipe {
 	return w
 }
 
-func (w *web) dial() {
+func (w *httpPipe) dial() {
 	conn, err := net.Dial("tcp", w.addr)
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,16 +93,16 @@ func (w *web) dial() {
 	w.conn, w.in = conn, bufio.NewReader(conn)
 }
 
-// redial takes another connection after one that is of no more use.
-func (w *web) redial() {
+// redial replaces a connection that cannot be used any more.
+func (w *httpPipe) redial() {
 	_ = w.conn.Close()
 	w.dial()
 }
 
-func (w *web) close() { _ = w.conn.Close() }
+func (w *httpPipe) close() { _ = w.conn.Close() }
 
-// newRequest is how a good client posts a message.
-func (w *web) newRequest(body []byte, method, name string) *rawRequest {
+// newRequest returns the request in which a valid client posts a message.
+func (w *httpPipe) newRequest(body []byte, method, name string) *rawRequest {
 	r := &rawRequest{line: "POST /mcp HTTP/1.1", body: body, headers: []string{
 		"Host: " + w.addr, "Content-Type: application/json", "Accept: application/json, text/event-stream",
 	}}
@@ -121,10 +121,9 @@ func (w *web) newRequest(body []byte, method, name string) *rawRequest {
 	return r
 }
 
-// try sends an attack, reads what answers it, and sees whether the same
-// connection goes on with a good call. Every answer is complete by itself, so the
-// expected one is of no use.
-func (w *web) try(a *attack, _ string) string {
+// try sends an attack, reads the response, and checks that a valid call on the same
+// connection succeeds. A response has a known end, so the expected verdict is not needed.
+func (w *httpPipe) try(a *attack, _ string) string {
 	r := w.newRequest(a.frame, a.method, a.name())
 	if a.fresh && w.session != "" {
 		r.drop("Mcp-Session-Id") // a session of its own
@@ -155,13 +154,13 @@ func (w *web) try(a *attack, _ string) string {
 	return verdict + w.health(", then "+connectionEnds)
 }
 
-// isOpen reports whether the answer is a stream that goes on.
+// isOpen reports whether the response is a stream that stays open.
 func isOpen(resp *http.Response, words []string) bool {
 	return resp.Request.Method == "GET" && resp.StatusCode == http.StatusOK || strings.Contains(strings.Join(words, " "), "acknowledged")
 }
 
-// health returns nothing when a good call is answered, and else what to say.
-func (w *web) health(otherwise string) string {
+// health returns the empty string if a valid call succeeds, and otherwise its argument.
+func (w *httpPipe) health(otherwise string) string {
 	w.goods++
 	id := fmt.Sprintf("good %d", w.goods)
 	resp, body, err := w.post(w.newRequest([]byte(goodCall(w.revision, id)), "tools/call", "echo"))
@@ -172,17 +171,17 @@ func (w *web) health(otherwise string) string {
 	return otherwise
 }
 
-// name is what the name header says of the message before it was changed.
+// name returns the name header for the message before it was modified.
 func (a *attack) name() string {
 	return map[string]string{
 		"tools/call": "echo", "resources/read": "note://hello", "prompts/get": "greet",
 	}[a.method]
 }
 
-// post sends a request and returns the answer. What is no JSON is not read to its
-// end, because some streams have none.
-func (w *web) post(r *rawRequest) (*http.Response, []byte, error) {
-	_ = w.conn.SetDeadline(time.Now().Add(patience))
+// post sends a request and returns the response. A body that is not JSON is not read to
+// its end, because some streams have none.
+func (w *httpPipe) post(r *rawRequest) (*http.Response, []byte, error) {
+	_ = w.conn.SetDeadline(time.Now().Add(replyTimeout))
 	go func(conn net.Conn, text []byte) { _, _ = conn.Write(text) }(w.conn, r.bytes())
 	method, _, _ := strings.Cut(r.line, " ")
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
@@ -196,13 +195,13 @@ func (w *web) post(r *rawRequest) (*http.Response, []byte, error) {
 		}
 	}
 	if method == "GET" && resp.StatusCode == http.StatusOK {
-		return resp, nil, nil // a stream, which has no end
+		return resp, nil, nil // a stream without an end
 	}
 	return w.read(resp)
 }
 
-// read reads the body, of an event stream without an end what acknowledges it.
-func (w *web) read(resp *http.Response) (*http.Response, []byte, error) {
+// read reads the body, of an endless event stream only the acknowledgement.
+func (w *httpPipe) read(resp *http.Response) (*http.Response, []byte, error) {
 	var body bytes.Buffer
 	buf := make([]byte, 4<<10)
 	for {
@@ -219,7 +218,7 @@ func (w *web) read(resp *http.Response) (*http.Response, []byte, error) {
 	}
 }
 
-// messages returns what an answer says.
+// messages returns the messages of a response.
 func messages(resp *http.Response, body []byte) (list [][]byte) {
 	switch {
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json"):

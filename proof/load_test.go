@@ -23,18 +23,17 @@ const (
 	goodCalls   = 2_000
 )
 
-// mayCost is what an idle stream may take above one of bare net/http, in KiB of
-// resident memory: 6 of heap for a subscription, or a session and its stream, and
-// the stack of a handler that has come further.
-const mayCost = 20
+// maxStreamCost is what an idle stream may cost more than one of bare net/http, in KiB of
+// resident memory: 6 of heap for a subscription, or a session and its stream, and the
+// stack of a handler that has run further.
+const maxStreamCost = 20
 
-// A failure here means that streams on which nothing is said cost more than they
-// have to, or keep others waiting. The streams are held by this process, and
-// served by another.
+// A failure here means that idle streams cost too much or delay others. This process
+// holds the streams, and another one serves them.
 func TestLoadIdleStreams(t *testing.T) {
 	needDescriptors(t, 2*idleStreams+200)
 	plain := startChild(t, "http")
-	bare := cost(t, plain, (*crowd).bare, func() {})
+	bare := cost(t, plain, (*openConnections).bare, func() {})
 	plain.end(t)
 
 	server := startChild(t, "http")
@@ -42,25 +41,25 @@ func TestLoadIdleStreams(t *testing.T) {
 	began, alone := time.Now(), time.Duration(0)
 	var opened, p99 time.Duration
 	var get float64
-	listen := cost(t, server, (*crowd).listen, func() {
+	listen := cost(t, server, (*openConnections).listen, func() {
 		alone = time.Since(began)
-		get = cost(t, server, (*crowd).get, func() {
+		get = cost(t, server, (*openConnections).get, func() {
 			opened = time.Since(began)
 			p99 = goodCaller(t, server.addr)
 		})
 	})
 	t.Attr("verdict", fmt.Sprintf("load: %d listen and %d GET streams opened in %.1f s (the former in %.1f s); KiB of memory each: %.1f and %.1f, bare net/http %.1f; p99 of a good client %s",
 		idleStreams, idleStreams, opened.Seconds(), alone.Seconds(), listen, get, bare, p99))
-	if max(listen, get) > bare+mayCost || p99 > 50*time.Millisecond {
+	if max(listen, get) > bare+maxStreamCost || p99 > 50*time.Millisecond {
 		t.Errorf("got %.1f and %.1f KiB for each stream, bare %.1f, p99 %s", listen, get, bare, p99)
 	}
 }
 
-// cost opens streams, and calls the function while they are held. It returns what
-// one takes of the server's memory, in KiB.
-func cost(t *testing.T, server *child, one func(*crowd) (net.Conn, error), while func()) float64 {
+// cost opens streams, and calls the function while they are open. It returns the server's
+// memory for one stream in KiB.
+func cost(t *testing.T, server *child, one func(*openConnections) (net.Conn, error), while func()) float64 {
 	t.Helper()
-	held := &crowd{t: t, addr: server.addr}
+	held := &openConnections{t: t, addr: server.addr}
 	defer held.leave()
 	before := server.holdings(t)
 	held.open(idleStreams, func() (net.Conn, error) { return one(held) })
@@ -72,19 +71,19 @@ func cost(t *testing.T, server *child, one func(*crowd) (net.Conn, error), while
 	return float64(after.Resident-before.Resident) / idleStreams / 1024
 }
 
-// A failure here means that clients which hardly read keep others waiting.
+// A failure here means that slow readers delay others.
 func TestLoadSlowReaders(t *testing.T) {
 	server := startChild(t, "http")
 	defer server.end(t)
 	quiet := min(goodCaller(t, server.addr), goodCaller(t, server.addr))
-	held := &crowd{t: t, addr: server.addr}
+	held := &openConnections{t: t, addr: server.addr}
 	held.open(slowReaders, held.much)
 	stop := make(chan struct{})
 	var reading sync.WaitGroup
 	for _, conn := range held.conns {
 		reading.Go(func() { trickle(conn, stop) })
 	}
-	time.Sleep(2 * time.Second) // until the server has filled what stands in between
+	time.Sleep(2 * time.Second) // until the server has filled the buffers in between
 	busy := min(goodCaller(t, server.addr), goodCaller(t, server.addr))
 	close(stop)
 	held.leave()
@@ -103,16 +102,16 @@ func needDescriptors(t *testing.T, n uint64) {
 	}
 }
 
-// A crowd is connections that are held.
-type crowd struct {
+// openConnections are connections that are held open.
+type openConnections struct {
 	t     *testing.T
 	addr  string
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-// open opens so many streams, a few at the same time.
-func (c *crowd) open(n int, one func() (net.Conn, error)) {
+// open opens n streams, a few at a time.
+func (c *openConnections) open(n int, one func() (net.Conn, error)) {
 	c.t.Helper()
 	var all sync.WaitGroup
 	places := make(chan struct{}, 64)
@@ -133,14 +132,14 @@ func (c *crowd) open(n int, one func() (net.Conn, error)) {
 	all.Wait()
 }
 
-func (c *crowd) leave() {
+func (c *openConnections) leave() {
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
 }
 
-// lost counts the streams that the server has ended.
-func (c *crowd) lost() (n int) {
+// lost counts the streams that the server has closed.
+func (c *openConnections) lost() (n int) {
 	buf := make([]byte, 4<<10)
 	for _, conn := range c.conns {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Microsecond))
@@ -156,25 +155,25 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// bare opens a stream of net/http alone.
-func (c *crowd) bare() (net.Conn, error) {
-	return c.request(func(w *web) *rawRequest {
+// bare opens a stream of bare net/http.
+func (c *openConnections) bare() (net.Conn, error) {
+	return c.request(func(w *httpPipe) *rawRequest {
 		return &rawRequest{line: "GET /bare HTTP/1.1", headers: []string{"Host: " + w.addr}}
 	}, "HTTP/1.1 200")
 }
 
 // listen opens a stream of the stateless era.
-func (c *crowd) listen() (net.Conn, error) {
+func (c *openConnections) listen() (net.Conn, error) {
 	text := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, mcp.V20260728)
-	return c.request(func(w *web) *rawRequest {
+	return c.request(func(w *httpPipe) *rawRequest {
 		return w.newRequest([]byte(text), "subscriptions/listen", "")
 	}, "acknowledged")
 }
 
-// get opens the stream of a session, which it begins before.
-func (c *crowd) get() (net.Conn, error) {
-	w := &web{t: c.t, addr: c.addr, revision: mcp.V20251125}
+// get opens the stream of a session, which it initializes first.
+func (c *openConnections) get() (net.Conn, error) {
+	w := &httpPipe{t: c.t, addr: c.addr, revision: mcp.V20251125}
 	w.dial()
 	resp, _, err := w.post(w.newRequest([]byte(opening(w.revision)), "initialize", ""))
 	if err != nil {
@@ -196,22 +195,22 @@ func (c *crowd) get() (net.Conn, error) {
 	return w.conn, w.conn.SetDeadline(time.Time{})
 }
 
-func (c *crowd) much() (net.Conn, error) {
-	return c.request(func(w *web) *rawRequest {
-		return w.newRequest(muchCall(), "tools/call", "much")
+func (c *openConnections) much() (net.Conn, error) {
+	return c.request(func(w *httpPipe) *rawRequest {
+		return w.newRequest(largeCall(), "tools/call", "much")
 	}, "HTTP/1.1 200")
 }
 
-// request sends one and returns the connection when the answer has begun.
-func (c *crowd) request(form func(*web) *rawRequest, want string) (net.Conn, error) {
+// request sends a request and returns the connection when the response has begun.
+func (c *openConnections) request(form func(*httpPipe) *rawRequest, want string) (net.Conn, error) {
 	conn, err := net.Dial("tcp", c.addr)
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { // so that who does not read is noticed
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil { // so that a reader that stops is noticed
 		return nil, err
 	}
-	if _, err := conn.Write(form(&web{addr: c.addr, revision: mcp.V20260728}).bytes()); err != nil {
+	if _, err := conn.Write(form(&httpPipe{addr: c.addr, revision: mcp.V20260728}).bytes()); err != nil {
 		return nil, err
 	}
 	for lines := bufio.NewReaderSize(conn, 512); ; {
@@ -225,7 +224,7 @@ func (c *crowd) request(form func(*web) *rawRequest, want string) (net.Conn, err
 	}
 }
 
-// trickle reads one byte a second.
+// trickle reads one byte per second.
 func trickle(conn net.Conn, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -241,10 +240,10 @@ func trickle(conn net.Conn, stop <-chan struct{}) {
 	}
 }
 
-// goodCaller returns the p99 of calls one after the other over one connection.
+// goodCaller returns the 99th percentile of sequential calls over one connection.
 func goodCaller(t *testing.T, addr string) time.Duration {
 	t.Helper()
-	w := overHTTP(t, addr, mcp.V20260728, true).(*web)
+	w := overHTTP(t, addr, mcp.V20260728, true).(*httpPipe)
 	defer w.close()
 	took := make([]time.Duration, goodCalls)
 	for i := range took {

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// patience is how long what has to come may take.
-	patience = 10 * time.Second
-	// settled is how long nothing comes when nothing more will. It matters only
-	// where no verdict is known yet.
-	settled = 20 * time.Millisecond
+	// replyTimeout limits the wait for a response.
+	replyTimeout = 10 * time.Second
+	// quietTime is how long to wait for further messages. It matters only if no verdict is
+	// recorded yet.
+	quietTime = 20 * time.Millisecond
 )
 
-// connectionEnds is what a verdict says when nothing more can be sent.
+// connectionEnds is the verdict if nothing more can be sent.
 const connectionEnds = "the connection ends"
 
-// A pipe takes attacks one after the other over one transport and revision.
+// A pipe sends attacks one after the other over one transport in one revision.
 type pipe interface {
-	// try sends an attack and a good call behind it. It returns the verdict; what
-	// is expected saves it from waiting for more.
+	// try sends an attack and then a valid call. It returns the verdict. If that is the
+	// expected one, it does not wait for more.
 	try(a *attack, expected string) string
 	close()
 }
 
-// goodCall is a call that a healthy server answers with the text.
+// goodCall is a call to which a healthy server responds with the text.
 func goodCall(v mcp.Revision, id string) string {
 	meta := ""
 	if v == mcp.V20260728 {
@@ -47,15 +47,15 @@ func isGood(text []byte, id string) bool {
 	return bytes.Contains(text, []byte(`"id":"`+id+`"`)) && bytes.Contains(text, []byte(`"result":`))
 }
 
-// opening is what begins a session.
+// opening is the first message of a session.
 func opening(v mcp.Revision) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}`, v)
 }
 
 const opened = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// A stream is a connection over which messages of the server come by themselves:
-// standard streams, or HTTP+SSE.
+// A stream is a connection on which the server sends messages at any time: stdio or
+// HTTP+SSE.
 type stream struct {
 	t        *testing.T
 	revision mcp.Revision
@@ -63,27 +63,27 @@ type stream struct {
 	received chan []byte
 	shut     func()
 	goods    int
-	fresh    bool            // no session was opened on it
+	fresh    bool            // without a session
 	tried    map[string]bool // ids of attacks
 }
 
 func (s *stream) close() { s.shut() }
 
-// open begins the session, where the revision has them and nothing else is to
-// begin it.
+// open initializes the session, if the revision has sessions and the attack is not to be
+// the first message.
 func (s *stream) open() pipe {
 	if s.fresh || s.revision == mcp.V20260728 {
 		return s
 	}
 	s.send([]byte(opening(s.revision)))
-	if text := s.next(patience); !bytes.Contains(text, []byte(`"protocolVersion"`)) {
+	if text := s.next(replyTimeout); !bytes.Contains(text, []byte(`"protocolVersion"`)) {
 		s.t.Fatalf("initialize: got %s", text)
 	}
 	s.send([]byte(opened))
 	return s
 }
 
-// good is a call that is answered in the state in which the stream is.
+// good is a call that succeeds in the current state of the stream.
 func (s *stream) good(id string) string {
 	if s.fresh {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"ping"}`, id)
@@ -91,7 +91,7 @@ func (s *stream) good(id string) string {
 	return goodCall(s.revision, id)
 }
 
-// next returns the next message, or nil when none comes.
+// next returns the next message, or nil after the timeout.
 func (s *stream) next(within time.Duration) []byte {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -113,11 +113,11 @@ func (s *stream) try(a *attack, expected string) string {
 	good := fmt.Sprintf("good %d", s.goods)
 	s.send([]byte(s.good(good)))
 	for healthy := false; ; {
-		within := patience
+		within := replyTimeout
 		if healthy {
-			within = settled + time.Duration(len(a.frame))*time.Microsecond/10
+			within = quietTime + time.Duration(len(a.frame))*time.Microsecond/10
 			if expected != "" {
-				within = patience
+				within = replyTimeout
 			}
 			if verdictOf(words) == expected {
 				return expected
@@ -131,7 +131,7 @@ func (s *stream) try(a *attack, expected string) string {
 			return verdictOf(append(words, connectionEnds))
 		case isGood(text, good):
 			healthy = true
-		case s.strayed(a, text):
+		case s.isEarlierReply(a, text):
 			s.t.Errorf("%s, %s %s: late answer %s", a.operator, a.revision, a.title, text)
 		default:
 			if word := a.describe(text); word != "" {
@@ -141,8 +141,8 @@ func (s *stream) try(a *attack, expected string) string {
 	}
 }
 
-// strayed reports whether a message answers an attack before this one.
-func (s *stream) strayed(a *attack, text []byte) bool {
+// isEarlierReply reports whether a message responds to an earlier attack.
+func (s *stream) isEarlierReply(a *attack, text []byte) bool {
 	list, _ := readReplies(text)
 	return slices.ContainsFunc(list, func(r reply) bool { return s.tried[string(r.ID)] && string(r.ID) != a.id })
 }
@@ -226,7 +226,7 @@ func overEvents(t *testing.T, addr string, v mcp.Revision, fresh bool) pipe {
 	return s.open()
 }
 
-// nextEvent returns the data of the next event that has some.
+// nextEvent returns the data of the next event with data.
 func nextEvent(from *bufio.Reader) ([]byte, error) {
 	for {
 		line, err := from.ReadString('\n')

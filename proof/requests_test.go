@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// A requestOperator makes a bad HTTP request of one that calls a tool.
+// A requestOperator makes an invalid HTTP request of a tools/call.
 type requestOperator struct {
 	name   string
 	change func(r *rawRequest)
 }
 
-// requestOperators are what is done to the requests around the messages, in every
-// revision.
+// requestOperators are applied to the requests in every revision.
 var requestOperators = []requestOperator{
 	{"nothing", func(*rawRequest) {}},
 
-	// Who asks, and for whom.
+	// Host, origin and credentials.
 	{"Host of another", set("Host", "evil.example")},
 	{"Host that ends in a good name", set("Host", "localhost.evil.example")},
 	{"Host that begins with a good address", set("Host", "127.0.0.1.nip.io")},
@@ -34,7 +33,7 @@ var requestOperators = []requestOperator{
 	{"Origin that is good, and another", func(r *rawRequest) { r.add("Origin", "http://127.0.0.1"); r.add("Origin", "https://evil.example") }},
 	{"page of another site", set("Sec-Fetch-Site", "cross-site")},
 
-	// What it sends and takes.
+	// Content types.
 	{"Content-Type text/plain", set("Content-Type", "text/plain")},
 	{"Content-Type of a form", set("Content-Type", "application/x-www-form-urlencoded")},
 	{"Content-Type missing", func(r *rawRequest) { r.drop("Content-Type") }},
@@ -98,7 +97,7 @@ var requestOperators = []requestOperator{
 	{"name header with bits to spare", set("Mcp-Name", "=?base64?ZWNobx==?=")},
 	{"name header of two words", set("Mcp-Name", "=?base64?ZWM=?= =?base64?aG8=?=")},
 
-	// How it is said.
+	// Framing of the body.
 	{"both lengths", func(r *rawRequest) {
 		chunked(r)
 		r.length = fmt.Sprintf("Content-Length: %d\r\n", len(r.body)) + r.length

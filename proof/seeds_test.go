@@ -16,16 +16,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// A message is one that a client sends, as the members of its object in their
-// order, so that operators can do to it what no encoder would.
+// A message is one of a client, as the members of its object in order, so that operators
+// can make it invalid in ways that no encoder produces.
 type message []member
 
 type member struct {
-	name  string // as it stands in the text, with its quotation marks
+	name  string // as in the text, with quotation marks
 	value string
 }
 
-// parseMessage takes an object apart. Anything else is a mistake of this test.
+// parseMessage parses an object. Anything else is a bug of this test.
 func parseMessage(text []byte) (m message) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	_, _ = d.ReadToken()
@@ -60,7 +60,7 @@ func (m message) get(name string) string {
 	return ""
 }
 
-// with returns a message whose member has the value, at its place or at the end.
+// with returns the message with a member set, in place or at the end.
 func (m message) with(name, value string) message {
 	m = slices.Clone(m)
 	if i := m.index(name); i >= 0 {
@@ -74,7 +74,7 @@ func (m message) without(name string) message {
 	return slices.DeleteFunc(slices.Clone(m), func(x member) bool { return x.name == `"`+name+`"` })
 }
 
-// named returns a message whose member has another name.
+// named returns the message with a member renamed.
 func (m message) named(old, name string) message {
 	m = slices.Clone(m)
 	if i := m.index(old); i >= 0 {
@@ -91,23 +91,22 @@ func (m message) params() message {
 	return nil
 }
 
-// A seed is valid traffic: one message of a client, in one revision.
+// A seed is one valid message of a client in one revision.
 type seed struct {
 	revision mcp.Revision
-	title    string // the method, or what kind of answer it is
+	title    string // the method, or the kind of response
 	message
 }
 
-// random is the same for the same operator and seed in every run.
+// random is seeded by operator and seed, so that runs are equal.
 func (s seed) random(operator string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, operator, s.revision, s.title)
 	return rand.New(rand.NewPCG(h.Sum64(), 7))
 }
 
-// seeds returns one message of each method in each revision, out of the
-// transcripts, in a fixed order. Those that leave something to wait for are left
-// out.
+// seeds returns one message of each method in each revision from the transcripts, in a
+// fixed order. Messages whose responses come late are left out.
 func seeds(tb testing.TB) []seed {
 	tb.Helper()
 	found := make(map[string]seed)
@@ -138,8 +137,7 @@ func seeds(tb testing.TB) []seed {
 
 func (s seed) key() string { return s.revision.String() + " " + s.title }
 
-// newSeed returns what a line of a transcript is good for, without a title when
-// that is nothing.
+// newSeed returns the seed of a line of a transcript, without a title if it has none.
 func newSeed(v mcp.Revision, line mcptest.Line) seed {
 	if line.From != mcptest.Client {
 		return seed{}
@@ -157,5 +155,5 @@ func newSeed(v mcp.Revision, line mcptest.Line) seed {
 	return s
 }
 
-// isNotification reports whether nobody answers the message as it is.
+// isNotification reports whether the message gets no response.
 func (s seed) isNotification() bool { return s.index("id") < 0 || s.title[0] == '(' }

@@ -23,12 +23,12 @@ import (
 var soakTime = flag.Duration("soaktime", 2*time.Second, "how long TestSoak goes on after it has warmed up, and a third of it before, at most a minute")
 
 const (
-	// mayGrow is what the heap may have gained at the end.
-	mayGrow = 5 << 20
-	workers = 8
+	// maxHeapGrowth limits the growth of the heap.
+	maxHeapGrowth = 5 << 20
+	workers       = 8
 )
 
-// A soak is what its workers have done.
+// A soak counts what its workers have done.
 type soak struct {
 	t      *testing.T
 	server *child
@@ -36,15 +36,14 @@ type soak struct {
 	calls, cancelled, broken, killed, slow atomic.Int64
 }
 
-// A failure here means that clients which come, go, cancel, break off, hardly read
-// or lose their server leave something behind: at the server, or at the clients.
-// Both processes are measured when they have warmed up and at the end, each time
-// when all clients are gone.
+// A failure here means that clients which connect, cancel, disconnect, read slowly or
+// lose their server leave something behind, in the server or the clients. Both processes
+// are measured after warming up and at the end, each time without clients.
 func TestSoak(t *testing.T) {
 	s := &soak{t: t, server: startChild(t, "http", idleVariable+"=1s")}
 	defer s.server.end(t)
 	s.run(min(*soakTime/3, time.Minute))
-	time.Sleep(3 * time.Second) // until sessions that nobody ended have ended by themselves
+	time.Sleep(3 * time.Second) // until abandoned sessions have expired
 	serverBefore, clientBefore := s.server.holdings(t), measure()
 	s.run(*soakTime)
 	server, client := s.rest(serverBefore, clientBefore)
@@ -55,7 +54,7 @@ func TestSoak(t *testing.T) {
 		server, mebibytes(server.Heap-serverBefore.Heap), client, mebibytes(client.Heap-clientBefore.Heap)))
 }
 
-// run has clients at work for some time.
+// run runs clients for some time.
 func (s *soak) run(d time.Duration) {
 	deadline := time.Now().Add(d)
 	var all sync.WaitGroup
@@ -63,17 +62,16 @@ func (s *soak) run(d time.Duration) {
 		all.Go(func() {
 			chance := rand.New(rand.NewPCG(uint64(worker), 7))
 			for time.Now().Before(deadline) {
-				s.visit(chance)
+				s.runClient(chance)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// rest waits until what is left is what it was, as far as time permits, and
-// returns it.
-func (s *soak) rest(serverBefore, clientBefore holdings) (server, client holdings) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+// rest waits until the resources are as before, up to a limit, and returns them.
+func (s *soak) rest(serverBefore, clientBefore resources) (server, client resources) {
+	for deadline := time.Now().Add(replyTimeout); ; time.Sleep(200 * time.Millisecond) {
 		server, client = s.server.holdings(s.t), measure()
 		if server.same(serverBefore) && client.same(clientBefore) || time.Now().After(deadline) {
 			return server, client
@@ -81,30 +79,30 @@ func (s *soak) rest(serverBefore, clientBefore holdings) (server, client holding
 	}
 }
 
-// same reports whether nothing countable is different.
-func (h holdings) same(before holdings) bool {
-	return h.Goroutines == before.Goroutines && h.Descriptors == before.Descriptors && h.Children == before.Children && h.Heap-before.Heap < mayGrow
+// same reports whether all counts are equal.
+func (h resources) same(before resources) bool {
+	return h.Goroutines == before.Goroutines && h.Descriptors == before.Descriptors && h.Children == before.Children && h.Heap-before.Heap < maxHeapGrowth
 }
 
-func (s *soak) compare(who string, before, after holdings) {
+func (s *soak) compare(who string, before, after resources) {
 	if !after.same(before) {
 		s.t.Errorf("the %s had %s, and in the end %s", who, before, after)
 	}
 }
 
-// visit is what one client does from its connection to its end.
-func (s *soak) visit(chance *rand.Rand) {
+// runClient is one client from its connection to its end.
+func (s *soak) runClient(chance *rand.Rand) {
 	revisions := mcp.Revisions()
 	v := revisions[chance.IntN(len(revisions))]
 	switch kind := chance.IntN(20); {
 	case kind == 0:
-		s.killAChild(v)
+		s.killChild(v)
 	case kind == 1:
 		s.useAChild(v)
 	case kind == 2:
 		s.readSlowly()
 	case kind < 6:
-		s.breakOff(v)
+		s.disconnect(v)
 	case kind < 10 && v != mcp.V20260728:
 		s.use(mcpclient.EventStream("http://"+s.server.addr+"/sse"), v, chance)
 	default:
@@ -113,7 +111,7 @@ func (s *soak) visit(chance *rand.Rand) {
 }
 
 func (s *soak) connect(target mcpclient.Target, v mcp.Revision) *mcpclient.Client {
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), replyTimeout)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, target, &mcpclient.Options{
 		Revisions: []mcp.Revision{v}, Logger: slog.New(slog.DiscardHandler),
@@ -158,7 +156,7 @@ func (s *soak) call(c *mcpclient.Client, a int) {
 	s.calls.Add(1)
 }
 
-// cancel gives a call up that would wait for ever.
+// cancel cancels a call that would wait for ever.
 func (s *soak) cancel(c *mcpclient.Client) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Millisecond)
 	defer cancel()
@@ -168,10 +166,10 @@ func (s *soak) cancel(c *mcpclient.Client) {
 	s.cancelled.Add(1)
 }
 
-// breakOff leaves in the middle of a call, as who has lost the network does: the
-// session is not ended.
-func (s *soak) breakOff(v mcp.Revision) {
-	w := &web{t: s.t, addr: s.server.addr, revision: v}
+// disconnect disconnects during a call without ending the session, as after the loss of the
+// network.
+func (s *soak) disconnect(v mcp.Revision) {
+	w := &httpPipe{t: s.t, addr: s.server.addr, revision: v}
 	conn, err := net.Dial("tcp", w.addr)
 	if err != nil {
 		s.t.Error(err)
@@ -185,22 +183,22 @@ func (s *soak) breakOff(v mcp.Revision) {
 	if _, err := conn.Write(w.newRequest([]byte(text), method, "wait").bytes()); err != nil {
 		s.t.Error(err)
 	}
-	if v != mcp.V20260728 { // which has begun no session before it is read
+	if v != mcp.V20260728 { // the session begins when this is read
 		_, _ = io.ReadFull(conn, make([]byte, 10))
 	}
 	s.broken.Add(1)
 }
 
-// readSlowly asks for more than it reads, and leaves.
+// readSlowly requests more than it reads, and disconnects.
 func (s *soak) readSlowly() {
-	w := &web{t: s.t, addr: s.server.addr, revision: mcp.V20260728}
+	w := &httpPipe{t: s.t, addr: s.server.addr, revision: mcp.V20260728}
 	conn, err := net.Dial("tcp", w.addr)
 	if err != nil {
 		s.t.Error(err)
 		return
 	}
 	defer conn.Close()
-	if _, err := conn.Write(w.newRequest(muchCall(), "tools/call", "much").bytes()); err != nil {
+	if _, err := conn.Write(w.newRequest(largeCall(), "tools/call", "much").bytes()); err != nil {
 		s.t.Error(err)
 	}
 	for range 20 {
@@ -213,12 +211,12 @@ func (s *soak) readSlowly() {
 	s.slow.Add(1)
 }
 
-// muchCall asks for more than a connection holds.
-func muchCall() []byte {
+// largeCall requests more than the buffers of a connection hold.
+func largeCall() []byte {
 	return []byte(strings.Replace(goodCall(mcp.V20260728, "much"), `"name":"echo","arguments":{"text":"still here"}`, `"name":"much"`, 1))
 }
 
-// childTarget is the way to a server over its standard streams.
+// childTarget is the target of a server over stdio.
 func (s *soak) childTarget() *mcpclient.CommandTarget {
 	self, err := os.Executable()
 	if err != nil {
@@ -236,8 +234,8 @@ func (s *soak) useAChild(v mcp.Revision) {
 	s.call(c, 1)
 }
 
-// killAChild ends a server in the middle of a call, which has to fail at once.
-func (s *soak) killAChild(v mcp.Revision) {
+// killChild kills a server during a call, which must fail at once.
+func (s *soak) killChild(v mcp.Revision) {
 	c := s.connect(s.childTarget(), v)
 	if c == nil {
 		return
@@ -248,14 +246,14 @@ func (s *soak) killAChild(v mcp.Revision) {
 		_, err := c.Call[string](s.t.Context(), "wait", nil, mcpclient.WithProgress(func(mcp.ProgressParams) { close(runs) }))
 		failed <- err
 	}()
-	<-runs // or it would run at the server that is started after this one
+	<-runs // otherwise the call would run in the server that is started next
 	_, _ = c.Call[string](s.t.Context(), "die", nil)
 	select {
 	case err := <-failed:
 		if err == nil {
 			s.t.Error("the call at a killed server has a result")
 		}
-	case <-time.After(patience):
+	case <-time.After(replyTimeout):
 		s.t.Error("the call at a killed server does not end")
 	}
 	s.killed.Add(1)

@@ -6,18 +6,17 @@ import (
 	"unicode/utf16"
 )
 
-// An operator makes a bad message of a good one. What no operator changes is nil:
-// there is nothing for it to do.
+// An operator makes an invalid message of a valid one. It returns nil for a message that
+// it does not change.
 type operator struct {
 	name   string
-	code   string // with which every request is refused; empty where it depends
+	code   string // with which every request is refused; empty if it depends on the message
 	mutate func(s seed) []byte
 }
 
-// operators are what is done to valid messages, in every revision and over every
-// transport.
+// operators are applied to valid messages, in every revision and over every transport.
 var operators = []operator{
-	// Text that is no JSON, or that parsers disagree on.
+	// Text that is no JSON, or that parsers read differently.
 	{"cut in half", "-32700", func(s seed) []byte { text := s.String(); return []byte(text[:len(text)/2]) }},
 	{"last byte lost", "-32700", func(s seed) []byte { text := s.String(); return []byte(text[:len(text)-1]) }},
 	{"one brace too many", "-32700", func(s seed) []byte { return []byte(s.String() + "}") }},
@@ -49,7 +48,7 @@ var operators = []operator{
 	{"number beyond any", "-32600", inParams("1e400")},
 	{"number of 10,000 digits", "-32600", inParams(strings.Repeat("9", 10_000))},
 
-	// Envelopes that are none.
+	// Invalid envelopes.
 	{"name in another case", "-32600", renamed(`"Method"`)},
 	{"name with a zero", "-32600", renamed(`"method\u0000"`)},
 	{"name that looks the same", "-32600", renamed(`"m\u0435thod"`)},
@@ -80,7 +79,7 @@ var operators = []operator{
 	}},
 	{"further member", "", func(s seed) []byte { return text(s.with("x", `{"a":[1,2,3]}`)) }},
 
-	// Params that are none.
+	// Invalid params.
 	{"params null", "", with("params", "null")},
 	{"params that are a list", "", with("params", "[1,2]")},
 	{"params that are a text", "-32600", with("params", `"text"`)},
@@ -92,10 +91,10 @@ var operators = []operator{
 		}
 		return p.value
 	})},
-	{"params with numbers in their place", "", eachParam(instead("7"))},
-	{"params with lists in their place", "", eachParam(instead("[[]]"))},
-	{"params with nulls in their place", "", eachParam(instead("null"))},
-	{"params with much text in their place", "", eachParam(instead(`"` + strings.Repeat(`\u001b[31m`, 10_000) + `"`))},
+	{"params with numbers in their place", "", eachParam(replaceEachParam("7"))},
+	{"params with lists in their place", "", eachParam(replaceEachParam("[[]]"))},
+	{"params with nulls in their place", "", eachParam(replaceEachParam("null"))},
+	{"params with much text in their place", "", eachParam(replaceEachParam(`"` + strings.Repeat(`\u001b[31m`, 10_000) + `"`))},
 	{"further param", "", inParams(`{"a":[1,2,3]}`)},
 	{"cursor that nobody gave out", "", func(s seed) []byte { return text(s.with("params", s.params().with("cursor", `"AAAA"`).String())) }},
 	{"_meta null", "", func(s seed) []byte { return text(s.with("params", s.params().with("_meta", "null").String())) }},
@@ -113,19 +112,19 @@ var operators = []operator{
 	{"batch in a batch", "", func(s seed) []byte { return []byte("[[" + s.String() + "]]") }},
 	{"batch with a number in it", "", func(s seed) []byte { return []byte("[7," + s.String() + "]") }},
 
-	// Chance, the same in every run.
+	// Random changes, the same in every run.
 	{"one bit changed", "", func(s seed) []byte { return flip(s, "bit", 1) }},
 	{"three bits changed", "", func(s seed) []byte { return flip(s, "bits", 3) }},
 	{"some bytes lost", "", func(s seed) []byte {
-		b, at, n := some(s, "lost")
+		b, at, n := randomPart(s, "lost")
 		return append(b[:at:at], b[at+n:]...)
 	}},
 	{"some bytes twice", "", func(s seed) []byte {
-		b, at, n := some(s, "twice")
+		b, at, n := randomPart(s, "twice")
 		return append(b[:at+n:at+n], b[at:]...)
 	}},
 	{"some bytes of noise", "", func(s seed) []byte {
-		b, at, n := some(s, "noise")
+		b, at, n := randomPart(s, "noise")
 		r := s.random("noise bytes")
 		for i := range n {
 			b[at+i] = byte(r.Uint32())
@@ -169,7 +168,7 @@ func renamed(name string) func(seed) []byte {
 	}
 }
 
-// inParams adds a param, or to an answer a member.
+// inParams adds a param, or a member to a response.
 func inParams(value string) func(seed) []byte {
 	return func(s seed) []byte {
 		if s.index("method") < 0 {
@@ -197,8 +196,8 @@ func inMeta(s seed, members string) []byte {
 	return text(s.with("params", p.with("_meta", meta+members+"}").String()))
 }
 
-// eachParam replaces the values of the params, and leaves those out for which
-// there is none.
+// eachParam replaces the values of the params. It removes those that f returns no value
+// for.
 func eachParam(f func(i int, p member) string) func(seed) []byte {
 	return func(s seed) []byte {
 		var changed message
@@ -214,8 +213,8 @@ func eachParam(f func(i int, p member) string) func(seed) []byte {
 	}
 }
 
-// instead puts a value in the place of each param but the metadata.
-func instead(value string) func(int, member) string {
+// replaceEachParam replaces each param except the metadata by a value.
+func replaceEachParam(value string) func(int, member) string {
 	return func(_ int, p member) string {
 		if p.name == `"_meta"` {
 			return p.value
@@ -246,14 +245,14 @@ func flip(s seed, name string, bits int) []byte {
 	return oneLine(b)
 }
 
-// some returns the message and a part of it.
-func some(s seed, name string) (b []byte, at, n int) {
+// randomPart returns the message and a random part of it.
+func randomPart(s seed, name string) (b []byte, at, n int) {
 	b, r := text(s.message), s.random(name)
 	at = r.IntN(len(b))
 	return b, at, r.IntN(min(16, len(b)-at)) + 1
 }
 
-// oneLine keeps chance from making several frames of one.
+// oneLine removes line breaks, so that the message stays one frame.
 func oneLine(b []byte) []byte {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {

@@ -13,21 +13,21 @@ import (
 	"testing"
 )
 
-// An attack is one thing to send. Its verdict is what comes back, in words.
+// An attack is one message to send. Its verdict describes the responses.
 type attack struct {
 	operator, revision, title string
 
 	frame   []byte              // the message,
-	make    func() []byte       // or what makes it
-	request func(r *rawRequest) // what is changed around it, over HTTP alone
-	code    string              // with which it has to be refused, if not empty
+	make    func() []byte       // or a function that makes it
+	request func(r *rawRequest) // modifies its HTTP request
+	code    string              // with which it must be refused, if not empty
 	fresh   bool                // on a connection of its own
-	id      string              // that a reply has, if it has that of the message
+	id      string              // of the response, if it has that of the message
 	method  string              // of the seed
 }
 
-// verdicts are those of one transport, by attack. Their file says them in lines
-// of revisions, a verdict, and the messages that have it there, under the operator:
+// verdicts are those of one transport, by attack. In their file each operator is followed
+// by lines of revisions, a verdict, and messages:
 //
 //	# cut in half
 //	2025-11-25 | -32700 without id | initialize ping tools/call
@@ -83,8 +83,8 @@ func (v verdicts) write(t *testing.T, transport string, attacks []attack) {
 	}
 }
 
-// rows are the lines of one operator: a message stands in the line of its verdict,
-// and revisions in which all is the same in one.
+// rows are the lines of one operator. Messages with the same verdict share a line, as do
+// revisions with the same result.
 func (v verdicts) rows(attacks []attack) string {
 	var order []string
 	titles, revisions := make(map[string][]string), make(map[string][]string)
@@ -111,7 +111,7 @@ func (v verdicts) rows(attacks []attack) string {
 	return b.String()
 }
 
-// A reply is what matters of a message from the server.
+// A reply has the relevant parts of a message from the server.
 type reply struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -124,8 +124,8 @@ type reply struct {
 	} `json:"result"`
 }
 
-// readReplies reads a message, or a batch of them. What is not valid is a reply
-// that nobody expects.
+// readReplies parses a message or a batch. An invalid one is a reply that no verdict
+// expects.
 func readReplies(text []byte) (list []reply, batch bool) {
 	if len(text) > 0 && text[0] == '[' {
 		if json.Unmarshal(text, &list) == nil {
@@ -139,8 +139,8 @@ func readReplies(text []byte) (list []reply, batch bool) {
 	return []reply{r}, false
 }
 
-// describe says what a message of the server means for an attack, or nothing when
-// it is about something else.
+// describe returns what a message of the server means for an attack, empty if it is about
+// something else.
 func (a *attack) describe(text []byte) string {
 	list, batch := readReplies(text)
 	var words []string
@@ -149,7 +149,7 @@ func (a *attack) describe(text []byte) string {
 			words = append(words, word)
 		}
 	}
-	if fault := faultOf(text, batch); fault != "" {
+	if fault := forbiddenReply(text, batch); fault != "" {
 		words = append(words, fault)
 	}
 	slices.Sort(words)
@@ -159,20 +159,20 @@ func (a *attack) describe(text []byte) string {
 	return strings.Join(words, " ")
 }
 
-// faultOf says what no answer of a server may be, whatever it answers: an error as
-// long as what was sent, or one that tells of the program.
-func faultOf(text []byte, batch bool) string {
+// forbiddenReply returns why no response may be like this: an error as long as the request, or
+// one with internals of the program.
+func forbiddenReply(text []byte, batch bool) string {
 	switch {
 	case bytes.Contains(text, []byte(`"error":`)) && len(text) > 1<<10 && !batch:
 		return fmt.Sprintf("error of %d bytes", len(text))
-	case inside.Match(text):
+	case internals.Match(text):
 		return "told what is nobody's business"
 	}
 	return ""
 }
 
-// inside matches what is known inside of the process alone.
-var inside = regexp.MustCompile(`\.go:\d|goroutine \d|github\.com/|/proc/|/tmp/|runtime error|0x[0-9a-f]{8}`)
+// internals matches internals of the process.
+var internals = regexp.MustCompile(`\.go:\d|goroutine \d|github\.com/|/proc/|/tmp/|runtime error|0x[0-9a-f]{8}`)
 
 func (a *attack) word(r reply) string {
 	switch {
@@ -194,7 +194,7 @@ func (a *attack) word(r reply) string {
 	return "result"
 }
 
-// counted says equal words once, and how many there were.
+// counted merges equal words, with their number.
 func counted(words []string) (list []string) {
 	for len(words) > 0 {
 		n := slices.IndexFunc(words, func(w string) bool { return w != words[0] })
@@ -210,7 +210,7 @@ func counted(words []string) (list []string) {
 	return list
 }
 
-// verdictOf puts what came back into one line.
+// verdictOf joins the responses into one line.
 func verdictOf(words []string) string {
 	slices.Sort(words)
 	if len(words) == 0 {

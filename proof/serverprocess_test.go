@@ -22,11 +22,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// serveVariable tells a copy of this test program to be a server: over "stdio" or
-// over "http".
+// serveVariable makes a copy of this test program a server: over "stdio" or over "http".
 const serveVariable = "FONDACO_PROOF_SERVE"
 
-// idleVariable says how long its sessions may be idle, if not as long as usual.
+// idleVariable sets the idle timeout of its sessions, if not the default.
 const idleVariable = "FONDACO_PROOF_IDLE"
 
 func TestMain(m *testing.M) {
@@ -66,7 +65,7 @@ func newServer() *mcpserver.Server {
 	return s
 }
 
-// serveHTTP serves until standard input ends, which it does with the parent.
+// serveHTTP serves until standard input ends, which happens when the parent ends.
 func serveHTTP() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -88,14 +87,14 @@ func serveHTTP() error {
 	return s.ServeListener(ctx, listener, mux)
 }
 
-// bare is a stream of net/http on which nothing is said: what one costs at least.
+// bare is an idle stream of net/http, to measure the least cost of a stream.
 func bare(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
 }
 
-// holdings are what a process has of what it may not pile up.
-type holdings struct {
+// resources are those of a process that must not grow.
+type resources struct {
 	Heap        int64 // bytes in use after a collection
 	Resident    int64 // bytes
 	Goroutines  int
@@ -103,20 +102,21 @@ type holdings struct {
 	Children    int
 }
 
-func (h holdings) String() string {
+func (h resources) String() string {
 	return fmt.Sprintf("heap %.1f MiB, resident %.0f MiB, %d goroutines, %d descriptors, %d children",
 		mebibytes(h.Heap), mebibytes(h.Resident), h.Goroutines, h.Descriptors, h.Children)
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
-// measure tells what this process has. What is not known on this system is 0.
-func measure() holdings {
-	runtime.GC()         // runs what is to run when objects are gone,
-	debug.FreeOSMemory() // and what that has set free
+// measure returns the resources of this process. Values that the system does not report
+// are 0.
+func measure() resources {
+	runtime.GC()         // runs finalizers,
+	debug.FreeOSMemory() // and frees what they have released
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	h := holdings{Heap: int64(memory.HeapAlloc), Goroutines: runtime.NumGoroutine()}
+	h := resources{Heap: int64(memory.HeapAlloc), Goroutines: runtime.NumGoroutine()}
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
 		h.Descriptors = len(open)
 	}
@@ -136,8 +136,8 @@ func resident() int64 {
 	return n << 10
 }
 
-// children counts the processes whose parent this is, also those that have ended
-// and that nobody waited for.
+// children counts the child processes, including those that have ended and were not
+// waited for.
 func children() (n int) {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, thread := range threads {
@@ -185,8 +185,8 @@ func startChild(t testing.TB, kind string, env ...string) *child {
 	return c
 }
 
-// end closes the standard input of the child, which has to leave by itself. It may
-// say that its last connection was no good, and may not have panicked.
+// end closes the standard input of the child, which must then exit. It may report a
+// broken connection, but not a panic.
 func (c *child) end(t testing.TB) {
 	t.Helper()
 	_ = c.in.Close()
@@ -198,8 +198,8 @@ func (c *child) end(t testing.TB) {
 	}
 }
 
-// holdings asks a child over HTTP for what it has.
-func (c *child) holdings(t testing.TB) (h holdings) {
+// holdings asks a child over HTTP for its resources.
+func (c *child) holdings(t testing.TB) (h resources) {
 	t.Helper()
 	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	resp, err := web.Get("http://" + c.addr + "/holdings")

@@ -2,24 +2,24 @@ package proof
 
 import "strings"
 
-// A writtenFrame is one that no operator makes.
-type writtenFrame struct {
+// A handWrittenFrame is a hand-written message.
+type handWrittenFrame struct {
 	title string
 	frame string
-	// times is how often more stands behind the frame, and end behind that. Large
-	// frames are made when they are sent: this program is the server too.
+	// times repeats more after the frame, and end follows. Large frames are made when
+	// they are sent, because this program is also the server.
 	times     int
 	more, end string
 }
 
-func (w writtenFrame) bytes() []byte {
+func (w handWrittenFrame) bytes() []byte {
 	return []byte(w.frame + strings.Repeat(w.more, w.times) + w.end)
 }
 
-func (w writtenFrame) size() int { return len(w.frame) + len(w.more)*w.times }
+func (w handWrittenFrame) size() int { return len(w.frame) + len(w.more)*w.times }
 
-// written are sent over every transport.
-var written = []writtenFrame{
+// handWritten are sent over every transport.
+var handWritten = []handWrittenFrame{
 	{title: "empty"},
 	{title: "blank", frame: "  \t "},
 	{title: "null", frame: "null"},
