@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// words splits a command at spaces.
-func messages(command string) []string { return strings.Fields(command) }
+// splitWords splits a command at spaces.
+func splitWords(command string) []string { return strings.Fields(command) }
 
 func TestFlagsStandAnywhere(t *testing.T) {
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestJSONIsOneVersionedObject(t *testing.T) {
 		"read clock://now": "result", "prompts": "prompts", "prompt demo/summarize text=x": "result", "version": "revisions",
 		"complete demo/review language=G": "completion", "servers": "servers", "servers demo": "server",
 	} {
-		stdout, stderr, code := s.run(t.Context(), append(messages(command), "--json")...)
+		stdout, stderr, code := s.run(t.Context(), append(splitWords(command), "--json")...)
 		var value map[string]any
 		if err := json.Unmarshal([]byte(stdout), &value); err != nil || code != 0 {
 			t.Errorf("%s: got %q, %q, %d, want one JSON object: %v", command, stdout, stderr, code, err)
@@ -124,7 +124,7 @@ func TestNothingListensIsExplained(t *testing.T) {
 	const gone = "http://127.0.0.1:1/mcp"
 	s := session{}
 	for _, name := range []string{"tools", "call x", "watch", "resources", "read x://y", "prompts", "prompt x", "complete x a=b", "servers"} {
-		stdout, stderr, code := s.run(t.Context(), append(messages(name), "--url", gone)...)
+		stdout, stderr, code := s.run(t.Context(), append(splitWords(name), "--url", gone)...)
 		if code != 4 || stdout != "" || !strings.Contains(stderr, gone) || !strings.Contains(stderr, "connection refused") {
 			t.Errorf("%s: got %q, %q, %d, want an explanation and 4", name, stdout, stderr, code)
 		}

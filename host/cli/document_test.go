@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the help of the commands into docs/cli.md")
 
-// verbsHeading is where the help of the commands begins.
+// commandsHeading is where the help of the commands begins.
 const commandsHeading = "## Commands\n\n"
 
 func TestDocumentHoldsTheHelpOfEachCommand(t *testing.T) {

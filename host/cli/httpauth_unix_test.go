@@ -266,7 +266,7 @@ func TestGuardsThatMakeNoSenseAreRefused(t *testing.T) {
 		"--auth-tokens /nowhere/tokens":                                           "no such file",
 		"--auth https://id.example.com --scope a\"b":                              "scope",
 	} {
-		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, messages(flags)...)...)
+		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, splitWords(flags)...)...)
 		if code != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "LISTEN") || strings.Contains(stderr, "CANARY") {
 			t.Errorf("%s: got %s, %d, want %q and 2", flags, stderr, code, want)
 		}

@@ -13,8 +13,8 @@ const (
 	lockTimeout      = 10 * time.Second
 )
 
-// Approve approves the program of an upstream as described by p, which is what the user
-// has seen.
+// lock locks the file against other processes by opening it without sharing, and waits if
+// necessary. The lock ends with unlock or with the process.
 func lock(path string) (unlock func(), err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -210,7 +210,7 @@ func announce(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 	t.Errorf("got %d updates, want 3", heard-1)
 }
 
-// patience bounds what never comes; others may have the processors for long.
+// testTimeout limits waits for what never happens. It is long because other tests use the processors, too.
 const testTimeout = 2 * time.Minute
 
 func awaitChange(t *testing.T, changed <-chan struct{}) {

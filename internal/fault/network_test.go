@@ -28,7 +28,7 @@ type blackhole struct {
 	conns []net.Conn // guarded by mu
 }
 
-func newHole(t *testing.T, to string) *blackhole {
+func newBlackhole(t *testing.T, to string) *blackhole {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestFaultHalfOpenConnection(t *testing.T) {
 	for era, o := range eras() {
 		t.Run(era, func(t *testing.T) {
 			giveBack(t)
-			h := newHole(t, launch(t, "http").addr)
+			h := newBlackhole(t, launch(t, "http").addr)
 			v := &victim{Client: connect(t, mcpclient.URL("http://"+h.Addr().String()+"/mcp"), o)}
 			pid := pidOf(t, v.Client, "pid")
 			h.dead.Store(true)
