@@ -49,12 +49,13 @@ var floors = []placement{
 	{floor: 0, path: "mcp/internal/spawn"},
 	{floor: 0, path: "mcp/internal/sse"},
 	{floor: 0, path: "mcp/internal/uritemplate"},
+	{floor: 0, path: "mcp/internal/usercode"},
 	// The vocabulary.
 	{floor: 1, path: "mcp", only: none},
 	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
 	// Limits, which do not know messages; requests in flight, which do not know MCP;
 	// revisions, which do not know transports.
-	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp"}},
+	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},

@@ -20,7 +20,8 @@ type Apart struct {
 	// which takes no more answers. Nil: nothing can be asked.
 	Ask func(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error)
 	// Progress hears how far the work has come, whether or not the client asked
-	// for progress.
+	// for progress. It is called once at a time, without a lock, and may call the
+	// server; done waits for it, so it must not call done. A panic is logged.
 	Progress func(p mcp.ProgressParams)
 	// Meta is the metadata of progress and log messages. The stateless era has
 	// none of them for work that goes on apart.

@@ -277,7 +277,7 @@ func (h *hub) tellLists(changes []change) {
 		if len(of) == 0 {
 			continue
 		}
-		sees := perCaller(func(who *mcp.Identity) bool {
+		sees := h.perCaller(func(who *mcp.Identity) bool {
 			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(who) })
 		})
 		e := eventOf(t)
@@ -300,7 +300,7 @@ func (h *hub) updated(uri string) {
 func (h *hub) tellUpdated(uri string) {
 	snap := h.server.features.snapshot()
 	gone := !snap.serves(uri)
-	mayRead := perCaller(func(who *mcp.Identity) bool { return snap.mayRead(uri, who) })
+	mayRead := h.perCaller(func(who *mcp.Identity) bool { return snap.mayRead(uri, who) })
 	e := eventOf(updates(uri))
 	for watched := range itselfAndParents(uri) {
 		whole := eventOf(updates(watched))
@@ -360,13 +360,14 @@ func itselfAndParents(uri string) func(yield func(string) bool) {
 	}
 }
 
-// perCaller asks f once for each caller.
-func perCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool {
+// perCaller asks f once for each caller. f may run functions of Visible: where one
+// panics, that is logged and the answer is false.
+func (h *hub) perCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool {
 	known := make(map[*mcp.Identity]bool)
 	return func(who *mcp.Identity) bool {
 		answer, asked := known[who]
 		if !asked {
-			answer = f(who)
+			h.server.background(context.Background(), "function of Visible", func() error { answer = f(who); return nil })
 			known[who] = answer
 		}
 		return answer

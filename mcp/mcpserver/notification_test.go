@@ -231,7 +231,7 @@ func TestFailuresOfNotificationHandlersAreLogged(t *testing.T) {
 			}
 			for _, want := range []string{
 				`level=ERROR msg="notification failed" method=notifications/acme/error error="disk on fire"`,
-				`level=ERROR msg="notification handler panicked" method=notifications/acme/panic panic="lost marbles" stack=`,
+				`level=ERROR msg="notification handler panicked" panic="lost marbles" stack=`,
 				`level=WARN msg="notification refused" method=notifications/acme/rule error="want a colour"`,
 			} {
 				if !strings.Contains(log.String(), want) {

@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Options of a Server. The zero value, like a nil pointer, gives the defaults. New
@@ -302,9 +303,9 @@ func (o *Options) instructions() string { return o.orZero().Instructions }
 
 func (o *Options) logger() *slog.Logger {
 	if o == nil || o.Logger == nil {
-		return slog.Default()
+		return usercode.Logger(slog.Default())
 	}
-	return o.Logger
+	return usercode.Logger(o.Logger)
 }
 
 func (o *Options) pageSize() int { return max(cmp.Or(o.orZero().PageSize, 1000), 1) }

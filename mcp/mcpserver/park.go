@@ -73,7 +73,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	}
 	err = r.run.Hold(key, replay.NewValue(v, func() {
 		cancel()
-		r.server.protect("closing a parked value", func() { close(v) })
+		r.server.background(context.Background(), "closing a parked value", func() error { close(v); return nil })
 	}))
 	if err != nil {
 		return zero, err

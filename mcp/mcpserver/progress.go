@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Progress tells the caller how far the call has come: done of total, in any
@@ -36,10 +37,10 @@ func Progress(ctx context.Context, done, total float64, message string) {
 			Message: cleanText(message, maxErrorText), Meta: r.apart.meta(),
 		}
 		if r.apart != nil && r.apart.Progress != nil {
-			r.apart.Progress(p)
+			r.server.background(r.ctx, "function of Apart.Progress", func() error { r.apart.Progress(p); return nil })
 		}
 		if !p.ProgressToken.IsZero() {
-			_ = r.Notify(r.ctx, mcp.NotificationProgress, &p)
+			_ = usercode.Run(func() error { return r.Notify(r.ctx, mcp.NotificationProgress, &p) })
 		}
 	})
 }
@@ -50,59 +51,83 @@ const (
 )
 
 // progress remembers how far a call has come, and holds back what comes too often.
+// What it calls may be user code, so no lock is held meanwhile.
 type progress struct {
-	mu      sync.Mutex
-	started bool
-	done    float64
-	held    func()      // tells the latest that was held back, or nil
-	timer   *time.Timer // tells held, or nil
-	pace    pace
+	mu       sync.Mutex
+	started  bool
+	done     float64
+	held     func()      // sends the latest that was held back, or nil
+	timer    *time.Timer // sends held, or nil
+	pace     pace
+	sending  bool          // somebody sends, without the lock
+	finished chan struct{} // closed when nobody sends any more; nil unless flush waits
 }
 
-// advance calls tell, now or later, if done is further than before. What is told
-// is told in the same order.
-func (p *progress) advance(done float64, tell func()) {
+// advance calls send, now or later, if done is further than before. The calls are
+// made one after the other, in the order of progress. send must not panic.
+func (p *progress) advance(done float64, send func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !finite(done) || p.started && done <= p.done {
 		return
 	}
-	p.started, p.done, p.held = true, done, tell
-	wait := p.pace.wait(progressBurst, progressEvery)
-	switch {
-	case wait <= 0:
-		p.tell()
-	case p.timer == nil:
-		p.timer = time.AfterFunc(wait, p.release)
-	}
+	p.started, p.done, p.held = true, done, send
+	p.sendLocked(false)
 }
 
-// release tells what was held back. Whoever ends the call waits for it, by mu.
+// release sends what was held back.
 func (p *progress) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = nil
-	p.tell()
+	p.sendLocked(false)
 }
 
-// flush tells what is held back, at the end of the call.
+// flush sends what is held back, at the end of the call, and returns when nothing is
+// being sent.
 func (p *progress) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	p.tell()
+	for p.sending {
+		if p.finished == nil {
+			p.finished = make(chan struct{})
+		}
+		finished := p.finished
+		p.mu.Unlock()
+		<-finished
+		p.mu.Lock()
+	}
+	p.sendLocked(true)
 }
 
-// tell tells what is held. The caller holds mu.
-func (p *progress) tell() {
-	if p.held == nil {
+// sendLocked sends what is held as soon as the pace permits, or at once, unless
+// somebody is sending, who goes on with it. It unlocks mu while it sends.
+func (p *progress) sendLocked(atOnce bool) {
+	if p.sending {
 		return
 	}
-	p.pace.take(progressEvery)
-	p.held()
-	p.held = nil
+	for p.held != nil {
+		if wait := p.pace.wait(progressBurst, progressEvery); wait > 0 && !atOnce {
+			if p.timer == nil {
+				p.timer = time.AfterFunc(wait, p.release)
+			}
+			break
+		}
+		send := p.held
+		p.held, p.sending = nil, true
+		p.pace.take(progressEvery)
+		p.mu.Unlock()
+		send()
+		p.mu.Lock()
+		p.sending = false
+	}
+	if p.finished != nil {
+		close(p.finished)
+		p.finished = nil
+	}
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

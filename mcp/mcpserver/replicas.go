@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/v2"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 const (
@@ -95,10 +97,11 @@ func (r *replicas) deliver(ctx context.Context, e *event) error {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, busTimeout)
 		defer cancel()
-		err = r.bus.Publish(ctx, r.topic, msg)
+		err = usercode.Run(func() error { return r.bus.Publish(ctx, r.topic, msg) })
 	}
 	if err != nil {
-		r.hub.server.options.logger().Warn("other replicas were not told of a change", "method", e.topic.method, "error", err)
+		r.hub.server.options.logger().LogAttrs(ctx, slog.LevelWarn, "other replicas were not told of a change",
+			append(usercode.Attrs(err), slog.String("method", e.topic.method))...)
 	}
 	return nil
 }
@@ -132,7 +135,11 @@ func (r *replicas) follow(ctx context.Context) {
 func (r *replicas) subscribe() {
 	defer close(r.placed)
 	for pause := leastBusPause; ; pause = min(2*pause, mostBusPause) {
-		leave, err := r.bus.Subscribe(r.ctx, r.topic, r.take)
+		var leave func()
+		err := usercode.Run(func() (err error) {
+			leave, err = r.bus.Subscribe(r.ctx, r.topic, r.take)
+			return err
+		})
 		if err == nil {
 			r.leave = leave
 			if pause > leastBusPause {
@@ -140,7 +147,8 @@ func (r *replicas) subscribe() {
 			}
 			return
 		}
-		r.hub.server.options.logger().Warn("changes that other replicas announce are not heard of", "error", err, "pause", pause)
+		r.hub.server.options.logger().LogAttrs(r.ctx, slog.LevelWarn, "changes that other replicas announce are not heard of",
+			append(usercode.Attrs(err), slog.Duration("pause", pause))...)
 		select {
 		case <-time.After(pause):
 		case <-r.ctx.Done():
@@ -192,7 +200,7 @@ func (r *replicas) close() {
 		r.begin.Do(func() { close(r.placed) })
 		r.hub.server.drain.apart(func() {
 			if <-r.placed; r.leave != nil {
-				r.leave()
+				r.hub.server.background(context.Background(), "leaving the Bus", func() error { r.leave(); return nil })
 			}
 		})
 	})

@@ -12,17 +12,28 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // reveal decides what the peer learns of an error. Protocol errors are for it;
 // all others are private: it gets an id, and the log the whole chain. What failed
 // because its caller is gone is nobody's concern.
-func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) error {
+//
+// An error can be of a type of the author's, whose methods may panic.
+func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) (shown error) {
 	if err == nil {
 		return nil
 	}
+	if p := usercode.Run(func() error { shown = s.shown(ctx, call, err); return nil }); p != nil {
+		return s.private(ctx, call, slog.LevelError, "error of a handler panicked", usercode.Attrs(p)...)
+	}
+	return shown
+}
+
+// shown is reveal of an error that there is.
+func (s *Server) shown(ctx context.Context, call *dialect.Call, err error) error {
 	if p, ok := errors.AsType[*panicked](err); ok {
-		return s.private(ctx, call, slog.LevelError, "handler panicked", slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+		return s.private(ctx, call, slog.LevelError, "handler panicked", usercode.Attrs(p)...)
 	}
 	if _, ok := errors.AsType[*mcp.Error](err); ok {
 		return err
@@ -42,7 +53,7 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) erro
 func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err error) {
 	method := slog.String("method", call.Method)
 	if p, ok := errors.AsType[*panicked](err); ok {
-		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification handler panicked", method, slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification handler panicked", append(usercode.Attrs(p), method)...)
 		return
 	}
 	switch _, protocol := errors.AsType[*mcp.Error](err); {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Request does one request, on the goroutine that the pipe gave it:
@@ -102,7 +104,7 @@ func (s *Server) handle(r *Request) (result any, err error) {
 //	 ├─ notifications/cancelled                ends the request, at once
 //	 ├─ notifications/initialized              the session hears of changes, at once
 //	 └─ route                                  no handler: dropped
-//	     └─ Session.Notes                      one after the other; without a session at once
+//	     └─ Session.PutNote                    one after the other; without a session at once
 //	         └─ handle                         middleware, the handler; errors and panics are logged
 func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	call, err := c.dialect.Open(in.Message, in.Ingress())
@@ -127,7 +129,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 		r.handleNotification()
 		return nil
 	}
-	if !in.Session.Notes.Put(r.handleNotification, len(in.Message.Params)+notificationSize) {
+	if !in.Session.PutNote(r.handleNotification, len(in.Message.Params)+notificationSize) {
 		c.reached(mcp.LimitNotifications, in, call.Method)
 	}
 	return nil
@@ -140,7 +142,7 @@ const notificationSize = 1 << 10
 // handleNotification runs the handlers of a notification.
 func (r *Request) handleNotification() {
 	ctx := r.lasting()
-	err := guarded(func() error {
+	err := usercode.Run(func() error {
 		_, err := r.way.from(ctx, r, 0)
 		return err
 	})
@@ -150,35 +152,18 @@ func (r *Request) handleNotification() {
 var errCancelled = errors.New("cancelled by the client")
 
 // panicked is the error that a panic in user code becomes.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
-
-// guarded runs user code and returns its error, or its panic as one.
-func guarded(run func() error) (err error) {
-	defer contain(&err)
-	return run()
-}
+type panicked = usercode.Panic
 
 // contain turns a panic into an error, so that it ends one call and nothing else.
 func contain(err *error) {
 	if v := recover(); v != nil {
-		*err = &panicked{value: v, stack: debug.Stack()}
+		*err = &panicked{Value: v, Stack: debug.Stack()}
 	}
 }
 
-// protect runs a function of the author's that belongs to no request, and logs its
-// panic.
-func (s *Server) protect(what string, f func()) {
-	var err error
-	func() {
-		defer contain(&err)
-		f()
-	}()
-	if p, ok := errors.AsType[*panicked](err); ok {
-		s.options.logger().Error("panic in "+what, "error", p.Error(), "stack", string(p.stack))
+// background runs user code that nobody waits for: an error or a panic is logged.
+func (s *Server) background(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
+	if err := usercode.Run(run); err != nil {
+		s.options.logger().LogAttrs(ctx, slog.LevelError, what+" failed", append(attrs, usercode.Attrs(err)...)...)
 	}
 }

@@ -192,7 +192,8 @@ func (s *subscriber) close() {
 }
 
 // finish has a goroutine deliver all that is queued and waits for it, no longer than
-// ctx. Nothing more can be offered.
+// ctx: the delivery may be user code that waits for finish. Nothing more can be
+// offered.
 func (s *subscriber) finish(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -201,8 +202,17 @@ func (s *subscriber) finish(ctx context.Context) error {
 	cancel := s.cancel
 	s.mu.Unlock()
 	defer context.AfterFunc(ctx, cancel)()
-	s.idle.Wait()
-	return context.Cause(ctx)
+	delivered := make(chan struct{})
+	go func() { // ends with the delivery, whose context has ended with ctx
+		defer close(delivered)
+		s.idle.Wait()
+	}()
+	select {
+	case <-delivered:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // resume is what the timer runs: topics that were silent are not any more.

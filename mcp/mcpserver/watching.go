@@ -100,10 +100,7 @@ func (h *hub) hold(v *vigil, uri string) {
 		if run == nil {
 			return
 		}
-		if p, ok := errors.AsType[*panicked](guarded(func() error { run(ctx, uri); return nil })); ok {
-			h.server.options.logger().LogAttrs(ctx, slog.LevelError, "function of WhileWatched panicked",
-				slog.String("uri", uri), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
-		}
+		h.server.background(ctx, "function of WhileWatched", func() error { run(ctx, uri); return nil }, slog.String("uri", uri))
 		<-ctx.Done()
 	}
 }

@@ -23,7 +23,7 @@ type Core interface {
 	// Request does one request and returns its sealed reply. It never panics.
 	Request(ctx context.Context, in *Inbound) dialect.Reply
 	// Notification takes one notification. It performs a cancellation at once and
-	// puts what a handler of the author has to do into Session.Notes, so that it
+	// gives what a handler of the author has to do to Session.PutNote, so that it
 	// does not wait for the handler. Only a notification without a session is
 	// handled before Notification returns. ctx is that of the session or, without
 	// one, that of the message. The error is an *mcp.Error about a notification
@@ -129,10 +129,9 @@ type Session struct {
 	Queues bool
 	// End closes the connection or session. It may be called more than once.
 	End func()
-	// Notes is the queue of the notifications whose handlers are the author's. What
-	// is queued when the session ends is dropped; whoever made the session waits
-	// for the handler that runs then.
-	Notes *Dispatcher[func()]
+	// Spawn starts the goroutine that handles notifications, for whoever made the
+	// session to wait for. Nil: ServeConn waits for it.
+	Spawn func(run func())
 
 	// Share is what the session may have running. Nil has no bounds.
 	Share *limit.Share
@@ -140,6 +139,7 @@ type Session struct {
 	Running peer.Running
 	Pending peer.Pending
 
+	notes     atomic.Pointer[Dispatcher[func()]] // made when the first notification comes; most sessions have none
 	unwritten unwritten
 	agreed    atomic.Pointer[dialect.Session]
 	identity  atomic.Pointer[mcp.Identity]
@@ -157,7 +157,7 @@ func (s *Session) Identity() *mcp.Identity { return s.identity.Load() }
 // cause of ctx. In sessions of Streamable HTTP, which outlive their connections, it
 // waits for the notifications alone.
 func (s *Session) WaitIdle(ctx context.Context) error {
-	return cmp.Or(s.unwritten.none(ctx), s.Notes.Flush(ctx))
+	return cmp.Or(s.unwritten.none(ctx), s.flushNotes(ctx))
 }
 
 // Agreed returns what initialize settled, or nil before it.

@@ -54,7 +54,7 @@ const leavingGrace = 10 * time.Second
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
 //	     ├─ request       beside the others: Core.Request, then into the outbox
 //	     ├─ cancellation  at once: ends the request that it names
-//	     ├─ notification  into Session.Notes, whose handlers run in the order of arrival
+//	     ├─ notification  to Session.PutNote: the handlers run in the order of arrival
 //	     └─ response      at once: to the Ask that waits for it
 //
 // A malformed frame is answered and the connection goes on. When the connection
@@ -73,7 +73,6 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		Owner:     limit.OwnerOf(PrincipalOf(p.Identity), p.Address, limit.NewMember()),
 		Push:      c.push,
 		End:       c.end,
-		Notes:     NewDispatcher(func(handle func()) { handle() }),
 	}
 	c.handlers = newCrew()
 	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.unwritable}
@@ -98,7 +97,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
 	c.session.End()
-	c.session.Notes.Close()
+	c.session.closeNotes()
 	c.handlers.close()
 	p.Core.Closed(c.session)
 	if errors.Is(err, io.EOF) || c.gone.Load() {

@@ -2,12 +2,12 @@ package limit
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // logEvery is how often the log has a line about one limit.
@@ -45,12 +45,9 @@ func (r *Reporter) Reached(e mcp.LimitReached) {
 	if r.Hook == nil {
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.Logger.LogAttrs(context.Background(), slog.LevelError, "limit hook panicked", slog.String("panic", fmt.Sprint(v)))
-		}
-	}()
-	r.Hook(e)
+	if err := usercode.Run(func() error { r.Hook(e); return nil }); err != nil {
+		r.Logger.LogAttrs(context.Background(), slog.LevelError, "limit hook panicked", usercode.Attrs(err)...)
+	}
 }
 
 // due reports whether the log is to have a line, and how often it had none since the

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 const (
@@ -30,8 +32,10 @@ const (
 //	<16 random characters>-<number>
 //
 // What belongs to the log is guarded by its turn, which one goroutine has at a
-// time; the store is user code, and no lock is held while it runs. A nil eventLog
-// is that of a stream which cannot be resumed: its events have no ids.
+// time, also while it calls the store, whose calls have to be in order. The store is
+// user code that may call the server: nothing that it can call waits for the turn, see
+// forget. A nil eventLog is that of a stream which cannot be resumed: its events
+// have no ids.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 type eventLog struct {
@@ -40,6 +44,7 @@ type eventLog struct {
 	logger *slog.Logger
 	name   string
 	turn   chan struct{} // of capacity 1: full while somebody has the turn
+	ending atomic.Bool   // whoever gives the turn away forgets everything first
 
 	sent  int64 // the number of the last event
 	gone  bool  // nothing is kept any more
@@ -58,8 +63,27 @@ func (l *eventLog) take() {
 }
 
 func (l *eventLog) give() {
-	if l != nil {
+	if l == nil {
+		return
+	}
+	<-l.turn
+	if l.ending.Load() {
+		l.forget()
+	}
+}
+
+// forget forgets everything, now or when whoever has the turn gives it away. It waits
+// for nobody.
+func (l *eventLog) forget() {
+	if l == nil {
+		return
+	}
+	l.ending.Store(true)
+	select {
+	case l.turn <- struct{}{}:
+		l.end()
 		<-l.turn
+	default:
 	}
 }
 
@@ -125,7 +149,7 @@ func (l *eventLog) trim(n int64) {
 	}
 }
 
-// end forgets everything: the stream cannot be resumed any more.
+// end forgets everything, once: the stream cannot be resumed any more.
 func (l *eventLog) end() {
 	l.trim(math.MaxInt64)
 	l.gone = true
@@ -138,9 +162,9 @@ func (l *eventLog) call(what string, f func(context.Context) error) bool {
 		ctx, cancel = context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 	}
-	err := f(ctx)
+	err := usercode.Run(func() error { return f(ctx) })
 	if err != nil {
-		l.logger.Warn("streamhttp: event store: "+what, "error", err)
+		l.logger.LogAttrs(ctx, slog.LevelWarn, "streamhttp: event store: "+what, usercode.Attrs(err)...)
 	}
 	return err == nil
 }

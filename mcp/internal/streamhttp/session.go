@@ -102,7 +102,7 @@ func (c callContext) Value(key any) any {
 func (s *session) stop(cause error) {
 	s.run.Cancel(cause)
 	s.Pending.Fail(cause)
-	s.Notes.Stop()
+	s.StopNotes()
 	for _, st := range s.close() {
 		st.forget()
 	}

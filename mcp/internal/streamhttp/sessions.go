@@ -47,7 +47,7 @@ func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) 
 	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t.end)
 	s.Identify(by)
 	s.uses = 1
-	s.Notes = exchange.NewOwnedDispatcher(func(handle func()) { handle() }, func(run func()) { t.spawn(s, run) })
+	s.Spawn = func(run func()) { t.spawn(s, run) }
 	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
 	if err := t.core.Opened(s.Session); err != nil {
 		s.run.Cancel(err)

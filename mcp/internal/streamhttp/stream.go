@@ -179,9 +179,7 @@ func (s *stream) state() (attached, ended bool) {
 
 // forget gives up what was kept for a client that comes back.
 func (s *stream) forget() {
-	s.log.take()
-	defer s.log.give()
-	s.log.end()
+	s.log.forget()
 }
 
 // revive lets a stream that ended because there were too many be used again.

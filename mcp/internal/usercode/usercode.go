@@ -1,0 +1,75 @@
+// Package usercode runs code of the users of the library, such as handlers, hooks
+// and stores, so that a panic of it becomes an error and ends nothing else. The
+// stack of a panic goes into the log and never into the text of the error.
+package usercode
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// Panic is the error that a panic becomes.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error says what the code has panicked with, without the stack.
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+
+// Contain turns a panic of the function that defers it into a *Panic.
+func Contain(err *error) {
+	if v := recover(); v != nil {
+		*err = &Panic{Value: v, Stack: debug.Stack()}
+	}
+}
+
+// Run runs f and returns its error, or its panic as a *Panic.
+func Run(f func() error) (err error) {
+	defer Contain(&err)
+	return f()
+}
+
+// Attrs are what a log says of an error: the error, or the value and the stack of a
+// panic.
+func Attrs(err error) []slog.Attr {
+	if p, ok := err.(*Panic); ok {
+		return []slog.Attr{slog.Any("panic", p.Value), slog.String("stack", string(p.Stack))}
+	}
+	return []slog.Attr{slog.Any("error", err)}
+}
+
+// Logger returns a logger that writes to l and drops the records with which the
+// handler of l panics.
+func Logger(l *slog.Logger) *slog.Logger {
+	if _, ok := l.Handler().(handler); ok {
+		return l
+	}
+	return slog.New(handler{l.Handler()})
+}
+
+// handler is a slog.Handler that does not panic.
+type handler struct{ slog.Handler }
+
+func (h handler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
+	defer func() { _ = recover() }()
+	return h.Handler.Enabled(ctx, level)
+}
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	return Run(func() error { return h.Handler.Handle(ctx, r) })
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) (with slog.Handler) {
+	with = h
+	defer func() { _ = recover() }()
+	return handler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h handler) WithGroup(name string) (with slog.Handler) {
+	with = h
+	defer func() { _ = recover() }()
+	return handler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,429 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// userCode is one place at which a server runs code of its author.
+type userCode struct {
+	name string
+	// prepare has hook called there, and may return another server that brings the
+	// call about.
+	prepare func(o *mcpserver.Options, hook func()) (register func(*mcpserver.Server))
+	// trigger brings the call about, from a client or in the process of the server.
+	trigger func(ctx context.Context, srv *mcpserver.Server, c *mcpclient.Client) error
+	http    bool
+	logged  string // where it panics; empty where the caller of the function gets the panic
+}
+
+func registering(register func(srv *mcpserver.Server, hook func())) func(*mcpserver.Options, func()) func(*mcpserver.Server) {
+	return func(_ *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		return func(srv *mcpserver.Server) { register(srv, hook) }
+	}
+}
+
+func callTool(name string) func(context.Context, *mcpserver.Server, *mcpclient.Client) error {
+	return func(ctx context.Context, _ *mcpserver.Server, c *mcpclient.Client) error {
+		result, err := c.CallTool(ctx, name, nil)
+		if err == nil && result.IsError {
+			err = errors.New(result.Content.Text())
+		}
+		return err
+	}
+}
+
+func request(method string, params any) func(context.Context, *mcpserver.Server, *mcpclient.Client) error {
+	return func(ctx context.Context, _ *mcpserver.Server, c *mcpclient.Client) error {
+		return c.Request(ctx, method, params, nil)
+	}
+}
+
+// toolThat registers a tool whose handler is run.
+func toolThat(name string, run func(ctx context.Context, hook func()) (any, error)) func(*mcpserver.Options, func()) func(*mcpserver.Server) {
+	return registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Tool(name, "", func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := run(ctx, hook)
+			return "", err
+		})
+	})
+}
+
+var userCodes = []userCode{
+	{name: "tool", trigger: callTool("it"), logged: "handler panicked", prepare: toolThat("it", func(_ context.Context, hook func()) (any, error) {
+		hook()
+		return nil, nil
+	})},
+	{name: "Apart.Progress", trigger: callTool("it"), logged: "Apart.Progress failed", prepare: toolThat("it", func(ctx context.Context, hook func()) (any, error) {
+		apart, done, err := mcpserver.Detach(ctx, mcpserver.Apart{Progress: func(p mcp.ProgressParams) {
+			if p.Progress == 15 { // held back, and sent by a timer
+				hook()
+			}
+		}})
+		if err != nil {
+			return nil, err
+		}
+		for n := range 16 {
+			mcpserver.Progress(apart, float64(n), 0, "")
+		}
+		time.AfterFunc(time.Minute, done)
+		return nil, nil
+	})},
+	{name: "middleware's constructor", trigger: callTool("quick"), prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		defer func() { _ = recover() }()
+		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
+			hook()
+			return next
+		})
+	})},
+	{name: "middleware", trigger: request(mcp.MethodToolsList, nil), logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
+			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+				if r.Method == mcp.MethodToolsList {
+					hook()
+				}
+				return next(ctx, r)
+			}
+		})
+	})},
+	{name: "handler of a notification", logged: "notification handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Handle(acmeNote, func(context.Context, *mcpserver.Request) (any, error) {
+			hook()
+			return nil, nil
+		})
+	}), trigger: func(ctx context.Context, _ *mcpserver.Server, c *mcpclient.Client) error {
+		return c.Notify(ctx, acmeNote, nil)
+	}},
+	{name: "Visible, by a change", logged: "function of Visible failed", prepare: secretResource, trigger: func(_ context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
+		srv.Updated("test://secret")
+		return nil
+	}},
+	{name: "Visible, by the Bus", logged: "function of Visible failed", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		bus := new(mcpserver.MemoryBus)
+		o.Bus = bus
+		return secretResource(o, hook)
+	}, trigger: func(_ context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
+		time.Sleep(time.Second)
+		other := newServer(&mcpserver.Options{Bus: srv.Bus()})
+		secretResource(nil, func() {})(other)
+		other.Updated("test://secret")
+		time.Sleep(time.Second)
+		return other.Shutdown(context.Background())
+	}},
+	{name: "Store", trigger: callTool("ask"), logged: "handler panicked", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		o.Ask = &mcpserver.AskOptions{SingleUse: true}
+		o.Store = hookedStore{new(mcpserver.MemoryStore), hook}
+		o.Keys = []mcpserver.Key{{ID: "a", Secret: bytes.Repeat([]byte{1}, 32)}}
+		return toolThat("ask", func(ctx context.Context, _ func()) (any, error) {
+			return mcpserver.Ask[colour](ctx, "colour", "Which?")
+		})(o, hook)
+	}},
+	{name: "Bus: Publish", logged: "other replicas were not told of a change", prepare: busThat(func(b *hookedBus, hook func()) { b.publish = hook }), trigger: func(_ context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
+		srv.Updated("test://a")
+		return nil
+	}},
+	{name: "Bus: Subscribe", logged: "changes that other replicas announce are not heard of", prepare: busThat(func(b *hookedBus, hook func()) { b.subscribe = hook }), trigger: watchOnce("test://a")},
+	{name: "EventStore", http: true, trigger: callTool("talk"), logged: "event store: keep event", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		o.HTTP = &mcpserver.HTTPOptions{Events: hookedEvents{hook}}
+		return toolThat("talk", func(ctx context.Context, _ func()) (any, error) {
+			return nil, mcpserver.From(ctx).Notify(ctx, acmeNote, nil)
+		})(o, hook)
+	}},
+	{name: "OnLimit", trigger: callTool("limit"), logged: "limit hook panicked", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		o.OnLimit = func(mcp.LimitReached) { hook() }
+		return toolThat("limit", func(ctx context.Context, _ func()) (any, error) {
+			mcpserver.From(ctx).Reached("acme")
+			return nil, nil
+		})(o, hook)
+	}},
+	{name: "Logger", trigger: request("acme/fail", nil), prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		o.Logger = slog.New(hookedLog{hook})
+		return func(srv *mcpserver.Server) {
+			srv.Handle("acme/fail", func(context.Context, *mcpserver.Request) (any, error) { return nil, errors.New("private") })
+		}
+	}},
+	{name: "MarshalJSON", trigger: request("acme/encode", nil), logged: "handler panicked", prepare: handling("acme/encode", func(hook func()) (any, error) {
+		return hookedValue{hook}, nil
+	})},
+	{name: "error", trigger: request("acme/error", nil), logged: "panic", prepare: handling("acme/error", func(hook func()) (any, error) {
+		return nil, hookedError{hook}
+	})},
+	{name: "completer", logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Template("test://{it}", "it", "", func(context.Context, struct {
+			It string `json:"it"`
+		},
+		) ([]byte, error) {
+			return nil, nil
+		}, mcpserver.CompleteArg("it", func(context.Context, mcpserver.Completing) ([]string, error) {
+			hook()
+			return nil, nil
+		}))
+	}), trigger: request(mcp.MethodComplete, jsontext.Value(`{"ref":{"type":"ref/resource","uri":"test://{it}"},"argument":{"name":"it","value":""}}`))},
+	{name: "resource", logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.AddResource(mcp.Resource{URI: "test://it", Name: "it"}, func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
+			hook()
+			return nil, errors.New("none")
+		})
+	}), trigger: request(mcp.MethodResourcesRead, map[string]string{"uri": "test://it"})},
+	{name: "WhileWatched", logged: "function of WhileWatched failed", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.AddResource(mcp.Resource{URI: "test://it", Name: "it"}, readRaw(nil, nil), mcpserver.WhileWatched(func(context.Context, string) { hook() }))
+	}), trigger: watchOnce("test://it")},
+	{name: "Filter's feed", logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Extend(mcpserver.Extension{ID: "com.example/feed", Filters: map[string]mcpserver.Filter{
+			"feed": func(context.Context, *mcpserver.Request, jsontext.Value) (any, iter.Seq2[string, any], error) {
+				return true, func(func(string, any) bool) { hook() }, nil
+			},
+		}})
+	}), trigger: func(ctx context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
+		ours, theirs := memory.Pair()
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(ctx, theirs) }()
+		go func() {
+			for _, err := ours.Read(ctx); err == nil; _, err = ours.Read(ctx) {
+			}
+		}()
+		err := ours.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"com.example/feed":{}}}},"notifications":{"feed":true}}}`))
+		time.Sleep(5 * time.Second)
+		_ = ours.Close()
+		<-served
+		return err
+	}},
+}
+
+func handling(method string, run func(hook func()) (any, error)) func(*mcpserver.Options, func()) func(*mcpserver.Server) {
+	return registering(func(srv *mcpserver.Server, hook func()) {
+		srv.Handle(method, func(context.Context, *mcpserver.Request) (any, error) { return run(hook) })
+	})
+}
+
+// secretResource registers a resource whose Visible calls hook once somebody has
+// subscribed to it.
+func secretResource(_ *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+	return func(srv *mcpserver.Server) {
+		srv.AddResource(mcp.Resource{URI: "test://secret", Name: "secret"}, readRaw(nil, nil), mcpserver.Visible(func(mcp.Principal) bool {
+			hook()
+			return true
+		}))
+	}
+}
+
+func watchOnce(uri string) func(context.Context, *mcpserver.Server, *mcpclient.Client) error {
+	return func(ctx context.Context, _ *mcpserver.Server, c *mcpclient.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		for _, err := range c.Watch(ctx, uri) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+type hookedStore struct {
+	mcp.Store
+	hook func()
+}
+
+func (s hookedStore) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (bool, error) {
+	s.hook()
+	return s.Store.Create(ctx, key, value, ttl)
+}
+
+func busThat(set func(b *hookedBus, hook func())) func(*mcpserver.Options, func()) func(*mcpserver.Server) {
+	return func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
+		b := &hookedBus{publish: func() {}, subscribe: func() {}}
+		set(b, hook)
+		o.Bus = b
+		o.Keys = []mcpserver.Key{{ID: "a", Secret: bytes.Repeat([]byte{1}, 32)}}
+		return func(srv *mcpserver.Server) {
+			srv.AddResource(mcp.Resource{URI: "test://a", Name: "a"}, readRaw(nil, nil))
+		}
+	}
+}
+
+type hookedBus struct {
+	mcpserver.MemoryBus
+	publish, subscribe func()
+}
+
+func (b *hookedBus) Publish(ctx context.Context, topic string, msg []byte) error {
+	b.publish()
+	return b.MemoryBus.Publish(ctx, topic, msg)
+}
+
+func (b *hookedBus) Subscribe(ctx context.Context, topic string, deliver func([]byte)) (func(), error) {
+	b.subscribe()
+	return b.MemoryBus.Subscribe(ctx, topic, deliver)
+}
+
+type hookedEvents struct{ hook func() }
+
+func (e hookedEvents) Append(context.Context, string, int64, []byte) error { e.hook(); return nil }
+
+func (e hookedEvents) After(context.Context, string, int64) ([][]byte, error) { return nil, nil }
+
+func (e hookedEvents) Trim(context.Context, string, int64) error { return nil }
+
+type hookedLog struct{ hook func() }
+
+func (h hookedLog) Enabled(context.Context, slog.Level) bool  { return true }
+func (h hookedLog) Handle(context.Context, slog.Record) error { h.hook(); return nil }
+func (h hookedLog) WithAttrs([]slog.Attr) slog.Handler        { return h }
+func (h hookedLog) WithGroup(string) slog.Handler             { return h }
+
+type hookedValue struct{ hook func() }
+
+func (v hookedValue) MarshalJSON() ([]byte, error) {
+	v.hook()
+	return []byte("{}"), nil
+}
+
+type hookedError struct{ hook func() }
+
+func (e hookedError) Error() string { return "an error" }
+
+func (e hookedError) Is(error) bool {
+	e.hook()
+	return false
+}
+
+// run runs one place with a hook that is run once, and fails the test when the
+// bubble comes to a stop. The second client has to be served as before, unless the
+// hook ends the server.
+func (u userCode) run(t *testing.T, r mcp.Revision, hook func(*mcpserver.Server)) (log string) {
+	t.Helper()
+	var book logbook
+	var srv *mcpserver.Server
+	var armed, hooked atomic.Bool
+	o := &mcpserver.Options{Logger: textLog(&book)}
+	register := u.prepare(o, func() {
+		if armed.CompareAndSwap(true, false) {
+			hooked.Store(true)
+			hook(srv)
+		}
+	})
+	srv = newServer(o)
+	srv.Tool("quick", "", nothing)
+	if u.logged == "" || u.name == "Bus: Subscribe" {
+		armed.Store(true)
+	}
+	register(srv)
+	target := mcpclient.InProcess(srv)
+	co := &mcpclient.Options{Revisions: []mcp.Revision{r}, Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"colour":"red"}`)}, nil
+	}}
+	if u.http {
+		p, stop := serveListener(t, srv)
+		defer func() { <-stop() }()
+		target, co.HTTPClient = mcpclient.URL("http://localhost/mcp"), p.client(t)
+	}
+	first, err := mcpclient.Connect(t.Context(), target, co)
+	if srvEnded(srv) {
+		return book.String()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	other := *co
+	second, err := mcpclient.Connect(t.Context(), target, &other)
+	if srvEnded(srv) {
+		time.Sleep(5 * time.Second) // until the Shutdown of the hook has come to its end
+		return book.String()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if strings.HasPrefix(u.name, "Visible") {
+		watching, unwatch := context.WithCancel(t.Context())
+		defer unwatch()
+		go func() {
+			for range second.Watch(watching, "test://secret") { //nolint:revive // it is enough to subscribe
+			}
+		}()
+		time.Sleep(time.Second)
+	}
+	armed.Store(!hooked.Load())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = u.trigger(ctx, srv, first)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		t.Errorf("got %v, want an answer within a minute", err)
+	}
+	if err != nil && (strings.Contains(err.Error(), "goroutine ") || strings.Contains(err.Error(), ".go:")) {
+		t.Errorf("the client got a stack: %v", err)
+	}
+	time.Sleep(5 * time.Second)
+	if armed.Load() && (isModern(r) || u.name != "Store") && !(isModern(r) && u.http) {
+		t.Errorf("the hook was not run: %v", err)
+	}
+	if !srvEnded(srv) {
+		if _, err := second.CallTool(t.Context(), "quick", nil); err != nil {
+			t.Errorf("the other client: %v", err)
+		}
+	}
+	return book.String()
+}
+
+func srvEnded(srv *mcpserver.Server) bool { return !srv.Ready() }
+
+func TestUserCodeMayCallTheServer(t *testing.T) {
+	t.Parallel()
+	for _, u := range userCodes {
+		for _, r := range eras {
+			t.Run(fmt.Sprint(u.name, ", ", r), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					u.run(t, r, func(srv *mcpserver.Server) {
+						srv.Updated("test://secret")
+						srv.SetTool(mcp.Tool{Name: "new", InputSchema: jsontext.Value(`{"type":"object"}`)}, rawNothing)
+						srv.RemoveTool("new")
+						srv.Use(func(next mcpserver.Handler) mcpserver.Handler { return next })
+						ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+						defer cancel()
+						_ = srv.Shutdown(ctx)
+					})
+				})
+			})
+		}
+	}
+}
+
+func TestPanicOfUserCodeEndsNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, u := range userCodes {
+		for _, r := range eras {
+			t.Run(fmt.Sprint(u.name, ", ", r), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					ran := false
+					log := u.run(t, r, func(*mcpserver.Server) {
+						ran = true
+						panic("lost marbles")
+					})
+					if ran && u.logged != "" && (!strings.Contains(log, u.logged) || !strings.Contains(log, "lost marbles") || !strings.Contains(log, "goroutine ")) {
+						t.Errorf("got the log %s, want %q with the panic and its stack", log, u.logged)
+					}
+				})
+			})
+		}
+	}
+}
