@@ -60,9 +60,9 @@ func (t *Tasks) coreCancel(ctx context.Context, r *mcpserver.Request) (any, erro
 // pageSize is the number of tasks on one page of a list.
 const pageSize = 100
 
-// coreList does tasks/list: the tasks of the principal that this process has made.
-// Those of clients that nobody authenticated are not told apart, so none of them
-// is listed, but for the local user's.
+// coreList does tasks/list: the tasks of the principal, on whichever replica they were
+// made, the oldest first. Clients that nobody authenticated are not told apart, so
+// their tasks are not listed, except those of the local user.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#task-isolation-and-access-control
 func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -70,28 +70,39 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	ids := t.of(ownerOf(r))
-	if r.Principal() == mcp.PrincipalAnonymous {
-		ids = nil
+	var tasks []indexEntry
+	if t.lists(r) {
+		var err error
+		if tasks, _, err = t.book.index(ctx, ownerOf(r)); err != nil {
+			return nil, err
+		}
 	}
 	if p.Cursor != nil {
-		last := slices.Index(ids, *p.Cursor)
-		if last < 0 {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor", r.Method)
+		last, ok := parseCursor(*p.Cursor)
+		if !ok {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor; want the nextCursor of the page before, or none", r.Method)
 		}
-		ids = ids[last+1:]
+		tasks = slices.DeleteFunc(tasks, func(e indexEntry) bool { return e.compare(last) <= 0 })
 	}
 	result := &mcp.ListTasksResult{Tasks: []mcp.Task{}}
-	for i, id := range ids {
+	for i, listed := range tasks {
 		if i == pageSize {
-			result.NextCursor = &ids[i-1]
+			result.NextCursor = new(tasks[i-1].cursor())
 			break
 		}
-		if e, err := t.book.load(ctx, id); err == nil {
+		switch e, err := t.book.load(ctx, listed.ID); {
+		case err == nil:
 			result.Tasks = append(result.Tasks, e.core())
+		case err != errUnknown:
+			return nil, err
 		}
 	}
 	return result, nil
+}
+
+// lists reports whether the tasks of a request's principal are listed.
+func (t *Tasks) lists(r *mcpserver.Request) bool {
+	return t.o.core() && r.Principal() != mcp.PrincipalAnonymous
 }
 
 // coreResult does tasks/result: it waits for the end of the task, puts its

@@ -171,7 +171,11 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 	if err := t.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	if err := t.book.open(ctx, e); err != nil {
+	err := t.book.open(ctx, e)
+	if err == nil && t.lists(r) {
+		err = t.book.addToIndex(ctx, e)
+	}
+	if err != nil {
 		t.abandon(ctx, e.ID)
 		return nil, err
 	}

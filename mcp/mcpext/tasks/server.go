@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +77,6 @@ type Tasks struct {
 type kept struct {
 	owner   string
 	session context.Context // nil for the stateless era
-	created time.Time
 	expires time.Time
 }
 
@@ -174,25 +172,8 @@ func (t *Tasks) keep(e *entry, r *mcpserver.Request) mcp.Limit {
 	case len(t.kept) >= t.o.maxTasks():
 		return mcp.LimitTasks
 	}
-	t.kept[e.ID] = kept{e.Owner, session, e.Created, e.Expires}
+	t.kept[e.ID] = kept{e.Owner, session, e.Expires}
 	return ""
-}
-
-// of returns the ids of the tasks of an owner that this process has made, the
-// oldest first.
-func (t *Tasks) of(owner string) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var ids []string
-	for id, k := range t.kept {
-		if k.owner == owner && time.Now().Before(k.expires) {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(t.kept[a].created.Compare(t.kept[b].created), strings.Compare(a, b))
-	})
-	return ids
 }
 
 // find returns a task of the request's principal. One of somebody else is the

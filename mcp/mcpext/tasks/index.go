@@ -1,0 +1,95 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json/v2"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The index of an owner's tasks is one value in the Store, for tasks/list: every
+// replica that makes a task adds it there.
+
+const (
+	indexPrefix = "tasks." // of the keys in the store, before the owner
+	// maxIndexed bounds the tasks of one index, whose value has less than 512 KiB by
+	// that. The oldest leaves it when there are more; who knows its id can still use
+	// it.
+	maxIndexed = 4096
+)
+
+// indexEntry is one task of an index. The times are in milliseconds.
+type indexEntry struct {
+	ID      string `json:"id"`
+	Created int64  `json:"created"`
+	Expires int64  `json:"expires"`
+}
+
+// compare orders entries by age, the oldest first.
+func (a indexEntry) compare(b indexEntry) int {
+	return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID, b.ID))
+}
+
+// cursor is the cursor behind an entry. It stays valid when the task expires.
+func (a indexEntry) cursor() string { return strconv.FormatInt(a.Created, 10) + "." + a.ID }
+
+func parseCursor(cursor string) (indexEntry, bool) {
+	created, id, ok := strings.Cut(cursor, ".")
+	at, err := strconv.ParseInt(created, 10, 64)
+	return indexEntry{ID: id, Created: at}, ok && err == nil
+}
+
+// index returns the tasks of an owner that have not expired, in order, and the value
+// in the store, which is nil when there is none.
+func (b *book) index(ctx context.Context, owner string) (tasks []indexEntry, raw []byte, err error) {
+	raw, found, err := b.store.Get(ctx, indexPrefix+owner)
+	if err != nil {
+		return nil, nil, fmt.Errorf("tasks: %w", err)
+	}
+	if !found {
+		return nil, nil, nil
+	}
+	if err := json.Unmarshal(raw, &tasks); err != nil {
+		return nil, nil, fmt.Errorf("tasks: index: %w", err)
+	}
+	now := time.Now().UnixMilli()
+	return slices.DeleteFunc(tasks, func(t indexEntry) bool { return t.Expires <= now }), raw, nil
+}
+
+// addToIndex adds a task to the index of its owner.
+func (b *book) addToIndex(ctx context.Context, e *entry) error {
+	added := indexEntry{ID: e.ID, Created: e.Created.UnixMilli(), Expires: e.Expires.UnixMilli()}
+	for {
+		tasks, old, err := b.index(ctx, e.Owner)
+		if err != nil {
+			return err
+		}
+		at, _ := slices.BinarySearchFunc(tasks, added, indexEntry.compare)
+		tasks = slices.Insert(tasks, at, added)
+		if len(tasks) > maxIndexed {
+			tasks = tasks[1:]
+		}
+		raw, err := json.Marshal(tasks)
+		if err != nil {
+			return fmt.Errorf("tasks: index: %w", err)
+		}
+		last := slices.MaxFunc(tasks, func(a, b indexEntry) int { return cmp.Compare(a.Expires, b.Expires) })
+		ttl := max(time.Until(time.UnixMilli(last.Expires)), time.Millisecond)
+		var written bool
+		if old == nil {
+			written, err = b.store.Create(ctx, indexPrefix+e.Owner, raw, ttl)
+		} else {
+			written, err = b.store.Swap(ctx, indexPrefix+e.Owner, old, raw, ttl)
+		}
+		if err != nil {
+			return fmt.Errorf("tasks: %w", err)
+		}
+		if written {
+			return nil
+		}
+	}
+}
