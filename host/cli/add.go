@@ -10,9 +10,9 @@ import (
 
 var addEntry = commandInfo{
 	name: "add", operands: "NAME -- COMMAND... | NAME URL", does: "add a server to the configuration",
-	about: `The rest of the file stays as it is. Nothing is started: "up" asks before it
-starts a program that is new. --env KEY hands down the variable of that name
-instead of writing its value into the file.`,
+	about: `The rest of the file is unchanged. Nothing is started: "up" asks before it
+starts a new program. --env KEY passes on the environment variable KEY instead
+of writing its value into the file.`,
 	example: "add issues https://example.com/mcp --header 'Authorization: Bearer ${ISSUES_TOKEN}'",
 	make:    func() command { return new(addCommand) },
 }

@@ -14,11 +14,11 @@ import (
 )
 
 var approveEntry = commandInfo{
-	name: "approve", operands: "[SERVER | SERVER/TOOL]", does: "let a program start, or a changed tool be offered",
-	about: `It shows the whole program, or what has changed of the tool, and asks. Without a
-terminal --yes is needed. Without a name it lists what waits for approval.
-Without --config it is about the servers of the host that runs, which takes
-notice by itself, or else of the user's own configuration.`,
+	name: "approve", operands: "[SERVER | SERVER/TOOL]", does: "approve a program, or a changed tool",
+	about: `It shows the whole program, or the changes of the tool, and asks. Without a
+terminal --yes is required. Without a name it lists what needs approval.
+Without --config it uses the servers of the running host, which continues by
+itself, or else those of the user's own configuration.`,
 	example: "approve files",
 	make:    func() command { return new(approveCommand) },
 }

@@ -17,10 +17,10 @@ import (
 )
 
 var authEntry = commandInfo{
-	name: "auth", operands: "login SERVER | status [SERVER] | logout SERVER", does: "sign in to servers that ask who you are",
+	name: "auth", operands: "login SERVER | status [SERVER] | logout SERVER", does: "sign in to servers that require authorization",
 	about: `SERVER is a name of the configuration, or a URL. login opens the browser and
-waits; hosts that run take notice by themselves. status tells who has issued
-which token, and never a token. logout forgets it, and has it revoked.`,
+waits; running hosts continue by themselves. status shows the issuer of each
+stored token, and never a token. logout revokes and deletes the token.`,
 	example: "auth login issues",
 	make:    func() command { return new(authCommand) },
 }

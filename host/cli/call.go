@@ -17,10 +17,11 @@ import (
 
 var callEntry = commandInfo{
 	name: "call", operands: "NAME [KEY=VALUE... | JSON | -]", does: "call a tool",
-	about: `Values are typed as the tool wants them; arrays and objects are written as JSON.
-JSON is all arguments as one object, - reads it from standard input. Arguments
-are checked first: when one is wrong nothing is sent. Images, audio and other
-binary results become files, whose paths are printed. Ctrl-C cancels the call.`,
+	about: `The types of values are those of the input schema; arrays and objects are
+written as JSON. JSON is all arguments as one object, and - reads it from
+standard input. If an argument is invalid nothing is sent. Images, audio and
+other binary results are written to files, whose paths are printed. Ctrl-C
+cancels the call.`,
 	example: "call demo/time zone=Europe/Rome",
 	make:    func() command { return new(callCommand) },
 }

@@ -9,9 +9,9 @@ import (
 )
 
 var completeEntry = commandInfo{
-	name: "complete", operands: "PROMPT|TEMPLATE KEY=TEXT...", does: "ask how an argument could go on",
-	about: `The argument is the last one, of a prompt or of a template of resources; those
-before it are settled. Each value is a line.`,
+	name: "complete", operands: "PROMPT|TEMPLATE KEY=TEXT...", does: "complete an argument of a prompt or resource template",
+	about: `The last argument, of a prompt or a resource template, is completed; the ones
+before it are fixed. Each value is a line.`,
 	example: "complete demo/review language=G",
 	make:    func() command { return new(completeCommand) },
 }

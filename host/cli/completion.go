@@ -16,7 +16,7 @@ import (
 )
 
 var completionEntry = commandInfo{
-	name: "completion", operands: "bash|zsh|fish", does: "write the script that completes words in a shell",
+	name: "completion", operands: "bash|zsh|fish", does: "print a shell completion script",
 	about: `It completes commands, flags, servers, tools, prompts, resources and arguments.
 It asks the running host, and starts nothing.
   bash   source <(fondaco completion bash)

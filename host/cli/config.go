@@ -20,10 +20,10 @@ import (
 
 var configEntry = commandInfo{
 	name: "config", operands: "path|check|show", does: "find, check or show the configuration",
-	about: `path writes where the configuration is. check reads it and says all that is
-wrong with it, each with its place; nothing is started or asked. show writes its
-servers: name, state, how each is reached, where, and the names of its variables
-or headers. No value of a variable or header is ever shown.`,
+	about: `path prints the path of the configuration. check reads it and prints all
+errors with their positions; it starts and asks nothing. show prints its
+servers: name, state, transport, target, and the names of variables or headers.
+Values of variables and headers are never shown.`,
 	example: "config check --config mcp.json",
 	make:    func() command { return new(configCommand) },
 }

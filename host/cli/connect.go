@@ -12,10 +12,10 @@ import (
 
 var connectEntry = commandInfo{
 	name: "connect", operands: "CLIENT", does: "add the host to the configuration of a client",
-	about: `A client that can reach a URL gets that of the host; another one gets the command
-that starts it, "fondaco stdio". The rest of the file stays as it is, byte for
-byte, and a copy of what there was is kept beside it. --dry-run shows the change;
-texts of the file that may be secrets are shown as "…".`,
+	about: `A client that supports URLs gets that of the host. Other clients get the
+command that starts it, "fondaco stdio". The rest of the file is unchanged, and
+a copy of the old file is kept beside it. --dry-run shows the change; possible
+secrets in the file are shown as "…".`,
 	example: "connect cursor --dry-run",
 	make:    func() command { return new(connectCommand) },
 }

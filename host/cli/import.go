@@ -11,12 +11,12 @@ import (
 )
 
 var importEntry = commandInfo{
-	name: "import", operands: "[NAME...]", does: "copy servers that other programs have configured",
-	about: `It reads the files of other programs that it finds on this machine and in this
-directory, and adds their servers to the configuration of the host, or those of
-the given names alone. Nothing is started, and their files stay as they are. It
-writes what it takes: name, program, command or URL, and the names of variables
-and headers. Secrets are copied, and shown as "…".`,
+	name: "import", operands: "[NAME...]", does: "copy servers from the configurations of MCP clients",
+	about: `It reads the files of MCP clients on this machine and in this directory, and
+adds their servers, or only those of the given names, to the configuration of
+the host. Nothing is started, and the files are not changed. It prints what it
+adds: name, program, command or URL, and the names of variables and headers.
+Secrets are copied, and shown as "…".`,
 	example: "import --from cursor --dry-run",
 	make:    func() command { return new(importCommand) },
 }

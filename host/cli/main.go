@@ -33,7 +33,7 @@ type Main struct {
 	Interactive bool
 
 	entry    *commandInfo
-	command     command
+	command  command
 	operands []string
 	closers  []func()
 	answers  map[string]string // to inputs of the configuration

@@ -12,8 +12,8 @@ import (
 )
 
 var promptEntry = commandInfo{
-	name: "prompt", operands: "NAME [KEY=VALUE...]", does: "get a prompt, filled in",
-	about:   "A name is written SERVER/PROMPT, or SERVER__PROMPT as on the wire.",
+	name: "prompt", operands: "NAME [KEY=VALUE...]", does: "get a prompt with its arguments",
+	about:   "A name is written SERVER/PROMPT, or SERVER__PROMPT as in the protocol.",
 	example: "prompt demo/summarize text='A long story.'",
 	make:    func() command { return new(promptCommand) },
 }

@@ -9,7 +9,7 @@ import (
 
 var readEntry = commandInfo{
 	name: "read", operands: "URI", does: "read a resource",
-	about:   "Binary contents go to a pipe or a file only.",
+	about:   "Binary contents are written to a pipe or a file only.",
 	example: "read clock://now",
 	make:    func() command { return new(readCommand) },
 }

@@ -5,8 +5,8 @@ import (
 )
 
 var resourcesEntry = commandInfo{
-	name: "resources", does: "list the resources and the templates of resources",
-	about:   "A template has variables in braces; with values there it names a resource.",
+	name: "resources", does: "list the resources and resource templates",
+	about:   "A template has variables in braces. With values it is the URI of a resource.",
 	example: "resources",
 	make:    func() command { return new(resourcesCommand) },
 }

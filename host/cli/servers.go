@@ -11,9 +11,9 @@ import (
 )
 
 var serversEntry = commandInfo{
-	name: "servers", operands: "[NAME]", does: "list the servers, or show one with its trouble",
-	about: `Of one server it shows why it is not ready, the end of what it wrote to standard
-error, what clients do not see of it, and the tools that wait for approval.`,
+	name: "servers", operands: "[NAME]", does: "list the servers, or show one in detail",
+	about: `For one server it shows why it is not ready, the last lines of its standard
+error, features that clients do not see, and tools that need approval.`,
 	example: "servers",
 	make:    func() command { return new(serversCommand) },
 }

@@ -8,9 +8,9 @@ import (
 )
 
 var stdioEntry = commandInfo{
-	name: "stdio", does: "be the host as one server over standard input and output",
-	about: `It is for clients that start their servers. Words go to standard error only, and
-nobody is asked: a program has to be approved before, by "fondaco approve" or
+	name: "stdio", does: "run the host over standard input and output",
+	about: `It is for clients that start their servers. Messages go to standard error, and
+nothing is asked: a program must be approved before, by "fondaco approve" or
 with --yes. Without --config it runs the same servers as "fondaco up".`,
 	example: "stdio --config mcp.json",
 	make:    func() command { return new(stdioCommand) },

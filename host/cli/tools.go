@@ -12,7 +12,7 @@ import (
 
 var toolsEntry = commandInfo{
 	name: "tools", operands: "[SERVER | NAME]", does: "list the tools, or show one with its arguments",
-	about:   "A name is written SERVER/TOOL, or SERVER__TOOL as on the wire.",
+	about:   "A name is written SERVER/TOOL, or SERVER__TOOL as in the protocol.",
 	example: "tools demo/countdown",
 	make:    func() command { return new(toolsCommand) },
 }

@@ -11,9 +11,9 @@ import (
 
 var watchEntry = commandInfo{
 	name: "watch", operands: "[URI...]", does: "print changes as they happen, until Ctrl-C",
-	about: `It tells when one of the resources is updated, or a list has changed.
-Without a URI it watches all resources that are listed. With --json each event
-is one line.`,
+	about: `It prints a line when a resource is updated or a list has changed. Without a
+URI it watches all listed resources. With --json each event is an object on one
+line.`,
 	example: "watch clock://now",
 	make:    func() command { return new(watchCommand) },
 }
