@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // ErrUnknownHandle reports a handle that was never made, has expired or was
@@ -242,8 +243,11 @@ func (t *handleTable) renewal() time.Duration { return t.options.idle() / 8 }
 
 func (t *handleTable) add(ctx context.Context, data []byte) (string, error) {
 	name := t.options.prefix() + rand.Text()
-	if !t.count.add(name, From(ctx).Principal(), t.options) {
+	if !t.count.add(name, t.storeOf(ctx), From(ctx).owner(), t.options) {
 		return "", ErrNoRoom
+	}
+	for _, u := range t.count.takeEvicted() {
+		_ = u.store.Delete(ctx, handleKeys+u.name) // otherwise it stays until it expires
 	}
 	raw, err := t.entry(ctx, data)
 	made := false
@@ -339,34 +343,68 @@ func isPrintable(s string) bool {
 // handleCount counts the handles that this process has made, by owner. It is safe for
 // concurrent use.
 type handleCount struct {
+	once sync.Once
+	pool *limit.Pool // made by once
+
 	mu      sync.Mutex
 	byName  map[string]*list.Element // guarded by mu
 	byUse   list.List                // guarded by mu: of *handleUse, the longest unused first
-	perUser map[mcp.Principal]int    // guarded by mu
+	evicted []*handleUse             // guarded by mu: those that made room and are still in their Store
 }
 
-// handleUse says whose a handle is and until when it counts.
+// handleUse says where a handle is and until when it counts.
 type handleUse struct {
 	name    string
-	owner   mcp.Principal
+	store   mcp.Store
+	place   *limit.Place
 	idle    time.Duration
 	expires time.Time
 }
 
-// add counts a handle in. It reports false when there are as many as there may be.
-func (c *handleCount) add(name string, owner mcp.Principal, o *HandlesOptions) bool {
+// add counts a handle for an owner. It reports false when there is no room for it.
+// Others may have made room: evicted returns them.
+func (c *handleCount) add(name string, store mcp.Store, owner limit.Owner, o *HandlesOptions) bool {
+	c.once.Do(func() {
+		c.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.max()), Principal: int64(o.maxPerPrincipal())})
+	})
+	u := &handleUse{name: name, store: store, idle: o.idle(), expires: time.Now().Add(o.idle())}
+	c.enter(u)
+	place, err := c.pool.Take(owner, 1, func() { c.evict(u) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u.place = place
+	if err != nil || c.byName[name] == nil { // it may have made room for another already
+		c.removeLocked(name)
+		return false
+	}
+	return true
+}
+
+func (c *handleCount) enter(u *handleUse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expireLocked()
-	if len(c.byName) >= o.max() || owner.Authenticated() && c.perUser[owner] >= o.maxPerPrincipal() {
-		return false
-	}
 	if c.byName == nil {
-		c.byName, c.perUser = make(map[string]*list.Element), make(map[mcp.Principal]int)
+		c.byName = make(map[string]*list.Element)
 	}
-	c.byName[name] = c.byUse.PushBack(&handleUse{name: name, owner: owner, idle: o.idle(), expires: time.Now().Add(o.idle())})
-	c.perUser[owner]++
-	return true
+	c.byName[u.name] = c.byUse.PushBack(u)
+}
+
+// evict counts a handle out that makes room.
+func (c *handleCount) evict(u *handleUse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removeLocked(u.name)
+	c.evicted = append(c.evicted, u)
+}
+
+// takeEvicted returns the handles that have made room, for its caller to delete.
+func (c *handleCount) takeEvicted() []*handleUse {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	evicted := c.evicted
+	c.evicted = nil
+	return evicted
 }
 
 // use notes that a handle is used, if it was counted in.
@@ -384,8 +422,13 @@ func (c *handleCount) use(name string) {
 func (c *handleCount) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.removeLocked(name)
+}
+
+func (c *handleCount) removeLocked(name string) {
 	if e := c.byName[name]; e != nil {
-		c.dropLocked(e)
+		delete(c.byName, name)
+		c.byUse.Remove(e).(*handleUse).place.Release()
 	}
 }
 
@@ -393,14 +436,6 @@ func (c *handleCount) remove(name string) {
 func (c *handleCount) expireLocked() {
 	now := time.Now()
 	for e := c.byUse.Front(); e != nil && !now.Before(e.Value.(*handleUse).expires); e = c.byUse.Front() {
-		c.dropLocked(e)
-	}
-}
-
-func (c *handleCount) dropLocked(e *list.Element) {
-	u := c.byUse.Remove(e).(*handleUse)
-	delete(c.byName, u.name)
-	if c.perUser[u.owner]--; c.perUser[u.owner] == 0 {
-		delete(c.perUser, u.owner)
+		c.removeLocked(e.Value.(*handleUse).name)
 	}
 }

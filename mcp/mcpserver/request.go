@@ -62,8 +62,11 @@ type requestKey struct{}
 
 // Value implements context.Context.
 func (c *runContext) Value(key any) any {
-	if key == (requestKey{}) {
+	switch {
+	case key == (requestKey{}):
 		return c.of
+	case key == limit.OwnerKey:
+		return c.of.owner()
 	}
 	return c.Context.Value(key)
 }
@@ -79,6 +82,15 @@ func (r *Request) context() context.Context {
 	r.handlers.of = r
 	r.handlers.Begin(r.traced(), nil)
 	return &r.handlers
+}
+
+// owner returns for whom the request counts. Nil, and a request that the server sends,
+// count for nobody in particular.
+func (r *Request) owner() (nobody limit.Owner) {
+	if r == nil || r.in == nil {
+		return nobody
+	}
+	return r.in.Owner()
 }
 
 // lasting returns the context of a notification's handlers, which ends with that in

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"net/netip"
 	"sync/atomic"
 	"unique"
@@ -100,6 +101,19 @@ func (o Owner) known() groupKey {
 		return groupKey{}
 	}
 	return o.group.Value()
+}
+
+// ownerKey is the key of the owner in contexts.
+type ownerKey struct{}
+
+// OwnerKey is the key under which the context of a request has its Owner.
+var OwnerKey any = ownerKey{}
+
+// OwnerFrom returns for whom the request counts that ctx belongs to, for packages that
+// see requests from outside of the server. Without one it is the zero Owner.
+func OwnerFrom(ctx context.Context) Owner {
+	o, _ := ctx.Value(OwnerKey).(Owner)
+	return o
 }
 
 // Principal returns the principal of the owner, who may be one that nobody has

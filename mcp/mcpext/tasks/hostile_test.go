@@ -116,6 +116,7 @@ func TestFloodOfTasksIsRefused(t *testing.T) {
 				t.Error("one too many of one principal: got none, want an error")
 			}
 			begin(t, eve, "slow", work{})
+			begin(t, eve, "slow", work{}) // for which ada's newest makes room
 			if _, err := tasks.Call(t.Context(), eve, "slow", work{}); err == nil {
 				t.Error("one too many of all: got none, want an error")
 			}

@@ -197,6 +197,7 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 		x.cancel(nil)
 		done()
 	}
+	t.ends(e.ID, x.cancel)
 	t.audit(ctx, r, "task begins", e)
 	x.minded.Go(x.mind)
 	return x, nil
@@ -220,7 +221,7 @@ func (t *Tasks) abandon(ctx context.Context, id string) {
 	_ = t.book.store.Delete(context.WithoutCancel(ctx), keyPrefix+id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.kept, id)
+	t.forget(id)
 }
 
 // created is the answer to the call that became the task.

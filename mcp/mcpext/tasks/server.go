@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -69,15 +71,18 @@ type Tasks struct {
 	o    *Options
 	book *book
 
-	mu   sync.Mutex
-	kept map[string]kept // guarded by mu: by id
+	pool *limit.Pool // of the tasks that are kept
+
+	mu      sync.Mutex
+	kept    map[string]*kept // guarded by mu: by id
+	evicted []string         // guarded by mu: those that made room and are still in the store
 }
 
-// kept says whose a task of this process is, and until when it counts.
+// kept says until when a task of this process counts, and how to end it.
 type kept struct {
-	owner   string
-	session context.Context // nil for the stateless era
 	expires time.Time
+	place   *limit.Place            // guarded by the mu of Tasks
+	end     context.CancelCauseFunc // of its work, once that begins; guarded by the mu of Tasks
 }
 
 // Enable adds tasks to a server: the extension, and unless Options.NoCore the
@@ -86,7 +91,8 @@ type kept struct {
 // It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
-	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]kept)}
+	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
+	t.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.maxTasks()), Each: int64(o.perPrincipal())})
 	e := mcpserver.Extension{
 		ID: ID,
 		Requests: map[string]mcpserver.ExtensionRequest{
@@ -121,21 +127,30 @@ func ownerOf(r *mcpserver.Request) string {
 // admit takes a new task among those that are kept, or refuses it as one too many.
 // Those whose time is over are forgotten first.
 func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error {
-	for _, id := range t.expired() {
+	if err := t.delete(ctx, t.expired()); err != nil {
+		return err
+	}
+	err := t.keep(limit.OwnerFrom(ctx), e)
+	switch {
+	case err == nil:
+		return t.delete(ctx, t.takeEvicted())
+	case errors.Is(err, limit.ErrOwnerFull):
+		r.Reached(mcp.LimitPrincipalTasks)
+		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method)
+	default:
+		r.Reached(mcp.LimitTasks)
+		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method)
+	}
+}
+
+// delete removes tasks from the store.
+func (t *Tasks) delete(ctx context.Context, ids []string) error {
+	for _, id := range ids {
 		if err := t.book.store.Delete(ctx, keyPrefix+id); err != nil {
 			return fmt.Errorf("task: %w", err)
 		}
 	}
-	switch limit := t.keep(e, r); limit {
-	case "":
-		return nil
-	case mcp.LimitPrincipalTasks:
-		r.Reached(limit)
-		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method)
-	default:
-		r.Reached(limit)
-		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method)
-	}
+	return nil
 }
 
 // retry is when a request that found too many tasks may be sent again.
@@ -148,32 +163,77 @@ func (t *Tasks) expired() (ids []string) {
 	now := time.Now()
 	for id, k := range t.kept {
 		if !now.Before(k.expires) {
-			delete(t.kept, id)
+			t.forget(id)
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// keep counts a task in, or returns the limit that is reached.
-func (t *Tasks) keep(e *entry, r *mcpserver.Request) mcp.Limit {
-	authenticated, session := r.Principal().Authenticated(), r.Session()
+// keep counts a task for an owner, or returns why there is no room. It may end and
+// forget the newest task of whoever has most.
+func (t *Tasks) keep(owner limit.Owner, e *entry) error {
+	t.mu.Lock()
+	t.kept[e.ID] = &kept{expires: e.Expires}
+	t.mu.Unlock()
+	place, err := t.pool.Take(owner, 1, func() { t.evict(e.ID) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mine := 0
-	for _, k := range t.kept {
-		if authenticated && k.owner == e.Owner || !authenticated && session != nil && k.session == session {
-			mine++
-		}
+	if err != nil {
+		delete(t.kept, e.ID)
+		return err
 	}
-	switch {
-	case mine >= t.o.perPrincipal():
-		return mcp.LimitPrincipalTasks
-	case len(t.kept) >= t.o.maxTasks():
-		return mcp.LimitTasks
+	k := t.kept[e.ID]
+	if k == nil {
+		return limit.ErrPoolFull // it has made room for another already
 	}
-	t.kept[e.ID] = kept{e.Owner, session, e.Expires}
-	return ""
+	k.place = place
+	return nil
+}
+
+// errEvicted ends the work on a task that makes room for the task of another owner.
+var errEvicted = errors.New("the task was ended to make room: too many tasks are kept, and most of them of its owner")
+
+// evict ends and forgets a task to make room.
+func (t *Tasks) evict(id string) {
+	t.mu.Lock()
+	k := t.kept[id]
+	delete(t.kept, id)
+	t.evicted = append(t.evicted, id)
+	t.mu.Unlock()
+	if k != nil && k.end != nil {
+		k.end(errEvicted)
+	}
+}
+
+// takeEvicted returns the tasks that have made room, for its caller to delete.
+func (t *Tasks) takeEvicted() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := t.evicted
+	t.evicted = nil
+	return ids
+}
+
+// ends notes how to end the work on a task.
+func (t *Tasks) ends(id string, end context.CancelCauseFunc) {
+	t.mu.Lock()
+	k := t.kept[id]
+	if k != nil {
+		k.end = end
+	}
+	t.mu.Unlock()
+	if k == nil {
+		end(errEvicted)
+	}
+}
+
+// forget stops counting a task. The caller holds mu.
+func (t *Tasks) forget(id string) {
+	if k := t.kept[id]; k != nil {
+		k.place.Release()
+		delete(t.kept, id)
+	}
 }
 
 // find returns a task of the request's principal. One of somebody else is the
