@@ -37,7 +37,7 @@ func open(ctx context.Context, address string, launch func(context.Context, []st
 	if err != nil {
 		return err
 	}
-	program := opener()
+	program := browserCommand()
 	if len(program) == 0 {
 		return fmt.Errorf("no program is known that opens addresses on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 	}
@@ -105,7 +105,7 @@ func launch(ctx context.Context, argv []string) error {
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
-	cmd.SysProcAttr = apart()
+	cmd.SysProcAttr = inOwnGroup()
 	if err := cmd.Start(); err != nil {
 		return err
 	}

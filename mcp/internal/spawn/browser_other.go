@@ -4,7 +4,7 @@ package spawn
 
 import "syscall"
 
-// opener is empty: no program is known that opens addresses here.
-func opener() []string { return nil }
+// browserCommand returns nil: on this platform no program is known that opens URLs.
+func browserCommand() []string { return nil }
 
-func apart() *syscall.SysProcAttr { return nil }
+func inOwnGroup() *syscall.SysProcAttr { return nil }

@@ -55,7 +55,7 @@ func TestBrowserGetsOneCleanArgumentOrNone(t *testing.T) {
 			if err == nil || len(launched) > 0 {
 				t.Errorf("%q: launched %q, %v", address, launched, err)
 			}
-		case len(launched) != 1 || !slices.Equal(launched[0], append(opener(), want)):
+		case len(launched) != 1 || !slices.Equal(launched[0], append(browserCommand(), want)):
 			t.Errorf("%q: launched %q, want one with %s", address, launched, want)
 		case strings.ContainsAny(want, " '\"`$();|<>^\\"):
 			t.Errorf("%q: %s is not clean", address, want)

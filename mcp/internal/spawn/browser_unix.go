@@ -7,13 +7,15 @@ import (
 	"syscall"
 )
 
-// opener is the program that opens addresses, and its arguments before one.
-func opener() []string {
+// browserCommand returns the program that opens URLs, and the arguments before a
+// URL.
+func browserCommand() []string {
 	if runtime.GOOS == "darwin" {
 		return []string{"/usr/bin/open"}
 	}
 	return []string{"xdg-open"}
 }
 
-// apart keeps the browser out of what the terminal sends to our group.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// inOwnGroup keeps signals that the terminal sends to our process group from the
+// browser.
+func inOwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

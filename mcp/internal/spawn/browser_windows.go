@@ -2,11 +2,12 @@ package spawn
 
 import "syscall"
 
-// opener is the program that opens addresses, and its arguments before one. It is
-// not cmd.exe, which would read them as commands.
-func opener() []string { return []string{"rundll32.exe", "url.dll,FileProtocolHandler"} }
+// browserCommand returns the program that opens URLs, and the arguments before a
+// URL. It is not cmd.exe, which would read the URL as commands.
+func browserCommand() []string { return []string{"rundll32.exe", "url.dll,FileProtocolHandler"} }
 
-// apart keeps the browser out of what the console sends to our group.
-func apart() *syscall.SysProcAttr {
+// inOwnGroup keeps events that the console sends to our process group from the
+// browser.
+func inOwnGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

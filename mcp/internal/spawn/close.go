@@ -16,10 +16,10 @@ const killGrace = 2 * time.Second
 //	└─ TermAfter: terminate the tree (SIGTERM to the group, Ctrl-Break on Windows)
 //	    └─ KillAfter: kill the tree
 //
-// Each step is taken only when the child has not ended before. Output that
-// nobody has read is thrown away. Close returns when all is over, and then
-// frees the pipes; its error says that the child could not be killed, never how
-// it exited. Further calls wait for the first and return the same.
+// Each step is taken only if the child has not ended before. Output that was not
+// read is discarded. Close frees the pipes and returns when the child has ended;
+// its error says that the child could not be killed, never how it exited. Further
+// calls wait for the first and return the same.
 //
 // Spec: 2026-07-28 basic/transports#shutdown
 func (p *Process) Close() error { return p.end() }
@@ -33,7 +33,7 @@ func (p *Process) shutDown() error {
 		defer close(drained)
 		_, _ = io.Copy(io.Discard, p) // a child that flushes at its end must not block
 	}()
-	ended := p.descend(begin)
+	ended := p.escalate(begin)
 	_ = p.stdout.Close()
 	<-drained
 	if !ended {
@@ -42,20 +42,20 @@ func (p *Process) shutDown() error {
 	return nil
 }
 
-// descend takes the steps of Close and reports whether the child has ended.
-func (p *Process) descend(begin time.Time) bool {
-	if p.endsBy(begin.Add(p.opts.termAfter())) {
+// escalate takes the steps of Close and reports whether the child has ended.
+func (p *Process) escalate(begin time.Time) bool {
+	if p.waitUntil(begin.Add(p.opts.termAfter())) {
 		return true
 	}
 	p.signal((*tree).terminate)
-	if p.endsBy(begin.Add(p.opts.killAfter())) {
+	if p.waitUntil(begin.Add(p.opts.killAfter())) {
 		return true
 	}
 	p.signal((*tree).kill)
-	return p.endsBy(time.Now().Add(killGrace))
+	return p.waitUntil(time.Now().Add(killGrace))
 }
 
-func (p *Process) endsBy(deadline time.Time) bool {
+func (p *Process) waitUntil(deadline time.Time) bool {
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {

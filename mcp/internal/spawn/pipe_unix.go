@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// leftIn reads what a pipe holds whose deadline has passed, and io.EOF when it is
-// empty. A read of the os.File fails then without looking, so that a reader who
-// comes late by no fault of the child's would miss what it has said.
-func leftIn(pipe *os.File, b []byte) (int, error) {
+// readBuffered reads what is in a pipe after its deadline has passed, and returns
+// io.EOF when it is empty. A read of the os.File would fail without reading, so
+// that a slow reader would miss output that the child wrote in time.
+func readBuffered(pipe *os.File, b []byte) (int, error) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return 0, err

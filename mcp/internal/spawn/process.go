@@ -136,7 +136,7 @@ func (p *Process) launch() error {
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	if err := p.tree.plant(p.cmd.Process); err != nil {
+	if err := p.tree.attach(p.cmd.Process); err != nil {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
 		return err
@@ -159,7 +159,7 @@ func (p *Process) reap() {
 	if held {
 		_ = p.cmd.Wait()
 	}
-	p.tree.clear(time.Now().Add(p.opts.waitDelay()))
+	p.tree.killRest(time.Now().Add(p.opts.waitDelay()))
 	close(p.exited)
 	_ = p.stdout.SetReadDeadline(longAgo) // wakes Read, which then sees exited
 	_ = p.stderr.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
@@ -178,7 +178,7 @@ func (p *Process) listen() (heard <-chan struct{}) {
 		defer p.stderr.Close()
 		if _, err := io.Copy(p.tail, p.stderr); err != nil {
 			b := make([]byte, 64<<10) // what a pipe holds
-			n, _ := leftIn(p.stderr, b)
+			n, _ := readBuffered(p.stderr, b)
 			_, _ = p.tail.Write(b[:n])
 		}
 		p.tail.end()
@@ -224,27 +224,27 @@ func (p *Process) Wait() error {
 // valid UTF-8. They are the child's and may hold control characters.
 func (p *Process) StderrTail() string { return p.tail.String() }
 
-// Read reads standard output. After the child's end it reads what is left, and
-// waits no longer than WaitDelay for a process that escaped with the pipe.
+// Read reads standard output. After the child has ended it reads what is left, and
+// waits at most WaitDelay for a descendant that still holds the pipe.
 func (p *Process) Read(b []byte) (int, error) {
 	for {
-		over := p.over()
-		if over {
+		ended := p.hasExited()
+		if ended {
 			_ = p.stdout.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
 		}
 		n, err := p.stdout.Read(b)
 		switch {
 		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
-		case over:
-			return leftIn(p.stdout, b)
-		case !p.over():
+		case ended:
+			return readBuffered(p.stdout, b)
+		case !p.hasExited():
 			return 0, err
 		}
 	}
 }
 
-func (p *Process) over() bool {
+func (p *Process) hasExited() bool {
 	select {
 	case <-p.exited:
 		return true

@@ -17,9 +17,10 @@ func dieWithParent(*syscall.SysProcAttr) {}
 // all process ids were used up just then, its id could be another's.
 func awaitExit(int) bool { return false }
 
-// strays are the descendants that left the process group. They are not found.
-type strays struct{}
+// detached stands for the descendants that left the process group, which are not
+// found here.
+type detached struct{}
 
-func (*strays) mark(*exec.Cmd) {}
+func (*detached) mark(*exec.Cmd) {}
 
-func (*tree) clear(time.Time) {}
+func (*tree) killRest(time.Time) {}

@@ -59,22 +59,22 @@ func (t *tree) prepare(cmd *exec.Cmd) {
 	}
 }
 
-// plant puts the suspended leader into a job of its own and lets it run.
-func (t *tree) plant(leader *os.Process) error {
+// attach puts the suspended leader into a job of its own and lets it run.
+func (t *tree) attach(leader *os.Process) error {
 	t.leader = uintptr(leader.Pid)
 	job, _, err := createJobObject.Call(0, 0)
 	if job == 0 {
 		return fmt.Errorf("create job object: %w", err)
 	}
 	t.job = syscall.Handle(job)
-	if err := t.admit(leader); err != nil {
+	if err := t.assignJob(leader); err != nil {
 		_ = syscall.CloseHandle(t.job)
 		return err
 	}
 	return nil
 }
 
-func (t *tree) admit(leader *os.Process) error {
+func (t *tree) assignJob(leader *os.Process) error {
 	limits := jobLimits{flags: limitKillOnJobClose}
 	ok, _, err := setInformationJobObject.Call(uintptr(t.job), extendedLimitInformation,
 		uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits))
@@ -108,7 +108,7 @@ func (t *tree) kill() {
 	_, _, _ = terminateJobObject.Call(uintptr(t.job), 1)
 }
 
-func (t *tree) clear(time.Time) {
+func (t *tree) killRest(time.Time) {
 	_ = syscall.CloseHandle(t.job)
 }
 

@@ -14,7 +14,7 @@ type tree struct{ leader *os.Process }
 
 func (*tree) prepare(*exec.Cmd) {}
 
-func (t *tree) plant(leader *os.Process) error {
+func (t *tree) attach(leader *os.Process) error {
 	t.leader = leader
 	return nil
 }
@@ -23,6 +23,6 @@ func (t *tree) terminate() { t.kill() }
 
 func (t *tree) kill() { _ = t.leader.Kill() }
 
-func (*tree) clear(time.Time) {}
+func (*tree) killRest(time.Time) {}
 
 func awaitExit(int) bool { return false }

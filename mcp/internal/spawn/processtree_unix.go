@@ -11,17 +11,17 @@ import (
 // tree is a child and what it started: a process group. It may be signalled
 // only while its leader has not been waited for.
 type tree struct {
-	group  int
-	strays strays
+	group    int
+	detached detached
 }
 
 func (t *tree) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
-	t.strays.mark(cmd)
+	t.detached.mark(cmd)
 }
 
-func (t *tree) plant(leader *os.Process) error {
+func (t *tree) attach(leader *os.Process) error {
 	t.group = leader.Pid
 	return nil
 }

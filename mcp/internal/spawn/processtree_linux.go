@@ -23,11 +23,11 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// clear kills what the group could not reach, and waits until the deadline for
-// orphans of the group that fell to us: the kernel gives them to process 1, which
-// in a container may be this one, and nobody else would wait for them.
-func (t *tree) clear(deadline time.Time) {
-	t.strays.kill(deadline)
+// killRest kills the descendants that left the group. It also waits, until the
+// deadline, for orphans of the group: the kernel makes them children of process 1,
+// which in a container may be this process, and no other would wait for them.
+func (t *tree) killRest(deadline time.Time) {
+	t.detached.kill(deadline)
 	for {
 		pid, err := syscall.Wait4(-t.group, nil, syscall.WNOHANG, nil)
 		switch {
