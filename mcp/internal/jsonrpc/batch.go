@@ -13,9 +13,9 @@ func IsBatch(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'['})
 }
 
-// DecodeBatch reads a batch of 1 to 100 messages. Items are judged one by one:
+// DecodeBatch reads a batch of 1 to 100 messages. Items are checked one by one:
 // a bad envelope does not spoil the others, and of several requests with the
-// same id all but the first are refused. The text is judged as a whole: when it
+// same id all but the first are refused. The text is checked as a whole: when it
 // is not strict JSON or over the limits, which bound the batch like a message,
 // there are no items and the error is a *[DecodeError].
 //

@@ -14,21 +14,22 @@ func Decode(data []byte, limits Limits) (Message, error) {
 
 func decode(data []byte, limits Limits) (Message, *DecodeError) {
 	var e envelope
-	if limits.vouch(data, &e) {
+	if limits.decodeOrdinary(data, &e) {
 		return e.message(limits)
 	}
-	return judge(data, limits)
+	return decodeStrict(data, limits)
 }
 
-// vouch fills the envelope from a text that is ordinary and within the limits, as
-// nearly all are, or reports that somebody else has to look at it.
-func (l Limits) vouch(data []byte, e *envelope) bool {
+// decodeOrdinary fills the envelope from a text that package rawjson accepts and
+// that is within the limits, as nearly all are. It reports false for any other
+// text, which decodeStrict decodes or refuses.
+func (l Limits) decodeOrdinary(data []byte, e *envelope) bool {
 	e.kind = '{'
 	return l.fits(data) && rawjson.Object(data, l.raw(), func(name, value []byte) { *e.member(name) = value })
 }
 
-// judge decodes any text, or says what is wrong with it.
-func judge(data []byte, limits Limits) (Message, *DecodeError) {
+// decodeStrict decodes any text or returns an error that says what is wrong.
+func decodeStrict(data []byte, limits Limits) (Message, *DecodeError) {
 	s := newScanner(data, limits)
 	defer s.release()
 	if err := s.begin(); err != nil {

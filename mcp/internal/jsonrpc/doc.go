@@ -21,7 +21,7 @@
 //
 // A text that breaks the rules of JSON is answered with [CodeParse], a message
 // that breaks the rules of JSON-RPC or a limit with [CodeInvalidRequest]. The
-// first is found first: the envelope is judged only when the whole text is good.
+// first is found first: the envelope is checked only when the whole text is good.
 //
 // Spec: 2026-07-28 basic#messages; JSON-RPC 2.0; RFC 7493 (I-JSON)
 package jsonrpc

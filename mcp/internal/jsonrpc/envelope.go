@@ -7,8 +7,7 @@ import (
 )
 
 // envelope holds the texts of the members that JSON-RPC defines, nil for those
-// that are absent. It is filled from a text that has to be read to its end, and
-// judged afterwards.
+// that are absent. It is checked after the whole text was read.
 type envelope struct {
 	kind    jsontext.Kind // of the whole value: '{' for every message
 	version jsontext.Value
@@ -20,7 +19,7 @@ type envelope struct {
 	other   jsontext.Value // the last member that is none of these
 }
 
-// read takes the members from the value that comes next.
+// read reads the members of the next value.
 func (e *envelope) read(s *scanner) *DecodeError {
 	e.kind = s.next()
 	if e.kind != '{' {
@@ -28,12 +27,12 @@ func (e *envelope) read(s *scanner) *DecodeError {
 		return err
 	}
 	if err := s.object(e.member); err != nil {
-		return e.blame(err)
+		return e.withMessage(err)
 	}
 	return nil
 }
 
-// member returns where the member of that name is kept.
+// member returns the place for the member with that name.
 func (e *envelope) member(name []byte) *jsontext.Value {
 	switch string(name) {
 	case "jsonrpc":
@@ -134,12 +133,12 @@ func (e *envelope) response(limits Limits) (Message, *DecodeError) {
 
 // refuse returns the error for a faulty envelope.
 func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
-	return Message{}, e.blame(invalidf(format, args...))
+	return Message{}, e.withMessage(invalidf(format, args...))
 }
 
-// blame adds to err what is known of the message that it is about. A text that
-// is not JSON has no members, whatever could be read of it.
-func (e *envelope) blame(err *DecodeError) *DecodeError {
+// withMessage adds to err the kind and id of the message, unless the text is not
+// JSON.
+func (e *envelope) withMessage(err *DecodeError) *DecodeError {
 	if err.Code == CodeInvalidRequest {
 		err.Kind = e.shape()
 		err.ID, _ = ParseID(e.id)

@@ -11,8 +11,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// scanner reads one JSON text strictly, in one pass, and holds it to its limits
-// while it reads. It judges what package rawjson does not vouch for. Values are handed out as slices of the text.
+// scanner reads one JSON text strictly, in one pass, and checks its limits while
+// it reads. It is for texts that package rawjson does not accept. It returns values
+// as slices of the text.
 type scanner struct {
 	text     []byte
 	limits   Limits

@@ -26,10 +26,10 @@ type application struct {
 	times int64
 }
 
-// affords reports whether a value of the given length in JSON can be checked
+// withinBudget reports whether a value of the given length in JSON can be checked
 // within the limit. The sum over all ways through the schema is an upper bound
 // for each byte, and usually enough; otherwise the steps are counted.
-func (g *graph) affords(value any, length int) bool {
+func (g *graph) withinBudget(value any, length int) bool {
 	limit := g.limits.work()
 	if g.root.total < unbounded && length <= limit/g.root.total {
 		return true

@@ -14,7 +14,7 @@ import (
 // Validator checks values against one schema. It is safe for concurrent use.
 type Validator struct {
 	text    jsontext.Value
-	quick   func() *quick
+	fast    func() *fastSchema
 	program func() (*program, error)
 }
 
@@ -48,12 +48,12 @@ func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
 // An error of the schema is then an error of Validate.
 func Lazy(text jsontext.Value, limits *Limits) *Validator {
 	v := &Validator{text: slices.Clone(text), program: programs.get(text, limits)}
-	v.quick = sync.OnceValue(func() *quick {
+	v.fast = sync.OnceValue(func() *fastSchema {
 		doc, err := decode(v.text, maxNesting)
 		if err != nil || len(v.text) > limits.bytes() {
 			return nil
 		}
-		return newQuick(doc)
+		return newFastSchema(doc)
 	})
 	return v
 }
@@ -74,11 +74,11 @@ func (v *Validator) Warnings() []Warning {
 // ordinary bounds the values that Validate looks at itself.
 var ordinary = rawjson.Limits{Depth: maxNesting, Elements: 100_000}
 
-// Admits reports that the value satisfies the schema, as far as that is told at
-// once: what it does not admit is for Validate. The value has to be strict JSON,
-// such as a part of a message that was decoded.
+// Admits reports true for a value that certainly satisfies the schema. For false,
+// Validate decides. The value has to be strict JSON, such as a part of a message
+// that was decoded.
 func (v *Validator) Admits(instance jsontext.Value) bool {
-	q := v.quick()
+	q := v.fast()
 	return q != nil && (!q.costly || len(instance) <= maxCostly) && q.admits(instance)
 }
 
@@ -90,11 +90,11 @@ func (v *Validator) Validate(instance jsontext.Value) error {
 	if rawjson.Accepts(instance, ordinary) && v.Admits(instance) {
 		return nil
 	}
-	return v.judge(instance)
+	return v.validate(instance)
 }
 
-// judge has the library decide.
-func (v *Validator) judge(instance jsontext.Value) error {
+// validate lets the library check the value.
+func (v *Validator) validate(instance jsontext.Value) error {
 	p, err := v.program()
 	if err != nil {
 		return err
@@ -106,10 +106,10 @@ func (v *Validator) judge(instance jsontext.Value) error {
 	if err != nil {
 		return fmt.Errorf("read value: %w", err)
 	}
-	if !p.graph.affords(value, len(instance)) {
+	if !p.graph.withinBudget(value, len(instance)) {
 		return ErrTooCostly
 	}
-	return contained(func() error { return p.validate(value) })
+	return recoverPanic(func() error { return p.validate(value) })
 }
 
 func (p *program) validate(value any) error {
@@ -123,27 +123,27 @@ func (p *program) validate(value any) error {
 // Check reads a schema and checks its bounds and references, as Compile does,
 // but does not compile it. It is for schemas that are valid by construction.
 func Check(text jsontext.Value, limits *Limits) error {
-	_, _, err := survey(text, limits)
+	_, _, err := parse(text, limits)
 	return err
 }
 
 // compile turns the text of a schema into a program.
 func compile(text jsontext.Value, limits *Limits) (*program, error) {
-	doc, g, err := survey(text, limits)
+	doc, g, err := parse(text, limits)
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	p := &program{graph: g}
-	err = contained(func() error { return p.compile(doc) })
+	err = recoverPanic(func() error { return p.compile(doc) })
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
 	return p, nil
 }
 
-// survey reads a schema and checks its bounds. The document is what the library
+// parse reads a schema and checks its bounds. The document is what the library
 // may compile.
-func survey(text jsontext.Value, limits *Limits) (doc any, g *graph, err error) {
+func parse(text jsontext.Value, limits *Limits) (doc any, g *graph, err error) {
 	if limit := limits.bytes(); len(text) > limit {
 		return nil, nil, fmt.Errorf("longer than %d bytes", limit)
 	}
@@ -192,8 +192,8 @@ func (g *graph) regexp(expr string) (library.Regexp, error) {
 	return everyName, err
 }
 
-// contained runs f and makes an error of a panic in the library.
-func contained(f func() error) (err error) {
+// recoverPanic calls f and returns a panic of the library as an error.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("schema library: %v", r)

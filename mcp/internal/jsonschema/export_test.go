@@ -10,7 +10,7 @@ import (
 // Steps returns the steps that the budget counts for an instance, and the
 // applications of object schemas that the library makes.
 func Steps(text, instance jsontext.Value) (counted, made int64, err error) {
-	doc, g, err := survey(text, nil)
+	doc, g, err := parse(text, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -42,7 +42,7 @@ func Steps(text, instance jsontext.Value) (counted, made int64, err error) {
 }
 
 // Judge is the verdict of the library.
-func (v *Validator) Judge(instance jsontext.Value) error { return v.judge(instance) }
+func (v *Validator) Judge(instance jsontext.Value) error { return v.validate(instance) }
 
 type counter struct{ n *int64 }
 

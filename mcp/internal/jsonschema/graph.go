@@ -111,7 +111,7 @@ func (g *graph) add(v any, at string, depth int) (*node, error) {
 	if err := g.takePatterns(n); err != nil {
 		return nil, err
 	}
-	n.weigh()
+	n.estimateWork()
 	for _, p := range subschemas(n.keys) {
 		sub, err := g.add(p.value, p.pointer(at), depth+1)
 		if err != nil {
@@ -235,8 +235,8 @@ func (g *graph) resolve(ref string) (*node, error) {
 	return n, nil
 }
 
-// weigh estimates the work of one application that grows with the text of n.
-func (n *node) weigh() {
+// estimateWork estimates the work of one application that grows with the text of n.
+func (n *node) estimateWork() {
 	n.unique, _ = n.keys["uniqueItems"].(bool)
 	for _, keyword := range []string{"enum", "const", "required", "dependentRequired", "dependencies"} {
 		if v, ok := n.keys[keyword]; ok {

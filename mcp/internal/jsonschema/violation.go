@@ -51,25 +51,25 @@ func (e *ValidationError) Error() string {
 
 // violations gathers the least violations in order, and counts the rest.
 type violations struct {
-	least []Violation
+	first []Violation
 	more  int
 }
 
 // full reports whether a violation at pointer would not be kept.
 func (vs *violations) full(pointer string) bool {
-	return len(vs.least) == maxViolations && comparePointers(pointer, vs.least[maxViolations-1].Pointer) > 0
+	return len(vs.first) == maxViolations && comparePointers(pointer, vs.first[maxViolations-1].Pointer) > 0
 }
 
 func (vs *violations) add(v Violation) {
-	i, found := slices.BinarySearchFunc(vs.least, v, func(a, b Violation) int {
+	i, found := slices.BinarySearchFunc(vs.first, v, func(a, b Violation) int {
 		return cmp.Or(comparePointers(a.Pointer, b.Pointer), strings.Compare(a.Message, b.Message))
 	})
 	if found {
 		return
 	}
-	vs.least = slices.Insert(vs.least, i, v)
-	if len(vs.least) > maxViolations {
-		vs.least = vs.least[:maxViolations]
+	vs.first = slices.Insert(vs.first, i, v)
+	if len(vs.first) > maxViolations {
+		vs.first = vs.first[:maxViolations]
 		vs.more++
 	}
 }

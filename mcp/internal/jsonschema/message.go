@@ -24,7 +24,7 @@ const (
 func (g *graph) validationError(e *library.ValidationError) *ValidationError {
 	var vs violations
 	g.collect(e, &vs)
-	return &ValidationError{Violations: vs.least, More: vs.more}
+	return &ValidationError{Violations: vs.first, More: vs.more}
 }
 
 // metaError reports that the metaschema refuses a schema. It is no
@@ -228,10 +228,10 @@ func (g *graph) alternatives(e *library.ValidationError) string {
 func (g *graph) first(e *library.ValidationError) Violation {
 	var vs violations
 	g.collect(e, &vs)
-	if len(vs.least) == 0 {
+	if len(vs.first) == 0 {
 		return Violation{pointer(e.InstanceLocation), "does not fit"}
 	}
-	return vs.least[0]
+	return vs.first[0]
 }
 
 // show quotes one value.

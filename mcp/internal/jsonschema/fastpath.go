@@ -10,30 +10,30 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// quick is one subschema in a form that is checked on the text of a value. It knows
-// the keywords that most schemas are made of, and only ever says yes: whatever it
-// does not know, and whatever does not fit, goes to the library, whose verdict is
-// the one that counts.
-type quick struct {
+// fastSchema is one subschema in a form that is checked on the text of a value. It
+// supports the common keywords and only accepts values: a schema with any other
+// keyword, and a value that it does not accept, are left to the library, which
+// decides.
+type fastSchema struct {
 	types    kinds
 	enum     []string // texts of strings, nil for no enum
 	length   span     // characters of a string
 	pattern  *pattern
 	number   span
 	size     span // elements of an array
-	items    *quick
-	props    map[string]quickProp
+	items    *fastSchema
+	props    map[string]fastProperty
 	required int  // how many properties are
 	closed   bool // no other properties
 	costly   bool // holds patterns, here or below
 }
 
-// maxCostly bounds a value that is held against patterns, in bytes. What a longer
-// one may cost the library counts.
+// maxCostly bounds a value that is checked against patterns here, in bytes. A
+// longer one is left to the library, with a budget.
 const maxCostly = 16 << 10
 
-type quickProp struct {
-	*quick
+type fastProperty struct {
+	*fastSchema
 	required bool
 }
 
@@ -57,11 +57,11 @@ var kindsByName = map[string]kinds{
 }
 
 // span is a range with its ends.
-type span struct{ least, most float64 }
+type span struct{ min, max float64 }
 
 var everything = span{math.Inf(-1), math.Inf(1)}
 
-func (s span) holds(n float64) bool { return s.least <= n && n <= s.most }
+func (s span) holds(n float64) bool { return s.min <= n && n <= s.max }
 
 // silent are keywords that say nothing about which values are valid.
 var silent = []string{
@@ -69,16 +69,16 @@ var silent = []string{
 	"deprecated", "readOnly", "writeOnly", "contentEncoding", "x-mcp-header",
 }
 
-// newQuick returns nil for a schema with a keyword that quick does not know.
-func newQuick(doc any) *quick {
+// newFastSchema returns nil for a schema with a keyword that it does not know.
+func newFastSchema(doc any) *fastSchema {
 	keys, ok := doc.(map[string]any)
 	if !ok {
 		if doc == true {
-			return &quick{types: anyKind, length: everything, number: everything, size: everything}
+			return &fastSchema{types: anyKind, length: everything, number: everything, size: everything}
 		}
 		return nil
 	}
-	q := &quick{types: anyKind, length: everything, number: everything, size: everything}
+	q := &fastSchema{types: anyKind, length: everything, number: everything, size: everything}
 	for key, value := range keys {
 		if !slices.Contains(silent, key) && !q.take(key, value) {
 			return nil
@@ -88,7 +88,7 @@ func newQuick(doc any) *quick {
 }
 
 // take reads one keyword.
-func (q *quick) take(key string, value any) (ok bool) {
+func (q *fastSchema) take(key string, value any) (ok bool) {
 	switch key {
 	case "type":
 		q.types, ok = typesOf(value)
@@ -96,22 +96,22 @@ func (q *quick) take(key string, value any) (ok bool) {
 		q.enum, ok = stringsOf(value)
 	case "pattern":
 		expr, _ := value.(string)
-		q.pattern, ok = quickPattern(expr)
+		q.pattern, ok = fastPattern(expr)
 		q.costly = true
 	case "minLength":
-		q.length.least, ok = bound(value)
+		q.length.min, ok = bound(value)
 	case "maxLength":
-		q.length.most, ok = bound(value)
+		q.length.max, ok = bound(value)
 	case "minimum":
-		q.number.least, ok = bound(value)
+		q.number.min, ok = bound(value)
 	case "maximum":
-		q.number.most, ok = bound(value)
+		q.number.max, ok = bound(value)
 	case "minItems":
-		q.size.least, ok = bound(value)
+		q.size.min, ok = bound(value)
 	case "maxItems":
-		q.size.most, ok = bound(value)
+		q.size.max, ok = bound(value)
 	case "items":
-		q.items = newQuick(value)
+		q.items = newFastSchema(value)
 		ok = q.items != nil
 		q.costly = q.costly || ok && q.items.costly
 	case "properties":
@@ -124,12 +124,12 @@ func (q *quick) take(key string, value any) (ok bool) {
 	return ok
 }
 
-func (q *quick) takeProperties(value any) bool {
+func (q *fastSchema) takeProperties(value any) bool {
 	props, ok := value.(map[string]any)
-	q.props = make(map[string]quickProp, len(props))
+	q.props = make(map[string]fastProperty, len(props))
 	for name, schema := range props {
-		p := newQuick(schema)
-		q.props[name] = quickProp{quick: p}
+		p := newFastSchema(schema)
+		q.props[name] = fastProperty{fastSchema: p}
 		q.costly = q.costly || p != nil && p.costly
 	}
 	return ok
@@ -137,7 +137,7 @@ func (q *quick) takeProperties(value any) bool {
 
 // require marks the required properties. One that the schema does not describe is
 // beyond it.
-func (q *quick) require(value any) *quick {
+func (q *fastSchema) require(value any) *fastSchema {
 	if value == nil {
 		return q
 	}
@@ -178,7 +178,7 @@ func stringsOf(value any) (texts []string, ok bool) {
 	return texts, ok
 }
 
-func quickPattern(expr string) (*pattern, bool) {
+func fastPattern(expr string) (*pattern, bool) {
 	p, err := compilePattern(expr)
 	return p, err == nil
 }
@@ -204,7 +204,7 @@ func exactInteger(text []byte) (int64, bool) {
 }
 
 // admits reports that a value, which has to be strict JSON, satisfies the schema.
-func (q *quick) admits(v jsontext.Value) bool {
+func (q *fastSchema) admits(v jsontext.Value) bool {
 	if q == nil || len(v) == 0 {
 		return false
 	}
@@ -225,7 +225,7 @@ func (q *quick) admits(v jsontext.Value) bool {
 	return false
 }
 
-func (q *quick) admitsString(v jsontext.Value) bool {
+func (q *fastSchema) admitsString(v jsontext.Value) bool {
 	if q.enum == nil && q.pattern == nil && q.length == everything {
 		return true
 	}
@@ -239,14 +239,14 @@ func (q *quick) admitsString(v jsontext.Value) bool {
 	return q.pattern == nil || q.pattern.Match(text)
 }
 
-func (q *quick) admitsNumber(v jsontext.Value) bool {
+func (q *fastSchema) admitsNumber(v jsontext.Value) bool {
 	if n, ok := exactInteger(v); ok {
 		return q.types&(kindInteger|kindNumber) != 0 && q.number.holds(float64(n))
 	}
 	return q.types&kindNumber != 0 && q.number == everything && CheckNumber(string(v)) == nil
 }
 
-func (q *quick) admitsArray(v jsontext.Value) bool {
+func (q *fastSchema) admitsArray(v jsontext.Value) bool {
 	n := 0
 	for element := range rawjson.Elements(v) {
 		if q.items != nil && !q.items.admits(element) {
@@ -257,7 +257,7 @@ func (q *quick) admitsArray(v jsontext.Value) bool {
 	return q.size.holds(float64(n))
 }
 
-func (q *quick) admitsObject(v jsontext.Value) bool {
+func (q *fastSchema) admitsObject(v jsontext.Value) bool {
 	found := 0
 	for name, value := range rawjson.Members(v) {
 		p, known := q.props[string(name)]
