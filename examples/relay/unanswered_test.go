@@ -21,14 +21,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// desk is the server upstream. It counts how often its tool began and ended.
-type desk struct {
+// upstreamServer counts how often its tool started and ended.
+type upstreamServer struct {
 	*mcpserver.Server
 	began, ended atomic.Int32
 }
 
-func newDesk() *desk {
-	d := &desk{Server: mcpserver.New("desk", "1", &mcpserver.Options{
+func newUpstreamServer() *upstreamServer {
+	d := &upstreamServer{Server: mcpserver.New("desk", "1", &mcpserver.Options{
 		Revisions: []mcp.Revision{mcp.V20251125}, Logger: slog.New(slog.DiscardHandler),
 		Ask: &mcpserver.AskOptions{Wait: time.Hour},
 	})}
@@ -41,14 +41,14 @@ func newDesk() *desk {
 	return d
 }
 
-// meddler is the client's end of a connection. It writes other messages than the
-// client does.
-type meddler struct {
+// rewritingConn is the client's end of a connection. It changes the messages that the
+// client sends.
+type rewritingConn struct {
 	mcp.Conn
 	write func(msg []byte) []byte
 }
 
-func (m *meddler) Write(ctx context.Context, msg []byte) error {
+func (m *rewritingConn) Write(ctx context.Context, msg []byte) error {
 	return m.Conn.Write(ctx, m.write(msg))
 }
 
@@ -71,8 +71,8 @@ func thinks(d time.Duration) elicitor {
 
 var row4 = mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"row":4}`)}
 
-// connect connects a client to a new relay in front of the desk.
-func connect(t *testing.T, d *desk, v mcp.Revision, elicit elicitor, write func(msg []byte) []byte) *mcpclient.Client {
+// connect connects a client to a new relay in front of the upstream server.
+func connect(t *testing.T, d *upstreamServer, v mcp.Revision, elicit elicitor, write func(msg []byte) []byte) *mcpclient.Client {
 	t.Helper()
 	srv, err := newServer(t.Context(), mcpclient.InProcess(d))
 	if err != nil {
@@ -80,7 +80,7 @@ func connect(t *testing.T, d *desk, v mcp.Revision, elicit elicitor, write func(
 	}
 	conn := mcptest.Dial(t, srv)
 	if write != nil {
-		conn = &meddler{conn, write}
+		conn = &rewritingConn{conn, write}
 	}
 	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(conn), &mcpclient.Options{
 		Revisions: []mcp.Revision{v}, Elicit: elicit, MaxTimeout: time.Hour, Logger: slog.New(slog.DiscardHandler),
@@ -93,8 +93,8 @@ func connect(t *testing.T, d *desk, v mcp.Revision, elicit elicitor, write func(
 	return c
 }
 
-// told is what the caller reads.
-func told(r *mcp.CallToolResult, err error) string {
+// resultText is the text of the result or error that the caller gets.
+func resultText(r *mcp.CallToolResult, err error) string {
 	e, ok := errors.AsType[*mcp.Error](err)
 	switch {
 	case ok && e.Remote:
@@ -107,7 +107,7 @@ func told(r *mcp.CallToolResult, err error) string {
 	return r.Content.Text()
 }
 
-// The column of the relay in the table of the guide.
+// The test covers the relay's column of the table in docs/asking.md.
 func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -133,9 +133,9 @@ func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
 			t.Run(name+"/"+v.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d := newDesk()
+					d := newUpstreamServer()
 					c := connect(t, d, v, test.elicit, test.write)
-					if got := told(c.CallTool(t.Context(), "sit", nil)); !strings.HasPrefix(got, want) {
+					if got := resultText(c.CallTool(t.Context(), "sit", nil)); !strings.HasPrefix(got, want) {
 						t.Errorf("got %s, want %s", got, want)
 					}
 					d.ran(t, 1)
@@ -145,8 +145,8 @@ func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
 	}
 }
 
-// ran checks that the tool upstream has begun that often, and ended as often.
-func (d *desk) ran(t *testing.T, want int32) {
+// ran checks how often the upstream tool has started, and that it has ended as often.
+func (d *upstreamServer) ran(t *testing.T, want int32) {
 	t.Helper()
 	synctest.Wait()
 	if began, ended := d.began.Load(), d.ended.Load(); began != want || ended != want {
@@ -160,7 +160,7 @@ func TestClientThatVanishesEndsTheCallUpstream(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := newDesk()
+				d := newUpstreamServer()
 				c := connect(t, d, v, thinks(time.Hour), nil)
 				ctx, vanish := context.WithCancel(t.Context())
 				done := make(chan struct{})
@@ -171,7 +171,7 @@ func TestClientThatVanishesEndsTheCallUpstream(t *testing.T) {
 				time.Sleep(time.Minute)
 				vanish()
 				<-done
-				if v == mcp.V20260728 { // it could come back for as long
+				if v == mcp.V20260728 { // its state does not expire before
 					time.Sleep(9 * time.Minute)
 				}
 				d.ran(t, 1)
@@ -182,7 +182,7 @@ func TestClientThatVanishesEndsTheCallUpstream(t *testing.T) {
 
 func TestOneOfTwoRetriesThatRaceWins(t *testing.T) {
 	t.Parallel()
-	d := newDesk()
+	d := newUpstreamServer()
 	c := connect(t, d, mcp.V20260728, answer(row4), nil)
 	_, err := c.CallTool(t.Context(), "sit", nil, mcpclient.ByHand())
 	in, ok := errors.AsType[*mcpclient.InputRequiredError](err)
@@ -196,7 +196,7 @@ func TestOneOfTwoRetriesThatRaceWins(t *testing.T) {
 	got := make([]string, 2)
 	var both sync.WaitGroup
 	for i := range got {
-		both.Go(func() { got[i] = told(c.CallTool(t.Context(), "sit", nil, mcpclient.WithInput(again))) })
+		both.Go(func() { got[i] = resultText(c.CallTool(t.Context(), "sit", nil, mcpclient.WithInput(again))) })
 	}
 	both.Wait()
 	slices.Sort(got)

@@ -18,7 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// decisions are those that a gateway has told of.
+// decisions are the recorded decisions of a gateway.
 type decisions struct {
 	mu  sync.Mutex
 	all []host.Decision
@@ -42,8 +42,8 @@ func (d *decisions) of(a host.Action) (outcomes []string) {
 	return outcomes
 }
 
-// shelf has tools that read, write and delete, and counts what they do.
-func shelf(done *[]string) *mcpserver.Server {
+// fileServer has tools that read, write and delete, and records what they do.
+func fileServer(done *[]string) *mcpserver.Server {
 	srv := newServer("shelf")
 	add := func(name string, opts ...mcpserver.ToolOption) {
 		srv.Tool(name, name, func(_ context.Context, in struct {
@@ -70,7 +70,7 @@ func TestDeniedToolIsUnknown(t *testing.T) {
 	t.Parallel()
 	var done []string
 	var seen decisions
-	g := gateway.New([]host.Upstream{guarded(shelf(&done), host.Rules{Deny: []string{"del*"}})}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
+	g := gateway.New([]host.Upstream{guarded(fileServer(&done), host.Rules{Deny: []string{"del*"}})}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
 	t.Cleanup(g.Close)
 	g.Start(t.Context())
 	c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Logger: quiet})
@@ -87,11 +87,11 @@ func TestDeniedToolIsUnknown(t *testing.T) {
 	}
 }
 
-// asker answers the question for consent, and keeps it.
+// asker answers the question for consent, and records it.
 type asker struct {
 	allow  bool
 	asked  []string
-	refuse bool // to answer at all
+	refuse bool // fail instead of answering
 }
 
 func (a *asker) elicit(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -121,7 +121,7 @@ func TestCallsAreMadeThatTheCallerConsentsTo(t *testing.T) {
 		} {
 			var done []string
 			var seen decisions
-			g := gateway.New([]host.Upstream{guarded(shelf(&done), rules)}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
+			g := gateway.New([]host.Upstream{guarded(fileServer(&done), rules)}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
 			g.Start(t.Context())
 			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{revision}, Elicit: test.asker.elicit, Logger: quiet})
 			t.Cleanup(g.Close)
@@ -154,7 +154,7 @@ func TestCallThatNeedsConsentIsRefusedWhereNobodyCanBeAsked(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 		var done []string
-		_, c := open(t, down, guarded(shelf(&done), host.Rules{Confirm: []host.ConfirmRule{{Tools: "write", When: host.Always}}}))
+		_, c := open(t, down, guarded(fileServer(&done), host.Rules{Confirm: []host.ConfirmRule{{Tools: "write", When: host.Always}}}))
 		result, err := c.CallTool(t.Context(), "s__write", nil)
 		if err != nil || !result.IsError || string(result.Meta[host.MetaRefused]) != `"consent"` ||
 			!strings.Contains(result.Content.Text(), "this client cannot ask its user") || len(done) != 0 {
@@ -183,7 +183,7 @@ func TestWithheldToolIsUnknownUntilItIsApproved(t *testing.T) {
 	var seen decisions
 	var mu sync.Mutex
 	withhold := true
-	g := gateway.New([]host.Upstream{upstream("s", shelf(&done))}, &gateway.Options{
+	g := gateway.New([]host.Upstream{upstream("s", fileServer(&done))}, &gateway.Options{
 		Logger: quiet, OnDecision: seen.add,
 		FilterTools: func(_ *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
 			mu.Lock()

@@ -12,10 +12,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// stillborn is a server that dies when it is spoken to.
-type stillborn struct{ starts atomic.Int32 }
+// crashingTarget is a server that exits at its first message.
+type crashingTarget struct{ starts atomic.Int32 }
 
-func (s *stillborn) Serve(ctx context.Context, conn mcp.Conn) error {
+func (s *crashingTarget) Serve(ctx context.Context, conn mcp.Conn) error {
 	s.starts.Add(1)
 	_, err := conn.Read(ctx)
 	return err
@@ -24,7 +24,7 @@ func (s *stillborn) Serve(ctx context.Context, conn mcp.Conn) error {
 func TestUpstreamThatCannotRunIsStartedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		dead := new(stillborn)
+		dead := new(crashingTarget)
 		open(t, nil, host.Upstream{Key: "dead", Target: mcpclient.InProcess(dead)})
 		time.Sleep(5 * time.Minute)
 		if n := dead.starts.Load(); n > 8 || n < 6 {

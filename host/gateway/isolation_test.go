@@ -19,9 +19,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// factory makes a server for each connection, as a program does that is started
-// for each: what one remembers no other knows.
-type factory struct {
+// sessionTarget creates a server for each connection, as a process per connection does:
+// they share no state.
+type sessionTarget struct {
 	revision mcp.Revision
 	make     func(*mcpserver.Options) *mcpserver.Server
 
@@ -30,28 +30,28 @@ type factory struct {
 	live   int
 }
 
-func (f *factory) Serve(ctx context.Context, conn mcp.Conn) error {
+func (f *sessionTarget) Serve(ctx context.Context, conn mcp.Conn) error {
 	f.count(1)
 	defer f.count(-1)
 	return f.make(&mcpserver.Options{Revisions: []mcp.Revision{f.revision}, Logger: quiet}).Serve(ctx, conn)
 }
 
-func (f *factory) count(n int) {
+func (f *sessionTarget) count(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live += n
 	f.served += max(n, 0)
 }
 
-func (f *factory) counts() (served, live int) {
+func (f *sessionTarget) counts() (served, live int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.served, f.live
 }
 
-// diary remembers what it is told, tells of every word as progress, and has the
-// words as a resource.
-func diary(o *mcpserver.Options) *mcpserver.Server {
+// recordingServer records words, reports each word as progress, and has the words as a
+// resource.
+func recordingServer(o *mcpserver.Options) *mcpserver.Server {
 	srv := mcpserver.New("diary", "1", o)
 	var mu sync.Mutex
 	var words []string
@@ -75,8 +75,8 @@ func diary(o *mcpserver.Options) *mcpserver.Server {
 	return srv
 }
 
-// writer is a client that writes its own name, and what it has heard.
-type writer struct {
+// wordClient is a client that sends its own name, and records notifications.
+type wordClient struct {
 	*mcpclient.Client
 	name string
 
@@ -85,12 +85,12 @@ type writer struct {
 	updates  int
 }
 
-func newWriter(t *testing.T, g *gateway.Gateway, revision mcp.Revision, name string) *writer {
+func newWordClient(t *testing.T, g *gateway.Gateway, revision mcp.Revision, name string) *wordClient {
 	t.Helper()
-	return &writer{Client: mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{revision}, Logger: quiet}), name: name}
+	return &wordClient{Client: mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{revision}, Logger: quiet}), name: name}
 }
 
-func (w *writer) write(t *testing.T) string {
+func (w *wordClient) write(t *testing.T) string {
 	t.Helper()
 	result, err := w.CallTool(t.Context(), "d__write", map[string]string{"word": w.name}, mcpclient.WithProgress(func(p mcp.ProgressParams) {
 		w.mu.Lock()
@@ -103,8 +103,8 @@ func (w *writer) write(t *testing.T) string {
 	return result.Content.Text()
 }
 
-// follow watches the words until the test ends.
-func (w *writer) follow(t *testing.T) {
+// follow watches the resource until the test ends.
+func (w *wordClient) follow(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	placed, ended := make(chan struct{}), make(chan struct{})
@@ -129,14 +129,14 @@ func (w *writer) follow(t *testing.T) {
 	<-placed
 }
 
-func (w *writer) heard() (progress string, updates int) {
+func (w *wordClient) heard() (progress string, updates int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Join(w.progress, " "), w.updates - 1 // the first one says that it has begun
+	return strings.Join(w.progress, " "), w.updates - 1 // the first update confirms the subscription
 }
 
-// A session has a connection of its own, and so a state of its own. Nothing that
-// belongs to it reaches another one.
+// A session has a connection of its own, and so a state of its own. Nothing that belongs
+// to it reaches another session.
 func TestSessionsKnowNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-406a", "R-406b", "R-412")
@@ -145,9 +145,9 @@ func TestSessionsKnowNothingOfEachOther(t *testing.T) {
 			t.Run(fmt.Sprintf("%s behind for %s", up, down), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					f := &factory{revision: up, make: diary}
+					f := &sessionTarget{revision: up, make: recordingServer}
 					g, _ := open(t, nil, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
-					ada, bob := newWriter(t, g, down, "ada"), newWriter(t, g, down, "bob")
+					ada, bob := newWordClient(t, g, down, "ada"), newWordClient(t, g, down, "bob")
 					ada.follow(t)
 					bob.follow(t)
 					if got := ada.write(t); got != "ada" {
@@ -160,7 +160,7 @@ func TestSessionsKnowNothingOfEachOther(t *testing.T) {
 						t.Errorf("got %q, want what bob wrote", got)
 					}
 					time.Sleep(time.Second)
-					for _, w := range []*writer{ada, bob} {
+					for _, w := range []*wordClient{ada, bob} {
 						progress, updates := w.heard()
 						want := map[string]int{"ada": 2, "bob": 1}[w.name]
 						if progress != strings.TrimSpace(strings.Repeat(w.name+" ", want)) || updates < 1 || updates > want {
@@ -173,11 +173,11 @@ func TestSessionsKnowNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// The end of a session ends what was started for it.
+// The end of a session ends its processes.
 func TestConnectionOfASessionEndsWithIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &factory{revision: mcp.V20251125, make: diary}
+		f := &sessionTarget{revision: mcp.V20251125, make: recordingServer}
 		g, _ := open(t, nil, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
 		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20250618}, Logger: quiet})
 		if err != nil {
@@ -199,17 +199,16 @@ func TestConnectionOfASessionEndsWithIt(t *testing.T) {
 	})
 }
 
-// In the stateless era requests stand alone, so a principal is all that there is
-// to tell callers by.
+// In the stateless era only the principal distinguishes callers.
 func TestPrincipalsOfTheStatelessEraAreKeptApart(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-412")
 	synctest.Test(t, func(t *testing.T) {
-		f := &factory{revision: mcp.V20251125, make: diary}
+		f := &sessionTarget{revision: mcp.V20251125, make: recordingServer}
 		g, _ := open(t, nil, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
-		as := func(subject string) *writer {
+		as := func(subject string) *wordClient {
 			s := serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}}
-			return &writer{Client: mcptest.Connect(t, s, &mcpclient.Options{Logger: quiet}), name: subject}
+			return &wordClient{Client: mcptest.Connect(t, s, &mcpclient.Options{Logger: quiet}), name: subject}
 		}
 		ada, again, bob := as("ada"), as("ada"), as("bob")
 		ada.follow(t)
@@ -232,7 +231,7 @@ func TestPrincipalsOfTheStatelessEraAreKeptApart(t *testing.T) {
 	})
 }
 
-// serveAs serves connections of one principal.
+// serveAs serves connections for one principal.
 type serveAs struct {
 	*mcpserver.Server
 	principal mcp.Principal
@@ -242,8 +241,8 @@ func (s serveAs) Serve(ctx context.Context, conn mcp.Conn) error {
 	return s.ServeConn(ctx, conn, mcpserver.ConnOptions{Identity: &mcp.Identity{Principal: s.principal}})
 }
 
-// Callers that share a connection share its state, which is what was asked for.
-// What belongs to a call or a subscription reaches its own caller alone.
+// Callers of a shared connection share its state. Messages of a call or a subscription
+// reach only their own caller.
 func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-406a", "R-406b")
@@ -251,10 +250,10 @@ func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 		t.Run(up.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := &factory{revision: up, make: diary}
+				f := &sessionTarget{revision: up, make: recordingServer}
 				g, _ := open(t, nil, host.Upstream{Key: "d", Target: mcpclient.InProcess(f), Settings: host.Settings{Share: true}})
-				ada, bob := newWriter(t, g, mcp.V20250618, "ada"), newWriter(t, g, mcp.V20260728, "bob")
-				idle := newWriter(t, g, mcp.V20251125, "idle")
+				ada, bob := newWordClient(t, g, mcp.V20250618, "ada"), newWordClient(t, g, mcp.V20260728, "bob")
+				idle := newWordClient(t, g, mcp.V20251125, "idle")
 				ada.follow(t)
 				bob.follow(t)
 				ada.write(t)
@@ -262,7 +261,7 @@ func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 					t.Errorf("got %q, want one state", got)
 				}
 				time.Sleep(time.Second)
-				for _, w := range []*writer{ada, bob} {
+				for _, w := range []*wordClient{ada, bob} {
 					if progress, updates := w.heard(); progress != w.name || updates < 1 {
 						t.Errorf("%s: heard of progress %q and %d updates, want its own progress, and the news of what it watches", w.name, progress, updates)
 					}
@@ -278,8 +277,7 @@ func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 	}
 }
 
-// A message that a session logs does not name its call: whoever calls at that
-// moment would get what is another's.
+// A log message of a session does not name its call, so it could reach another caller.
 func TestLogMessagesOfASharedSessionAreNobodys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -298,7 +296,7 @@ func TestLogMessagesOfASharedSessionAreNobodys(t *testing.T) {
 	})
 }
 
-// Whatever is said to one upstream, and by it, is not said to another.
+// Messages to and from one upstream are not sent to another.
 func TestNothingOfOneUpstreamReachesAnother(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-361a", "R-361b")
@@ -337,7 +335,7 @@ func TestNothingOfOneUpstreamReachesAnother(t *testing.T) {
 	}
 }
 
-// wire is a server whose traffic is kept.
+// wire is a server whose messages are recorded.
 type wire struct {
 	server *mcpserver.Server
 	mu     sync.Mutex

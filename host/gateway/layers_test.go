@@ -18,11 +18,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// poet is a server of the stateless era, written out, that asks a model twice and
-// counts its progress from the start in each round. It keeps the calls.
-type poet struct{ calls []string }
+// samplingServer is a hand-written server of the stateless era that asks a model twice
+// and restarts its progress in each round. It records the calls.
+type samplingServer struct{ calls []string }
 
-func (p *poet) Serve(ctx context.Context, conn mcp.Conn) error {
+func (p *samplingServer) Serve(ctx context.Context, conn mcp.Conn) error {
 	for {
 		raw, err := conn.Read(ctx)
 		if err != nil {
@@ -75,13 +75,13 @@ func (p *poet) Serve(ctx context.Context, conn mcp.Conn) error {
 	}
 }
 
-// The upstream asks under the key of the host's own question, which neither of
-// them takes for the other's.
+// The upstream asks under the same key as the host's own question. Neither is taken for
+// the other.
 func TestQuestionsOfTheHostAndOfAnUpstreamAreLayered(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-411")
 	for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728} {
-		p := new(poet)
+		p := new(samplingServer)
 		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(p), Settings: host.Settings{
 			Rules: host.Rules{Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}},
 		}})
@@ -114,7 +114,7 @@ func TestQuestionsOfTheHostAndOfAnUpstreamAreLayered(t *testing.T) {
 	}
 }
 
-// What a caller answers reaches the upstream that asked, and nobody else.
+// The answers of a caller reach only the upstream that asked.
 func TestAnswersReachTheUpstreamThatAskedAlone(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-9c1e"
@@ -122,21 +122,21 @@ func TestAnswersReachTheUpstreamThatAskedAlone(t *testing.T) {
 		wires := make(map[string]*wire)
 		var upstreams []host.Upstream
 		for _, key := range []string{"a", "b"} {
-			wires[key] = &wire{server: (&agency{revision: up}).server()}
+			wires[key] = &wire{server: (&bookingServer{revision: up}).server()}
 			upstreams = append(upstreams, host.Upstream{Key: key, Target: mcpclient.InProcess(wires[key])})
 		}
 		g := start(t, upstreams...)
 		others := &wire{server: g.Server()}
 		var work sync.WaitGroup
 		work.Go(func() {
-			c := mcptest.Connect(t, others, (&traveller{name: "bob"}).options(down))
+			c := mcptest.Connect(t, others, (&answeringClient{name: "bob"}).options(down))
 			for _, key := range []string{"a", "b"} {
 				if _, err := c.CallTool(t.Context(), key+"__book", map[string]string{"trip": "rome"}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
-		c := (&traveller{name: canary}).connect(t, g.Server(), down)
+		c := (&answeringClient{name: canary}).connect(t, g.Server(), down)
 		got, err := c.Call[string](t.Context(), "a__book", map[string]string{"trip": "paris"})
 		work.Wait()
 		if err != nil || !strings.Contains(got, canary) || !wires["a"].saw(canary) {
@@ -148,8 +148,8 @@ func TestAnswersReachTheUpstreamThatAskedAlone(t *testing.T) {
 	})
 }
 
-// A resource that is not listed, and that a result has named, is read outside of
-// the rounds of the server.
+// A resource that is not listed, but named by a result, is read outside of the rounds of
+// the server.
 func TestLinkedResourceCannotAsk(t *testing.T) {
 	t.Parallel()
 	for _, up := range asking {

@@ -22,8 +22,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// frail is a server whose connections can be cut, and that can be down.
-type frail struct {
+// failingTarget is a server whose connections can be cut, and that can be down.
+type failingTarget struct {
 	server *mcpserver.Server
 
 	mu     sync.Mutex
@@ -32,7 +32,7 @@ type frail struct {
 	conns  []mcp.Conn
 }
 
-func (f *frail) Serve(ctx context.Context, conn mcp.Conn) error {
+func (f *failingTarget) Serve(ctx context.Context, conn mcp.Conn) error {
 	f.mu.Lock()
 	f.starts = append(f.starts, time.Now())
 	f.conns = append(f.conns, conn)
@@ -44,8 +44,8 @@ func (f *frail) Serve(ctx context.Context, conn mcp.Conn) error {
 	return f.server.Serve(ctx, conn)
 }
 
-// cut ends the connections that there are, and lets others begin or not.
-func (f *frail) cut(down bool) {
+// cut ends the connections, and refuses new ones if down is set.
+func (f *failingTarget) cut(down bool) {
 	f.mu.Lock()
 	conns := f.conns
 	f.conns, f.down = nil, down
@@ -55,7 +55,7 @@ func (f *frail) cut(down bool) {
 	}
 }
 
-func (f *frail) count() int {
+func (f *failingTarget) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.starts)
@@ -66,7 +66,7 @@ func TestLostUpstreamComesBackByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer("a")
 		srv.Tool("greet", "Greet", greet)
-		f := &frail{server: srv}
+		f := &failingTarget{server: srv}
 		g, c := open(t, nil, host.Upstream{Key: "a", Target: mcpclient.InProcess(f), Settings: host.Settings{Share: true}})
 		f.cut(false)
 		synctest.Wait()
@@ -82,15 +82,15 @@ func TestLostUpstreamComesBackByItself(t *testing.T) {
 	})
 }
 
-// An upstream that crashes over and over is started at most eight times within
-// five minutes, its tools leave the list, and come back with it.
-func TestCrashingUpstreamIsParkedAndItsReturnAnnounced(t *testing.T) {
+// An upstream that crashes repeatedly is started at most eight times within five minutes.
+// Its tools leave the list and come back with it.
+func TestCrashingUpstreamIsSuspendedAndItsReturnAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		good, bad := newServer("good"), newServer("bad")
 		good.Tool("greet", "Greet", greet)
 		bad.Tool("greet", "Greet", greet)
-		f := &frail{server: bad}
+		f := &failingTarget{server: bad}
 		changed := make(chan struct{}, 10)
 		g, c := open(t, &mcpclient.Options{OnToolsChanged: func(context.Context, *mcpclient.Client) { changed <- struct{}{} }},
 			host.Upstream{Key: "bad", Target: mcpclient.InProcess(f), Settings: host.Settings{Share: true}}, upstream("good", good))
@@ -108,8 +108,8 @@ func TestCrashingUpstreamIsParkedAndItsReturnAnnounced(t *testing.T) {
 			t.Errorf("got %v after %v, want the others to work as ever", err, time.Since(begun))
 		}
 		time.Sleep(4*time.Minute + 30*time.Second)
-		// A server that dies at the first word may not know that word, and is
-		// started once more without it: two starts are one attempt.
+		// The client starts a server that exits at the first message once more, without
+		// server/discover: two starts are one attempt.
 		if n := f.count(); n > 2*8 {
 			t.Errorf("got %d starts within five minutes, want at most 8 attempts", n)
 		}
@@ -127,13 +127,13 @@ func TestCallsToASuspendedUpstreamFailAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer("a")
 		srv.Tool("greet", "Greet", greet)
-		f := &frail{server: srv}
+		f := &failingTarget{server: srv}
 		_, c := open(t, nil, host.Upstream{Key: "a", Target: mcpclient.InProcess(f)})
 		if _, err := c.Call[string](t.Context(), "a__greet", greeting{"Ada"}); err != nil {
 			t.Fatal(err)
 		}
 		f.mu.Lock()
-		own := f.conns[1] // that of the caller
+		own := f.conns[1] // the caller's
 		f.down = true
 		f.mu.Unlock()
 		_ = own.Close()
@@ -158,7 +158,7 @@ func TestCallsToASuspendedUpstreamFailAtOnce(t *testing.T) {
 func TestLazyUpstreamStartsWhenItIsNeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &factory{revision: mcp.V20251125, make: diary}
+		f := &sessionTarget{revision: mcp.V20251125, make: recordingServer}
 		g, c := open(t, nil, host.Upstream{Key: "d", Target: mcpclient.InProcess(f), Settings: host.Settings{Share: true, Lazy: true, Idle: time.Minute}})
 		if served, _ := f.counts(); served != 0 || g.Status()[0].State != host.Idle {
 			t.Errorf("got %d connections, %+v, want none before anybody asks", served, g.Status()[0])
@@ -189,8 +189,8 @@ func TestLazyUpstreamStartsWhenItIsNeeded(t *testing.T) {
 	})
 }
 
-// A client that comes while the upstreams start gets a first list that has
-// waited for them, for as long as the slowest and within the bound.
+// A client that connects while the upstreams start gets a first list that waits for the
+// slowest one, up to the start timeout.
 func TestFirstListWaitsForTheSlowestWithinABound(t *testing.T) {
 	t.Parallel()
 	for name, slow := range map[string]time.Duration{"in time": 3 * time.Second, "too slow": time.Hour} {
@@ -254,7 +254,7 @@ func TestListsAreNotToBeKept(t *testing.T) {
 func TestReloadTouchesOnlyWhatHasChanged(t *testing.T) {
 	t.Parallel()
 	of := func(key, word string) host.Upstream {
-		srv := diary(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+		srv := recordingServer(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
 		web := httptest.NewServer(srv.HTTPHandler())
 		t.Cleanup(func() {
 			_ = srv.Shutdown(context.Background())
@@ -342,7 +342,7 @@ func TestUpstreamThatIsNotApprovedWaitsForRetry(t *testing.T) {
 	})
 }
 
-// A client over standard streams is there before the host is started.
+// A client over stdio connects before the host has started.
 func TestListsWaitForAStartThatComesLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

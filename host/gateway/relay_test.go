@@ -24,16 +24,16 @@ type seat struct {
 	With []string `json:"with,omitzero" enum:"meal|bag"`
 }
 
-// agency books: it asks for a seat, reserves it, asks the model, asks again and
-// looks at the roots. What it has reserved is counted.
-type agency struct {
+// bookingServer asks for a seat, reserves it, asks the model, asks again and lists the
+// roots. It records its reservations.
+type bookingServer struct {
 	revision mcp.Revision
 	mu       sync.Mutex
 	runs     int // of the tool
 	reserved []string
 }
 
-func (a *agency) server() *mcpserver.Server {
+func (a *bookingServer) server() *mcpserver.Server {
 	srv := mcpserver.New("agency", "1", &mcpserver.Options{Revisions: []mcp.Revision{a.revision}, Logger: quiet})
 	srv.Tool("book", "Book", a.book)
 	srv.Prompt("advice", "Advice", func(ctx context.Context, _ struct{}) ([]mcp.PromptMessage, error) {
@@ -47,14 +47,16 @@ func (a *agency) server() *mcpserver.Server {
 	return srv
 }
 
-// Serve makes a server for each connection, as a program does.
-func (a *agency) Serve(ctx context.Context, conn mcp.Conn) error { return a.server().Serve(ctx, conn) }
+// Serve creates a server for each connection, as a process per connection does.
+func (a *bookingServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	return a.server().Serve(ctx, conn)
+}
 
-func (a *agency) upstream(s host.Settings) host.Upstream {
+func (a *bookingServer) upstream(s host.Settings) host.Upstream {
 	return host.Upstream{Key: "a", Target: mcpclient.InProcess(a), Settings: s}
 }
 
-func (a *agency) book(ctx context.Context, in struct {
+func (a *bookingServer) book(ctx context.Context, in struct {
 	Trip string `json:"trip"`
 },
 ) (string, error) {
@@ -94,20 +96,20 @@ func (a *agency) book(ctx context.Context, in struct {
 	return fmt.Sprintf("%s: %s with %s, %s, %s, %s", ref, s.Seat, strings.Join(s.With, "+"), said.Content.Text(), meal.Meal, roots[0].URI), nil
 }
 
-// traveller is a client who answers, by what was asked and by its own name.
-type traveller struct {
+// answeringClient is a client whose answers depend on the question and its own name.
+type answeringClient struct {
 	name string
 	mu   sync.Mutex
-	seen []string // of what it was asked, the methods
+	seen []string // methods of the questions
 }
 
-func (tr *traveller) saw(method string) {
+func (tr *answeringClient) saw(method string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.seen = append(tr.seen, method)
 }
 
-func (tr *traveller) options(revision mcp.Revision) *mcpclient.Options {
+func (tr *answeringClient) options(revision mcp.Revision) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{revision}, Logger: quiet, RootsInterval: -1,
 		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -134,7 +136,7 @@ func (tr *traveller) options(revision mcp.Revision) *mcpclient.Options {
 	}
 }
 
-func (tr *traveller) connect(t *testing.T, g *mcpserver.Server, revision mcp.Revision) *mcpclient.Client {
+func (tr *answeringClient) connect(t *testing.T, g *mcpserver.Server, revision mcp.Revision) *mcpclient.Client {
 	t.Helper()
 	return mcptest.Connect(t, g, tr.options(revision))
 }
@@ -143,7 +145,7 @@ func bookingOf(name, trip string) string {
 	return fmt.Sprintf("R%s: %s-12 with meal+bag, %s says Praise %s, soup, file:///%s", trip, name, name, trip, name)
 }
 
-// asking are the revisions in which users can be asked.
+// asking are the revisions with elicitation.
 var asking = []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728}
 
 func eachAskingPair(t *testing.T, test func(t *testing.T, up, down mcp.Revision)) {
@@ -158,7 +160,7 @@ func eachAskingPair(t *testing.T, test func(t *testing.T, up, down mcp.Revision)
 	}
 }
 
-// wantRuns is how often a handler of a server runs that asks in three rounds.
+// wantRuns is how often a handler runs that asks in three rounds.
 func wantRuns(up mcp.Revision) int {
 	if up == mcp.V20260728 {
 		return 4
@@ -171,9 +173,9 @@ func TestUpstreamAsksTheCallerInEveryPairOfRevisions(t *testing.T) {
 	claim.Shows(t, "R-410")
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
 		for _, rules := range []host.Rules{{}, {Confirm: []host.ConfirmRule{{Tools: "*", When: host.Always}}}} {
-			a := &agency{revision: up}
+			a := &bookingServer{revision: up}
 			g := start(t, a.upstream(host.Settings{Rules: rules}))
-			tr := &traveller{name: "ada"}
+			tr := &answeringClient{name: "ada"}
 			o := tr.options(down)
 			consented, elicit := 0, o.Elicit
 			o.Elicit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -208,8 +210,8 @@ func TestUpstreamAsksTheCallerInEveryPairOfRevisions(t *testing.T) {
 func TestPromptsAndResourcesOfUpstreamsAsk(t *testing.T) {
 	t.Parallel()
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
-		a := &agency{revision: up}
-		c := (&traveller{name: "ada"}).connect(t, start(t, a.upstream(host.Settings{})).Server(), down)
+		a := &bookingServer{revision: up}
+		c := (&answeringClient{name: "ada"}).connect(t, start(t, a.upstream(host.Settings{})).Server(), down)
 		prompt, err := c.GetPrompt(t.Context(), "a__advice", nil)
 		if err != nil || (mcp.Contents{prompt.Messages[0].Content}).Text() != "Take ada-12" {
 			t.Errorf("got %+v, %v, want the prompt for the seat", prompt, err)
@@ -221,7 +223,7 @@ func TestPromptsAndResourcesOfUpstreamsAsk(t *testing.T) {
 	})
 }
 
-// The model and the roots could be asked for from the first revision on.
+// Sampling and roots exist since the first revision.
 func TestUpstreamAsksTheModelInAllPairsOfRevisions(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
@@ -234,7 +236,7 @@ func TestUpstreamAsksTheModelInAllPairsOfRevisions(t *testing.T) {
 			}, &said))
 			return said.Content.Text(), err
 		})
-		c := (&traveller{name: "ada"}).connect(t, start(t, upstream("a", srv)).Server(), down.Revisions[0])
+		c := (&answeringClient{name: "ada"}).connect(t, start(t, upstream("a", srv)).Server(), down.Revisions[0])
 		if got, err := c.Call[string](t.Context(), "a__praise", nil); err != nil || got != "ada says Praise" {
 			t.Errorf("got %q, %v, want what the model says", got, err)
 		}
@@ -246,13 +248,13 @@ func TestAnswersOfCallersAreNeverMixed(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-412")
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
-		a := &agency{revision: up}
+		a := &bookingServer{revision: up}
 		g := start(t, a.upstream(host.Settings{}))
 		var work sync.WaitGroup
 		for i := range 4 {
 			name := fmt.Sprintf("caller%d", i)
-			c := (&traveller{name: name}).connect(t, g.Server(), down)
-			for n := range 2 { // of each client at the same time
+			c := (&answeringClient{name: name}).connect(t, g.Server(), down)
+			for n := range 2 { // concurrent calls of each client
 				work.Go(func() {
 					trip := fmt.Sprintf("%s-%d", name, n)
 					got, err := c.Call[string](t.Context(), "a__book", map[string]string{"trip": trip})
@@ -297,7 +299,7 @@ func TestUpstreamIsToldOfTheCapabilitiesOfItsCaller(t *testing.T) {
 			}
 			return string(text)
 		}
-		tr := &traveller{}
+		tr := &answeringClient{}
 		all, sampling := tr.options(mcp.Revision{}), tr.options(mcp.Revision{})
 		all.Visit = all.Elicit
 		all.Capabilities.Sampling = &mcp.SamplingCapability{Tools: new(mcp.Capability), Context: new(mcp.Capability)}
@@ -320,8 +322,8 @@ func TestUpstreamIsToldOfTheCapabilitiesOfItsCaller(t *testing.T) {
 	})
 }
 
-// declared is what an upstream is told of a client that can do everything. An
-// upstream is told before it is known which revision it speaks.
+// declared are the capabilities that an upstream sees of a client with all capabilities.
+// They are sent before the revision is known.
 var declared = map[string]string{
 	"2024-11-05 behind for 2024-11-05": `{"sampling":{},"roots":{"listChanged":true}}`,
 	"2024-11-05 behind for 2025-11-25": `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true}}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// press makes a resource for its caller, and names it in the result.
-func press(o *mcpserver.Options) *mcpserver.Server {
+// linkServer creates a resource for its caller, and links to it in the result.
+func linkServer(o *mcpserver.Options) *mcpserver.Server {
 	srv := mcpserver.New("press", "1", o)
 	srv.Tool("print", "Print", func(_ context.Context, in struct {
 		Text string `json:"text"`
@@ -28,14 +28,13 @@ func press(o *mcpserver.Options) *mcpserver.Server {
 	return srv
 }
 
-// A resource that a server has made for one session is read where it was made,
-// and by that session alone.
+// A resource that a server has created for one session can be read by that session only.
 func TestResourceThatAResultNamesIsReadByItsCaller(t *testing.T) {
 	t.Parallel()
 	for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125} {
 		t.Run(fmt.Sprint(down), func(t *testing.T) {
 			t.Parallel()
-			f := &factory{revision: mcp.V20251125, make: press}
+			f := &sessionTarget{revision: mcp.V20251125, make: linkServer}
 			g, _ := open(t, nil, host.Upstream{Key: "p", Target: mcpclient.InProcess(f)})
 			connect := func() *mcpclient.Client {
 				return mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{down}, Logger: quiet})

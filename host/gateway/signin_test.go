@@ -19,23 +19,23 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// gate is a server over HTTP that lets in whoever has the word of the day, and the
-// Authorizer of those who may have it.
-type gate struct {
+// authorizingServer is a server over HTTP that requires the current token, and the
+// Authorizer of its clients.
+type authorizingServer struct {
 	mu   sync.Mutex
-	word string // of the server
-	have string // what the user has signed in with
-	// turned has those who are turned away wait for a word to go, if it is not nil.
+	word string // that the server requires
+	have string // that the user has
+	// turned, if not nil, delays refusals until it receives.
 	turned chan struct{}
 }
 
-func (g *gate) set(word, have string) {
+func (g *authorizingServer) set(word, have string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.word, g.have = word, have
 }
 
-func (g *gate) Authorize(r *http.Request) error {
+func (g *authorizingServer) Authorize(r *http.Request) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.have != "" {
@@ -44,11 +44,11 @@ func (g *gate) Authorize(r *http.Request) error {
 	return nil
 }
 
-func (g *gate) Challenged(*http.Request, *http.Response) error {
+func (g *authorizingServer) Challenged(*http.Request, *http.Response) error {
 	return fmt.Errorf("%w at https://id.example.com", mcpauth.ErrSignInRequired)
 }
 
-func (g *gate) serve(t *testing.T, h http.Handler) string {
+func (g *authorizingServer) serve(t *testing.T, h http.Handler) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
@@ -88,7 +88,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	t.Parallel()
 	srv := newServer("locked")
 	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
-	door := &gate{word: "one"}
+	door := &authorizingServer{word: "one"}
 	u := host.Upstream{Key: "locked", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
 	states := make(chan host.Status, 100)
 	g := gateway.New([]host.Upstream{u}, &gateway.Options{
@@ -118,7 +118,8 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 		t.Fatalf("got %+v, %v once somebody has signed in", result, err)
 	}
 
-	// The token is worthless all at once: the call says so, and the upstream waits.
+	// The token becomes invalid: the call fails with the command to sign in, and the
+	// upstream waits.
 	door.set("two", "one")
 	result, err := call()
 	if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "fondaco auth login locked") {
@@ -130,7 +131,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	}
 	awaitState(t, g, states, host.NeedsSignIn)
 
-	// The session of the caller goes on, too.
+	// The session of the caller continues, too.
 	door.set("two", "two")
 	g.Retry("locked")
 	awaitState(t, g, states, host.Ready)
@@ -149,7 +150,7 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 	t.Parallel()
 	srv := newServer("locked")
 	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })
-	door := &gate{word: "one", have: "one"}
+	door := &authorizingServer{word: "one", have: "one"}
 	u := host.Upstream{Key: "locked", Transport: "over HTTP", Target: mcpclient.URL(door.serve(t, srv.HTTPHandler()))}
 	states := make(chan host.Status, 100)
 	g := gateway.New([]host.Upstream{u}, &gateway.Options{
@@ -168,8 +169,8 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 		t.Fatalf("got %+v, %v", result, err)
 	}
 
-	// The call is turned away at once, and so is whatever looks whether it is true;
-	// the latter have not heard of it yet when the user has signed in again.
+	// The call is refused at once, and so is the check of the connection. The check has
+	// not ended when the user has signed in again.
 	turned := make(chan struct{}, 1)
 	turned <- struct{}{}
 	door.mu.Lock()
@@ -183,7 +184,7 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 	g.Retry("locked")
 	close(turned)
 	awaitState(t, g, states, host.Ready)
-	// A connection may learn only now that it was refused, and come back after that.
+	// A connection may learn only now that it was refused, and be made again later.
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
 		result, err := c.CallTool(t.Context(), "locked__hello", nil)
 		if err == nil && !result.IsError {

@@ -66,7 +66,7 @@ func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 	}
 	for _, up := range ways {
 		var upstreams []host.Upstream
-		web := serveHTTP(t, diary(&mcpserver.Options{Revisions: []mcp.Revision{up.revision}, Logger: quiet}))
+		web := serveHTTP(t, recordingServer(&mcpserver.Options{Revisions: []mcp.Revision{up.revision}, Logger: quiet}))
 		upstreams = append(upstreams, host.Upstream{Key: "d", Target: target(web.URL, up)})
 		g := start(t, upstreams...)
 		front := serveHTTP(t, g.Server())
@@ -77,7 +77,7 @@ func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = c.Close() })
-				w := &writer{Client: c, name: "x"}
+				w := &wordClient{Client: c, name: "x"}
 				w.follow(t)
 				w.write(t)
 				for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
@@ -101,7 +101,7 @@ func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 func TestCredentialsOfClientsStayHere(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-407")
-	web := serveHTTP(t, diary(&mcpserver.Options{Logger: quiet}))
+	web := serveHTTP(t, recordingServer(&mcpserver.Options{Logger: quiet}))
 	g := start(t, host.Upstream{Key: "d", Target: mcpclient.URL(web.URL + "/mcp"), Header: http.Header{"Authorization": {"Bearer of-the-host"}}})
 	front := serveHTTP(t, g.Server())
 	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(front.URL+"/mcp"), &mcpclient.Options{
@@ -112,7 +112,7 @@ func TestCredentialsOfClientsStayHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	(&writer{Client: c, name: "x"}).write(t)
+	(&wordClient{Client: c, name: "x"}).write(t)
 	web.mu.Lock()
 	defer web.mu.Unlock()
 	if len(web.headers) == 0 {
@@ -174,7 +174,7 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 func TestErrorsOfTheCarriageStayHere(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-04", "E-06")
-	inner := diary(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet}).HTTPHandler()
+	inner := recordingServer(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet}).HTTPHandler()
 	for _, test := range []struct {
 		claimed string
 		code    mcp.Code

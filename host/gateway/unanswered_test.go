@@ -21,18 +21,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// inn asks for a name, and tells how its calls end.
-type inn struct {
+// askingServer asks for a name, and records how its calls end.
+type askingServer struct {
 	revision mcp.Revision
 	runs     int
 	ended    chan error
 }
 
-func newInn(revision mcp.Revision) *inn {
-	return &inn{revision: revision, ended: make(chan error, 100)}
+func newAskingServer(revision mcp.Revision) *askingServer {
+	return &askingServer{revision: revision, ended: make(chan error, 100)}
 }
 
-func (i *inn) Serve(ctx context.Context, conn mcp.Conn) error {
+func (i *askingServer) Serve(ctx context.Context, conn mcp.Conn) error {
 	srv := mcpserver.New("inn", "1", &mcpserver.Options{Revisions: []mcp.Revision{i.revision}, Logger: quiet})
 	srv.Tool("stay", "Stay", func(ctx context.Context, _ struct{}) (string, error) {
 		i.runs++
@@ -51,7 +51,7 @@ func (i *inn) Serve(ctx context.Context, conn mcp.Conn) error {
 	return srv.Serve(ctx, conn)
 }
 
-func (i *inn) open(t *testing.T) (*gateway.Gateway, *decisions) {
+func (i *askingServer) open(t *testing.T) (*gateway.Gateway, *decisions) {
 	t.Helper()
 	seen := new(decisions)
 	g := gateway.New([]host.Upstream{{Key: "a", Target: mcpclient.InProcess(i)}}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
@@ -61,7 +61,7 @@ func (i *inn) open(t *testing.T) (*gateway.Gateway, *decisions) {
 	return g, seen
 }
 
-// answering returns options of a client with one answer to forms.
+// answering returns options of a client with one answer to all forms.
 func answering(revision mcp.Revision, answer func(context.Context) (*mcp.ElicitResult, error)) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{revision}, Logger: quiet,
@@ -73,7 +73,7 @@ func TestWhatTheUserDecidesReachesTheUpstream(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[mcp.ElicitAction]error{mcp.ElicitDecline: mcpserver.ErrDeclined, mcp.ElicitCancel: mcpserver.ErrDismissed} {
 		eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
-			i := newInn(up)
+			i := newAskingServer(up)
 			g, seen := i.open(t)
 			c := mcptest.Connect(t, g.Server(), answering(down, func(context.Context) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: action}, nil
@@ -89,8 +89,8 @@ func TestWhatTheUserDecidesReachesTheUpstream(t *testing.T) {
 	}
 }
 
-// In the stateless era there is no form for a question that failed: the client
-// does not come back.
+// In the stateless era a failed question has no answer: the client sends no further
+// round.
 func TestRefusalOfTheUserReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-07")
@@ -126,7 +126,7 @@ func TestRefusalOfTheUserReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 func TestFailureOfTheClientReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 	t.Parallel()
 	for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125} {
-		i := newInn(mcp.V20251125)
+		i := newAskingServer(mcp.V20251125)
 		g, _ := i.open(t)
 		c := mcptest.Connect(t, g.Server(), answering(down, func(context.Context) (*mcp.ElicitResult, error) {
 			return nil, mcp.Errorf(mcp.CodeInternal, "the display is broken")
@@ -145,7 +145,7 @@ func TestAnswerThatComesLateIsNone(t *testing.T) {
 	for _, up := range asking {
 		for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125} {
 			synctest.Test(t, func(t *testing.T) {
-				i := newInn(up)
+				i := newAskingServer(up)
 				g, _ := i.open(t)
 				o := answering(down, func(context.Context) (*mcp.ElicitResult, error) {
 					time.Sleep(11 * time.Minute)
@@ -164,7 +164,7 @@ func TestAnswerThatComesLateIsNone(t *testing.T) {
 	}
 }
 
-// round makes a call by hand and returns its questions.
+// round makes one round of a call and returns its questions.
 func round(t *testing.T, c *mcpclient.Client, name string, opts ...mcpclient.CallOption) *mcp.InputRequiredResult {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), name, nil, append(opts, mcpclient.ByHand())...)
@@ -186,13 +186,13 @@ func with(in *mcp.InputRequiredResult, answer string) mcpclient.CallOption {
 
 const adaAnswers = `{"action":"accept","content":{"name":"Ada"}}`
 
-// noAnswer is for clients who are asked by hand.
+// noAnswer is for tests that answer by hand.
 func noAnswer(context.Context) (*mcp.ElicitResult, error) { return nil, errors.New("asked") }
 
 func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newInn(mcp.V20251125)
+		i := newAskingServer(mcp.V20251125)
 		g, seen := i.open(t)
 		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
 		asks := round(t, c, "a__stay")
@@ -217,7 +217,7 @@ func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
 func TestOneOfTwoRacingRetriesHasTheCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-411")
-	i := newInn(mcp.V20251125)
+	i := newAskingServer(mcp.V20251125)
 	g, _ := i.open(t)
 	c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
 	asks := round(t, c, "a__stay")
@@ -243,12 +243,12 @@ func TestOneOfTwoRacingRetriesHasTheCall(t *testing.T) {
 	}
 }
 
-// A state belongs to its principal and its request, and nobody can read it.
+// A state is bound to its principal and its request, and is encrypted.
 func TestStateIsOfNoUseToOthers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-411")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
-		i := newInn(up)
+		i := newAskingServer(up)
 		g, _ := i.open(t)
 		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
 		bob := mcptest.Connect(t, serveAs{g.Server(), mcp.Principal{Subject: "bob"}}, answering(mcp.V20260728, noAnswer))
@@ -274,10 +274,10 @@ func TestStateIsOfNoUseToOthers(t *testing.T) {
 	}
 }
 
-// Each request of the stateless era declares anew what its sender can be asked.
+// Each request of the stateless era declares its capabilities.
 func TestRetryThatDeclaresLessGoesOnWithTheSameCall(t *testing.T) {
 	t.Parallel()
-	i := newInn(mcp.V20251125)
+	i := newAskingServer(mcp.V20251125)
 	g, _ := i.open(t)
 	asks := round(t, mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer)), "a__stay")
 	mute, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{
@@ -296,7 +296,7 @@ func TestRetryThatDeclaresLessGoesOnWithTheSameCall(t *testing.T) {
 func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
-		i := newInn(up)
+		i := newAskingServer(up)
 		g, _ := i.open(t)
 		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer), mcptest.JudgeOnly(mcptest.Server))
 		asks := round(t, c, "a__stay")
@@ -314,7 +314,7 @@ func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
 	t.Parallel()
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
-		i := newInn(up)
+		i := newAskingServer(up)
 		g, _ := i.open(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -326,7 +326,7 @@ func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
 		if _, err := c.CallTool(ctx, "a__stay", nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want it cancelled", err)
 		}
-		if down == mcp.V20260728 { // whose call waits, or is nowhere
+		if down == mcp.V20260728 { // whose call waits, or has ended
 			return
 		}
 		if err := <-i.ended; err == nil {
@@ -335,8 +335,8 @@ func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
 	})
 }
 
-// What an upstream asks in a call that was given up is no question of the next
-// call, which may be another client's.
+// A question in a call that was given up is no question of the next call, which may be of
+// another client.
 func TestQuestionInACallThatWasGivenUpReachesNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -362,7 +362,7 @@ func TestQuestionInACallThatWasGivenUpReachesNobodyElse(t *testing.T) {
 func TestLostUpstreamEndsTheCallThatWaits(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-11")
-	i := newInn(mcp.V20251125)
+	i := newAskingServer(mcp.V20251125)
 	conns := make(chan mcp.Conn, 10)
 	g := gateway.New([]host.Upstream{{Key: "a", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
 		conns <- conn
@@ -387,12 +387,11 @@ type serverFunc func(context.Context, mcp.Conn) error
 
 func (f serverFunc) Serve(ctx context.Context, conn mcp.Conn) error { return f(ctx, conn) }
 
-// The calls of one principal that wait are bounded, and what is over the bound
-// leaves nothing behind.
+// The parked calls of one principal are limited, and a refused one leaves nothing behind.
 func TestWaitingCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		i := newInn(mcp.V20251125)
+		i := newAskingServer(mcp.V20251125)
 		g, _ := i.open(t)
 		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer))
 		var asks []*mcp.InputRequiredResult

@@ -27,19 +27,19 @@ func refusing(key string) host.Upstream {
 	})}
 }
 
-// hanging is an upstream that takes everything and answers nothing.
+// hanging is an upstream that reads everything and answers nothing.
 func hanging(key string) host.Upstream {
 	return host.Upstream{Key: key, Target: mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
-		return &silence{closed: make(chan struct{})}, nil
+		return &hangingTarget{closed: make(chan struct{})}, nil
 	})}
 }
 
-type silence struct {
+type hangingTarget struct {
 	once   sync.Once
 	closed chan struct{}
 }
 
-func (s *silence) Read(ctx context.Context) ([]byte, error) {
+func (s *hangingTarget) Read(ctx context.Context) ([]byte, error) {
 	select {
 	case <-s.closed:
 		return nil, errors.New("closed")
@@ -48,9 +48,9 @@ func (s *silence) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-func (s *silence) Write(context.Context, []byte) error { return nil }
+func (s *hangingTarget) Write(context.Context, []byte) error { return nil }
 
-func (s *silence) Close() error {
+func (s *hangingTarget) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	return nil
 }

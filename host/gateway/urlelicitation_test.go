@@ -21,15 +21,15 @@ import (
 
 const signInURL = "https://example.com/sign-in?visit=1"
 
-// club lets only those in who have visited a page, or sends them there first.
-type club struct {
+// urlElicitingServer requires that its user has opened a page, by a URL elicitation.
+type urlElicitingServer struct {
 	server *mcpserver.Server
 	mu     sync.Mutex
 	member bool
 }
 
-func newClub(revision mcp.Revision) *club {
-	c := &club{server: mcpserver.New("club", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})}
+func newURLElicitingServer(revision mcp.Revision) *urlElicitingServer {
+	c := &urlElicitingServer{server: mcpserver.New("club", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})}
 	c.server.Tool("enter", "Enter", func(context.Context, struct{}) (string, error) {
 		if !c.isMember() {
 			return "", mcpserver.VisitRequired("Please sign in.", signInURL)
@@ -45,21 +45,21 @@ func newClub(revision mcp.Revision) *club {
 	return c
 }
 
-func (c *club) isMember() bool {
+func (c *urlElicitingServer) isMember() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.member
 }
 
-// signIn is what the page does.
-func (c *club) signIn() {
+// signIn completes the page.
+func (c *urlElicitingServer) signIn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.member = true
 }
 
-// visitor is a client that sends its user to URLs.
-func (c *club) visitor(revision mcp.Revision, seen *[]string) *mcpclient.Options {
+// client is a client that opens URLs.
+func (c *urlElicitingServer) client(revision mcp.Revision, seen *[]string) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{revision}, Logger: quiet,
 		Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -79,9 +79,9 @@ func TestVisitsThatAnUpstreamRequiresAreMade(t *testing.T) {
 				t.Run(up.String()+" behind for "+down.String()+tool, func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						club := newClub(up)
+						club := newURLElicitingServer(up)
 						var seen []string
-						c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), club.visitor(down, &seen))
+						c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), club.client(down, &seen))
 						got, err := c.Call[string](t.Context(), tool, nil)
 						if err != nil || got != "welcome" || !slices.Equal(seen, []string{"Please sign in. " + signInURL}) {
 							t.Errorf("got %q, %v after visits %q, want a welcome after one", got, err, seen)
@@ -135,8 +135,8 @@ func TestVisitThatAnUpstreamRequiresIsSaidAsTheClientUnderstandsIt(t *testing.T)
 	}
 }
 
-// What the client lacks is told as such; what the host does not relay is not the
-// client's fault.
+// A capability that the client lacks is reported to it; one that the host does not relay
+// is not.
 func TestMissingCapabilityIsToldWhereTheClientLacksIt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-05")
@@ -163,14 +163,14 @@ func TestMissingCapabilityIsToldWhereTheClientLacksIt(t *testing.T) {
 	}
 }
 
-// The client that waits for a visit to be done hears of it, and no other.
+// The completion of a URL elicitation reaches only the client that waits for it.
 func TestEndOfAVisitIsPassedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		club := newClub(mcp.V20251125)
+		club := newURLElicitingServer(mcp.V20251125)
 		g := start(t, upstream("a", club.server))
 		var begun time.Time
-		o := club.visitor(mcp.V20251125, new([]string))
+		o := club.client(mcp.V20251125, new([]string))
 		o.Visit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			begun = time.Now()
 			go func() {
@@ -199,14 +199,14 @@ func TestEndOfAVisitIsPassedOn(t *testing.T) {
 	})
 }
 
-// To a client of 2025-11-25 the visit of an upstream of the stateless era is done
-// when the upstream has gone on.
+// For a client of 2025-11-25 the URL elicitation of a stateless upstream is complete when
+// the upstream has continued.
 func TestVisitOfAStatelessUpstreamIsDoneWhenItGoesOn(t *testing.T) {
 	t.Parallel()
-	club := newClub(mcp.V20260728)
+	club := newURLElicitingServer(mcp.V20260728)
 	heard := make(chan string, 10)
 	var seen []string
-	o := club.visitor(mcp.V20251125, &seen)
+	o := club.client(mcp.V20251125, &seen)
 	o.OnNotification = func(_ context.Context, method string, _ jsonValue) { heard <- method }
 	c := mcptest.Connect(t, start(t, upstream("a", club.server)).Server(), o)
 	if _, err := c.CallTool(t.Context(), "a__join", nil); err != nil {
@@ -227,7 +227,7 @@ func TestRootsAreAskedForAsSoonAsAnUpstreamIsConnected(t *testing.T) {
 				return serveRoots(ctx, conn, answers)
 			}))
 			g := start(t, host.Upstream{Key: "a", Target: target})
-			tr := &traveller{name: "ada"}
+			tr := &answeringClient{name: "ada"}
 			c := tr.connect(t, g.Server(), down)
 			if got, err := c.Call[string](t.Context(), "a__go", nil); err != nil || got != "gone" {
 				t.Errorf("got %q, %v, want the call done", got, err)
