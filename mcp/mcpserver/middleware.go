@@ -103,8 +103,7 @@ func newLayer(m Middleware) (*layer, error) {
 // way is what one message goes through: the layers of Use, those of extensions, then
 // the handler of its method.
 type way struct {
-	layers  chain
-	inner   chain
+	table   *routeTable // which has the layers
 	handler Handler
 }
 
@@ -113,8 +112,8 @@ func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case w.handler == nil:
 		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
-	case index < len(w.layers):
-		return w.layers[index].handle(ctx, r)
+	case index < len(w.table.chain):
+		return w.table.chain[index].handle(ctx, r)
 	}
 	return w.fromInner(ctx, r, 0)
 }
@@ -124,8 +123,8 @@ func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error)
 	switch {
 	case w.handler == nil:
 		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
-	case index < len(w.inner):
-		return w.inner[index].handle(ctx, r)
+	case index < len(w.table.inner):
+		return w.table.inner[index].handle(ctx, r)
 	}
 	return w.handler(ctx, r)
 }
@@ -135,13 +134,13 @@ func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error)
 func (m *middleware) route(call *dialect.Call) way {
 	t := m.current.Load()
 	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return way{t.chain, t.inner, x.handler}
+		return way{t, x.handler}
 	}
 	h := t.routes[call.Method]
 	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
 		h = ignore
 	}
-	return way{t.chain, t.inner, h}
+	return way{t, h}
 }
 
 // hasCustom reports whether a method beyond the core of a revision is served
@@ -165,7 +164,7 @@ func (m *middleware) nameMember(method string) string {
 func (m *middleware) outbound(send Handler) Handler {
 	return func(ctx context.Context, r *Request) (any, error) {
 		t := m.current.Load()
-		r.way = way{t.chain, t.inner, send}
+		r.way = way{t, send}
 		return r.way.from(ctx, r, 0)
 	}
 }

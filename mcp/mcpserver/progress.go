@@ -55,11 +55,11 @@ const (
 type progress struct {
 	mu       sync.Mutex
 	started  bool
+	sending  bool // somebody sends, without the lock
 	done     float64
 	held     func()      // sends the latest that was held back, or nil
 	timer    *time.Timer // sends held, or nil
 	pace     pace
-	sending  bool          // somebody sends, without the lock
 	finished chan struct{} // closed when nobody sends any more; nil unless flush waits
 }
 

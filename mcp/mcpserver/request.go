@@ -28,6 +28,8 @@ type Request struct {
 	// Outbound tells that the server sends the message to its client, instead of
 	// receiving it.
 	Outbound bool
+	replays  bool // the client makes the call again with its answers
+	over     bool // guarded by scope: the call has ended
 
 	ctx     context.Context // ends when nobody waits for the message any more
 	way     way             // what the message goes through
@@ -38,7 +40,6 @@ type Request struct {
 	apart   *Apart            // nil unless the request was answered and its work goes on
 
 	handlers runContext // the context of the handlers
-	replays  bool       // the client makes the call again with its answers
 	run      replay.Run // what the handlers have asked and remembered
 
 	suspended *suspension        // nil until the run has asked and its reply is made
@@ -48,7 +49,6 @@ type Request struct {
 	logs     logLimit
 	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
 	scope    sync.Mutex                 // serialises what the call sends against its end
-	over     bool                       // guarded by scope: the call has ended
 }
 
 // runContext is the context of a request's handlers, by which they are known to belong to
