@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 // entry that says that something was used must not make room for others.
 const maxStored = 100_000
 
+// isMarker reports whether an entry says that the state of a round was used. Those have
+// room of their own, so that rounds of anonymous clients take none from tasks.
+func isMarker(key string) bool { return strings.HasPrefix(key, usedState) }
+
 // smallValue is the size up to which values are bounded by their number alone, so
 // that what fits in it can always be changed.
 const smallValue = 1 << 10
@@ -24,8 +29,8 @@ const smallValue = 1 << 10
 // largestValue is the size of the largest value that a Store takes.
 const largestValue = 1 << 20
 
-// MemoryStore is the Store of a single process. It holds up to 100,000 entries and
-// MaxBytes of large values; when it is full, further writes fail until entries
+// MemoryStore is the Store of a single process. It holds up to 100,000 entries,
+// as many marks of used states (AskOptions.SingleUse), and MaxBytes of large values; when it is full, further writes fail until entries
 // expire or are deleted. The zero value is ready for use. Its methods are safe for
 // concurrent use.
 type MemoryStore struct {
@@ -36,6 +41,7 @@ type MemoryStore struct {
 	entries  map[string]*stored // guarded by mu
 	expiring expiryHeap         // guarded by mu: the entries that expire
 	large    int                // guarded by mu: bytes of large values
+	markers  int                // guarded by mu: how many of the entries are
 }
 
 // stored is an entry. Its value is never modified, only replaced.
@@ -110,6 +116,9 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	}
 	s.entries[key] = e
 	s.large += weight(value)
+	if isMarker(key) {
+		s.markers++
+	}
 	return nil
 }
 
@@ -117,13 +126,17 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 func (s *MemoryStore) lacksRoom(key string, value []byte) error {
 	old := s.entries[key]
 	more := weight(value)
+	held := len(s.entries) - s.markers
+	if isMarker(key) {
+		held = s.markers
+	}
 	if old != nil {
 		more -= weight(old.value)
 	}
 	switch {
 	case len(value) > largestValue:
 		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
-	case old == nil && len(s.entries) >= maxStored:
+	case old == nil && held >= maxStored:
 		return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
 	case more > 0 && s.large+more > s.maxBytes():
 		return fmt.Errorf("store: %d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", s.large, s.maxBytes(), more)
@@ -146,6 +159,9 @@ func (s *MemoryStore) remove(key string) {
 	e := s.entries[key]
 	if e == nil {
 		return
+	}
+	if isMarker(key) {
+		s.markers--
 	}
 	if !e.expires.IsZero() {
 		heap.Remove(&s.expiring, e.index)

@@ -107,3 +107,21 @@ func TestMemoryStoreForgetsWhatHasExpired(t *testing.T) {
 		}
 	})
 }
+
+func TestMarksOfUsedStatesTakeNoRoomFromOtherEntries(t *testing.T) {
+	t.Parallel()
+	s := new(mcpserver.MemoryStore)
+	full := false
+	for i := range 200_000 {
+		if _, err := s.Create(t.Context(), fmt.Sprint("ask.used.", i), nil, time.Minute); err != nil {
+			full = true
+			break
+		}
+	}
+	if !full {
+		t.Error("marks have no bound")
+	}
+	if err := s.Put(t.Context(), "task.1", []byte("{}"), time.Minute); err != nil {
+		t.Errorf("a task: got %v, want room for it", err)
+	}
+}

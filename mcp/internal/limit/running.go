@@ -58,6 +58,9 @@ func NewRunningCalls(b Bounds) *RunningCalls { return &RunningCalls{bounds: b} }
 // Add enters a call, which needs one Remove.
 func (r *RunningCalls) Add(c *RunningCall, of Caller) {
 	c.of, c.number = of, r.last.Add(1)
+	if c.number%64 == 1 {
+		r.mark(time.Now())
+	}
 	s := r.shardOf(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,23 +217,29 @@ func (g *crowd) most() (top *callsOf) {
 	return top
 }
 
-// longAgo returns the number of the newest call that is known to run for oldCall. What
-// is known begins when calls have to wait, so that calls need not ask for the time.
-func (r *RunningCalls) longAgo() uint64 {
+// longAgo returns the number of the newest call that is known to run for oldCall. That
+// is looked at once in 64 calls, and when calls have to wait, so that most calls need
+// not ask for the time.
+func (r *RunningCalls) longAgo() (old uint64) {
+	now := time.Now()
+	r.mark(now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
+	if len(r.marks) > 0 && now.Sub(r.marks[0].at) >= oldCall {
+		old = r.marks[0].newest
+	}
+	return old
+}
+
+// mark notes which call is the newest now. Of the marks that are as old as oldCall the
+// youngest is kept.
+func (r *RunningCalls) mark(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if n := len(r.marks); n == 0 || now.Sub(r.marks[n-1].at) >= time.Second {
 		r.marks = append(r.marks, callMark{now, r.last.Load()})
 	}
-	var old uint64
-	for len(r.marks) > 0 && now.Sub(r.marks[0].at) >= oldCall {
-		old = r.marks[0].newest
-		if len(r.marks) > 1 && now.Sub(r.marks[1].at) >= oldCall {
-			r.marks = r.marks[1:]
-			continue
-		}
-		break
+	for len(r.marks) > 1 && now.Sub(r.marks[1].at) >= oldCall {
+		r.marks = r.marks[1:]
 	}
-	return old
 }
