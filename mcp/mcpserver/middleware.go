@@ -48,12 +48,11 @@ func (s *Server) Handle(method string, h Handler) {
 
 // middleware is the table of handlers and the middleware around them.
 type middleware struct {
-	mu      sync.Mutex
-	plain   map[string]Handler // guarded by mu
-	chain   chain              // guarded by mu: of Use; what it holds is not modified
-	inner   chain              // guarded by mu: of extensions, likewise
-	own     map[string]bool    // guarded by mu: methods added by the author
-	changes int                // guarded by mu: how many there were
+	mu    sync.Mutex
+	plain map[string]Handler // guarded by mu
+	chain chain              // guarded by mu: of Use; what it holds is not modified
+	inner chain              // guarded by mu: of extensions, likewise
+	own   map[string]bool    // guarded by mu: methods added by the author
 
 	extended map[string]extended // guarded by mu: messages of extensions
 	needs    map[string][]string // guarded by mu: the scopes of methods
