@@ -22,11 +22,11 @@ func CacheFor(ttl time.Duration, scope CacheScope) Caching {
 // TTL returns how long the result stays fresh. It is zero when nothing was
 // said or the hint makes no sense, and bounded by the range of a Duration.
 func (c Caching) TTL() time.Duration {
-	const most = int64(1<<63-1) / int64(time.Millisecond)
+	const maxTTL = int64(1<<63-1) / int64(time.Millisecond)
 	if c.TTLMs == nil {
 		return 0
 	}
-	return time.Duration(min(max(*c.TTLMs, 0), most)) * time.Millisecond
+	return time.Duration(min(max(*c.TTLMs, 0), maxTTL)) * time.Millisecond
 }
 
 // CacheScope says who may share a cached result.

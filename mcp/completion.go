@@ -18,7 +18,7 @@ type CompleteArgument struct {
 	Value string `json:"value"`
 }
 
-// CompleteContext holds the arguments that are settled already.
+// CompleteContext holds the arguments that the user has chosen already.
 type CompleteContext struct {
 	Arguments map[string]string `json:"arguments,omitzero"`
 }

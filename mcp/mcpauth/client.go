@@ -31,15 +31,15 @@ import (
 // Callers who are challenged by one server at the same time wait for one of them,
 // and share what comes of it. What fails is a *SignInError.
 type Client struct {
-	opts    *ClientOptions
-	err     error // of the options
-	kept    Store
-	keeper  *keeper
-	machine machine // nil: users sign in
-	nonces  *nonces
-	world   *http.Client // for what public servers name
-	local   *http.Client // for what servers on loopback name
-	shares  shares
+	opts        *ClientOptions
+	err         error // of the options
+	kept        Store
+	tokenSource *tokenSource
+	machine     machine // nil: users sign in
+	nonces      *nonces
+	world       *http.Client // for what public servers name
+	local       *http.Client // for what servers on loopback name
+	flights     flightGroup
 
 	mu       sync.Mutex
 	bindings map[string]*binding // by serverURL
@@ -79,7 +79,7 @@ func NewClient(opts *ClientOptions) *Client {
 		c.machine, c.err = c.opts.Grant.machine()
 	}
 	c.err = errors.Join(c.err, c.opts.check())
-	c.keeper = &keeper{
+	c.tokenSource = &tokenSource{
 		store: c.kept, renew: c.renew, machines: c.machine != nil,
 		report: func(err error) { c.opts.logger().Warn("authorization", "err", err) },
 	}
@@ -116,7 +116,7 @@ func (c *Client) authorize(req *http.Request) error {
 	if b == nil || err != nil {
 		return err
 	}
-	g, err := c.keeper.token(req.Context(), c.key(b))
+	g, err := c.tokenSource.token(req.Context(), c.key(b))
 	switch {
 	case g == nil && (err == nil || errors.Is(err, ErrSignInRequired)):
 		return nil // the server will say so
@@ -174,7 +174,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case resp.StatusCode == http.StatusUnauthorized && fresh && ch.code == "use_dpop_nonce":
 		return nil
 	case resp.StatusCode == http.StatusUnauthorized:
-		return c.shares.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+		return c.flights.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 			return c.unauthorized(ctx, req, ch)
 		})
 	case resp.StatusCode == http.StatusForbidden && ch.code == "insufficient_scope":
@@ -228,7 +228,7 @@ func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challen
 	if err != nil {
 		return err
 	}
-	return c.shares.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+	return c.flights.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 		b, err := c.boundTo(ctx, req.URL)
 		if err != nil {
 			return err
@@ -285,10 +285,10 @@ func (c *Client) renewed(ctx context.Context, t *target, b *binding, refused oau
 	if r := c.neverTaken(key, refused); r != nil {
 		return false, r.denied()
 	}
-	if err := c.keeper.rejected(ctx, key, refused); err != nil {
+	if err := c.tokenSource.rejected(ctx, key, refused); err != nil {
 		return false, err
 	}
-	g, err := c.keeper.token(ctx, key)
+	g, err := c.tokenSource.token(ctx, key)
 	if c.machine == nil && (g == nil && err == nil || errors.Is(err, ErrSignInRequired)) {
 		return false, nil
 	}
@@ -336,7 +336,7 @@ func (r *renewed) denied() error {
 	return fmt.Errorf("%w: the server has refused a token that is new: see whether it takes tokens of its authorization server", ErrDenied)
 }
 
-// renew implements keeper.renew.
+// renew implements tokenSource.renew.
 func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, error) {
 	t, b, err := c.renewTarget(ctx, key)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestRefusedAssertionsAreNotSentAgain(t *testing.T) {
 			}
 			return test.status, `{"error":"` + test.code + `","error_description":"canary"}`
 		})
-		k := &keeper{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
+		k := &tokenSource{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
 		for range 3 {
 			if g, err := k.token(t.Context(), heldKey); g != nil || err == nil || strings.Contains(err.Error(), "canary") || errors.Is(err, ErrSignInRequired) {
 				t.Errorf("%s: got %v, %v", test.code, g, err)
@@ -335,7 +335,7 @@ func TestMachinesGetTokensWithoutAUser(t *testing.T) {
 		return 200, fmt.Sprintf(`{"access_token":"access-%d","token_type":"DPoP"}`, requests)
 	})
 	r.Prover = testProver(t, n)
-	k := &keeper{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
+	k := &tokenSource{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
 	wantToken(t, k, "access-1")
 	wantToken(t, k, "access-1")
 	if err := k.rejected(t.Context(), heldKey, "access-1"); err != nil {

@@ -19,40 +19,40 @@ const (
 	renewPause = 5 * time.Second
 )
 
-// keeper keeps grants in a store, and renews them when they are due. It is safe
-// for concurrent use.
+// tokenSource loads grants from a store and renews them when they are due. It is
+// safe for concurrent use.
 //
 //	token
 //	├─ load                    current: that is all
-//	└─ shared                  one renewal for all who wait
+//	└─ awaitRenewal            one renewal for all callers that wait
 //	   └─ renewStored          while no other process renews
-//	      ├─ somebody was faster: theirs
-//	      └─ renew             the only request; what it brings is stored before it is used
-type keeper struct {
+//	      ├─ renewed by another process meanwhile: that grant
+//	      └─ renew             the only request; the new grant is stored before it is used
+type tokenSource struct {
 	store Store
-	// renew returns the successor of a grant. Old is nil when there is none and the
-	// keeper is for machines. An error that wraps ErrSignInRequired says that the
-	// grant cannot be renewed any more.
+	// renew returns the grant that replaces old. Old is nil when there is none and
+	// machines is set. An error that wraps ErrSignInRequired says that the grant can
+	// no longer be renewed.
 	renew func(ctx context.Context, key grantKey, old *grant) (*grant, error)
 	// machines says that renew needs no refresh token.
 	machines bool
-	// report is told what went wrong without failing a call. Nil is told nothing.
+	// report is called with errors that fail no call. It may be nil.
 	report func(error)
 
-	mu       sync.Mutex
-	holdings map[grantKey]*holding
+	mu     sync.Mutex
+	states map[grantKey]*grantState
 }
 
-// holding is what this process knows of a grant besides the store.
-type holding struct {
-	renewal *renewal  // under way; nil if there is none
-	pause   time.Time // until then no renewal is tried if the token serves
-	// A grant that could not be stored, and what is stored in its stead.
+// grantState is what this process keeps of a grant besides the store.
+type grantState struct {
+	renewal *renewal  // the running one, or nil
+	pause   time.Time // until then no renewal is tried while the token is usable
+	// A grant that could not be stored, and what the store has instead.
 	unsaved  *grant
 	replaces []byte
 }
 
-// renewal is one, for all who wait for it.
+// renewal is a running renewal, shared by all callers that wait for it.
 type renewal struct {
 	done  chan struct{} // closed when the others are set
 	grant *grant
@@ -61,10 +61,10 @@ type renewal struct {
 
 // token returns the grant with a current access token, renewed if it is due, and
 // nil when there is none. An error that wraps ErrSignInRequired says that the grant
-// is of no more use; every other leaves it as it was. While a token that is due
-// cannot be renewed it is returned until it expires. To end the context ends the
-// wait, and not a renewal for which others may wait.
-func (k *keeper) token(ctx context.Context, key grantKey) (*grant, error) {
+// is no longer usable; any other error leaves it as it was. A token that is due but
+// cannot be renewed is returned until it expires. Cancelling the context ends the
+// wait but not the renewal, which other callers may wait for.
+func (k *tokenSource) token(ctx context.Context, key grantKey) (*grant, error) {
 	g, unsaved, err := k.load(ctx, key)
 	if err != nil {
 		return nil, err
@@ -73,24 +73,24 @@ func (k *keeper) token(ctx context.Context, key grantKey) (*grant, error) {
 	switch {
 	case g == nil && !k.machines:
 		return nil, nil
-	case g.current(now) && !unsaved, g.usable(now) && (k.pausing(key, now) || !k.renewable(g)):
+	case g.current(now) && !unsaved, g.usable(now) && (k.renewalPaused(key, now) || !k.renewable(g)):
 		return g, nil
 	case !k.renewable(g):
 		return nil, errSpent(key)
 	}
-	return k.shared(ctx, key)
+	return k.awaitRenewal(ctx, key)
 }
 
 // renewable reports whether there is a way to a successor.
-func (k *keeper) renewable(g *grant) bool { return k.machines || g != nil && g.Refresh != "" }
+func (k *tokenSource) renewable(g *grant) bool { return k.machines || g != nil && g.Refresh != "" }
 
 func errSpent(key grantKey) error {
 	return fmt.Errorf("token for %s: %w: it has expired or was refused, and there is no refresh token", key.Resource, ErrSignInRequired)
 }
 
-// put keeps a grant in the place of an older one. If the store does not take it,
-// which is told, it serves for the rest of the process.
-func (k *keeper) put(ctx context.Context, key grantKey, g *grant) error {
+// put replaces the grant of a key. A grant that the store refuses is reported and
+// used until the process ends.
+func (k *tokenSource) put(ctx context.Context, key grantKey, g *grant) error {
 	err := k.store.Update(ctx, key.String(), func([]byte) ([]byte, error) { return encodeRecord(g) })
 	if err == nil {
 		k.setUnsaved(key, nil, nil)
@@ -101,7 +101,7 @@ func (k *keeper) put(ctx context.Context, key grantKey, g *grant) error {
 		return err
 	}
 	k.setUnsaved(key, g, stored)
-	k.tell(inMemory(key, err))
+	k.reportError(inMemory(key, err))
 	return nil
 }
 
@@ -111,7 +111,7 @@ func inMemory(key grantKey, err error) error {
 
 // rejected notes that the resource has refused this access token, so that it is
 // renewed. A newer one is left alone.
-func (k *keeper) rejected(ctx context.Context, key grantKey, access oauth.Secret) error {
+func (k *tokenSource) rejected(ctx context.Context, key grantKey, access oauth.Secret) error {
 	return k.replace(ctx, key, func(old *grant, _ bool) (*grant, error) {
 		if old == nil || !old.Access.Equal(access) {
 			return nil, nil
@@ -123,7 +123,7 @@ func (k *keeper) rejected(ctx context.Context, key grantKey, access oauth.Secret
 }
 
 // forget removes a grant.
-func (k *keeper) forget(ctx context.Context, key grantKey) error {
+func (k *tokenSource) forget(ctx context.Context, key grantKey) error {
 	return k.store.Update(ctx, key.String(), func([]byte) ([]byte, error) {
 		k.setUnsaved(key, nil, nil)
 		return nil, nil
@@ -133,7 +133,7 @@ func (k *keeper) forget(ctx context.Context, key grantKey) error {
 // replace puts what change makes of the newest grant in its place, while nobody
 // else does. Nil leaves it. The change is told whether the grant has yet to be
 // stored. What the store did not take is kept in memory.
-func (k *keeper) replace(ctx context.Context, key grantKey, change func(old *grant, unsaved bool) (*grant, error)) error {
+func (k *tokenSource) replace(ctx context.Context, key grantKey, change func(old *grant, unsaved bool) (*grant, error)) error {
 	changed := false
 	err := k.store.Update(ctx, key.String(), func(stored []byte) ([]byte, error) {
 		old, unsaved, err := k.newest(key, stored)
@@ -155,7 +155,7 @@ func (k *keeper) replace(ctx context.Context, key grantKey, change func(old *gra
 }
 
 // load returns the newest grant, and whether it has yet to be stored.
-func (k *keeper) load(ctx context.Context, key grantKey) (g *grant, unsaved bool, err error) {
+func (k *tokenSource) load(ctx context.Context, key grantKey) (g *grant, unsaved bool, err error) {
 	text, err := k.store.Load(ctx, key.String())
 	if err != nil {
 		return nil, false, err
@@ -163,10 +163,10 @@ func (k *keeper) load(ctx context.Context, key grantKey) (g *grant, unsaved bool
 	return k.newest(key, text)
 }
 
-// newest returns the grant that is stored, or what was to replace exactly that.
-func (k *keeper) newest(key grantKey, stored []byte) (g *grant, unsaved bool, err error) {
+// newest returns the stored grant, or the unsaved one that was to replace it.
+func (k *tokenSource) newest(key grantKey, stored []byte) (g *grant, unsaved bool, err error) {
 	k.mu.Lock()
-	h := k.holding(key)
+	h := k.state(key)
 	held := h.unsaved
 	unsaved = held != nil && bytes.Equal(h.replaces, stored)
 	k.mu.Unlock()
@@ -177,34 +177,34 @@ func (k *keeper) newest(key grantKey, stored []byte) (g *grant, unsaved bool, er
 	return g, false, err
 }
 
-// holding returns what is known of a key. The lock is held.
-func (k *keeper) holding(key grantKey) *holding {
-	if k.holdings == nil {
-		k.holdings = make(map[grantKey]*holding)
+// state returns the state of a key. The caller holds the lock.
+func (k *tokenSource) state(key grantKey) *grantState {
+	if k.states == nil {
+		k.states = make(map[grantKey]*grantState)
 	}
-	if k.holdings[key] == nil {
-		k.holdings[key] = new(holding)
+	if k.states[key] == nil {
+		k.states[key] = new(grantState)
 	}
-	return k.holdings[key]
+	return k.states[key]
 }
 
 // setUnsaved keeps the grant that could not be stored, or nil when every grant was.
-func (k *keeper) setUnsaved(key grantKey, unsaved *grant, replaces []byte) {
+func (k *tokenSource) setUnsaved(key grantKey, unsaved *grant, replaces []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h := k.holding(key)
+	h := k.state(key)
 	h.unsaved, h.replaces = unsaved, replaces
 }
 
-func (k *keeper) pausing(key grantKey, now time.Time) bool {
+func (k *tokenSource) renewalPaused(key grantKey, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return now.Before(k.holding(key).pause)
+	return now.Before(k.state(key).pause)
 }
 
-// shared waits for the renewal of a grant, and begins it if nobody has.
-func (k *keeper) shared(ctx context.Context, key grantKey) (*grant, error) {
-	r := k.begin(ctx, key)
+// awaitRenewal waits for the renewal of a grant and starts one if none is running.
+func (k *tokenSource) awaitRenewal(ctx context.Context, key grantKey) (*grant, error) {
+	r := k.startRenewal(ctx, key)
 	select {
 	case <-r.done:
 		return r.grant, r.err
@@ -213,34 +213,34 @@ func (k *keeper) shared(ctx context.Context, key grantKey) (*grant, error) {
 	}
 }
 
-func (k *keeper) begin(ctx context.Context, key grantKey) *renewal {
+func (k *tokenSource) startRenewal(ctx context.Context, key grantKey) *renewal {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h := k.holding(key)
+	h := k.state(key)
 	if h.renewal == nil {
 		h.renewal = &renewal{done: make(chan struct{})}
-		go k.run(context.WithoutCancel(ctx), key, h.renewal)
+		go k.runRenewal(context.WithoutCancel(ctx), key, h.renewal)
 	}
 	return h.renewal
 }
 
-// run ends within renewTimeout. It outlives a caller who has gone: a request that
-// is broken off may have made the old refresh token worthless.
-func (k *keeper) run(ctx context.Context, key grantKey, r *renewal) {
+// runRenewal ends within renewTimeout. It goes on when its caller is cancelled,
+// because an aborted request may have invalidated the old refresh token.
+func (k *tokenSource) runRenewal(ctx context.Context, key grantKey, r *renewal) {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	r.grant, r.err = k.renewStored(ctx, key)
 	if r.err != nil && !errors.Is(r.err, ErrSignInRequired) {
-		r.grant, r.err = k.makeDo(key, r.err)
+		r.grant, r.err = k.fallback(key, r.err)
 	}
 	k.mu.Lock()
-	k.holding(key).renewal = nil
+	k.state(key).renewal = nil
 	k.mu.Unlock()
 	close(r.done)
 }
 
-// makeDo returns the grant that could not be renewed while it still serves.
-func (k *keeper) makeDo(key grantKey, err error) (*grant, error) {
+// fallback returns the grant that could not be renewed, as long as it is usable.
+func (k *tokenSource) fallback(key grantKey, err error) (*grant, error) {
 	err = fmt.Errorf("renew the token for %s: %w", key.Resource, err)
 	ctx, cancel := context.WithTimeout(context.Background(), renewPause)
 	defer cancel()
@@ -248,21 +248,22 @@ func (k *keeper) makeDo(key grantKey, err error) (*grant, error) {
 	if failed != nil || !g.usable(time.Now()) {
 		return nil, err
 	}
-	k.tell(err)
+	k.reportError(err)
 	k.mu.Lock()
-	k.holding(key).pause = time.Now().Add(renewPause)
+	k.state(key).pause = time.Now().Add(renewPause)
 	k.mu.Unlock()
 	return g, nil
 }
 
-func (k *keeper) tell(err error) {
+func (k *tokenSource) reportError(err error) {
 	if k.report != nil {
 		k.report(err)
 	}
 }
 
-// renewStored renews a grant while nobody else does, unless somebody was faster.
-func (k *keeper) renewStored(ctx context.Context, key grantKey) (*grant, error) {
+// renewStored renews a grant under the lock of the store, unless another process
+// has renewed it before.
+func (k *tokenSource) renewStored(ctx context.Context, key grantKey) (*grant, error) {
 	var newest *grant
 	var ended error
 	err := k.replace(ctx, key, func(old *grant, unsaved bool) (next *grant, err error) {
@@ -278,7 +279,7 @@ func (k *keeper) renewStored(ctx context.Context, key grantKey) (*grant, error) 
 	})
 	switch {
 	case newest.current(time.Now()) && err != nil:
-		k.tell(inMemory(key, err))
+		k.reportError(inMemory(key, err))
 	case err != nil:
 		return nil, err
 	case ended != nil && !newest.usable(time.Now()):
@@ -289,8 +290,8 @@ func (k *keeper) renewStored(ctx context.Context, key grantKey) (*grant, error) 
 	return newest, nil
 }
 
-// successor asks for one, and returns nil if none is due.
-func (k *keeper) successor(ctx context.Context, key grantKey, old *grant, unsaved bool) (*grant, error) {
+// successor requests the grant that replaces old. It returns nil if none is due.
+func (k *tokenSource) successor(ctx context.Context, key grantKey, old *grant, unsaved bool) (*grant, error) {
 	switch {
 	case old.current(time.Now()) && unsaved:
 		return old, nil

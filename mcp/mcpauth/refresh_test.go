@@ -35,11 +35,11 @@ func held(n int, lifetime time.Duration) *grant {
 	return g
 }
 
-// rotating returns a keeper that holds grant 0, and how often it was renewed.
-func rotating(t *testing.T, s Store, lifetime time.Duration) (*keeper, *atomic.Int32) {
+// rotating returns a tokenSource that holds grant 0, and how often it was renewed.
+func rotating(t *testing.T, s Store, lifetime time.Duration) (*tokenSource, *atomic.Int32) {
 	t.Helper()
 	n := new(atomic.Int32)
-	k := &keeper{store: s}
+	k := &tokenSource{store: s}
 	k.renew = func(_ context.Context, _ grantKey, old *grant) (*grant, error) {
 		if want := fmt.Sprint("refresh-", n.Load()); old.Refresh.Reveal() != want {
 			return nil, fmt.Errorf("%w: the refresh token is %s, want %s", ErrSignInRequired, old.Refresh.Reveal(), want)
@@ -53,7 +53,7 @@ func rotating(t *testing.T, s Store, lifetime time.Duration) (*keeper, *atomic.I
 	return k, n
 }
 
-func wantToken(t *testing.T, k *keeper, want string) {
+func wantToken(t *testing.T, k *tokenSource, want string) {
 	t.Helper()
 	g, err := k.token(t.Context(), heldKey)
 	if err != nil || g == nil || g.Access.Reveal() != want {
@@ -188,7 +188,7 @@ func TestRefreshTokensAreNotExpected(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-181a")
 	synctest.Test(t, func(t *testing.T) {
-		k := &keeper{store: MemoryStore()}
+		k := &tokenSource{store: MemoryStore()}
 		if g, err := k.token(t.Context(), heldKey); g != nil || err != nil {
 			t.Errorf("without a grant: got %v, %v", g, err)
 		}
@@ -267,7 +267,7 @@ func TestTokensThatCannotBeStoredAreNotLost(t *testing.T) {
 		}
 		s.full = false
 		wantToken(t, k, "access-1")
-		wantToken(t, &keeper{store: s}, "access-1")
+		wantToken(t, &tokenSource{store: s}, "access-1")
 		s.full = true
 		if err := k.put(t.Context(), heldKey, held(5, time.Hour)); err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func TestGrantsOfAnotherKeyAreNeverUsed(t *testing.T) {
 		{heldKey.Issuer, heldKey.Resource, "bob", heldKey.ClientID},
 		{heldKey.Issuer, heldKey.Resource, heldKey.Account, "other"},
 	} {
-		k := &keeper{store: MemoryStore()}
+		k := &tokenSource{store: MemoryStore()}
 		if err := k.put(t.Context(), heldKey, held(0, time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +383,7 @@ const (
 
 // refreshTogether asks for the token from many goroutines, when all processes are there.
 func refreshTogether(t *testing.T, dir, server string) {
-	k := &keeper{store: fileStoreIn(t, dir)}
+	k := &tokenSource{store: fileStoreIn(t, dir)}
 	k.renew = func(ctx context.Context, _ grantKey, old *grant) (*grant, error) {
 		e := &oauth.TokenEndpoint{HTTP: http.DefaultClient, URL: server + "/token", Issuer: old.Issuer, Auth: oauth.ClientAuth{ID: old.ClientID}}
 		return refreshed(ctx, e, old)
@@ -407,7 +407,7 @@ func TestTwoProcessesRefreshOnce(t *testing.T) {
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "tokens")
-	k := &keeper{store: fileStoreIn(t, dir)}
+	k := &tokenSource{store: fileStoreIn(t, dir)}
 	expired := held(0, -time.Second)
 	if err := k.put(t.Context(), heldKey, expired); err != nil {
 		t.Fatal(err)

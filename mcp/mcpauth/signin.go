@@ -76,10 +76,10 @@ func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) erro
 	if err != nil {
 		return err
 	}
-	if err := c.keeper.forget(ctx, c.key(b)); err != nil {
+	if err := c.tokenSource.forget(ctx, c.key(b)); err != nil {
 		return err
 	}
-	_, err = c.keeper.token(ctx, c.key(b))
+	_, err = c.tokenSource.token(ctx, c.key(b))
 	return err
 }
 
@@ -291,7 +291,7 @@ func (c *Client) redeem(ctx context.Context, s *signIn, e *oauth.TokenEndpoint, 
 
 // keep keeps what a sign-in has brought.
 func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
-	if err := c.keeper.put(ctx, g.key(), g); err != nil {
+	if err := c.tokenSource.put(ctx, g.key(), g); err != nil {
 		return err
 	}
 	c.noteRenewed(g.key(), &renewed{access: g.Access, last: true})

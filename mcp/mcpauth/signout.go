@@ -31,7 +31,7 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 	if g == nil || err != nil {
 		return err
 	}
-	if err := c.keeper.forget(ctx, g.key()); err != nil {
+	if err := c.tokenSource.forget(ctx, g.key()); err != nil {
 		return err
 	}
 	if err := c.kept.Update(ctx, c.bindingKey(serverURL(u)), func([]byte) ([]byte, error) { return nil, nil }); err != nil {

@@ -40,7 +40,7 @@ func (c *Client) Status(ctx context.Context, server string) (*TokenStatus, error
 	}
 	return &TokenStatus{
 		Issuer: g.Issuer, ClientID: g.ClientID, Resource: g.Resource, Scopes: slices.Clone(g.Scopes), Expires: g.Expires,
-		Usable: g.usable(time.Now()), Renewable: c.keeper.renewable(g),
+		Usable: g.usable(time.Now()), Renewable: c.tokenSource.renewable(g),
 	}, nil
 }
 
@@ -53,6 +53,6 @@ func (c *Client) heldFor(ctx context.Context, u *url.URL) (*grant, error) {
 	if b == nil || err != nil {
 		return nil, err
 	}
-	g, _, err := c.keeper.load(ctx, c.key(b))
+	g, _, err := c.tokenSource.load(ctx, c.key(b))
 	return g, err
 }

@@ -44,7 +44,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	if c.machine != nil {
 		return fmt.Errorf("%w: the server wants the scopes %q: grant them to the client at its authorization server, and name them in the Grant", ErrDenied, wanted)
 	}
-	return c.shares.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+	return c.flights.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 		if newer, err := c.newer(ctx, req); newer || err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 		if !c.mayStep(step{serverURL(req.URL), operation(req)}, scopes) {
 			return fmt.Errorf("%w: the server wants the scopes %q, which were asked for and did not satisfy it: ask who runs it to grant them", ErrDenied, wanted)
 		}
-		return c.shares.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+		return c.flights.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 			return c.prompt(ctx, t, scopes)
 		})
 	})

@@ -10,7 +10,7 @@ import (
 func TestRunEndsWhenNobodyWaitsForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s shares
+		var s flightGroup
 		runs, outcome := 0, errors.New("outcome")
 		wait := func(ctx context.Context) <-chan error {
 			done := make(chan error, 1)

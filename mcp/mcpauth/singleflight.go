@@ -1,0 +1,81 @@
+package mcpauth
+
+import (
+	"context"
+	"sync"
+)
+
+// flightGroup runs a function once for all callers with the same key that wait for
+// it. The zero value is ready; it is safe for concurrent use.
+type flightGroup struct {
+	mu      sync.Mutex
+	running map[string]*flight
+}
+
+// flight is one running call of a function.
+type flight struct {
+	done   chan struct{} // closed when err is set
+	err    error
+	cancel context.CancelFunc
+
+	waiting int // guarded by flightGroup.mu
+}
+
+// do calls f, or waits for the running call with the same key, and returns its
+// error. The call is cancelled when no caller waits for it any more; the last caller
+// returns after it has ended.
+func (s *flightGroup) do(ctx context.Context, key string, f func(context.Context) error) error {
+	r := s.join(ctx, key, f)
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		s.leave(key, r)
+		return context.Cause(ctx)
+	}
+}
+
+func (s *flightGroup) join(ctx context.Context, key string, f func(context.Context) error) *flight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.running[key]; r != nil {
+		r.waiting++
+		return r
+	}
+	if s.running == nil {
+		s.running = make(map[string]*flight)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &flight{done: make(chan struct{}), cancel: cancel, waiting: 1}
+	s.running[key] = r
+	go func() {
+		defer cancel()
+		defer close(r.done)
+		defer s.forget(key, r)
+		r.err = f(ctx)
+	}()
+	return r
+}
+
+// leave cancels a call that no other caller waits for, and waits for its end.
+func (s *flightGroup) leave(key string, r *flight) {
+	s.mu.Lock()
+	r.waiting--
+	last := r.waiting == 0
+	if last && s.running[key] == r {
+		delete(s.running, key)
+	}
+	s.mu.Unlock()
+	if last {
+		r.cancel()
+		<-r.done
+	}
+}
+
+func (s *flightGroup) forget(key string, r *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running[key] == r {
+		delete(s.running, key)
+	}
+}
