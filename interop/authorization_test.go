@@ -63,7 +63,7 @@ func newUser(t *testing.T, i *issuer, opts mcpauth.ClientOptions) *user {
 // connect connects to a protected server.
 func (u *user) connect(t *testing.T, resource string) *mcpclient.Client {
 	t.Helper()
-	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(resource), &mcpclient.Options{Auth: u.Client, HTTPClient: u.issuer.authority.client(t)})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(resource), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: u.Client, Client: u.issuer.authority.client(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,10 +63,10 @@ func play(ctx context.Context, name, url string) (err error) {
 		}
 	}()
 	c, err := mcpclient.Connect(ctx, mcpclient.URL(url), &mcpclient.Options{
-		Auth:       auth,
+		HTTP:       mcpclient.HTTPOptions{Auth: auth},
 		Revisions:  pinned(name),
 		Info:       mcp.Implementation{Name: "conformance", Version: "1.0.0"},
-		Elicit:     fillIn,
+		ElicitForm: fillIn,
 		Sample:     sample,
 		Roots:      roots,
 		Extensions: []mcpclient.Extension{skills.Client()},

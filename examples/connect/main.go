@@ -38,7 +38,7 @@ func main() {
 }
 
 func call(ctx context.Context, auth *mcpauth.Client, url, tool string) error {
-	c, err := mcpclient.Connect(ctx, mcpclient.URL(url), &mcpclient.Options{Auth: auth})
+	c, err := mcpclient.Connect(ctx, mcpclient.URL(url), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}})
 	if err != nil {
 		return err
 	}

@@ -56,8 +56,8 @@ func relay(upstream mcpclient.Target) mcpserver.ToolHandler {
 func begin(ctx context.Context, upstream mcpclient.Target, p *mcp.CallToolParams) (*call, error) {
 	c := &call{questions: make(chan question), done: make(chan struct{})}
 	up, err := mcpclient.Connect(ctx, upstream, &mcpclient.Options{
-		Elicit: pass[mcp.ElicitParams, mcp.ElicitResult](c),
-		Sample: pass[mcp.CreateMessageParams, mcp.CreateMessageResult](c),
+		ElicitForm: pass[mcp.ElicitParams, mcp.ElicitResult](c),
+		Sample:     pass[mcp.CreateMessageParams, mcp.CreateMessageResult](c),
 	})
 	if err != nil {
 		return nil, err

@@ -82,8 +82,8 @@ func connect(t *testing.T, d *upstreamServer, v mcp.Revision, elicit elicitor, w
 	if write != nil {
 		conn = &rewritingConn{conn, write}
 	}
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(conn), &mcpclient.Options{
-		Revisions: []mcp.Revision{v}, Elicit: elicit, MaxTimeout: time.Hour, Logger: slog.New(slog.DiscardHandler),
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(conn), &mcpclient.Options{
+		Revisions: []mcp.Revision{v}, ElicitForm: elicit, Timeouts: mcpclient.TimeoutOptions{MaxCall: time.Hour}, Logger: slog.New(slog.DiscardHandler),
 		Roots: func(context.Context) ([]mcp.Root, error) { return nil, nil },
 	})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestOneOfTwoRetriesThatRaceWins(t *testing.T) {
 	t.Parallel()
 	d := newUpstreamServer()
 	c := connect(t, d, mcp.V20260728, answer(row4), nil)
-	_, err := c.CallTool(t.Context(), "sit", nil, mcpclient.ByHand())
+	_, err := c.CallTool(t.Context(), "sit", nil, mcpclient.ManualInput())
 	in, ok := errors.AsType[*mcpclient.InputRequiredError](err)
 	if !ok {
 		t.Fatalf("got %v, want the question", err)

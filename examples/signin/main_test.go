@@ -16,7 +16,7 @@ func TestUserSignsInOnThePage(t *testing.T) {
 		visits := 0
 		c := mcptest.Connect(t, newServer(a), &mcpclient.Options{
 			Revisions: []mcp.Revision{v},
-			Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitURL: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				if visits++; visits == 2 {
 					a.signIn(mcp.PrincipalLocal) // on the page
 				}

@@ -30,7 +30,7 @@ type elicitor struct {
 var errDeclined = errors.New("declined")
 
 // handle sets the elicitation handlers.
-func (q *elicitor) handle(o *mcpclient.Options) { o.Elicit, o.Visit = q.elicit, q.elicitURL }
+func (q *elicitor) handle(o *mcpclient.Options) { o.ElicitForm, o.ElicitURL = q.elicit, q.elicitURL }
 
 func (q *elicitor) wereDeclined() bool {
 	q.mu.Lock()
@@ -258,7 +258,7 @@ func quoted(text string) jsontext.Value {
 func (q *elicitor) elicitURL(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	defer q.begin()()
 	m := q.to
-	m.message("\nThe server asks you to visit %s: %s\n\n  %s\n", mcpclient.VisitHost(p), p.Message, cleanLine(p.URL))
+	m.message("\nThe server asks you to visit %s: %s\n\n  %s\n", mcpclient.URLHost(p), p.Message, cleanLine(p.URL))
 	if !m.Interactive {
 		m.message("there is no terminal to ask on, so the question is declined")
 		return q.decline(), nil

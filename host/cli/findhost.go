@@ -67,7 +67,7 @@ func (m *Main) runningHost(ctx context.Context) (*foundHost, error) {
 
 // connectTo sets the connection to the host.
 func (r *foundHost) connectTo(p *serverConn, o *mcpclient.Options) mcpclient.Target {
-	o.HTTPClient, p.config = r.client.HTTP, r.status.Config
+	o.HTTP.Client, p.config = r.client.HTTP, r.status.Config
 	p.statuses = func(ctx context.Context) ([]host.Status, error) {
 		s, err := r.client.Status(ctx)
 		if err != nil {
@@ -90,7 +90,7 @@ func (m *Main) remoteTarget(ctx context.Context, url string, p *serverConn, o *m
 	}
 	target := mcpclient.URL(url)
 	if w, err := m.tokenStore(); err == nil { // without a directory there are no tokens
-		o.Auth = w.Authorizer(&host.Upstream{Target: target})
+		o.HTTP.Auth = w.Authorizer(&host.Upstream{Target: target})
 	}
 	return target
 }

@@ -87,7 +87,7 @@ func tokenFile(t *testing.T) string {
 func as(t *testing.T, url, token string, revision mcp.Revision) (*mcpclient.Client, error) {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{
-		Header: http.Header{"Authorization": {"Bearer " + token}}, Revisions: []mcp.Revision{revision}, Logger: quiet,
+		HTTP: mcpclient.HTTPOptions{Header: http.Header{"Authorization": {"Bearer " + token}}}, Revisions: []mcp.Revision{revision}, Logger: quiet,
 	})
 	if err == nil {
 		t.Cleanup(func() { _ = c.Close() })

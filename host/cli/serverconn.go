@@ -66,7 +66,7 @@ func (e *serverFlags) connect(ctx context.Context, m *Main, key string, o *mcpcl
 	o.Info = mcp.Implementation{Name: "fondaco-cli", Title: "Fondaco command line", Version: host.Version}
 	o.Logger = m.discardLogger()
 	if e.timeout > 0 {
-		o.Timeout, o.MaxTimeout, o.InitTimeout = -1, -1, 2*e.timeout // ctx has the timeout
+		o.Timeouts.Call, o.Timeouts.MaxCall, o.Timeouts.Connect = -1, -1, 2*e.timeout // ctx has the timeout
 	}
 	p := &serverConn{questions: &elicitor{to: m}}
 	p.questions.handle(o)

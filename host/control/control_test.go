@@ -80,7 +80,7 @@ func TestVerbsSpeakMCPOverTheSocket(t *testing.T) {
 	path := serve(t, control.Functions{MCP: srv.HTTPHandler()})
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(control.EndpointURL), &mcpclient.Options{
-			HTTPClient: control.NewClient(path).HTTP, Revisions: []mcp.Revision{revision}, Logger: slog.New(slog.DiscardHandler),
+			HTTP: mcpclient.HTTPOptions{Client: control.NewClient(path).HTTP}, Revisions: []mcp.Revision{revision}, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)

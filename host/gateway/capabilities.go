@@ -53,13 +53,13 @@ func (have callerCapabilities) lacks(need callerCapabilities) bool {
 // The connection relays the questions of the server to that caller, whose client decides
 // what its user sees.
 func (u *upstream) declareCapabilities(o *mcpclient.Options, caps callerCapabilities, conn *connection) {
-	o.AllowSecretFields = true
+	o.Ask.AllowSecretFields = true
 	if caps.form {
-		o.Elicit = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](conn, mcp.MethodElicit)
+		o.ElicitForm = askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](conn, mcp.MethodElicit)
 	}
 	if caps.url {
 		elicitURL := askCallerFunc[mcp.ElicitParams, mcp.ElicitResult](conn, mcp.MethodElicit)
-		o.Visit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		o.ElicitURL = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			u.elicitedURLs.add(p)
 			return elicitURL(ctx, p)
 		}
@@ -72,7 +72,7 @@ func (u *upstream) declareCapabilities(o *mcpclient.Options, caps callerCapabili
 	}
 	if caps.roots {
 		o.Capabilities.Roots = &mcp.RootsCapability{ListChanged: caps.rootChanges}
-		o.RootsInterval = -1 // the roots may be on another machine
+		o.Ask.RootsInterval = -1 // the roots may be on another machine
 		o.Roots = func(ctx context.Context) ([]mcp.Root, error) {
 			var answer mcp.ListRootsResult
 			err := conn.askCaller(ctx, mcp.MethodRootsList, &mcp.EmptyParams{}, &answer)

@@ -123,7 +123,7 @@ func TestCallsAreMadeThatTheCallerConsentsTo(t *testing.T) {
 			var seen decisions
 			g := gateway.New([]host.Upstream{guarded(fileServer(&done), rules)}, &gateway.Options{Logger: quiet, OnDecision: seen.add})
 			g.Start(t.Context())
-			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{revision}, Elicit: test.asker.elicit, Logger: quiet})
+			c := mcptest.Connect(t, g.Server(), &mcpclient.Options{Revisions: []mcp.Revision{revision}, ElicitForm: test.asker.elicit, Logger: quiet})
 			t.Cleanup(g.Close)
 			if _, err := c.CallTool(t.Context(), "s__read", nil); err != nil || len(test.asker.asked) != 0 {
 				t.Errorf("%s: got %v and questions %q, want none for what destroys nothing", revision, err, test.asker.asked)

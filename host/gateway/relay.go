@@ -85,7 +85,7 @@ func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsonte
 	}
 	opts := c.options(l)
 	if s.UpstreamState != nil || u.canAsk(callerOf(c.request)) {
-		opts = append(opts, mcpclient.ByHand())
+		opts = append(opts, mcpclient.ManualInput())
 		if l.stateless() && (s.UpstreamState != nil || len(upstreamAnswers(answers)) > 0) {
 			opts = append(opts, mcpclient.WithInput(mcp.InputResponseParams{InputResponses: upstreamAnswers(answers), RequestState: s.UpstreamState}))
 		}

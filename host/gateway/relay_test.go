@@ -111,8 +111,8 @@ func (tr *answeringClient) saw(method string) {
 
 func (tr *answeringClient) options(revision mcp.Revision) *mcpclient.Options {
 	return &mcpclient.Options{
-		Revisions: []mcp.Revision{revision}, Logger: quiet, RootsInterval: -1,
-		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		Revisions: []mcp.Revision{revision}, Logger: quiet, Ask: mcpclient.AskOptions{RootsInterval: -1},
+		ElicitForm: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			tr.saw(mcp.MethodElicit)
 			content := `{"meal":"soup"}`
 			if strings.Contains(p.Message, "seat") {
@@ -177,8 +177,8 @@ func TestUpstreamAsksTheCallerInEveryPairOfRevisions(t *testing.T) {
 			g := start(t, a.upstream(host.Settings{Rules: rules}))
 			tr := &answeringClient{name: "ada"}
 			o := tr.options(down)
-			consented, elicit := 0, o.Elicit
-			o.Elicit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			consented, elicit := 0, o.ElicitForm
+			o.ElicitForm = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				if strings.HasPrefix(p.Message, "Allow a call of a/book") {
 					consented++
 					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"allow":true}`)}, nil
@@ -301,9 +301,9 @@ func TestUpstreamIsToldOfTheCapabilitiesOfItsCaller(t *testing.T) {
 		}
 		tr := &answeringClient{}
 		all, sampling := tr.options(mcp.Revision{}), tr.options(mcp.Revision{})
-		all.Visit = all.Elicit
+		all.ElicitURL = all.ElicitForm
 		all.Capabilities.Sampling = &mcp.SamplingCapability{Tools: new(mcp.Capability), Context: new(mcp.Capability)}
-		sampling.Elicit, sampling.Roots = nil, nil
+		sampling.ElicitForm, sampling.Roots = nil, nil
 		want := fmt.Sprintf("%s behind for %s", up.Revisions[0], down.Revisions[0])
 		if got, want := look(g.Server(), all), declared[want]; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -311,7 +311,7 @@ func TestUpstreamIsToldOfTheCapabilitiesOfItsCaller(t *testing.T) {
 		if got := look(g.Server(), sampling); got != `{"sampling":{}}` {
 			t.Errorf("got %s, want the model alone", got)
 		}
-		if got := look(g.Server(), &mcpclient.Options{Logger: quiet, Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		if got := look(g.Server(), &mcpclient.Options{Logger: quiet, ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, errors.New("asked")
 		}}); strings.Contains(got, "sampling") {
 			t.Errorf("got %s, want nothing of another caller", got)

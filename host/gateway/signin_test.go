@@ -101,7 +101,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 		t.Errorf("got %+v, want a rest until the user signs in", s)
 	}
 
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
 	t.Cleanup(g.Close)
 	g.Start(t.Context())
 	awaitState(t, g, states, host.Ready)
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, g.Server())), &mcpclient.Options{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

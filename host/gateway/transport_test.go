@@ -105,7 +105,7 @@ func TestCredentialsOfClientsStayHere(t *testing.T) {
 	g := start(t, host.Upstream{Key: "d", Target: mcpclient.URL(web.URL + "/mcp"), Header: http.Header{"Authorization": {"Bearer of-the-host"}}})
 	front := serveHTTP(t, g.Server())
 	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(front.URL+"/mcp"), &mcpclient.Options{
-		Header: http.Header{"Authorization": {"Bearer of-the-client"}, "Cookie": {"of-the-client"}, "X-Api-Key": {"of-the-client"}},
+		HTTP:   mcpclient.HTTPOptions{Header: http.Header{"Authorization": {"Bearer of-the-client"}, "Cookie": {"of-the-client"}, "X-Api-Key": {"of-the-client"}}},
 		Logger: quiet,
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func (i *askingServer) open(t *testing.T) (*gateway.Gateway, *decisions) {
 func answering(revision mcp.Revision, answer func(context.Context) (*mcp.ElicitResult, error)) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{revision}, Logger: quiet,
-		Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) { return answer(ctx) },
+		ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) { return answer(ctx) },
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAnswerThatComesLateIsNone(t *testing.T) {
 					time.Sleep(11 * time.Minute)
 					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
 				})
-				o.MaxTimeout = time.Hour
+				o.Timeouts.MaxCall = time.Hour
 				c := mcptest.Connect(t, g.Server(), o)
 				begun := time.Now()
 				result, err := c.CallTool(t.Context(), "a__stay", nil)
@@ -167,7 +167,7 @@ func TestAnswerThatComesLateIsNone(t *testing.T) {
 // round makes one round of a call and returns its questions.
 func round(t *testing.T, c *mcpclient.Client, name string, opts ...mcpclient.CallOption) *mcp.InputRequiredResult {
 	t.Helper()
-	result, err := c.CallTool(t.Context(), name, nil, append(opts, mcpclient.ByHand())...)
+	result, err := c.CallTool(t.Context(), name, nil, append(opts, mcpclient.ManualInput())...)
 	asks, ok := errors.AsType[*mcpclient.InputRequiredError](err)
 	if !ok {
 		t.Fatalf("got %+v, %v, want questions", result, err)
@@ -207,7 +207,7 @@ func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
 		if got := seen.of(host.ActionCall); !slices.Equal(got, []string{"stay cancelled: the client sent no answer in time"}) {
 			t.Errorf("got decisions %q, want what became of it", got)
 		}
-		_, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+		_, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 		if mcp.CodeOf(err) != mcp.CodeInvalidParams || i.runs != 1 {
 			t.Errorf("got %v after %d runs, want a late answer refused, and nothing done again", err, i.runs)
 		}
@@ -226,7 +226,7 @@ func TestOneOfTwoRacingRetriesHasTheCall(t *testing.T) {
 	var work sync.WaitGroup
 	for range 3 {
 		work.Go(func() {
-			result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+			result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 			if err != nil {
 				t.Error(err)
 				return
@@ -267,7 +267,7 @@ func TestStateIsOfNoUseToOthers(t *testing.T) {
 		if _, err := c.CallTool(t.Context(), "a__sing", nil, with(asks, adaAnswers)); mcp.CodeOf(err) != mcp.CodeInvalidParams {
 			t.Errorf("%s: for another call: got %v, want it refused", up, err)
 		}
-		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 		if err != nil || result.Content.Text() != "Welcome Ada" {
 			t.Errorf("%s: got %+v, %v, want it to hold for its own", up, result, err)
 		}
@@ -280,14 +280,14 @@ func TestRetryThatDeclaresLessGoesOnWithTheSameCall(t *testing.T) {
 	i := newAskingServer(mcp.V20251125)
 	g, _ := i.open(t)
 	asks := round(t, mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer)), "a__stay")
-	mute, err := mcpclient.Connect(t.Context(), mcpclient.Over(mcptest.Dial(t, g.Server())), &mcpclient.Options{
+	mute, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, g.Server())), &mcpclient.Options{
 		Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	result, err := mute.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+	result, err := mute.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 	if err != nil || result.Content.Text() != "Welcome Ada" || i.runs != 1 {
 		t.Errorf("got %+v, %v after %d runs, want a welcome by the call that was waiting", result, err, i.runs)
 	}
@@ -304,7 +304,7 @@ func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 		asks = round(t, c, "a__stay", mcpclient.WithInput(mcp.InputResponseParams{
 			InputResponses: map[string]jsontext.Value{"nobody.asked": jsontext.Value(adaAnswers)}, RequestState: asks.RequestState,
 		}))
-		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 		if err != nil || result.Content.Text() != "Welcome Ada" {
 			t.Errorf("%s: got %+v, %v, want a welcome", up, result, err)
 		}
@@ -377,7 +377,7 @@ func TestLostUpstreamEndsTheCallThatWaits(t *testing.T) {
 		_ = (<-conns).Close()
 	}
 	<-i.ended
-	result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks, adaAnswers))
+	result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks, adaAnswers))
 	if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "connection lost") || i.runs != 1 {
 		t.Errorf("got %+v, %v after %d runs, want the loss told, and nothing done again", result, err, i.runs)
 	}
@@ -398,11 +398,11 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 		for range 16 {
 			asks = append(asks, round(t, c, "a__stay"))
 		}
-		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand())
+		result, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput())
 		if err != nil || !result.IsError || !strings.Contains(result.Content.Text(), "16 calls that may ask their user are under way") {
 			t.Errorf("got %+v, %v, want the bound told", result, err)
 		}
-		if _, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ByHand(), with(asks[7], adaAnswers)); err != nil {
+		if _, err := c.CallTool(t.Context(), "a__stay", nil, mcpclient.ManualInput(), with(asks[7], adaAnswers)); err != nil {
 			t.Error(err)
 		}
 		round(t, c, "a__stay")

@@ -123,16 +123,20 @@ func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return &mcpclient.Options{
-		Info:           mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
-		Header:         u.Header,
-		Auth:           u.auth,
+		Info: mcp.Implementation{Name: "fondaco", Title: "Fondaco", Version: host.Version},
+		HTTP: mcpclient.HTTPOptions{
+			Header: u.Header,
+			Auth:   u.auth,
+		},
 		OnEvent:        conn.onEvent,
 		OnNotification: u.relayElicitationComplete,
-		Remembered:     u.rememberedRevision(),
-		Timeout:        -1,
-		MaxTimeout:     maxCallTime,
-		NoRestart:      true,
-		Logger:         u.log,
+		LastRevision:   u.rememberedRevision(),
+		Timeouts: mcpclient.TimeoutOptions{
+			Call:    -1,
+			MaxCall: maxCallTime,
+		},
+		NoRestart: true,
+		Logger:    u.log,
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *urlElicitingServer) signIn() {
 func (c *urlElicitingServer) client(revision mcp.Revision, seen *[]string) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{revision}, Logger: quiet,
-		Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitURL: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			*seen = append(*seen, p.Message+" "+p.URL)
 			c.signIn()
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
@@ -113,10 +113,10 @@ func TestVisitThatAnUpstreamRequiresIsSaidAsTheClientUnderstandsIt(t *testing.T)
 	} {
 		o := answering(test.revision, noAnswer)
 		if test.visits {
-			o.Visit = o.Elicit
+			o.ElicitURL = o.ElicitForm
 		}
 		c := mcptest.Connect(t, start(t, host.Upstream{Key: "a", Target: target}).Server(), o)
-		result, err := c.CallTool(t.Context(), "a__enter", nil, mcpclient.ByHand())
+		result, err := c.CallTool(t.Context(), "a__enter", nil, mcpclient.ManualInput())
 		got := ""
 		asks, rounds := errors.AsType[*mcpclient.InputRequiredError](err)
 		switch e, _ := errors.AsType[*mcp.Error](err); {
@@ -171,7 +171,7 @@ func TestEndOfAVisitIsPassedOn(t *testing.T) {
 		g := start(t, upstream("a", club.server))
 		var begun time.Time
 		o := club.client(mcp.V20251125, new([]string))
-		o.Visit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		o.ElicitURL = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			begun = time.Now()
 			go func() {
 				time.Sleep(time.Second)

@@ -28,7 +28,8 @@
 // A [Client] signs the user in where a server asks for it, and keeps the tokens:
 //
 //	auth := mcpauth.NewClient(nil)
-//	c, err := mcpclient.Connect(ctx, mcpclient.URL("https://mcp.example.com/mcp"), &mcpclient.Options{Auth: auth})
+//	c, err := mcpclient.Connect(ctx, mcpclient.URL("https://mcp.example.com/mcp"),
+//		&mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}})
 //
 // It finds the authorization server, registers there, opens the system's browser
 // and waits on loopback for it to come back. A [Grant] in its options gets tokens

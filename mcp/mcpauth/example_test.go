@@ -145,7 +145,7 @@ func ExampleClientCredentials() {
 		ID:     "nightly-report",
 		Key:    &mcpauth.PrivateKey{Signer: key, ID: "2026-11"},
 	}})
-	_ = auth // goes into mcpclient.Options.Auth
+	_ = auth // goes into mcpclient.Options.HTTP.Auth
 }
 
 // The platform on which a program runs says who it is.
@@ -155,7 +155,7 @@ func ExampleWorkload() {
 		ID:        "nightly-report",
 		Assertion: mcpauth.AssertionFile("/var/run/secrets/tokens/mcp"),
 	}})
-	_ = auth // goes into mcpclient.Options.Auth
+	_ = auth // goes into mcpclient.Options.HTTP.Auth
 }
 
 // The identity provider of an organization decides what its user may use.
@@ -170,7 +170,7 @@ func ExampleEnterprise() {
 			Provider: mcpauth.IdentityProvider{Issuer: "https://login.corp.example", TokenURL: "https://login.corp.example/token", ID: "assistant"},
 		},
 	})
-	_ = auth // goes into mcpclient.Options.Auth
+	_ = auth // goes into mcpclient.Options.HTTP.Auth
 }
 
 // exampleIssuer stands for an authorization server.

@@ -304,7 +304,7 @@ func TestNoncesWithoutEnd(t *testing.T) {
 	h.works()
 	n = 0
 	h.lies["/mcp"] = nonce(http.StatusUnauthorized, "")
-	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(h.mcp()), &mcpclient.Options{Auth: h.client, HTTPClient: h.server.Client()})
+	_, err := mcpclient.Connect(t.Context(), mcpclient.URL(h.mcp()), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: h.client, Client: h.server.Client()}})
 	if h.errs = append(h.errs, err); err == nil || n > 8 {
 		t.Errorf("got %v after %d requests, want an error after four of each message", err, n)
 	}

@@ -46,7 +46,7 @@ func (c *canned) Close() error { return nil }
 
 func TestACallAllocatesLittle(t *testing.T) {
 	conn := &canned{answers: make(chan []byte, 1)}
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(conn), nil)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

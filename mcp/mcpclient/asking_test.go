@@ -76,7 +76,7 @@ const oddState = `<&>\u0001é/\\ \"`
 
 func answersAll() *mcpclient.Options {
 	return &mcpclient.Options{
-		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: raw(`{"row":4}`)}, nil
 		},
 		Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -126,9 +126,9 @@ func TestHandlersDeclareTheirCapability(t *testing.T) {
 			`{"elicitation":{"form":{}},"sampling":{},"roots":{"listChanged":true}}`,
 			`{"elicitation":{"form":{}},"sampling":{},"roots":{}}`,
 		},
-		"urls": {&mcpclient.Options{Visit: visit}, `{"elicitation":{"url":{}}}`, `{"elicitation":{"url":{}}}`},
+		"urls": {&mcpclient.Options{ElicitURL: visit}, `{"elicitation":{"url":{}}}`, `{"elicitation":{"url":{}}}`},
 		"an older pin": {
-			&mcpclient.Options{Visit: visit, Elicit: visit, Revisions: []mcp.Revision{mcp.V20250618}},
+			&mcpclient.Options{ElicitURL: visit, ElicitForm: visit, Revisions: []mcp.Revision{mcp.V20250618}},
 			`{"elicitation":{}}`, ``,
 		},
 		"details and extensions": {
@@ -176,12 +176,12 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 		},
 		"another mode than declared": {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":{"mode":"url","message":"x","url":"https://x"}}}}`,
-			mcpclient.Options{Elicit: answersAll().Elicit},
+			mcpclient.Options{ElicitForm: answersAll().ElicitForm},
 			`this client did not declare the capability`,
 		},
 		"a mode that is none": {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":{"mode":"voice","message":"x"}}}}`,
-			mcpclient.Options{Elicit: answersAll().Elicit, Visit: answersAll().Elicit},
+			mcpclient.Options{ElicitForm: answersAll().ElicitForm, ElicitURL: answersAll().ElicitForm},
 			`mode "voice": want form or url`,
 		},
 		"handler fails": {
@@ -198,7 +198,7 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 		},
 		"answer that does not fit": {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":` + seatQuestion + `}}}`,
-			mcpclient.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			mcpclient.Options{ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: raw(`{"row":"x"}`)}, nil
 			}},
 			`input "seat": elicitation: answer of the handler: content/row`,
@@ -271,8 +271,8 @@ func TestTimeoutDoesNotRunWhileTheUserThinks(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				opts := answersAll()
-				elicit := opts.Elicit
-				opts.Elicit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				elicit := opts.ElicitForm
+				opts.ElicitForm = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					time.Sleep(5 * time.Minute)
 					return elicit(ctx, p)
 				}
@@ -455,7 +455,7 @@ func TestQuestionsOfASessionThatMayNotBeAreRefused(t *testing.T) {
 					return m.result(`{"content":[]}`)
 				})(s, m)
 			})
-			c := connect(t, target, &mcpclient.Options{Elicit: answersAll().Elicit, Sample: answersAll().Sample})
+			c := connect(t, target, &mcpclient.Options{ElicitForm: answersAll().ElicitForm, Sample: answersAll().Sample})
 			if _, err := c.CallTool(t.Context(), "x", nil); err != nil {
 				t.Fatal(err)
 			}

@@ -150,7 +150,7 @@ func TestChallengedRequestIsSentAgainAsItWas(t *testing.T) {
 				if strings.Contains(name, "event stream") || strings.Contains(name, "endpoint") {
 					target = mcpclient.EventStream(s.URL + "/sse")
 				}
-				c := connect(t, target, &mcpclient.Options{Auth: auth, Roots: func(ctxT) ([]mcp.Root, error) { return nil, nil }})
+				c := connect(t, target, &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}, Roots: func(ctxT) ([]mcp.Root, error) { return nil, nil }})
 				test.use(t, c)
 				if got := auth.count(); got != 1 {
 					t.Errorf("challenged %d times, want once", got)
@@ -184,7 +184,7 @@ func TestEveryRequestIsAuthorized(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-166a", "R-166b")
 	s := web(t, asking())
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Auth: new(ring), Roots: func(ctxT) ([]mcp.Root, error) { return nil, nil }})
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: new(ring)}, Roots: func(ctxT) ([]mcp.Root, error) { return nil, nil }})
 	if _, err := c.CallTool(t.Context(), "ask", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestGoodbyesAreNoReasonToSignIn(t *testing.T) {
 		}
 	}))
 	auth := new(ring)
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Auth: auth})
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
@@ -257,7 +257,7 @@ func TestCallsThatAreRefusedAtOnceAllSucceed(t *testing.T) {
 					e.json(200, e.result(`{"content":[]}`))
 				}
 			}))
-			c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Auth: new(ring)})
+			c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: new(ring)}})
 			var work sync.WaitGroup
 			for range calls {
 				work.Go(func() {
@@ -282,7 +282,7 @@ func TestEndlessChallengesEndInTheirStatus(t *testing.T) {
 			e.w.WriteHeader(status)
 		}))
 		auth := new(ring)
-		c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Auth: auth})
+		c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}})
 		_, err := c.CallTool(t.Context(), "x", nil)
 		if statusOf(err) != status || auth.count() != 3 || len(s.exchanges("POST", mcp.MethodToolsCall)) != 4 {
 			t.Errorf("got %v after %d challenges, want HTTP %d after 3", err, auth.count(), status)
@@ -310,7 +310,7 @@ func TestFailedSignInIsTheErrorOfTheCall(t *testing.T) {
 		t.Parallel()
 		s := web(t, refuse)
 		for _, target := range []mcpclient.Target{mcpclient.URL(s.URL), mcpclient.EventStream(s.URL)} {
-			_, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet(), Auth: failing()})
+			_, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet(), HTTP: mcpclient.HTTPOptions{Auth: failing()}})
 			check(t, err)
 		}
 		if got := s.log(); len(got) != 2 {
@@ -329,7 +329,7 @@ func TestFailedSignInIsTheErrorOfTheCall(t *testing.T) {
 				refuse(e)
 			}),
 		} {
-			c := connect(t, mcpclient.URL(web(t, handle).URL), &mcpclient.Options{Auth: failing()})
+			c := connect(t, mcpclient.URL(web(t, handle).URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: failing()}})
 			_, err := c.Call[string](t.Context(), "x", nil)
 			if check(t, err); err == nil || !strings.Contains(err.Error(), "HTTP 401 Unauthorized: sign in: the window was closed") {
 				t.Errorf("%s: got %v", name, err)
@@ -346,7 +346,7 @@ func TestRequestThatCannotBeAuthorizedIsNotSent(t *testing.T) {
 		"panic": func(*http.Request) error { panic(locked) },
 	} {
 		s := web(t, statelessWeb(nil))
-		_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), &mcpclient.Options{Logger: quiet(), Auth: &ring{authorizing: authorize}})
+		_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), &mcpclient.Options{Logger: quiet(), HTTP: mcpclient.HTTPOptions{Auth: &ring{authorizing: authorize}}})
 		if err == nil || !strings.Contains(err.Error(), "server/discover: authorize POST "+s.URL) || !strings.Contains(err.Error(), "the store of tokens is locked") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -360,7 +360,7 @@ func TestPanicOfASignInIsAnError(t *testing.T) {
 	t.Parallel()
 	s := web(t, func(e *exchange) { e.w.WriteHeader(http.StatusUnauthorized) })
 	auth := &ring{before: func(*http.Request, *http.Response) error { panic("no window") }}
-	if _, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), &mcpclient.Options{Logger: quiet(), Auth: auth}); err == nil || !strings.Contains(err.Error(), "panic: no window") {
+	if _, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL), &mcpclient.Options{Logger: quiet(), HTTP: mcpclient.HTTPOptions{Auth: auth}}); err == nil || !strings.Contains(err.Error(), "panic: no window") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -369,7 +369,7 @@ func TestTwoSourcesOfOneHeaderAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Authorization", "authorization"} {
 		_, err := mcpclient.Connect(t.Context(), mcpclient.URL("https://example.com/"), &mcpclient.Options{
-			Header: http.Header{name: {"Bearer secret"}}, Auth: new(ring),
+			HTTP: mcpclient.HTTPOptions{Header: http.Header{name: {"Bearer secret"}}, Auth: new(ring)},
 		})
 		if err == nil || !strings.Contains(err.Error(), "want one of them") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %v", name, err)
@@ -402,7 +402,7 @@ func TestCredentialsAreNotLedToAnotherOrigin(t *testing.T) {
 						e.w.WriteHeader(http.StatusUnauthorized)
 					})
 					_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/mcp"), &mcpclient.Options{
-						Logger: quiet(), Auth: new(ring), HTTPClient: secure.Client(),
+						Logger: quiet(), HTTP: mcpclient.HTTPOptions{Auth: new(ring), Client: secure.Client()},
 					})
 					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("redirect %d from %s to ", status, s.URL)) {
 						t.Errorf("%s: got %v", path, err)
@@ -460,7 +460,7 @@ func TestNoDeadlineRunsDuringASignIn(t *testing.T) {
 						}
 					}))}
 					c := connect(t, mcpclient.URL("http://127.0.0.1/mcp"), &mcpclient.Options{
-						Auth: auth(), HTTPClient: &http.Client{Transport: handlerTripper{s}},
+						HTTP: mcpclient.HTTPOptions{Auth: auth(), Client: &http.Client{Transport: handlerTripper{s}}},
 					})
 					if _, err := c.CallTool(t.Context(), "x", nil); err != nil {
 						t.Error(err)
@@ -521,7 +521,7 @@ func TestCallsWaitForTheSignInOfANewSession(t *testing.T) {
 		}, next)}
 		auth := &ring{before: func(req *http.Request, _ *http.Response) error { return signingIn(req) }}
 		c := connect(t, mcpclient.URL("http://127.0.0.1/mcp"), &mcpclient.Options{
-			Auth: auth, HTTPClient: &http.Client{Transport: handlerTripper{s}}, PingInterval: -1,
+			HTTP: mcpclient.HTTPOptions{Auth: auth, Client: &http.Client{Transport: handlerTripper{s}}}, PingInterval: -1,
 		})
 		lost.Store(true)
 		var work sync.WaitGroup
@@ -546,7 +546,7 @@ func TestTimeoutGoesOnAfterASignIn(t *testing.T) {
 		s := &webServer{handle: refusing(http.StatusUnauthorized, request("POST", mcp.MethodToolsCall), statelessWeb(func(e *exchange) { e.hold() }))}
 		auth := &ring{before: func(req *http.Request, _ *http.Response) error { return signingIn(req) }}
 		c := connect(t, mcpclient.URL("http://127.0.0.1/mcp"), &mcpclient.Options{
-			Auth: auth, HTTPClient: &http.Client{Transport: handlerTripper{s}},
+			HTTP: mcpclient.HTTPOptions{Auth: auth, Client: &http.Client{Transport: handlerTripper{s}}},
 		})
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "x", nil)
@@ -571,7 +571,7 @@ func TestWhatWasKeptGoesWithTheToken(t *testing.T) {
 			e.json(200, e.result(`{"content":[]}`))
 		}
 	}))
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Auth: new(ring)})
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: new(ring)}})
 	if first, again := read(t, c, "a://1"), read(t, c, "a://1"); first != "1" || again != "1" {
 		t.Errorf("got %s and %s, want the first to be kept", first, again)
 	}
@@ -588,7 +588,7 @@ func TestCommandsAndConnectionsTakeNoCredentials(t *testing.T) {
 	claim.Shows(t, "R-086")
 	_, target := serve(t, stateless(func(_ *script, m message) string { return m.result(`{"content":[]}`) }))
 	auth := &ring{authorizing: func(*http.Request) error { return errors.New("asked for credentials") }}
-	c := connect(t, target, &mcpclient.Options{Auth: auth})
+	c := connect(t, target, &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Auth: auth}})
 	if _, err := c.CallTool(t.Context(), "x", nil); err != nil || auth.count() != 0 {
 		t.Errorf("got %v", err)
 	}

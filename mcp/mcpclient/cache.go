@@ -146,9 +146,9 @@ var changedBy = map[string][]string{
 	mcp.NotificationResourcesListChanged: {mcp.MethodResourcesList, mcp.MethodResourceTemplatesList},
 }
 
-// Fresh asks the server even if a result of the same request is kept.
-func Fresh() CallOption {
-	return func(o *callOptions) { o.fresh = true }
+// NoCache asks the server even if a result of the same request is kept.
+func NoCache() CallOption {
+	return func(o *callOptions) { o.noCache = true }
 }
 
 // noteKept has hit set to whether the result was a kept one.
@@ -156,7 +156,7 @@ func noteKept(hit *bool) CallOption {
 	return func(o *callOptions) { o.hit = hit }
 }
 
-// Forget drops all results that are kept. Call it when HTTPClient or Options.Auth
+// ClearCache drops all results that are kept. Call it when HTTP.Client or HTTP.Auth
 // begins to act for another principal; where that happens often, one client for
 // each is the better way.
-func (c *Client) Forget() { c.cache.forgetAll() }
+func (c *Client) ClearCache() { c.cache.forgetAll() }

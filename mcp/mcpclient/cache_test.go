@@ -98,7 +98,7 @@ func TestResultsAreKeptAsLongAsTheServerAllows(t *testing.T) {
 				t.Errorf("after %v: got %s, want %s", step.after, got, step.want)
 			}
 		}
-		if got := asked(t, c, mcpclient.Fresh()); got != third {
+		if got := asked(t, c, mcpclient.NoCache()); got != third {
 			t.Errorf("Fresh: got %s, want %s", got, third)
 		}
 		if got := asked(t, c); got != third {
@@ -304,12 +304,12 @@ func TestForgetAndNoCache(t *testing.T) {
 	_, target := serve(t, stateless(counting(aMinute)))
 	c := connect(t, target, nil)
 	asked(t, c)
-	c.Forget()
+	c.ClearCache()
 	if got := asked(t, c); got != second {
 		t.Errorf("after Forget: got %s, want %s", got, second)
 	}
 	_, target = serve(t, stateless(counting(aMinute)))
-	c = connect(t, target, &mcpclient.Options{MaxCache: -1})
+	c = connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxCache: -1}})
 	asked(t, c)
 	if got := asked(t, c); got != second {
 		t.Errorf("with a negative MaxCache: got %s, want %s", got, second)
@@ -361,7 +361,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 			}
 			return m.result(`{"contents":[{"uri":"u","text":"` + text + `"}]` + aMinute + `}`)
 		}))
-		c := connect(t, target, &mcpclient.Options{MaxCache: 4096})
+		c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxCache: 4096}})
 		for _, uri := range []string{"a://huge", "a://huge", "a://1", "a://2", "a://3", "a://4", "a://5", "a://5", "a://1", "a://5"} {
 			read(t, c, uri)
 		}

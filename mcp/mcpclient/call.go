@@ -192,7 +192,7 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
 	cache := &k.client.cache
 	key, cacheable := req.CacheKey()
-	if cacheable && !w.opts.fresh {
+	if cacheable && !w.opts.noCache {
 		result := cache.get(key)
 		if w.opts.hit != nil {
 			*w.opts.hit = result != nil
@@ -225,7 +225,7 @@ func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Requ
 		switch {
 		case err != nil || outcome.InputRequired == nil:
 			return outcome, rounds, err
-		case w.opts.byHand:
+		case w.opts.manual:
 			return outcome, rounds, &InputRequiredError{outcome.InputRequired}
 		}
 		if req, err = k.client.answerInput(&w.patience, d, first, outcome.InputRequired, rounds); err != nil {

@@ -15,9 +15,9 @@ type callOptions struct {
 	timeout  time.Duration
 	meta     mcp.Meta
 	level    mcp.LoggingLevel
-	byHand   bool
+	manual   bool // input requests are returned to the caller
 	input    *mcp.InputResponseParams
-	fresh    bool
+	noCache  bool
 	hit      *bool // set to whether the result was a kept one
 }
 
@@ -28,8 +28,8 @@ func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return func(o *callOptions) { o.progress = f }
 }
 
-// WithTimeout replaces Options.Timeout for the call. A negative one is none;
-// Options.MaxTimeout holds in any case.
+// WithTimeout replaces Options.Timeouts.Call for the call. A negative one is none;
+// Options.Timeouts.MaxCall holds in any case.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.timeout = d }
 }

@@ -158,7 +158,7 @@ func TestAnyStreamCanCarryMessages(t *testing.T) {
 		defer close(served)
 		(&script{conn: stdio.New(theirs, theirs, theirs, nil), handle: stateless(pages{none: page("", "a")}.handle)}).run()
 	}()
-	c := connect(t, mcpclient.Over(stdio.New(ours, ours, ours, nil)), nil)
+	c := connect(t, mcpclient.Conn(stdio.New(ours, ours, ours, nil)), nil)
 	if got, err := names(t, c); err != nil || len(got) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -30,7 +30,7 @@ type Client struct {
 	exchange    Exchange // of requests, with the extensions folded in
 	tools       toolCache
 	cache       cache
-	credentials *credentials // nil without Options.Auth
+	credentials *credentials // nil without Options.HTTP.Auth
 	notes       *exchange.Dispatcher[func()]
 	answers     answers
 	asking      asking
@@ -71,10 +71,10 @@ func newClient(t Target, opts *Options) *Client {
 	c.asking = newAsking(c.opts.questionRate())
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
 	c.cache.most = c.opts.maxCache()
-	if c.opts.Auth != nil {
-		c.credentials = &credentials{auth: c.opts.Auth, cache: &c.cache}
+	if c.opts.HTTP.Auth != nil {
+		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache}
 	}
-	c.remembered = c.opts.Remembered
+	c.remembered = c.opts.LastRevision
 	c.notes = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.foldExtensions()
@@ -148,7 +148,7 @@ func (c *Client) enter() error {
 // told to exit and in the end killed, a server of this process has returned.
 // Calls under way fail with ErrClosed. Close waits until nothing of the client
 // runs any more, and returns an error when that takes longer than
-// Options.CloseTimeout. It must not be called from a handler of the client.
+// Options.Timeouts.Close. It must not be called from a handler of the client.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -141,8 +141,8 @@ func travelsAsEvents(f *dialect.Facts) bool { return f.EventStream }
 func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 	return httpclient.ClientParams{
 		URL:          u,
-		HTTP:         egress.Configured(c.opts.HTTPClient),
-		Header:       c.opts.Header,
+		HTTP:         egress.Configured(c.opts.HTTP.Client),
+		Header:       c.opts.HTTP.Header,
 		Auth:         c.authorizer(),
 		Inbox:        k,
 		MaxMessage:   c.opts.maxMessage(),

@@ -63,14 +63,14 @@ func isLoopback(host string) bool {
 // plainHost is a host in plain letters, with a port or without.
 var plainHost = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
-// VisitHost returns the host that a visit leads to, to be shown to the user
+// URLHost returns the host that a URL elicitation leads to, to be shown to the user
 // together with the whole URL. It is in plain small letters, with xn-- in front of
 // each part that has others: so a name that only looks like a familiar one does
 // not, and a user can be warned of it. It is empty when there is no such host;
 // Visit is never called then.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode-security
-func VisitHost(p *mcp.ElicitParams) string {
+func URLHost(p *mcp.ElicitParams) string {
 	u, err := url.Parse(p.URL)
 	if err != nil || !plainHost.MatchString(u.Host) {
 		return ""

@@ -73,12 +73,12 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := inquirer(test.question, nothing)
-			askedBy(t, srv, mcpclient.Options{Elicit: agree}, func(_ string, err error) {
+			askedBy(t, srv, mcpclient.Options{ElicitForm: agree}, func(_ string, err error) {
 				if refused := err != nil && strings.Contains(err.Error(), "looks like a secret"); refused != test.secret {
 					t.Errorf("got %v", err)
 				}
 			})
-			askedBy(t, srv, mcpclient.Options{Elicit: agree, AllowSecretFields: true}, func(_ string, err error) {
+			askedBy(t, srv, mcpclient.Options{ElicitForm: agree, Ask: mcpclient.AskOptions{AllowSecretFields: true}}, func(_ string, err error) {
 				if err != nil {
 					t.Errorf("allowed: got %v", err)
 				}
@@ -99,8 +99,8 @@ func TestVisitsAreHTTPSAlone(t *testing.T) {
 	} {
 		srv := inquirer(mcpserver.Visit("q", "?", address), nothing)
 		host := ""
-		askedBy(t, srv, mcpclient.Options{Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			host = mcpclient.VisitHost(p)
+		askedBy(t, srv, mcpclient.Options{ElicitURL: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			host = mcpclient.URLHost(p)
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 		}}, func(_ string, err error) {
 			if (err == nil) != allowed || (host != "") != allowed {
@@ -111,7 +111,7 @@ func TestVisitsAreHTTPSAlone(t *testing.T) {
 }
 
 // A host is shown as what it is, and not as what it looks like.
-func TestVisitHostIsPlain(t *testing.T) {
+func TestURLHostIsPlain(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"https://ID.Example.com:8443/path": "id.example.com:8443",
@@ -123,7 +123,7 @@ func TestVisitHostIsPlain(t *testing.T) {
 		"not a URL":                        "",
 		"":                                 "",
 	} {
-		if got := mcpclient.VisitHost(&mcp.ElicitParams{URL: address}); got != want {
+		if got := mcpclient.URLHost(&mcp.ElicitParams{URL: address}); got != want {
 			t.Errorf("%q: got %q, want %q", address, got, want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestSamplingIsBounded(t *testing.T) {
 			var got int64
 			_, target := serve(t, handle(string(raw)))
 			c := connect(t, target, &mcpclient.Options{
-				MaxTokens:    100,
+				Ask:          mcpclient.AskOptions{MaxTokens: 100},
 				Capabilities: mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: new(mcp.Capability)}},
 				Sample: func(_ context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 					got = p.MaxTokens
@@ -214,10 +214,12 @@ func TestSamplingHooksEditAndRefuse(t *testing.T) {
 			}
 			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text(p.SystemPrompt + " a secret")}}, nil
 		},
-		BeforeSample: func(_ context.Context, p *mcp.CreateMessageParams) error { p.SystemPrompt = "edited"; return nil },
-		AfterSample: func(_ context.Context, _ *mcp.CreateMessageParams, r *mcp.CreateMessageResult) error {
-			r.Content = mcp.Contents{mcp.Text(strings.TrimSuffix(r.Content.Text(), " a secret"))}
-			return nil
+		Ask: mcpclient.AskOptions{
+			BeforeSample: func(_ context.Context, p *mcp.CreateMessageParams) error { p.SystemPrompt = "edited"; return nil },
+			AfterSample: func(_ context.Context, _ *mcp.CreateMessageParams, r *mcp.CreateMessageResult) error {
+				r.Content = mcp.Contents{mcp.Text(strings.TrimSuffix(r.Content.Text(), " a secret"))}
+				return nil
+			},
 		},
 	}
 	askedBy(t, srv, o, func(text string, err error) {
@@ -225,7 +227,7 @@ func TestSamplingHooksEditAndRefuse(t *testing.T) {
 			t.Errorf("got %q, %v", text, err)
 		}
 	})
-	o.BeforeSample = func(context.Context, *mcp.CreateMessageParams) error { return mcpclient.ErrRejected }
+	o.Ask.BeforeSample = func(context.Context, *mcp.CreateMessageParams) error { return mcpclient.ErrRejected }
 	askedBy(t, srv, o, func(_ string, err error) {
 		if err == nil || !strings.Contains(err.Error(), "user declined") && !errors.Is(err, mcpclient.ErrRejected) {
 			t.Errorf("got %v, want the refusal", err)
@@ -256,17 +258,17 @@ func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
 	})
 	elsewhere := mcpclient.Options{
 		Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "https://example.com/"}}, nil },
-		ShareRoots: func(_ context.Context, roots []mcp.Root) error {
+		Ask: mcpclient.AskOptions{ShareRoots: func(_ context.Context, roots []mcp.Root) error {
 			t.Errorf("got %v to share, want a root that is no file refused before", roots)
 			return nil
-		},
+		}},
 	}
 	askedBy(t, srv, elsewhere, func(_ string, err error) {
 		if err == nil {
 			t.Error("got no error for a root that is no file")
 		}
 	})
-	o.ShareRoots = func(context.Context, []mcp.Root) error { return mcp.Errorf(mcp.CodeInternal, "not for you") }
+	o.Ask.ShareRoots = func(context.Context, []mcp.Root) error { return mcp.Errorf(mcp.CodeInternal, "not for you") }
 	askedBy(t, srv, o, func(_ string, err error) {
 		if err == nil || !strings.Contains(err.Error(), "not for you") {
 			t.Errorf("got %v, want the refusal", err)
@@ -300,24 +302,24 @@ func TestPickModelTakesHintsBeforePriorities(t *testing.T) {
 	}
 }
 
-func TestRoundsByHand(t *testing.T) {
+func TestManualInputRounds(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-298a")
 	var form struct {
 		Town string `json:"town"`
 	}
 	srv := inquirer(mcpserver.Form("town", "Where?", &form), func() string { return form.Town })
-	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{Elicit: agree})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{ElicitForm: agree})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.Call[string](t.Context(), "ask", nil, mcpclient.ByHand())
+	_, err = c.Call[string](t.Context(), "ask", nil, mcpclient.ManualInput())
 	required, ok := errors.AsType[*mcpclient.InputRequiredError](err)
 	if !ok || required.Result.InputRequests["town"].Method != mcp.MethodElicit {
 		t.Fatalf("got %v, want the question", err)
 	}
-	got, err := c.Call[string](t.Context(), "ask", nil, mcpclient.ByHand(), mcpclient.WithInput(mcp.InputResponseParams{
+	got, err := c.Call[string](t.Context(), "ask", nil, mcpclient.ManualInput(), mcpclient.WithInput(mcp.InputResponseParams{
 		RequestState:   required.Result.RequestState,
 		InputResponses: map[string]jsontext.Value{"town": jsontext.Value(`{"action":"accept","content":{"town":"Oslo"}}`)},
 	}))
@@ -332,7 +334,7 @@ func TestAddressIsNotFetched(t *testing.T) {
 	site := web(t, func(e *exchange) { e.w.WriteHeader(http.StatusOK) })
 	asked := 0
 	srv := inquirer(mcpserver.Visit("q", "?", site.URL+"/sign-in"), nothing)
-	askedBy(t, srv, mcpclient.Options{Visit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	askedBy(t, srv, mcpclient.Options{ElicitURL: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		asked++
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}}, func(_ string, err error) {

@@ -58,9 +58,9 @@ func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err er
 
 // checkAuth refuses two sources of one header.
 func (o *Options) checkAuth() error {
-	for name := range o.Header {
-		if o.Auth != nil && strings.EqualFold(name, headerAuthorization) {
-			return errors.New("Options.Auth is set and Options.Header has Authorization: want one of them")
+	for name := range o.HTTP.Header {
+		if o.HTTP.Auth != nil && strings.EqualFold(name, headerAuthorization) {
+			return errors.New("Options.HTTP.Auth is set and Options.HTTP.Header has Authorization: want one of them")
 		}
 	}
 	return nil

@@ -257,8 +257,8 @@ func (c *Client) remembers(era dialect.Era) bool {
 }
 
 func (c *Client) probeTimeout(otherwise time.Duration) time.Duration {
-	if c.opts.ProbeTimeout != 0 {
-		return c.opts.ProbeTimeout
+	if c.opts.Timeouts.Probe != 0 {
+		return c.opts.Timeouts.Probe
 	}
 	return otherwise
 }

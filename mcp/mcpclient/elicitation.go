@@ -14,7 +14,7 @@ import (
 //
 // Spec: 2026-07-28 client/elicitation
 func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitParams) (any, error) {
-	if c.opts.Elicit == nil && c.opts.Visit == nil {
+	if c.opts.ElicitForm == nil && c.opts.ElicitURL == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not ask its user", mcp.MethodElicit)
 	}
 	if p.Mode != "" && p.Mode != mcp.ElicitForm && p.Mode != mcp.ElicitURL {
@@ -24,10 +24,10 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitPara
 		return nil, err
 	}
 	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
-	handler, check := c.opts.Elicit, checkForm
+	handler, check := c.opts.ElicitForm, checkForm
 	if p.Mode == mcp.ElicitURL {
-		handler, check = c.opts.Visit, checkVisit
-	} else if c.opts.AllowSecretFields {
+		handler, check = c.opts.ElicitURL, checkVisit
+	} else if c.opts.Ask.AllowSecretFields {
 		check = func(*mcp.ElicitParams) error { return nil }
 	}
 	if err := check(p); err != nil {

@@ -38,7 +38,7 @@ func TestServerOfHTTPWithSSEIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := web(t, eventStreamWeb("/messages?id=1", makeChan()))
-			c := connect(t, target(s.URL+"/sse"), &mcpclient.Options{Header: http.Header{"X-Key": {"k"}}})
+			c := connect(t, target(s.URL+"/sse"), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Key": {"k"}}}})
 			if got := c.Revision(); got != mcp.V20241105 {
 				t.Errorf("got %v, want %v", got, mcp.V20241105)
 			}

@@ -82,7 +82,7 @@ func TestAnswersThatAServerDoesNotReadAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end, cancel := context.WithCancel(context.Background())
 		d := &deaf{in: make(chan []byte, 1), end: end}
-		c := connect(t, mcpclient.Over(d), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		c := connect(t, mcpclient.Conn(d), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
 		for i := range 1000 {
 			select {
 			case d.in <- fmt.Appendf(nil, ping, i):

@@ -278,7 +278,7 @@ func TestStatelessRequestsCarryTheStandardHeaders(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-129a", "R-130a", "R-130b", "R-144", "B-04")
 	s := web(t, statelessWeb(func(e *exchange) { e.json(200, e.result(`{"content":[],"contents":[]}`)) }))
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Header: http.Header{"X-Key": {"k"}, "Mcp-Method": {"mine"}}})
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Key": {"k"}, "Mcp-Method": {"mine"}}}})
 	if _, err := c.CallTool(t.Context(), "grüß", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +451,7 @@ func TestAnswersOverHTTPThatAreNoneAreErrorsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := web(t, statelessWeb(test.answer))
-			c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{MaxMessage: 1 << 16})
+			c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxMessage: 1 << 16}})
 			_, err := c.CallTool(t.Context(), "add", nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("got %v, want %q", err, test.want)

@@ -94,7 +94,7 @@ func TestBrokenStreamOfASessionIsTakenUpAgain(t *testing.T) {
 		}
 	}))
 	// The second call of the client, after discover and initialize, has the id 3.
-	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Header: http.Header{"X-Id": {"3"}}})
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Id": {"3"}}}})
 	began, n := time.Now(), 0
 	if _, err := c.CallTool(t.Context(), "slow", nil, mcpclient.WithProgress(func(mcp.ProgressParams) { n++ })); err != nil || n != 1 {
 		t.Fatalf("got %d, %v", n, err)

@@ -54,7 +54,7 @@ const (
 // credentials and no cookies, and redirects stay within the origin. An icon in a
 // data URL holds its image. What came is told by its bytes, and refused when it is
 // no PNG, JPEG or WebP, when it is large or when it moves. Authorities that the transport of
-// Options.HTTPClient trusts are trusted.
+// Options.HTTP.Client trusts are trusted.
 //
 // Spec: 2026-07-28 basic#icons
 func (c *Client) Icon(ctx context.Context, icon mcp.Icon) (*IconImage, error) {
@@ -161,10 +161,10 @@ func (c *Client) iconPolicy() *egress.Policy {
 
 // rootCAs returns whom HTTPClient trusts, or nil for whom the system does.
 func (o *Options) rootCAs() *x509.CertPool {
-	if o.HTTPClient == nil {
+	if o.HTTP.Client == nil {
 		return nil
 	}
-	t, ok := o.HTTPClient.Transport.(*http.Transport)
+	t, ok := o.HTTP.Client.Transport.(*http.Transport)
 	if !ok || t.TLSClientConfig == nil {
 		return nil
 	}

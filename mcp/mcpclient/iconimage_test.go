@@ -50,7 +50,7 @@ func hang(t *testing.T, serve func(w http.ResponseWriter, r *http.Request)) *gal
 // visitor is a client with secrets of every kind.
 func (g *gallery) visitor(t *testing.T, icons mcpclient.IconOptions) *mcpclient.Client {
 	return connect(t, mcpclient.URL(g.URL+"/mcp"), &mcpclient.Options{
-		HTTPClient: g.Client(), Auth: new(ring), Header: http.Header{"X-Key": {"k"}, "Cookie": {"a=b"}}, Icons: icons,
+		HTTP: mcpclient.HTTPOptions{Client: g.Client(), Auth: new(ring), Header: http.Header{"X-Key": {"k"}, "Cookie": {"a=b"}}}, Icons: icons,
 	})
 }
 
@@ -238,7 +238,7 @@ func TestIconsLeadToNoPrivateAddress(t *testing.T) {
 	_, target := serve(t, stateless(nil))
 	icon := mcp.Icon{Src: g.URL + "/i.png"}
 	fetch := func(o mcpclient.IconOptions) error {
-		_, err := connect(t, target, &mcpclient.Options{HTTPClient: g.Client(), Icons: o}).Icon(t.Context(), icon)
+		_, err := connect(t, target, &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Client: g.Client()}, Icons: o}).Icon(t.Context(), icon)
 		return err
 	}
 	if err := fetch(mcpclient.IconOptions{}); err == nil || !strings.Contains(err.Error(), "or a trusted one") {

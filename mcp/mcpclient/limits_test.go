@@ -26,9 +26,9 @@ func TestAServerAsksAtARate(t *testing.T) {
 		})
 		var reached atomic.Value
 		c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(s), &mcpclient.Options{
-			Revisions: []mcp.Revision{v}, QuestionRate: mcp.Rate{PerSecond: 1e-6, Burst: 2}, Logger: slog.New(slog.DiscardHandler),
+			Revisions: []mcp.Revision{v}, Ask: mcpclient.AskOptions{Rate: mcp.Rate{PerSecond: 1e-6, Burst: 2}}, Logger: slog.New(slog.DiscardHandler),
 			OnLimit: func(e mcp.LimitReached) { reached.Store(e) },
-			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"yes":true}`)}, nil
 			},
 		})

@@ -82,7 +82,7 @@ func TestListWithoutEndIsAnError(t *testing.T) {
 	_, target := serve(t, stateless(func(s *script, m message) string {
 		return m.result(page(`,"nextCursor":"`+strconv.Itoa(len(s.messages(mcp.MethodToolsList)))+`"`, "a"))
 	}))
-	c := connect(t, target, &mcpclient.Options{MaxPages: 7})
+	c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxPages: 7}})
 	got, err := names(t, c)
 	if err == nil || err.Error() != "tools/list: more than 7 pages" || len(got) != 7 {
 		t.Errorf("got %d tools, %v", len(got), err)

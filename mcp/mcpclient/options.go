@@ -28,8 +28,8 @@ type Options struct {
 	Info mcp.Implementation
 	// Capabilities are declared as they are, but for elicitation, sampling and
 	// roots, which are declared when their handler is set, and for extensions.
-	// Sampling and Roots say the details then: tools, for instance, or that changes
-	// are not told.
+	// Sampling and Roots give the details then: tools, for instance, or that changes
+	// are not announced.
 	Capabilities mcp.ClientCapabilities
 	// Extensions are what the client adds to the protocol. Default: none.
 	Extensions []Extension
@@ -37,82 +37,44 @@ type Options struct {
 	// Revisions pins the revisions that may be spoken. Empty means all that were
 	// published; mcp.DraftV1 is spoken only when it is named here.
 	Revisions []mcp.Revision
-	// Remembered is the revision that was found the last time, see
-	// Client.Revision. With one of the session era the probe for a newer one is
-	// left out; when the memory proves wrong, the usual search follows.
-	Remembered mcp.Revision
+	// LastRevision is the revision that was found the last time, see
+	// Client.Revision. With one of the session era the client does not probe for a
+	// newer one; when the server does not speak it any more, the usual search
+	// follows.
+	LastRevision mcp.Revision
 
-	// Header is sent with every HTTP request, and never to another origin.
-	Header http.Header
-	// HTTPClient sends the HTTP requests. Its Timeout and CheckRedirect are not
-	// used: event streams last, and redirects are followed within the origin
-	// only. Default: one of its own, with the proxies of the environment.
-	HTTPClient *http.Client
-	// Auth gives HTTP requests their credentials, and Header must then have no
-	// Authorization. Over other transports it is not used: a command takes
-	// credentials from its environment, see CommandTarget.Env. Default: none but
-	// Header.
-	Auth Authorizer
-
-	// Elicit asks the user by a form. An accepted form is completed with the
-	// defaults of its schema and checked against it.
-	Elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// AllowSecretFields lets forms ask for what looks like a password, a key or the
-	// like. Otherwise such forms are refused: visits are for that.
-	AllowSecretFields bool
-	// Visit sends the user to a URL, after consent. Nothing is fetched before. The
-	// URL is https, or http on this machine; others are refused. VisitHost tells
-	// where it leads. A server of 2025-11-25 can refuse a call until a URL was
-	// visited: Visit sends the user there, and the call is made again when the
-	// server tells that this is done, or now and then, until MaxTimeout.
-	Visit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
+	// ElicitForm asks the user to fill in a form. An accepted form is completed with
+	// the defaults of its schema and checked against it.
+	ElicitForm func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
+	// ElicitURL sends the user to a URL, after consent. Nothing is fetched before. The
+	// URL is https, or http on this machine; others are refused. URLHost tells where
+	// it leads. A server of 2025-11-25 can refuse a call until a URL was visited:
+	// ElicitURL sends the user there, and the call is made again when the server
+	// tells that this is done, or now and then, until Timeouts.MaxCall.
+	ElicitURL func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Sample asks the model.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
-	// MaxTokens lowers what a server asks of the model at once. Requests without a
-	// positive number are refused, and so are conversations in which the output of
-	// tools goes back to the model more than 10 times. Default: what servers ask.
-	//
-	// Deprecated: part of Sampling (SEP-2577), which the first revision released
-	// on or after 2027-07-28 may remove.
-	MaxTokens int64
-	// BeforeSample sees what the server wants to ask the model, and may change it.
-	// AfterSample sees the model's message before the server does, and may change
-	// it. An error refuses; ErrRejected says that the user did.
-	//
-	// Deprecated: part of Sampling (SEP-2577), which the first revision released
-	// on or after 2027-07-28 may remove.
-	BeforeSample func(context.Context, *mcp.CreateMessageParams) error
-	AfterSample  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
-	// Roots tells the roots, which are file URIs. RootsChanged says that they have
+	// Roots returns the roots, which are file URIs. RootsChanged says that they have
 	// changed. When one that a server of the session era was told vanishes or comes
-	// back, the server is told by itself.
+	// back, the client tells the server.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	Roots func(context.Context) ([]mcp.Root, error)
-	// RootsInterval is how often it is looked whether roots have vanished or come
-	// back. A negative one is never. Default: 30 seconds.
-	//
-	// Deprecated: part of Roots (SEP-2577), which the first revision released on
-	// or after 2027-07-28 may remove.
-	RootsInterval time.Duration
-	// ShareRoots is asked for consent each time before the server gets the roots.
-	// An error refuses.
-	//
-	// Deprecated: part of Roots (SEP-2577), which the first revision released on
-	// or after 2027-07-28 may remove.
-	ShareRoots func(context.Context, []mcp.Root) error
+	// Ask bounds and reviews what the server asks by ElicitForm, ElicitURL, Sample
+	// and Roots.
+	Ask AskOptions
 
-	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged hear that a list
-	// may have changed, up to 250 ms after the news, so that not every client
+	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged are called when a list
+	// may have changed, up to 250 ms after the notification, so that not every client
 	// lists at the same moment. In the stateless era they open a subscription.
 	OnToolsChanged     func(context.Context, *Client)
 	OnPromptsChanged   func(context.Context, *Client)
 	OnResourcesChanged func(context.Context, *Client)
-	// OnResourceUpdated hears of every change of a watched resource, see Watch.
+	// OnResourceUpdated is called after every change of a watched resource, see Watch.
 	OnResourceUpdated func(ctx context.Context, c *Client, uri string)
 	// OnLog takes the server's log messages, in their order and maybe after the call
 	// that they belong to has returned; WithLog takes those of one call before that.
@@ -123,63 +85,29 @@ type Options struct {
 	OnLog func(context.Context, *mcp.LoggingMessageParams)
 	// OnNotification takes notifications that have no handler of their own.
 	OnNotification func(ctx context.Context, method string, params jsontext.Value)
-	// OnEvent hears what happens to the connection.
+	// OnEvent is called when something happens to the connection.
 	OnEvent func(context.Context, Event)
+	// OnLimit is called each time that the server has reached a limit, such as for a
+	// metric. The log has a line about each limit now and then in any case. It is
+	// called on whichever goroutine has reached the limit, at once from several, and
+	// has to be quick.
+	OnLimit func(mcp.LimitReached)
 
 	// LogLevel is the least urgent level to ask for. Default: the server's
 	// choice in the session era; in the stateless era info when OnLog is set,
 	// and otherwise nothing. SetLogLevel changes it.
 	LogLevel mcp.LoggingLevel
 
-	// Timeout is how long a call waits for its answer, or for its next progress
-	// when progress was asked for. It does not run while a handler of this client
-	// answers the server. Default: 60 seconds.
-	Timeout time.Duration
-	// MaxTimeout is how long a call takes at most, whatever progress it makes.
-	// Default: 10 minutes.
-	MaxTimeout time.Duration
-	// InitTimeout bounds the making of a connection. Default: 30 seconds.
-	InitTimeout time.Duration
-	// ProbeTimeout is how long a silent server may let the probe wait for the
-	// stateless era. Default: 3 seconds, over HTTP 10.
-	ProbeTimeout time.Duration
-	// CloseTimeout bounds Close. Default: 10 seconds.
-	CloseTimeout time.Duration
+	// HTTP holds what concerns HTTP alone.
+	HTTP HTTPOptions
+	// Timeouts bound how long the client waits for the server.
+	Timeouts TimeoutOptions
 	// PingInterval is how long a session may be idle before the server is pinged,
 	// within a tenth. After three pings without answer the connection is given
 	// up. Default: 30 seconds.
 	PingInterval time.Duration
-
-	// MaxMessage bounds one message of the server, in bytes. Default: 16 MiB.
-	MaxMessage int
-	// MaxElements bounds the values in one message. Default: 1,000,000.
-	MaxElements int
-	// MaxDepth bounds the nesting of one message. Default: 128.
-	MaxDepth int
-	// MaxPages bounds the pages of one list. Default: 10,000.
-	MaxPages int
-	// MaxRounds bounds how often one call may ask for input in the stateless
-	// era. Default: 8.
-	MaxRounds int
-
-	// QuestionRate is how often the server may ask by elicitation, and how often by
-	// sampling. Other questions are refused; in the stateless era that ends the call
-	// that asks. Default: 10 a second, 100 at once.
-	QuestionRate mcp.Rate
-	// OnLimit is told each time that the server has reached a limit, such as for a
-	// metric. The log has a line about each limit now and then in any case. It is
-	// called on whichever goroutine has reached the limit, at once from several, and
-	// has to be quick.
-	OnLimit func(mcp.LimitReached)
-
-	// MaxCache bounds the results that are kept for as long as the server allows,
-	// in bytes; a negative one keeps none. Lists and resources that are fresh are
-	// not asked for again, unless a notification says that they have changed.
-	// Nothing is kept in the session era, which does not say for how long it may
-	// be. What is kept belongs to this client alone, so HTTPClient and Header have
-	// to act for one principal; see Client.Forget. When Auth comes with another
-	// token than before, everything is dropped. Default: 16 MiB.
-	MaxCache int
+	// Limits bound what the server sends.
+	Limits LimitOptions
 
 	// Icons say which images Client.Icon takes.
 	Icons IconOptions
@@ -195,6 +123,101 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// HTTPOptions hold what concerns HTTP alone.
+type HTTPOptions struct {
+	// Header is sent with every HTTP request, and never to another origin.
+	Header http.Header
+	// Client sends the HTTP requests. Its Timeout and CheckRedirect are not
+	// used: event streams last, and redirects are followed within the origin
+	// only. Default: one of its own, with the proxies of the environment.
+	Client *http.Client
+	// Auth gives HTTP requests their credentials, and Header must then have no
+	// Authorization. Over other transports it is not used: a command takes
+	// credentials from its environment, see CommandTarget.Env. Default: none but
+	// Header.
+	Auth Authorizer
+}
+
+// AskOptions say what a server may ask of the user, the model and this machine.
+type AskOptions struct {
+	// MaxRounds bounds how often one call may ask for input in the stateless
+	// era. Default: 8.
+	MaxRounds int
+	// Rate is how often the server may ask by elicitation, and how often by
+	// sampling. Other questions are refused; in the stateless era that ends the call
+	// that asks. Default: 10 a second, 100 at once.
+	Rate mcp.Rate
+	// AllowSecretFields lets forms ask for what looks like a password, a key or the
+	// like. Otherwise such forms are refused: URL elicitation is for that.
+	AllowSecretFields bool
+	// MaxTokens lowers what a server asks of the model at once. Requests without a
+	// positive number are refused, and so are conversations in which the output of
+	// tools goes back to the model more than 10 times. Default: what servers ask.
+	//
+	// Deprecated: part of Sampling (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	MaxTokens int64
+	// BeforeSample sees what the server wants to ask the model, and may change it.
+	// AfterSample sees the model's message before the server does, and may change
+	// it. An error refuses; ErrRejected says that the user did.
+	//
+	// Deprecated: part of Sampling (SEP-2577), which the first revision released
+	// on or after 2027-07-28 may remove.
+	BeforeSample func(context.Context, *mcp.CreateMessageParams) error
+	AfterSample  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
+	// ShareRoots is asked for consent each time before the server gets the roots.
+	// An error refuses.
+	//
+	// Deprecated: part of Roots (SEP-2577), which the first revision released on
+	// or after 2027-07-28 may remove.
+	ShareRoots func(context.Context, []mcp.Root) error
+	// RootsInterval is how often the client checks whether roots have vanished or
+	// come back. A negative one is never. Default: 30 seconds.
+	//
+	// Deprecated: part of Roots (SEP-2577), which the first revision released on
+	// or after 2027-07-28 may remove.
+	RootsInterval time.Duration
+}
+
+// TimeoutOptions bound how long the client waits for the server. A negative one is
+// no bound.
+type TimeoutOptions struct {
+	// Call is how long a call waits for its answer, or for its next progress
+	// when progress was asked for. It does not run while a handler of this client
+	// answers the server. Default: 60 seconds.
+	Call time.Duration
+	// MaxCall is how long a call takes at most, whatever progress it makes.
+	// Default: 10 minutes.
+	MaxCall time.Duration
+	// Connect bounds the making of a connection. Default: 30 seconds.
+	Connect time.Duration
+	// Probe is how long a silent server may let the probe wait for the
+	// stateless era. Default: 3 seconds, over HTTP 10.
+	Probe time.Duration
+	// Close bounds Client.Close. Default: 10 seconds.
+	Close time.Duration
+}
+
+// LimitOptions bound what the server sends.
+type LimitOptions struct {
+	// MaxMessage bounds one message of the server, in bytes. Default: 16 MiB.
+	MaxMessage int
+	// MaxElements bounds the values in one message. Default: 1,000,000.
+	MaxElements int
+	// MaxDepth bounds the nesting of one message. Default: 128.
+	MaxDepth int
+	// MaxPages bounds the pages of one list. Default: 10,000.
+	MaxPages int
+	// MaxCache bounds the results that are kept for as long as the server allows,
+	// in bytes; a negative one keeps none. Lists and resources that are fresh are
+	// not asked for again, unless a notification says that they have changed.
+	// Nothing is kept in the session era, which does not say for how long it may
+	// be. What is kept belongs to this client alone, so HTTP.Client and HTTP.Header
+	// have to act for one principal; see Client.ClearCache. When HTTP.Auth comes with
+	// another token than before, everything is dropped. Default: 16 MiB.
+	MaxCache int
+}
+
 func (o *Options) orZero() *Options {
 	if o == nil {
 		return new(Options)
@@ -203,14 +226,14 @@ func (o *Options) orZero() *Options {
 }
 
 // copied returns options of the client's own. What interfaces and functions refer to
-// is shared, and so are HTTPClient and Logger.
+// is shared, and so are HTTP.Client and Logger.
 func (o *Options) copied() *Options {
 	c := *o.orZero()
 	c.Info.Icons, c.Info.Extra = slices.Clone(c.Info.Icons), slices.Clone(c.Info.Extra)
 	caps := &c.Capabilities
 	caps.Sampling, caps.Roots, caps.Tasks = copyPointer(caps.Sampling), copyPointer(caps.Roots), copyPointer(caps.Tasks)
 	caps.Extensions, caps.Experimental = maps.Clone(caps.Extensions), maps.Clone(caps.Experimental)
-	c.Revisions, c.Header = slices.Clone(c.Revisions), c.Header.Clone()
+	c.Revisions, c.HTTP.Header = slices.Clone(c.Revisions), c.HTTP.Header.Clone()
 	c.Icons.Origins, c.Icons.Prefixes = slices.Clone(c.Icons.Origins), slices.Clone(c.Icons.Prefixes)
 	c.Extensions = slices.Clone(c.Extensions)
 	for i := range c.Extensions {
@@ -253,12 +276,12 @@ func (o *Options) info() mcp.Implementation {
 func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	caps := o.Capabilities
 	caps.Elicitation, caps.Sampling, caps.Roots = nil, nil, nil
-	if o.Elicit != nil || o.Visit != nil && f.ElicitURL {
+	if o.ElicitForm != nil || o.ElicitURL != nil && f.ElicitURL {
 		caps.Elicitation = new(mcp.ElicitationCapability)
-		if o.Elicit != nil && f.ElicitURL {
+		if o.ElicitForm != nil && f.ElicitURL {
 			caps.Elicitation.Form = new(mcp.Capability)
 		}
-		if o.Visit != nil && f.ElicitURL {
+		if o.ElicitURL != nil && f.ElicitURL {
 			caps.Elicitation.URL = new(mcp.Capability)
 		}
 	}
@@ -275,26 +298,26 @@ func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 
 func (o *Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
 
-func (o *Options) timeout() time.Duration      { return cmp.Or(o.Timeout, time.Minute) }
-func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.MaxTimeout, 10*time.Minute) }
-func (o *Options) initTimeout() time.Duration  { return cmp.Or(o.InitTimeout, 30*time.Second) }
-func (o *Options) closeTimeout() time.Duration { return cmp.Or(o.CloseTimeout, 10*time.Second) }
+func (o *Options) timeout() time.Duration      { return cmp.Or(o.Timeouts.Call, time.Minute) }
+func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
+func (o *Options) initTimeout() time.Duration  { return cmp.Or(o.Timeouts.Connect, 30*time.Second) }
+func (o *Options) closeTimeout() time.Duration { return cmp.Or(o.Timeouts.Close, 10*time.Second) }
 func (o *Options) pingInterval() time.Duration { return cmp.Or(o.PingInterval, 30*time.Second) }
 
-func (o *Options) rootsInterval() time.Duration { return cmp.Or(o.RootsInterval, 30*time.Second) }
+func (o *Options) rootsInterval() time.Duration { return cmp.Or(o.Ask.RootsInterval, 30*time.Second) }
 
-func (o *Options) maxMessage() int { return cmp.Or(o.MaxMessage, 16<<20) }
-func (o *Options) maxPages() int   { return cmp.Or(o.MaxPages, 10_000) }
-func (o *Options) maxCache() int   { return cmp.Or(o.MaxCache, 16<<20) }
-func (o *Options) maxRounds() int  { return cmp.Or(o.MaxRounds, 8) }
+func (o *Options) maxMessage() int { return cmp.Or(o.Limits.MaxMessage, 16<<20) }
+func (o *Options) maxPages() int   { return cmp.Or(o.Limits.MaxPages, 10_000) }
+func (o *Options) maxCache() int   { return cmp.Or(o.Limits.MaxCache, 16<<20) }
+func (o *Options) maxRounds() int  { return cmp.Or(o.Ask.MaxRounds, 8) }
 
 func (o *Options) questionRate() mcp.Rate {
-	if o.QuestionRate.PerSecond == 0 {
+	if o.Ask.Rate.PerSecond == 0 {
 		return mcp.Rate{PerSecond: 10, Burst: 100}
 	}
-	return o.QuestionRate
+	return o.Ask.Rate
 }
 
 func (o *Options) limits() jsonrpc.Limits {
-	return jsonrpc.Limits{Depth: o.MaxDepth, Elements: cmp.Or(o.MaxElements, 1_000_000)}
+	return jsonrpc.Limits{Depth: o.Limits.MaxDepth, Elements: cmp.Or(o.Limits.MaxElements, 1_000_000)}
 }

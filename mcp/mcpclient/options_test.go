@@ -18,7 +18,7 @@ func TestOptionsAreCopied(t *testing.T) {
 	go func() {
 		defer close(changed)
 		for range 100 {
-			opts.Elicit, opts.Sample, opts.Roots, opts.Timeout, opts.MaxRounds = nil, nil, nil, 1, 1
+			opts.ElicitForm, opts.Sample, opts.Roots, opts.Timeouts.Call, opts.Ask.MaxRounds = nil, nil, nil, 1, 1
 			opts.Extensions[0].ID = "com.example/later"
 		}
 	}()

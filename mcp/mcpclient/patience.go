@@ -61,7 +61,7 @@ func (p *patience) start(ctx context.Context, c *Client, o *callOptions) {
 	p.while, p.most = cmp.Or(o.timeout, c.opts.timeout()), c.opts.maxTimeout()
 	p.since = time.Now()
 	p.until = p.since.Add(p.most)
-	if c.opts.Auth != nil {
+	if c.opts.HTTP.Auth != nil {
 		ctx = exchange.WithClock(ctx, p)
 	}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)

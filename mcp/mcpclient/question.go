@@ -28,7 +28,7 @@ func QuestionFrom(ctx context.Context) (Question, bool) {
 }
 
 // InputRequiredError reports a call of the stateless era that needs input, to
-// who asked for it with ByHand. The call is made again with WithInput.
+// who asked for it with ManualInput. The call is made again with WithInput.
 type InputRequiredError struct {
 	// Result holds the questions, and the state to send back.
 	Result *mcp.InputRequiredResult
@@ -36,14 +36,14 @@ type InputRequiredError struct {
 
 func (e *InputRequiredError) Error() string { return "the server requires input" }
 
-// ByHand leaves the rounds of a call in the stateless era to the caller: a call
+// ManualInput leaves the rounds of a call in the stateless era to the caller: a call
 // that needs input fails with an *InputRequiredError, and no handler is called.
 // A user interface answers the questions in its own time and makes the same call
 // again, with WithInput. In the session era, where calls cannot be left open, it
 // concerns visits that a server of 2025-11-25 requires: they are an *mcp.Error of
 // CodeURLElicitationRequired.
-func ByHand() CallOption {
-	return func(o *callOptions) { o.byHand = true }
+func ManualInput() CallOption {
+	return func(o *callOptions) { o.manual = true }
 }
 
 // WithInput makes a call again that needed input: with the answers under the keys

@@ -27,7 +27,7 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", name), func(t *testing.T) {
 				s := web(t, func(e *exchange) { http.Redirect(e.w, e.Request, to, status) })
 				_, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.URL+"/mcp"), &mcpclient.Options{
-					Logger: quiet(), Header: http.Header{"X-Key": {"secret"}}, HTTPClient: secure.Client(),
+					Logger: quiet(), HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Key": {"secret"}}, Client: secure.Client()},
 				})
 				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("redirect %d from %s to ", status, s.URL)) {
 					t.Errorf("got %v", err)

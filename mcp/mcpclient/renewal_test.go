@@ -118,7 +118,7 @@ func TestRestartCanBeSwitchedOff(t *testing.T) {
 		opts   *mcpclient.Options
 	}{
 		"option":              {renewable, &mcpclient.Options{NoRestart: true}},
-		"a single connection": {mcpclient.Over(ours.open()), nil},
+		"a single connection": {mcpclient.Conn(ours.open()), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, test.target, test.opts)
@@ -217,7 +217,7 @@ func TestCloseEndsInTimeAlthoughAHandlerDoesNot(t *testing.T) {
 		}))
 		opts := answersAll()
 		opts.Logger = quiet()
-		opts.Elicit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		opts.ElicitForm = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			<-release
 			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 		}

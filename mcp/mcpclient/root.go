@@ -25,8 +25,8 @@ func (c *Client) roots(ctx context.Context, f *dialect.Facts) (any, error) {
 			return nil, fmt.Errorf("roots: the handler returned %q: want a file URI", root.URI)
 		}
 	}
-	if c.opts.ShareRoots != nil {
-		if err := c.opts.ShareRoots(ctx, roots); err != nil {
+	if c.opts.Ask.ShareRoots != nil {
+		if err := c.opts.Ask.ShareRoots(ctx, roots); err != nil {
 			return nil, err
 		}
 	}

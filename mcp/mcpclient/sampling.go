@@ -21,11 +21,11 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMess
 	if err := dialect.CheckConversation(p); err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodCreateMessage, err)
 	}
-	if most := c.opts.MaxTokens; most > 0 {
+	if most := c.opts.Ask.MaxTokens; most > 0 {
 		p.MaxTokens = min(p.MaxTokens, most)
 	}
-	if c.opts.BeforeSample != nil {
-		if err := c.opts.BeforeSample(ctx, p); err != nil {
+	if c.opts.Ask.BeforeSample != nil {
+		if err := c.opts.Ask.BeforeSample(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -33,8 +33,8 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMess
 	if err == nil && result == nil {
 		err = errors.New("sampling: the handler returned neither a result nor an error")
 	}
-	if err == nil && c.opts.AfterSample != nil {
-		err = c.opts.AfterSample(ctx, p, result)
+	if err == nil && c.opts.Ask.AfterSample != nil {
+		err = c.opts.Ask.AfterSample(ctx, p, result)
 	}
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (socketTarget) spawns() bool { return false }
 func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectBy(ctx, func(ctx context.Context) (mcp.Conn, error) {
 		if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
-			return nil, fmt.Errorf("%s has no sockets: %w; use URL, or Over with a connection of your own", runtime.GOOS, errors.ErrUnsupported)
+			return nil, fmt.Errorf("%s has no sockets: %w; use URL, or Conn with a connection of your own", runtime.GOOS, errors.ErrUnsupported)
 		}
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, t.network, t.address)

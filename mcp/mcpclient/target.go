@@ -14,7 +14,7 @@ import (
 )
 
 // Target is where a server is found: Command, URL, EventStream, InProcess, Dial
-// or Over make one.
+// or Conn make one.
 type Target interface {
 	// String names the target in errors and logs, without secrets.
 	String() string
@@ -91,9 +91,9 @@ func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error)
 	return c.connectBy(ctx, t.dial)
 }
 
-// Over returns the target at the other end of conn, which the client then owns.
+// Conn returns the target at the other end of conn, which the client then owns.
 // Once the connection is lost the client is of no more use.
-func Over(conn mcp.Conn) Target { return connTarget{conn} }
+func Conn(conn mcp.Conn) Target { return connTarget{conn} }
 
 type connTarget struct{ conn mcp.Conn }
 

@@ -131,7 +131,7 @@ func mirrorsOf(t mcp.Tool, numbers bool) ([]dialect.Mirror, error) {
 // reports whether the tool of the call has any.
 func (c *Client) relist(ctx context.Context, r *Request) bool {
 	c.tools.forget()
-	for _, err := range c.Tools(ctx, Fresh()) {
+	for _, err := range c.Tools(ctx, NoCache()) {
 		if err != nil {
 			return false
 		}

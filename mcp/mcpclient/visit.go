@@ -34,7 +34,7 @@ type visits struct {
 // so or nobody can be sent anywhere.
 func (c *Client) visitsRequired(err error, r *Request) *mcp.Error {
 	e, ok := errors.AsType[*mcp.Error](err)
-	if !ok || !e.Remote || e.Code != mcp.CodeURLElicitationRequired || c.opts.Visit == nil || r.opts.byHand {
+	if !ok || !e.Remote || e.Code != mcp.CodeURLElicitationRequired || c.opts.ElicitURL == nil || r.opts.manual {
 		return nil
 	}
 	return e

@@ -48,7 +48,7 @@ type visitor struct {
 func (v *visitor) options() *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{mcp.V20251125}, PingInterval: -1,
-		Visit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitURL: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			v.urls = append(v.urls, strings.TrimPrefix(p.URL, "https://example.com/"))
 			if v.then != nil {
 				v.then()
@@ -172,7 +172,7 @@ func TestARequiredVisitWithoutAHandlerIsTheServersError(t *testing.T) {
 	v := new(visitor)
 	for name, call := range map[string]func(c *mcpclient.Client) error{
 		"by hand": func(c *mcpclient.Client) error {
-			_, err := c.CallTool(t.Context(), "enter", nil, mcpclient.ByHand())
+			_, err := c.CallTool(t.Context(), "enter", nil, mcpclient.ManualInput())
 			return err
 		},
 		"no handler": func(*mcpclient.Client) error {

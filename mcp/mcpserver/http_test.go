@@ -128,7 +128,7 @@ func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
 	url := web(t, member(nil))
 	for _, v := range revisions[1:] {
 		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), &mcpclient.Options{
-			Revisions: []mcp.Revision{v}, Header: http.Header{"Authorization": {"ada"}, "X-Seat": {"4A"}},
+			Revisions: []mcp.Revision{v}, HTTP: mcpclient.HTTPOptions{Header: http.Header{"Authorization": {"ada"}, "X-Seat": {"4A"}}},
 		})
 		if err != nil {
 			t.Fatal(err)

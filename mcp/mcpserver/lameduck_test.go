@@ -105,7 +105,7 @@ func TestLameDuckServesOnAndSendsItsClientsAway(t *testing.T) {
 		if status, closes := get(t, balancer, "/readyz"); status != 200 || closes {
 			t.Errorf("before the end: got %d, closed %v, want 200 and the connection kept", status, closes)
 		}
-		c, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://localhost/mcp"), &mcpclient.Options{HTTPClient: p.client(t)})
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL("http://localhost/mcp"), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Client: p.client(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestShutdownOfAForeignHTTPServerReturns(t *testing.T) {
 					target = mcpclient.EventStream("http://localhost/sse")
 				}
 				c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{
-					Revisions: []mcp.Revision{revision}, HTTPClient: p.client(t), NoRestart: true,
+					Revisions: []mcp.Revision{revision}, HTTP: mcpclient.HTTPOptions{Client: p.client(t)}, NoRestart: true,
 					OnToolsChanged: func(context.Context, *mcpclient.Client) {}, // opens a subscription
 				})
 				if err != nil {

@@ -420,7 +420,7 @@ func TestClientLearnsWhichScopesAreMissing(t *testing.T) {
 		go func() {
 			served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Identity: identity("ada", "a")})
 		}()
-		c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), &mcpclient.Options{Revisions: []mcp.Revision{v}})
+		c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(ours), &mcpclient.Options{Revisions: []mcp.Revision{v}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -326,13 +326,13 @@ func (u userCode) run(t *testing.T, r mcp.Revision, hook func(*mcpserver.Server)
 	}
 	register(srv)
 	target := mcpclient.InProcess(srv)
-	co := &mcpclient.Options{Revisions: []mcp.Revision{r}, Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	co := &mcpclient.Options{Revisions: []mcp.Revision{r}, ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"colour":"red"}`)}, nil
 	}}
 	if u.http {
 		p, stop := serveListener(t, srv)
 		defer func() { <-stop() }()
-		target, co.HTTPClient = mcpclient.URL("http://localhost/mcp"), p.client(t)
+		target, co.HTTP.Client = mcpclient.URL("http://localhost/mcp"), p.client(t)
 	}
 	first, err := mcpclient.Connect(t.Context(), target, co)
 	if srvEnded(srv) {

@@ -41,7 +41,7 @@ func TestACallBetweenAClientAndAServerAllocatesLittle(t *testing.T) {
 			ours, theirs := over.pair()
 			served := make(chan error, 1)
 			go func() { served <- s.Serve(context.Background(), theirs) }()
-			c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), nil)
+			c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(ours), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,10 +62,10 @@ func (b *book) add(p prepared) {
 // handlers makes the client answer from the book, unless it has handlers for
 // questions.
 func (b *book) handlers(o *mcpclient.Options) bool {
-	if o.Elicit != nil || o.Visit != nil || o.Sample != nil || o.Roots != nil {
+	if o.ElicitForm != nil || o.ElicitURL != nil || o.Sample != nil || o.Roots != nil {
 		return false
 	}
-	o.Elicit, o.Visit = b.elicit, b.elicit
+	o.ElicitForm, o.ElicitURL = b.elicit, b.elicit
 	o.Sample = func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return take[*mcp.CreateMessageResult](ctx, b, p)
 	}

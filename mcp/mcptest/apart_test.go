@@ -50,7 +50,7 @@ func connectCaller(t *testing.T, w wire, to way) *caller {
 	t.Helper()
 	c := &caller{t: t, logged: make(chan struct{}, 1000), mine: make(map[string]bool)}
 	client, err := mcpclient.Connect(t.Context(), to.target, &mcpclient.Options{
-		Revisions: []mcp.Revision{w.revision}, HTTPClient: to.web, OnLog: c.log,
+		Revisions: []mcp.Revision{w.revision}, HTTP: mcpclient.HTTPOptions{Client: to.web}, OnLog: c.log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func summarise(ctx context.Context, text string) (string, error) {
 func passenger(tb testing.TB, v mcp.Revision) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions: []mcp.Revision{v},
-		Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitForm: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			if !forms(v) {
 				tb.Errorf("asked %q by form", p.Message)
 			}
@@ -130,10 +130,10 @@ func passenger(tb testing.TB, v mcp.Revision) *mcpclient.Options {
 // askTransports are the ways to an airline.
 var askTransports = map[string]func(t *testing.T, a *airline) mcpclient.Target{
 	"memory": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.Over(mcptest.CheckWire(t, mcptest.Dial(t, a, taskWire...), mcptest.Client, append(taskWire, mcptest.JudgeOnly(mcptest.Client))...))
+		return mcpclient.Conn(mcptest.CheckWire(t, mcptest.Dial(t, a, taskWire...), mcptest.Client, append(taskWire, mcptest.JudgeOnly(mcptest.Client))...))
 	},
 	"stdio": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.Over(mcptest.CheckWire(t, framed(t, a), mcptest.Client, taskWire...))
+		return mcpclient.Conn(mcptest.CheckWire(t, framed(t, a), mcptest.Client, taskWire...))
 	},
 	"http": func(t *testing.T, a *airline) mcpclient.Target {
 		return mcpclient.URL(serveHTTP(t, a.Server, a.HTTPHandler(), taskWire...))

@@ -124,7 +124,7 @@ func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	t.Parallel()
 	to := serveEventStream(t, newFixture(nil))
 	_, err := mcpclient.Connect(t.Context(), to.target, &mcpclient.Options{
-		Revisions: []mcp.Revision{mcp.V20260728}, HTTPClient: to.web,
+		Revisions: []mcp.Revision{mcp.V20260728}, HTTP: mcpclient.HTTPOptions{Client: to.web},
 	})
 	if err == nil || !strings.Contains(err.Error(), "HTTP+SSE: want a revision that travels over it") {
 		t.Errorf("our client: got %v, want it to say what travels", err)

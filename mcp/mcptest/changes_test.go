@@ -22,7 +22,7 @@ import (
 // connectOver connects one of our clients over a wire. It is closed at the end.
 func connectOver(t *testing.T, w wire, to way, o mcpclient.Options) *mcpclient.Client {
 	t.Helper()
-	o.Revisions, o.HTTPClient = []mcp.Revision{w.revision}, to.web
+	o.Revisions, o.HTTP.Client = []mcp.Revision{w.revision}, to.web
 	o.Logger = slog.New(slog.DiscardHandler)
 	c, err := mcpclient.Connect(t.Context(), to.target, &o)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 	t.Run("a connection", func(t *testing.T) {
 		t.Parallel()
 		try := &trial{TB: t}
-		list(t, mcpclient.Over(mcptest.Dial(try, played{noTools})), nil)
+		list(t, mcpclient.Conn(mcptest.Dial(try, played{noTools})), nil)
 		try.only(want)
 	})
 	t.Run("a client", func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 		try := &trial{TB: t}
 		web := httptest.NewServer(played{noTools})
 		defer web.Close()
-		list(t, mcpclient.URL(web.URL), &mcpclient.Options{HTTPClient: &http.Client{Transport: mcptest.CheckTransport(try, nil)}})
+		list(t, mcpclient.URL(web.URL), &mcpclient.Options{HTTP: mcpclient.HTTPOptions{Client: &http.Client{Transport: mcptest.CheckTransport(try, nil)}}})
 		try.only(want)
 	})
 	t.Run("a transcript", func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestGreaseAndFaultsAreThere(t *testing.T) {
 		"duplicates": {func(c mcp.Conn) mcp.Conn { return mcptest.Disturb(c, mcptest.Faults{Duplicates: true}) }, `"id":3,"result"`},
 	} {
 		between := mcptest.Record(test.wrap(mcptest.Dial(t, newFixture(nil))), mcptest.Client)
-		c, err := mcpclient.Connect(t.Context(), mcpclient.Over(between), nil)
+		c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(between), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

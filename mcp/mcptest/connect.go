@@ -22,7 +22,7 @@ func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options, opts ...Ch
 		own = *o
 	}
 	answers := b.handlers(&own)
-	c := connect(tb, mcpclient.Over(CheckWire(tb, dial(tb, s), Client, opts...)), &own)
+	c := connect(tb, mcpclient.Conn(CheckWire(tb, dial(tb, s), Client, opts...)), &own)
 	if answers {
 		books.Store(c, b)
 		tb.Cleanup(func() { books.Delete(c) })

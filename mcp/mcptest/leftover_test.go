@@ -101,7 +101,7 @@ func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
 func visit(t *testing.T, to string, v mcp.Revision, kind string, user elicitor, stays time.Duration) {
 	t.Helper()
 	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(to), &mcpclient.Options{
-		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Elicit: user,
+		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, ElicitForm: user,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

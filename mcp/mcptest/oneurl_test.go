@@ -96,7 +96,7 @@ func welcome(t *testing.T, address string, v mcp.Revision, asked *gathering) *gu
 	c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{
 		Revisions: []mcp.Revision{v},
 		Roots:     g.roots,
-		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(fmt.Sprintf(`{"name":%q}`, v))}, nil
 		},
 	})

@@ -148,8 +148,8 @@ func TestRoundsReachOtherProcesses(t *testing.T) {
 			steps := t.TempDir()
 			b, web := startReplicas(t, steps)
 			o := passenger(t, mcp.V20260728)
-			answer := o.Elicit
-			o.Elicit = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			answer := o.ElicitForm
+			o.ElicitForm = func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				if test.kill {
 					b.killLast(t)
 				}

@@ -1,6 +1,7 @@
 package mcptest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -98,7 +99,7 @@ var scenarios = []scenario{
 		about: "A tool asks by form, reserves, asks by form again, and asks the model. Another asks the model alone.",
 		client: func(o *mcpclient.Options, s *stage) {
 			p := passenger(s.T, s.revision)
-			o.Elicit, o.Sample = p.Elicit, p.Sample
+			o.ElicitForm, o.Sample = p.ElicitForm, p.Sample
 		},
 		serve: func() *mcpserver.Server { return newAirline().Server },
 		run:   asking,
@@ -121,7 +122,7 @@ func (sc scenario) newServer() *mcpserver.Server {
 // Remarks go to note. At the end, with the client still there, it calls done.
 func (sc scenario) perform(t *testing.T, conn mcp.Conn, v mcp.Revision, note func(string), done func()) {
 	t.Helper()
-	s := &stage{T: t, note: note, changed: make(chan struct{}, 1), revision: v}
+	s := &stage{T: t, note: note, changed: make(chan struct{}, 1), unwatched: make(chan struct{}, 1), revision: v}
 	o := &mcpclient.Options{
 		Info:      mcp.Implementation{Name: "transcript", Version: "1.0.0"},
 		Revisions: []mcp.Revision{v},
@@ -130,7 +131,7 @@ func (sc scenario) perform(t *testing.T, conn mcp.Conn, v mcp.Revision, note fun
 	if sc.client != nil {
 		sc.client(o, s)
 	}
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(conn), o)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(goodbyes{conn, s.unwatched}), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +144,29 @@ func (sc scenario) perform(t *testing.T, conn mcp.Conn, v mcp.Revision, note fun
 // stage is where a scenario is performed.
 type stage struct {
 	*testing.T
-	c        *mcpclient.Client
-	revision mcp.Revision
-	note     func(string)
-	changed  chan struct{} // the list of tools has changed
+	c         *mcpclient.Client
+	revision  mcp.Revision
+	note      func(string)
+	changed   chan struct{} // the list of tools has changed
+	unwatched chan struct{} // the server was told that nobody watches any more
+}
+
+// goodbyes is a connection that tells when the end of a subscription was sent, which
+// a client does in the background.
+type goodbyes struct {
+	mcp.Conn
+	sent chan<- struct{}
+}
+
+func (g goodbyes) Write(ctx context.Context, msg []byte) error {
+	err := g.Conn.Write(ctx, msg)
+	if bytes.Contains(msg, []byte(`"method":"`+mcp.MethodResourcesUnsubscribe)) || bytes.Contains(msg, []byte(`"method":"`+mcp.NotificationCancelled)) {
+		select {
+		case g.sent <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
 func (s *stage) stateless() bool { return s.revision == mcp.V20260728 }
@@ -258,6 +278,11 @@ func resources(s *stage) {
 		}
 		s.call("touch", nil)
 	}
+	select {
+	case <-s.unwatched:
+	case <-time.After(patience):
+		s.Fatal("the server was not told that nobody watches any more")
+	}
 	_, err = s.c.ReadResource(s.Context(), "note://counter")
 	s.ok(err)
 }
@@ -338,7 +363,7 @@ func caching(s *stage) {
 	read()
 	read()
 	s.note("It wants what is new, whatever it has.")
-	templates(mcpclient.Fresh())
+	templates(mcpclient.NoCache())
 }
 
 func ping(s *stage) {

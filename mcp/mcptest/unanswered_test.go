@@ -47,8 +47,8 @@ func visitor(t *testing.T, s *mcpserver.Server, v mcp.Revision, elicit elicitor,
 	if write != nil {
 		conn = &meddler{conn, write}
 	}
-	c := connectTo(t, mcpclient.Over(conn), &mcpclient.Options{
-		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Elicit: elicit,
+	c := connectTo(t, mcpclient.Conn(conn), &mcpclient.Options{
+		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, ElicitForm: elicit,
 		Roots: func(context.Context) ([]mcp.Root, error) { return nil, nil }, Logger: slog.New(slog.DiscardHandler),
 	})
 	for _, err := range c.Tools(t.Context()) {
@@ -261,7 +261,7 @@ func TestAnswersThatRace(t *testing.T) {
 	t.Run("calls", func(t *testing.T) {
 		for single, want := range map[bool]string{false: "row 4, row 4", true: "-32602 requestState: already answered, row 4"} {
 			c := visitor(t, desk(&mcpserver.Options{Ask: &mcpserver.AskOptions{SingleUse: single}}), mcp.V20260728, sitDown, nil)
-			_, err := c.CallTool(t.Context(), "call", nil, mcpclient.ByHand())
+			_, err := c.CallTool(t.Context(), "call", nil, mcpclient.ManualInput())
 			in, ok := errors.AsType[*mcpclient.InputRequiredError](err)
 			if !ok {
 				t.Fatalf("got %v, want the question", err)

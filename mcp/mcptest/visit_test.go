@@ -36,9 +36,9 @@ func TestSignInFirst(t *testing.T) {
 				visits := 0
 				c := connectTo(t, way(t, s), &mcpclient.Options{
 					Revisions: []mcp.Revision{v},
-					Visit: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					ElicitURL: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 						visits++
-						if p.URL != page || mcpclient.VisitHost(p) != "id.example.com" {
+						if p.URL != page || mcpclient.URLHost(p) != "id.example.com" {
 							t.Errorf("sent to %q", p.URL)
 						}
 						signedIn.Store(true)

@@ -57,7 +57,7 @@ func TestServerThatWaitsHearsThatTheTaskOfItsClientHasExpired(t *testing.T) {
 		})
 		c := dial(t, srv, user("ada"), &mcpclient.Options{
 			Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: quiet,
-			Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			},
@@ -274,7 +274,7 @@ func TestPanicFailsTheTaskAndNothingElse(t *testing.T) {
 			})
 			c := dial(t, srv, user("ada"), &mcpclient.Options{
 				Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: quiet,
-				Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("secret") },
+				ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("secret") },
 			})
 			got, err := c.CallTool(t.Context(), "ask", nil)
 			if err != nil || !got.IsError || strings.Contains(got.Content.Text(), "secret") {
@@ -323,7 +323,7 @@ func TestATaskAsksSoOftenAndNoMore(t *testing.T) {
 	}, work.AsTask())
 	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{
 		Logger: quiet, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil
 		},
 	})

@@ -56,7 +56,7 @@ func ExampleCall() {
 	ctx := context.Background()
 	c, err := mcpclient.Connect(ctx, mcpclient.InProcess(srv), &mcpclient.Options{
 		Extensions: []mcpclient.Extension{tasks.Client(nil)},
-		Elicit:     sayYes,
+		ElicitForm: sayYes,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -168,7 +168,7 @@ func TestTaskThatEndsWithItsTimeWithdrawsItsQuestion(t *testing.T) {
 		srv := newServer(t, &tasks.Options{TTL: time.Minute})
 		c := dial(t, srv, user("ada"), &mcpclient.Options{
 			Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-			Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			},

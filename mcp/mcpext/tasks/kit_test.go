@@ -193,7 +193,7 @@ func as(t *testing.T, srv *mcpserver.Server, v mcp.Revision, who mcp.Principal) 
 	t.Helper()
 	c := dial(t, srv, who, &mcpclient.Options{
 		Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, errors.New("not here")
 		},
 	})
@@ -213,7 +213,7 @@ func dial(t *testing.T, srv *mcpserver.Server, who mcp.Principal, o *mcpclient.O
 	go func() {
 		served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Identity: &mcp.Identity{Principal: who}})
 	}()
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(ours), o)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(ours), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func TestShutdownEndsTasksThatWaitForAnAnswer(t *testing.T) {
 			srv, other := replica(t, store, nil), replica(t, store, nil)
 			c := dial(t, srv, user("ada"), &mcpclient.Options{
 				Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-				Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					<-ctx.Done() // a user who thinks for long
 					return nil, context.Cause(ctx)
 				},
@@ -195,7 +195,7 @@ func TestQuestionOfATaskThatIsCancelledIsWithdrawn(t *testing.T) {
 		srv, withdrawn := newServer(t, nil), make(chan struct{})
 		c := dial(t, srv, user("ada"), &mcpclient.Options{
 			Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-			Elicit: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				<-ctx.Done()
 				close(withdrawn)
 				return nil, context.Cause(ctx)
@@ -298,7 +298,7 @@ func TestServerAsksAsATaskOfItsClient(t *testing.T) {
 		for fails, want := range map[bool]string{false: `{"name":"Ada"}`, true: "internal error"} {
 			c := mcptest.Connect(t, srv, &mcpclient.Options{
 				Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-				Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					time.Sleep(5 * time.Second)
 					if fails {
 						return nil, errors.New("no user")

@@ -22,7 +22,7 @@ func recorded(t *testing.T, poll time.Duration, v mcp.Revision, o *tasks.ClientO
 	sent := make(map[string][]time.Duration)
 	began := time.Now()
 	conn := mcptest.Dial(t, newServer(t, &tasks.Options{Poll: poll}), onTheWire...)
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Over(&watched{conn, func(method string) {
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(&watched{conn, func(method string) {
 		sent[method] = append(sent[method], time.Since(began))
 	}}), &mcpclient.Options{Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(o)}})
 	must(t, err)

@@ -93,7 +93,7 @@ func TestQuestionsOfATaskReachTheHandlersOfItsClient(t *testing.T) {
 			asked := 0
 			c := mcptest.Connect(t, newServer(t, nil), &mcpclient.Options{
 				Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-				Elicit: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				ElicitForm: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					asked++
 					if strings.HasPrefix(p.Message, "Delete") {
 						return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil

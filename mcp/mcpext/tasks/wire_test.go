@@ -79,10 +79,10 @@ func TestWireOfATaskThatAsksThreeTimes(t *testing.T) {
 func transcribe(t *testing.T, v mcp.Revision, directory, about string, converse func(t *testing.T, c *mcpclient.Client, v mcp.Revision, note func(string))) {
 	synctest.Test(t, func(t *testing.T) {
 		between := mcptest.Record(mcptest.Dial(t, newServer(t, nil)), mcptest.Client)
-		c, err := mcpclient.Connect(t.Context(), mcpclient.Over(between), &mcpclient.Options{
+		c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(between), &mcpclient.Options{
 			Info: mcp.Implementation{Name: "transcript", Version: "1.0.0"}, Revisions: []mcp.Revision{v},
 			Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: slog.New(slog.DiscardHandler),
-			Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"sure":true}`)}, nil
 			},
 			Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -194,7 +194,7 @@ func TestNameHeaderIsTheTask(t *testing.T) {
 	defer web.Close()
 	c, err := mcpclient.Connect(t.Context(), mcpclient.URL(web.URL), &mcpclient.Options{
 		Revisions: []mcp.Revision{mcp.V20260728}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
-		Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil },
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil },
 	})
 	must(t, err)
 	defer c.Close()

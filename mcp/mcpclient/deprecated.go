@@ -1,0 +1,33 @@
+package mcpclient
+
+import "github.com/fondaco/fondaco/mcp"
+
+// The names below were replaced. They go with the next minor version.
+
+// ByHand returns ManualInput().
+//
+// Deprecated: use [ManualInput].
+//
+//go:fix inline
+func ByHand() CallOption { return ManualInput() }
+
+// Fresh returns NoCache().
+//
+// Deprecated: use [NoCache].
+//
+//go:fix inline
+func Fresh() CallOption { return NoCache() }
+
+// Over returns Conn(conn).
+//
+// Deprecated: use [Conn].
+//
+//go:fix inline
+func Over(conn mcp.Conn) Target { return Conn(conn) }
+
+// VisitHost returns URLHost(p).
+//
+// Deprecated: use [URLHost].
+//
+//go:fix inline
+func VisitHost(p *mcp.ElicitParams) string { return URLHost(p) }
