@@ -18,9 +18,13 @@ import (
 // Subscriptions and pings take no room.
 //
 // A share belongs to one authenticated principal or, for everybody else, to one
-// session or connection. Anonymous requests of the stateless era over HTTP belong to
-// neither: they share the whole, and wait and are counted by the address that they
-// come from, IPv6 by networks of 64 bits. Behind a proxy that is the proxy's.
+// session or connection. A request that has waited for half of MaxWait because the
+// whole is taken ends the newest call of whoever has most running: an authenticated
+// principal, or all who come from one address, IPv6 by networks of 64 bits. Its caller
+// gets an error of CodeOverloaded that does not ask to try again. Where addresses tell
+// nobody apart, as on the loopback interface, sessions and connections are compared.
+// Rates count by principal or address, and there by session or connection. See
+// HTTPOptions.TrustedProxies for servers behind a proxy.
 type LoadOptions struct {
 	// MaxCalls bounds the requests that run at once. Default: 4,096.
 	MaxCalls int
@@ -41,10 +45,10 @@ type LoadOptions struct {
 	// over HTTP and not over the loopback interface. Default: 100 a second, 200 at
 	// once.
 	ToolRate mcp.Rate
-	// CompletionRate is how often one principal, session or address may ask for
+	// CompletionRate is how often one principal or address may ask for
 	// completion. Default: 50 a second, 100 at once.
 	CompletionRate mcp.Rate
-	// SubscriptionRate is how often one principal, session or address may subscribe,
+	// SubscriptionRate is how often one principal or address may subscribe,
 	// where it comes over HTTP and not over the loopback interface. Default: 100 a
 	// second, 1,100 at once.
 	SubscriptionRate mcp.Rate

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -73,6 +74,7 @@ const room = 6
 // thing. Another one, from another address or over another session of this machine,
 // gets some all the same. Each row is a table of the server.
 func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
+	claim.Shows(t, "B-11")
 	ok := func(t *testing.T, status int, body string) {
 		t.Helper()
 		if status != http.StatusOK || strings.Contains(body, `"isError":true`) || strings.Contains(body, `"error":{`) {

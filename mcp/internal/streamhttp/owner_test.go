@@ -10,12 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 func TestTheForwardedAddressCountsBehindTrustedProxiesOnly(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-11")
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	for _, tt := range []struct {
 		name, from string
