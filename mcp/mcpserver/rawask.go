@@ -92,7 +92,7 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 // askRaw asks one question. A client that fails to ask its user has dismissed
 // the question; other failures have no form as an answer.
 func (r *Request) askRaw(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
-	params, err := questionParams(q)
+	params, err := q.DecodeParams()
 	if err != nil {
 		return nil, err
 	}

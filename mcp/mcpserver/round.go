@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"time"
@@ -154,31 +153,13 @@ func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputR
 	return r.suspended.reply, nil
 }
 
-// questionParams decodes the params of a question that a handler asks by itself.
-func questionParams(in mcp.InputRequest) (params any, err error) {
-	switch in.Method {
-	case mcp.MethodElicit:
-		params = new(mcp.ElicitParams)
-	case mcp.MethodCreateMessage:
-		params = new(mcp.CreateMessageParams)
-	case mcp.MethodRootsList:
-		params = new(mcp.EmptyParams)
-	default:
-		return nil, fmt.Errorf("method %q: want one that asks a client", in.Method)
-	}
-	if len(in.Params) == 0 {
-		return params, nil
-	}
-	return params, json.Unmarshal(in.Params, params)
-}
-
 // mayAskAll makes sure that a handler asks by itself only what its client takes.
 func (r *Request) mayAskAll(in *mcp.InputRequiredResult) error {
 	if len(in.InputRequests) == 0 && in.RequestState == nil {
 		return errors.New("the result requires input without inputRequests or requestState; want one of them")
 	}
 	for key, q := range in.InputRequests {
-		params, err := questionParams(q)
+		params, err := q.DecodeParams()
 		if err == nil {
 			err = r.call.MayPut(q.Method, params)
 		}
