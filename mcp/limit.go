@@ -34,8 +34,8 @@ const (
 	LimitTaskQuestions     Limit = "tasks.questions"
 )
 
-// The limits of clients that can be reached. Servers have the limit of notifications
-// too.
+// The limits of clients that can be reached. Servers have those of questions and
+// notifications too.
 const (
 	LimitQuestions       Limit = "questions"
 	LimitSamplingRate    Limit = "rate.sampling"

@@ -51,22 +51,9 @@ func newAdmission(o *LoadOptions) admission {
 	}
 }
 
-// admitted is a request that was let in. The zero value has nothing to give back.
-type admitted struct {
-	gate  *limit.Gate[limit.Owner]
-	share *limit.Share
-	bytes int
-}
-
-func (a admitted) leave() {
-	if a.gate != nil {
-		a.gate.Leave(a.share, a.bytes)
-	}
-}
-
-// standing are the requests that take no place: a subscription lasts and costs
-// nothing meanwhile, and a ping tells whether the server lives, also a full one.
-var standing = map[string]bool{mcp.MethodListen: true, mcp.MethodPing: true}
+// unmetered are the requests that take no place: a subscription lasts and costs nothing
+// meanwhile, and a ping tells whether the server lives, also a full one.
+var unmetered = map[string]bool{mcp.MethodListen: true, mcp.MethodPing: true}
 
 // How long clients are asked to wait before they try again: for an end of their own
 // calls, or of those of others.
@@ -75,28 +62,28 @@ const (
 	retryWhole = 5 * time.Second
 )
 
-// admit lets a request begin, maybe after it has waited for its turn, or refuses it.
-// What it returns has to leave.
-func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (admitted, error) {
+// admit lets a request begin, maybe after it has waited for its turn, or refuses it. It
+// returns the share that the request counts for; the request has to leave its place.
+func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (*limit.Share, error) {
 	if err := s.pace(call.Method, in); err != nil {
-		return admitted{}, err
+		return nil, err
 	}
-	if standing[call.Method] {
-		return admitted{}, nil
+	if unmetered[call.Method] {
+		return nil, nil
 	}
-	a := admitted{s.admission.gate, s.admission.shareOf(in), len(in.Message.Params)}
-	err := a.gate.Enter(ctx, a.share, a.bytes, in.Owner)
+	share := s.admission.shareOf(in)
+	err := s.admission.gate.Enter(ctx, share, len(in.Message.Params), in.Owner)
 	switch {
 	case err == nil:
-		return a, nil
+		return share, nil
 	case errors.Is(err, limit.ErrShare):
 		s.reached(mcp.LimitCallsShare, in, call.Method)
-		return admitted{}, mcp.RetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
+		return nil, mcp.RetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
 	case errors.Is(err, limit.ErrWhole):
 		s.reached(mcp.LimitCalls, in, call.Method)
-		return admitted{}, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has too much to do; try again later", call.Method)
+		return nil, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has too much to do; try again later", call.Method)
 	}
-	return admitted{}, err
+	return nil, err
 }
 
 // shareOf returns the share of whoever sends a request, or nil for those who cannot

@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 // ErrCannotAsk reports that the client of this request takes no requests in
@@ -51,7 +52,11 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	if q.VisitID != "" {
 		r.server.visits.add(r.in.Session, q.Visit, q.VisitID)
 	}
-	m, err := r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
+	var m jsonrpc.Message
+	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {
+		m, err = r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}

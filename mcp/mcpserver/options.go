@@ -117,6 +117,14 @@ type AskOptions struct {
 	// SingleUse refuses a client that sends the answer to one round twice. It is
 	// kept in Store.
 	SingleUse bool
+	// MaxQuestions bounds the questions of the session era that wait for their answers,
+	// and OwnerQuestions those of one owner: an authenticated principal, or else one
+	// session or connection. Calls that wait do not count as running. When one of the
+	// bounds is reached, questions are given up with ErrAskExpired, of the owner who has
+	// most, and first those whose client has had neither a stream nor a message for 30
+	// seconds. Default: 16,384 and 4,096.
+	MaxQuestions   int
+	OwnerQuestions int
 	// MaxParked bounds the values of Park that are kept between rounds, and
 	// PrincipalParked the share of one principal. Default: 1024 and 64.
 	MaxParked       int
@@ -135,6 +143,8 @@ func (o *AskOptions) orZero() *AskOptions {
 func (o *AskOptions) maxRounds() int        { return cmp.Or(o.orZero().MaxRounds, 8) }
 func (o *AskOptions) wait() time.Duration   { return cmp.Or(o.orZero().Wait, 10*time.Minute) }
 func (o *AskOptions) expiry() time.Duration { return cmp.Or(o.orZero().Expiry, 10*time.Minute) }
+func (o *AskOptions) maxQuestions() int     { return cmp.Or(o.orZero().MaxQuestions, 16_384) }
+func (o *AskOptions) ownerQuestions() int   { return cmp.Or(o.orZero().OwnerQuestions, 4096) }
 func (o *AskOptions) maxParked() int        { return cmp.Or(o.orZero().MaxParked, 1024) }
 func (o *AskOptions) principalParked() int  { return cmp.Or(o.orZero().PrincipalParked, 64) }
 

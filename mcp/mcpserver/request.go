@@ -31,17 +31,21 @@ type Request struct {
 	replays  bool // the client makes the call again with its answers
 	over     bool // guarded by scope: the call has ended
 
-	ctx     context.Context // ends when nobody waits for the message any more
-	way     way             // what the message goes through
-	call    *dialect.Call
-	in      *exchange.Inbound
-	server  *Server
-	running limit.RunningCall // while the handlers run
-	apart   *Apart            // nil unless the request was answered and its work goes on
+	ctx    context.Context // ends when nobody waits for the message any more
+	way    way             // what the message goes through
+	call   *dialect.Call
+	in     *exchange.Inbound
+	server *Server
+	apart  *Apart // nil unless the request was answered and its work goes on
 
-	handlers runContext // the context of the handlers
-	run      replay.Run // what the handlers have asked and remembered
+	// What the request holds among all that run.
+	running limit.RunningCall     // while the handlers run
+	share   *limit.Share          // that its place counts for; nil has no bounds
+	lease   atomic.Pointer[lease] // of the place; nil until the call waits for its client
 
+	// What the handlers have asked and remembered.
+	handlers  runContext // the context of the handlers
+	run       replay.Run
 	suspended *suspension        // nil until the run has asked and its reply is made
 	boundTo   *[sha256.Size]byte // what the call's states belong to; nil until it is needed
 

@@ -42,6 +42,7 @@ func (s *Server) initState() (err error) {
 		s.store = new(MemoryStore)
 	}
 	instance := rand.Text()
+	s.questions = newWaitingQuestions(o.Ask)
 	s.parked = replay.Parked{Instance: instance, Max: o.Ask.maxParked(), MaxEach: o.Ask.principalParked()}
 	if s.hub.server = s; o.Bus != nil {
 		s.hub.openReplicas(o.Bus, s.info.Name, instance)

@@ -65,12 +65,12 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, err
 	}
 	defer s.drain.leave()
-	place, err := s.admit(ctx, call, in)
+	share, err := s.admit(ctx, call, in)
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
-	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
+	r := &Request{share: share, Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
+	defer r.leavePlace()
 	defer r.end()
 	defer contain(&err)
 	if err := s.authorize(r); err != nil {
@@ -88,7 +88,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 // to make room.
 func (s *Server) handle(r *Request) (result any, err error) {
 	ctx := r.context()
-	if standing[r.Method] {
+	if unmetered[r.Method] {
 		return r.way.from(ctx, r, 0)
 	}
 	s.admission.start(r)

@@ -41,6 +41,8 @@ type Server struct {
 	keys   *seal.Ring
 	store  mcp.Store
 	parked replay.Parked
+	// questions are those that calls of the session era wait for.
+	questions waitingQuestions
 
 	leaving atomic.Bool     // Drain or Shutdown was called
 	open    context.Context // ends when a shutdown begins

@@ -35,7 +35,7 @@ type tool struct {
 	output   *jsonschema.Validator               // nil when the tool has no output schema
 	mirrors  []dialect.Mirror
 	timeout  time.Duration
-	slots    chan struct{} // nil when unlimited
+	slots    *limit.Slots  // nil when unlimited
 	bucket   *limit.Bucket // nil when unlimited
 	wraps    []func(ToolHandler) ToolHandler
 	perform  ToolHandler // a whole call with valid arguments, wraps folded in

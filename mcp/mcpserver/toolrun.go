@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // Timeout is the option that answers calls of a tool after d, when the handler
 // has not returned by then. The handler's context ends; a handler that goes on
-// all the same keeps its slot under Limit until it returns, and is logged.
+// all the same keeps its slot under Limit until it returns, and is logged. The time
+// stands still while the call waits for its client, in both eras: what counts is how
+// long the handler runs, in all rounds of the call together. The context has no
+// Deadline, because that moves.
 // It panics when d is not positive.
 func Timeout(d time.Duration) ToolOption {
 	if d <= 0 {
@@ -27,8 +31,9 @@ type timeout time.Duration
 func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 
 // Limit is the option that lets at most n calls of a tool run at once. Others
-// wait for their turn as long as their callers do. It panics when n is not
-// positive.
+// wait for their turn as long as their callers do. A call that waits for its client
+// gives its slot to others, in both eras, and goes before new calls when it has its
+// answer. It panics when n is not positive.
 func Limit(n int) ToolOption {
 	if n < 1 {
 		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
@@ -38,7 +43,7 @@ func Limit(n int) ToolOption {
 
 type concurrency int
 
-func (n concurrency) tool(t *tool) { t.slots = make(chan struct{}, n) }
+func (n concurrency) tool(t *tool) { t.slots = limit.NewSlots(int(n)) }
 
 // Rate is the option that lets a tool be called burst times at once, and then
 // perSecond times a second, by all callers together and counting each round of a call
@@ -74,7 +79,7 @@ func (s *Server) run(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.R
 	if t.timeout > 0 {
 		return s.runApart(ctx, t, p)
 	}
-	release, err := t.acquire(ctx)
+	ctx, release, err := t.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -82,17 +87,17 @@ func (s *Server) run(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.R
 	return t.call(ctx, p)
 }
 
-// acquire waits for one of the tool's slots.
-func (t *tool) acquire(ctx context.Context) (release func(), err error) {
+// acquire waits for one of the tool's slots. The context that it returns is for the
+// call that holds the slot.
+func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), err error) {
 	if t.slots == nil {
-		return func() {}, nil
+		return ctx, func() {}, nil
 	}
-	select {
-	case t.slots <- struct{}{}:
-		return func() { <-t.slots }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := t.slots.Acquire(ctx); err != nil {
+		return nil, nil, err
 	}
+	slot := slotLease(ctx, t.slots)
+	return exchange.WithClock(ctx, slot), slot.end, nil
 }
 
 // lateError ends a call of a tool that has not answered in time.
@@ -112,8 +117,10 @@ type ran struct {
 // for its result no longer than the timeout. A handler that returns later is
 // logged.
 func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, &lateError{t})
-	release, err := t.acquire(ctx)
+	r := From(ctx)
+	left := max(t.timeout-r.run.Running(), time.Millisecond)
+	ctx, cancel := exchange.WithTimeout(ctx, left, &lateError{t})
+	ctx, release, err := t.acquire(ctx)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -123,33 +130,40 @@ func (s *Server) runApart(ctx context.Context, t *tool, p *mcp.CallToolParams) (
 	s.drain.apart(func() {
 		defer cancel()
 		defer release()
-		var r ran
+		var out ran
 		func() {
-			defer contain(&r.err)
-			r.result, r.err = t.call(ctx, p)
+			defer contain(&out.err)
+			out.result, out.err = t.call(ctx, p)
 		}()
 		select {
-		case done <- r:
+		case done <- out:
 		case <-answered:
 			s.options.logger().LogAttrs(ctx, slog.LevelWarn, "tool returned after its call had ended",
-				slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)), slog.Any("error", r.err))
+				slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)), slog.Any("error", out.err))
 		}
 	})
 	select {
-	case r := <-done:
-		return r.result, r.err
+	case out := <-done:
+		if r.replays {
+			r.run.Spend(time.Since(started))
+		}
+		return out.result, out.err
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
+		late := time.NewTimer(left - min(time.Since(started), left))
+		defer late.Stop()
 		select {
-		case r := <-done:
-			return r.result, r.err
-		case <-time.After(t.timeout):
+		case out := <-done:
+			r.run.Spend(time.Since(started))
+			return out.result, out.err
+		case <-late.C:
+			r.run.Spend(time.Since(started))
 		}
 	}
 	close(answered)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		From(ctx).Reached(mcp.LimitToolTimeout)
+		r.Reached(mcp.LimitToolTimeout)
 	}
 	return nil, context.Cause(ctx)
 }

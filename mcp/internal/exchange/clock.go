@@ -2,7 +2,9 @@ package exchange
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,23 +35,34 @@ func clocksOf(ctx context.Context) *clocks {
 	return c
 }
 
-// Hold lets every clock of the context stand still until release is called, once.
+// Hold lets every clock of the context stand still until release is called, once. It
+// releases them in the order in which they were set, the outermost first: what a call
+// holds is taken again in the order in which it was taken at first.
 func Hold(ctx context.Context) (release func()) {
-	innermost := clocksOf(ctx)
-	for c := innermost; c != nil; c = c.outer {
+	var held []Clock // the innermost first
+	for c := clocksOf(ctx); c != nil; c = c.outer {
 		c.Hold()
+		held = append(held, c.Clock)
 	}
 	return func() {
-		for c := innermost; c != nil; c = c.outer {
+		for _, c := range slices.Backward(held) {
 			c.Release()
 		}
 	}
 }
 
+// expirer is told that a time is over.
+type expirer interface{ expire() }
+
+type expiry func()
+
+func (f expiry) expire() { f() }
+
 // Timer is a Clock that calls a function when its time is over.
 type Timer struct {
 	mu    sync.Mutex
 	timer *time.Timer
+	over  expirer // told when the time is over
 	until time.Time
 	held  int
 	left  time.Duration // while it is held
@@ -59,15 +72,22 @@ type Timer struct {
 // AfterFunc calls f, on a goroutine of its own, after d in which the timer was not
 // held.
 func AfterFunc(d time.Duration, f func()) *Timer {
-	t := &Timer{until: time.Now().Add(d)}
+	t := new(Timer)
+	t.start(d, expiry(f))
+	return t
+}
+
+func (t *Timer) start(d time.Duration, over expirer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer = time.AfterFunc(d, func() {
-		if t.end() {
-			f()
-		}
-	})
-	return t
+	t.until, t.over = time.Now().Add(d), over
+	t.timer = time.AfterFunc(d, t.fire)
+}
+
+func (t *Timer) fire() {
+	if t.end() {
+		t.over.expire()
+	}
 }
 
 // end reports whether the time is over now.
@@ -107,15 +127,53 @@ func (t *Timer) Release() {
 	}
 }
 
-// WithTimeout is context.WithTimeoutCause with a Timer: what runs under the context
-// can hold it.
+// WithTimeout is context.WithTimeoutCause with a Timer: what runs under the context can
+// hold it. The context has no Deadline, because that moves. When the time is over its
+// error is context.DeadlineExceeded; that of contexts derived from it is
+// context.Canceled, with the cause.
 func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	t := AfterFunc(d, func() { cancel(cause) })
-	return WithClock(ctx, t), func() {
-		t.Stop()
-		cancel(nil)
+	c := &timeoutContext{cause: cause}
+	c.clocks = clocks{&c.timer, clocksOf(ctx)}
+	c.Context, c.cancel = context.WithCancelCause(ctx)
+	c.timer.start(d, c)
+	return c, c.stop
+}
+
+// timeoutContext is a context of WithTimeout.
+type timeoutContext struct {
+	context.Context
+	cancel  context.CancelCauseFunc
+	cause   error // when the time is over
+	timer   Timer
+	clocks  clocks
+	expired atomic.Bool
+}
+
+func (c *timeoutContext) expire() {
+	c.expired.Store(true)
+	c.cancel(c.cause)
+}
+
+func (c *timeoutContext) stop() {
+	c.timer.Stop()
+	c.cancel(nil)
+}
+
+// Err implements context.Context.
+func (c *timeoutContext) Err() error {
+	err := c.Context.Err()
+	if err != nil && c.expired.Load() {
+		return context.DeadlineExceeded
 	}
+	return err
+}
+
+// Value implements context.Context.
+func (c *timeoutContext) Value(key any) any {
+	if key == (clockKey{}) {
+		return &c.clocks
+	}
+	return c.Context.Value(key)
 }
 
 // Clocks is a Clock that is many: those of all who wait for the same. The zero value

@@ -136,6 +136,9 @@ type Session struct {
 	// Share is what the session may have running. Nil has no bounds.
 	Share *limit.Share
 
+	// Presence tells whether the client is there.
+	Presence Presence
+
 	Running peer.Running
 	Pending peer.Pending
 

@@ -77,6 +77,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.handlers = newCrew()
 	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.unwritable}
 	c.session.Identify(p.Identity)
+	c.session.Presence.Enter() // the connection is the client's stream
 	defer context.AfterFunc(ctx, c.session.End)()
 	if err := p.Core.Opened(c.session); err != nil {
 		c.session.End()

@@ -41,7 +41,9 @@ type Gate[Owner comparable] struct {
 	mu     sync.Mutex
 	owners []*queue[Owner]         // guarded by mu: those who wait, the next in turn first
 	queues map[Owner]*queue[Owner] // guarded by mu
-	weight int64                   // guarded by mu: of all that wait
+
+	returning []*waiter // guarded by mu: calls that were in before, the oldest first
+	weight    int64     // guarded by mu: of all that wait
 }
 
 // queue are the waiting calls of one owner, the oldest first.
@@ -184,6 +186,9 @@ func (g *Gate[Owner]) part(q *queue[Owner], w *waiter) {
 // admit lets in what there is room for, one call of each owner in turn. Owners whose
 // share is full are passed over; when the whole is, nobody else has to be asked.
 func (g *Gate[Owner]) admit() {
+	if !g.admitReturning() {
+		return
+	}
 	for passed := 0; passed < len(g.owners); {
 		q := g.owners[0]
 		w := q.calls[0]

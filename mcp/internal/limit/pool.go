@@ -30,8 +30,9 @@ var (
 //     nothing, so one that opened many of them holds as much in each.
 //   - Otherwise the newcomer is refused.
 //
-// Where the things are sessions or connections themselves (PoolBounds.KeepBusy), a
-// group loses those first that are idle: those that were never used, then the others,
+// Places that are idle (see SetIdle) are the first that a group loses. Where the things
+// are sessions or connections themselves (PoolBounds.KeepBusy), those are the ones that
+// are idle: those that were never used, then the others,
 // each time the one that is idle for longest. Within the newcomer's own group it loses
 // no others.
 //
@@ -185,7 +186,7 @@ func (p *Place) Resize(size int) error {
 }
 
 // SetBusy notes that what the place stands for is in use: places are busy until
-// SetIdle. Only pools with PoolBounds.KeepBusy need to know.
+// SetIdle.
 func (p *Place) SetBusy() {
 	if p == nil {
 		return
@@ -212,6 +213,13 @@ func (p *Place) SetIdle(used bool) {
 		to = &p.of.group.idle
 	}
 	to.pushBack(p)
+}
+
+// Full reports whether all owners together hold as much as they may.
+func (p *Pool) Full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held >= p.bounds.Total
 }
 
 // Held returns how many units all owners hold.
@@ -311,6 +319,9 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	}
 	if p.bounds.KeepBusy {
 		return m.group.longestIdle()
+	}
+	if idle := m.group.longestIdle(); idle != nil && m.held+size <= idle.of.held {
+		return idle
 	}
 	if top := m.group.most.first(); top != nil && top != m && m.held+size <= top.held {
 		return top.newest

@@ -41,6 +41,7 @@ type RunningCall struct {
 	number     uint64       // the first call has 1
 	prev, next *RunningCall // guarded by the shard's mu
 	evicted    bool         // guarded by the shard's mu
+	waiting    bool         // guarded by the shard's mu
 }
 
 // Caller is what a RunningCall belongs to.
@@ -88,6 +89,15 @@ func (r *RunningCalls) Remove(c *RunningCall) (evicted bool) {
 		c.next.prev = c.prev
 	}
 	return c.evicted
+}
+
+// SetWaiting notes whether a call waits for its client. It holds nothing then that could
+// be of use to others.
+func (r *RunningCalls) SetWaiting(c *RunningCall, waiting bool) {
+	s := r.shardOf(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.waiting = waiting
 }
 
 // MakeRoom ends calls of others for one of an owner with that many bytes that has
@@ -175,7 +185,7 @@ func (r *RunningCalls) count() map[Owner]*crowd {
 		s := &r.shards[i]
 		s.mu.Lock()
 		for c := s.first; c != nil; c = c.next {
-			if c.evicted {
+			if c.evicted || c.waiting {
 				continue
 			}
 			o := c.of.Owner()

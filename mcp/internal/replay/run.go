@@ -46,7 +46,7 @@ type Run struct {
 	values map[string]*Value
 	ended  error // nil while the run goes on, then why it has ended
 
-	outcome Outcome // set by close, which is the only exit
+	outcome *Outcome // set by close, which is the only exit
 }
 
 // Outcome is how a run has ended. It belongs to whoever closes the run.
@@ -279,25 +279,31 @@ func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Ou
 	return r.close(questions, true, state)
 }
 
+// nothing is the outcome of a run that leaves nothing. It is not modified.
+var nothing Outcome
+
 func (r *Run) close(questions map[string]mcp.InputRequest, raw bool, state *string) *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
-		return &r.outcome
+		return r.outcome
 	}
-	r.ended = ErrEnded
-	r.outcome.Values, r.outcome.Unclaimed, r.values = r.values, maps.Clone(r.memory.Parked), nil
+	r.ended, r.outcome = ErrEnded, &nothing
+	if r.values != nil || r.memory.Parked != nil {
+		r.outcome = &Outcome{Values: r.values, Unclaimed: maps.Clone(r.memory.Parked)}
+		r.values = nil
+	}
 	switch {
 	case len(r.open) > 0:
 		questions, raw, state = r.open, r.memory.Raw, r.memory.State
 	case !raw:
-		return &r.outcome
+		return r.outcome
 	}
 	r.ended = ErrAsked
 	next := r.nextLocked(questions)
 	next.Raw, next.State = raw, state
-	r.outcome.Next, r.outcome.Questions = &next, questions
-	return &r.outcome
+	r.outcome = &Outcome{Next: &next, Questions: questions, Values: r.outcome.Values, Unclaimed: r.outcome.Unclaimed}
+	return r.outcome
 }
 
 // nextLocked returns the memory of the next run. Answers that the client has given and
@@ -336,7 +342,7 @@ func (r *Run) Move(to *Run) error {
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	to.memory, to.values = r.memory.clone(), r.values
-	r.values, r.ended = nil, ErrEnded
+	r.values, r.ended, r.outcome = nil, ErrEnded, &nothing
 	return nil
 }
 
@@ -372,6 +378,15 @@ func (r *Run) Running() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return time.Duration(r.memory.Running)
+}
+
+// Spend adds to the time that the runs of the call took.
+func (r *Run) Spend(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == nil {
+		r.memory.Running += int64(d)
+	}
 }
 
 // RawState returns the state of a handler that makes its questions itself.

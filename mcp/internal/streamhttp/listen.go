@@ -40,7 +40,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused != nil {
 		return refused
 	}
-	defer h.sessions.release(s)
+	defer h.sessions.leave(s)
 	defer place.Release()
 	ctx, cancel := exchange.WhileValid(crowded, by)
 	defer cancel()
@@ -67,7 +67,7 @@ func (h *Handler) listener(r *http.Request, by *mcp.Identity, leave context.Canc
 	}
 	place, refused := h.streams.take(s.Owner, func() { leave(h.streams.crowdedOut(s.Owner)) })
 	if refused != nil {
-		h.sessions.release(s)
+		h.sessions.leave(s)
 		return nil, nil, refused
 	}
 	return s, place, nil

@@ -22,7 +22,8 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	if refused != nil {
 		return refused
 	}
-	defer h.sessions.release(s)
+	s.Presence.Enter()
+	defer h.sessions.leave(s)
 	in.Session = s.Session
 	ctx := lazyctx.New(r.Context(), h.drain.work)
 	defer ctx.Cancel(nil)
@@ -42,7 +43,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 }
 
 // session returns the session that a request names, for one use that needs a
-// release.
+// leave.
 func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
 	headers := standardHeaders(r.Header)
 	if err := h.core.Dialect().CheckVersion(&headers); err != nil {
@@ -66,7 +67,7 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange
 	if refused != nil {
 		return refused
 	}
-	defer h.sessions.release(s)
+	defer h.sessions.leave(s)
 	switch in.Message.Kind {
 	case jsonrpc.Response:
 		s.Pending.Resolve(in.Message)
@@ -96,7 +97,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	if refused != nil {
 		return refused
 	}
-	defer h.sessions.release(s)
+	defer h.sessions.leave(s)
 	items, reply := exchange.CheckBatch(body, s.Agreed(), h.core.Limits())
 	if reply != nil {
 		h.answer(w, *reply)
@@ -200,7 +201,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused != nil {
 		return refused
 	}
-	defer h.sessions.release(s)
+	defer h.sessions.leave(s)
 	h.sessions.end(s, errSessionDeleted)
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -95,8 +95,15 @@ func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 		return nil
 	}
 	s.Identify(by)
+	s.Presence.Enter()
 	t.retain(s)
 	return s
+}
+
+// leave ends the use of a session by the request that has acquired it.
+func (t *sessions) leave(s *session) {
+	s.Presence.Leave()
+	t.release(s)
 }
 
 // share counts one more use of a session that the caller has in use, by a request.

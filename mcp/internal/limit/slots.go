@@ -1,0 +1,80 @@
+package limit
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// Slots lets a number of calls run at once. Others wait for as long as their contexts
+// last, in the order in which they came, but calls that return go first. Nil lets all
+// run. It is safe for concurrent use.
+type Slots struct {
+	mu        sync.Mutex
+	free      int       // guarded by mu
+	returning list.List // guarded by mu: of chan struct{}
+	waiting   list.List // guarded by mu: of chan struct{}
+}
+
+// NewSlots returns that many free slots.
+func NewSlots(n int) *Slots { return &Slots{free: n} }
+
+// Acquire takes a slot for a new call, which needs one Release. It fails with the cause
+// of ctx.
+func (s *Slots) Acquire(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	return s.take(ctx, &s.waiting)
+}
+
+// Return takes a slot for a call that had one and has given it back while it waited for
+// its client: it goes before calls that are new.
+func (s *Slots) Return(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	return s.take(ctx, &s.returning)
+}
+
+func (s *Slots) take(ctx context.Context, line *list.List) error {
+	s.mu.Lock()
+	if s.free > 0 {
+		s.free--
+		s.mu.Unlock()
+		return nil
+	}
+	given := make(chan struct{})
+	place := line.PushBack(given)
+	s.mu.Unlock()
+	select {
+	case <-given:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-given:
+		return nil
+	default:
+		line.Remove(place)
+		return context.Cause(ctx)
+	}
+}
+
+// Release gives a slot back.
+func (s *Slots) Release() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range []*list.List{&s.returning, &s.waiting} {
+		if next := line.Front(); next != nil {
+			close(line.Remove(next).(chan struct{}))
+			return
+		}
+	}
+	s.free++
+}

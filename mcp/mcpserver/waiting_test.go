@@ -1,0 +1,205 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// patient is a server with a tool whose calls wait for their user.
+func patient(o *mcpserver.Options, opts ...mcpserver.ToolOption) *mcpserver.Server {
+	srv := newServer(o)
+	srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+		c, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+		return c.Colour, err
+	}, opts...)
+	srv.Tool("now", "", func(context.Context, struct{}) (string, error) { return "now", nil }, opts...)
+	return srv
+}
+
+// TestCallsThatWaitForTheirUserAreNoLoad is about a server whose places are all held by
+// calls that wait for people. They must not keep anybody else from using it.
+func TestCallsThatWaitForTheirUserAreNoLoad(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := patient(&mcpserver.Options{Load: &mcpserver.LoadOptions{MaxCalls: 4, ShareCalls: 4}})
+		w := dialAs(t, srv, mcp.V20251125, canAll)
+		var calls, questions []string
+		for range 100 {
+			calls = append(calls, w.send("tools/call", `{"name":"ask"}`))
+			questions = append(questions, string(w.read().ID))
+		}
+		begin := time.Now()
+		w.must("tools/call", `{"name":"now"}`)
+		dialAs(t, srv, mcp.V20251125, canAll).must("tools/call", `{"name":"now"}`)
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("others waited for %v", took)
+		}
+		for i, question := range questions {
+			w.write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+			if got := at(t, w.reply(calls[i]).Result, "/content/0/text"); got != `"red"` {
+				t.Errorf("call %d: got %s", i, got)
+			}
+		}
+	})
+}
+
+func TestSlotOfAToolIsFreeWhileItsCallWaits(t *testing.T) {
+	claim.Shows(t, "B-12")
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := patient(nil, mcpserver.Limit(1), mcpserver.Timeout(time.Minute))
+		w := dialAs(t, srv, r, canAll)
+		var id, question string
+		var first message
+		if isModern(r) {
+			first = w.call("tools/call", `{"name":"ask"}`)
+		} else {
+			id = w.send("tools/call", `{"name":"ask"}`)
+			question = string(w.read().ID)
+		}
+		second := dialAs(t, srv, r, canAll)
+		if isModern(r) {
+			second.must("tools/call", `{"name":"ask"}`)
+			w.must("tools/call", retry(t, `{"name":"ask"}`, first.Result, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			return
+		}
+		other := second.send("tools/call", `{"name":"ask"}`)
+		q := second.read() // the only slot is free for it
+		second.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"blue"}`) + `}`)
+		second.reply(other)
+		w.write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		w.reply(id)
+	})
+}
+
+// TestTimeoutCountsTheTimeThatTheHandlerRuns is about the same handler in both eras: it
+// runs for 4 s, waits for its user for an hour, and runs for 4 s again.
+func TestTimeoutCountsTheTimeThatTheHandlerRuns(t *testing.T) {
+	claim.Shows(t, "B-12")
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		for limit, want := range map[time.Duration]bool{9 * time.Second: true, 7 * time.Second: false} {
+			srv := newServer(&mcpserver.Options{Ask: &mcpserver.AskOptions{Wait: 2 * time.Hour, Expiry: 2 * time.Hour}})
+			work := func(ctx context.Context) error {
+				select {
+				case <-time.After(4 * time.Second):
+					return nil
+				case <-ctx.Done():
+					if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+						t.Errorf("got %v, want %v", ctx.Err(), context.DeadlineExceeded)
+					}
+					return ctx.Err()
+				}
+			}
+			srv.Tool("slow", "", func(ctx context.Context, _ struct{}) (string, error) {
+				if _, err := mcpserver.Once(ctx, "first", func() (int, error) { return 1, work(ctx) }); err != nil {
+					return "", err
+				}
+				if _, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?"); err != nil {
+					return "", err
+				}
+				return "done", work(ctx)
+			}, mcpserver.Timeout(limit))
+			w := dialAs(t, srv, r, canAll)
+			var result message
+			if isModern(r) {
+				first := w.must("tools/call", `{"name":"slow"}`)
+				time.Sleep(time.Hour)
+				result = w.call("tools/call", retry(t, `{"name":"slow"}`, first, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			} else {
+				id := w.send("tools/call", `{"name":"slow"}`)
+				q := w.read()
+				time.Sleep(time.Hour)
+				w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+				result = w.reply(id)
+			}
+			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
+				t.Errorf("limit %v: got %s, want it done: %t", limit, result.raw, want)
+			}
+		}
+	})
+}
+
+// TestAnsweredCallComesBackBeforeNewOnes is about a tool with one slot: who has waited
+// for an answer does not line up again.
+func TestAnsweredCallComesBackBeforeNewOnes(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		order, hold := make(chan string, 8), make(chan struct{})
+		srv.Tool("one", "", func(ctx context.Context, in struct {
+			Name string `json:"name"`
+		},
+		) (string, error) {
+			if in.Name == "asks" {
+				if _, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?"); err != nil {
+					return "", err
+				}
+			}
+			order <- in.Name
+			<-hold
+			return "", nil
+		}, mcpserver.Limit(1))
+		w := dialAs(t, srv, mcp.V20251125, canAll)
+		w.send("tools/call", `{"name":"one","arguments":{"name":"asks"}}`)
+		q := w.read()
+		for i := range 3 {
+			w.send("tools/call", fmt.Sprintf(`{"name":"one","arguments":{"name":"new %d"}}`, i))
+			synctest.Wait()
+		}
+		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		synctest.Wait()
+		for i, want := range []string{"new 0", "asks", "new 1", "new 2"} {
+			if got := <-order; got != want {
+				t.Errorf("%d: got %q, want %q", i, got, want)
+			}
+			hold <- struct{}{}
+			synctest.Wait()
+		}
+	})
+}
+
+// TestUnansweredQuestionsOfOneOwnerDisturbNobody is about the bounds of questions that
+// wait: whoever has most loses some, and nobody else notices.
+func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		var reached atomic.Int32
+		srv := patient(&mcpserver.Options{
+			Ask:     &mcpserver.AskOptions{MaxQuestions: 50, OwnerQuestions: 40},
+			OnLimit: func(e mcp.LimitReached) { reached.Add(1) },
+		})
+		greedy := dialAs(t, srv, mcp.V20251125, canAll)
+		refused := 0
+		for range 60 {
+			id := greedy.send("tools/call", `{"name":"ask"}`)
+			if m := greedy.read(); m.Method == "" && string(m.ID) == id {
+				refused++
+			}
+		}
+		if refused != 20 || reached.Load() == 0 {
+			t.Errorf("%d questions of the greedy one were refused and %d limits told, want 20 and some", refused, reached.Load())
+		}
+		for range 12 { // each has one question, which is less than the greedy one has
+			w := dialAs(t, srv, mcp.V20251125, canAll)
+			id := w.send("tools/call", `{"name":"ask"}`)
+			q := w.read()
+			if q.Method != mcp.MethodElicit {
+				t.Fatalf("got %s, want the question", q.raw)
+			}
+			w.must("tools/call", `{"name":"now"}`)
+			w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+			w.reply(id)
+		}
+	})
+}
