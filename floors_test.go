@@ -73,7 +73,7 @@ var floors = []placement{
 	// Further packages that authors import.
 	{floor: 5, path: "mcp/mcpext/..."},
 	{floor: 5, path: "mcp/mcptest"},
-	{floor: 5, path: "mcp/mcpware"},
+	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
 	// The host: its domain, and packages for one job each that do not import each other.
 	{floor: 6, path: "host", only: sdk},
 	{floor: 6, path: "host/...", only: append([]string{"host"}, sdk...)},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -19,7 +20,7 @@ type item struct {
 	Count   int    `json:"count"`
 }
 
-var baskets = mcpserver.NewHandles[basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
+var baskets = handles.New[basket](&handles.Options{Prefix: "basket_"})
 
 func main() {
 	srv := mcpserver.New("basket", "1.0.0", nil)

@@ -2,13 +2,11 @@ package mcpserver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -208,28 +206,6 @@ func ExampleProgress() {
 	// 2 of 3 counting
 	// 3 of 3 counting
 	// done <nil>
-}
-
-// One tool makes a basket and returns its handle, others take the handle as an
-// argument.
-func ExampleHandles() {
-	type Basket struct{ Items []string }
-	baskets := mcpserver.NewHandles[Basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
-	ctx := context.Background() // that of a call
-
-	handle, err := baskets.New(ctx, Basket{})
-	fmt.Println(strings.HasPrefix(handle, "basket_"), err)
-	b, err := baskets.Update(ctx, handle, func(b *Basket) error {
-		b.Items = append(b.Items, "pear")
-		return nil
-	})
-	fmt.Println(b.Items, err)
-	_, err = baskets.Get(ctx, "basket_OFSOMEBODYELSE")
-	fmt.Println(errors.Is(err, mcpserver.ErrUnknownHandle))
-	// Output:
-	// true <nil>
-	// [pear] <nil>
-	// true
 }
 
 func ExampleServer_Files() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -30,12 +31,12 @@ var others = []string{"bob/phone/one", "ada/laptop/one", "ada/phone/two", "adaph
 type keeper struct {
 	*mcpserver.Server
 	t       *testing.T
-	handles *mcpserver.Handles[string]
+	handles *handles.Handles[string]
 	release chan struct{} // lets calls of wait end
 }
 
 func newKeeper(t *testing.T) *keeper {
-	k := &keeper{Server: newServer(nil), t: t, handles: mcpserver.NewHandles[string](nil), release: make(chan struct{})}
+	k := &keeper{Server: newServer(nil), t: t, handles: handles.New[string](nil), release: make(chan struct{})}
 	k.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case <-k.release:

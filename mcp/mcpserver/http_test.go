@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
@@ -170,7 +171,7 @@ func TestCallersOverHTTPHaveTheirOwnView(t *testing.T) {
 func TestHandlesOverHTTPAreTheirOwners(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-223a", "R-223b")
-	store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{MaxPerPrincipal: 1})
+	store := handles.New[string](&handles.Options{MaxPerPrincipal: 1})
 	srv := newServer(nil)
 	srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return store.New(ctx, "kept") })
 	srv.Tool("get", "", func(ctx context.Context, in struct {

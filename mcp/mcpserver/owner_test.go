@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -149,7 +150,7 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 // crowdable returns a server with little room for the things of one table.
 func crowdable(t *testing.T, table string) *mcpserver.Server {
 	o := &mcpserver.Options{HTTP: new(mcpserver.HTTPOptions), Load: new(mcpserver.LoadOptions)}
-	handles, work := new(mcpserver.HandlesOptions), new(tasks.Options)
+	keeping, work := new(handles.Options), new(tasks.Options)
 	switch table {
 	case "sessions":
 		o.HTTP.MaxSessions = room
@@ -158,7 +159,7 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 	case "calls":
 		o.Load.MaxCalls = room
 	case "handles":
-		handles.Max = room
+		keeping.Max = room
 	case "tasks":
 		work.MaxTasks = room
 	}
@@ -168,7 +169,7 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		cancel()
 		_ = s.Shutdown(ctx)
 	})
-	kept := mcpserver.NewHandles[string](handles)
+	kept := handles.New[string](keeping)
 	all := tasks.Enable(s, work)
 	s.Tool("hello", "", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	s.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {

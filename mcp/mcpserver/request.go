@@ -110,6 +110,15 @@ func (r *Request) traced() context.Context {
 	return r.ctx
 }
 
+// Store returns where the server of the request keeps state, as Server.Store does. It
+// is nil outside of a request.
+func (r *Request) Store() mcp.Store {
+	if r == nil || r.server == nil {
+		return nil
+	}
+	return r.server.Store()
+}
+
 // Principal returns who sends the request. Outside of a request it is anonymous.
 func (r *Request) Principal() mcp.Principal { return exchange.PrincipalOf(r.Identity()) }
 

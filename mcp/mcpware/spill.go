@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -41,10 +42,10 @@ func (o *SpillOptions) orZero() *SpillOptions {
 
 func (o *SpillOptions) maxResult() int { return cmp.Or(o.orZero().MaxResult, 64<<10) }
 
-// handles are the options of what is kept.
-func (o *SpillOptions) handles() *mcpserver.HandlesOptions {
+// kept are the options of the handles of what is kept.
+func (o *SpillOptions) kept() *handles.Options {
 	most := cmp.Or(o.orZero().MaxKept, 64)
-	return &mcpserver.HandlesOptions{
+	return &handles.Options{
 		Prefix: "result_", Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: pieceJSON, Max: most, MaxPerPrincipal: max(most/4, 1),
 	}
 }
@@ -70,7 +71,7 @@ const spillScheme = "result://"
 // panics when the server serves that template already.
 func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
 	o = new(*o.orZero())
-	kept := mcpserver.NewHandles[piece](o.handles())
+	kept := handles.New[piece](o.kept())
 	s.AddTemplate(mcp.ResourceTemplate{
 		Name: "result", URITemplate: spillScheme + "{id}", MIMEType: mimeJSON,
 		Description: "The result of a call that was too large to be sent",
@@ -90,7 +91,7 @@ func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
 const mimeJSON = "application/json"
 
 // spill returns a result whose content is small enough.
-func spill(ctx context.Context, kept *mcpserver.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
+func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
 	raw, err := json.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("measure the result: %w", err)
@@ -114,9 +115,9 @@ func spill(ctx context.Context, kept *mcpserver.Handles[piece], whole *mcp.CallT
 
 // keep keeps the JSON of a result, the last piece first, and returns the handle of the
 // first one. It keeps all pieces or none.
-func keep(ctx context.Context, kept *mcpserver.Handles[piece], raw []byte) (id string, err error) {
+func keep(ctx context.Context, kept *handles.Handles[piece], raw []byte) (id string, err error) {
 	if len(raw) > maxSpilled {
-		return "", mcpserver.ErrNoRoom
+		return "", handles.ErrNoRoom
 	}
 	var made []string
 	for start := (len(raw) - 1) / pieceSize * pieceSize; start >= 0; start -= pieceSize {
@@ -133,12 +134,12 @@ func keep(ctx context.Context, kept *mcpserver.Handles[piece], raw []byte) (id s
 }
 
 // readSpilled reads the resource of a result.
-func readSpilled(kept *mcpserver.Handles[piece]) mcpserver.ResourceHandler {
+func readSpilled(kept *handles.Handles[piece]) mcpserver.ResourceHandler {
 	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 		var raw []byte
 		for id := p.URI[len(spillScheme):]; id != "" && len(raw) <= maxSpilled; {
 			part, err := kept.Get(ctx, id)
-			if errors.Is(err, mcpserver.ErrUnknownHandle) {
+			if errors.Is(err, handles.ErrUnknown) {
 				return nil, mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", p.URI)
 			}
 			if err != nil {

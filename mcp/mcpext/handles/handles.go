@@ -1,4 +1,8 @@
-package mcpserver
+// Package handles keeps state between the calls of tools: one tool makes a value and
+// returns its handle, others take the handle as an argument.
+//
+// Spec: 2026-07-28 server/tools#stateful-tools
+package handles
 
 import (
 	"cmp"
@@ -17,19 +21,20 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// ErrUnknownHandle reports a handle that was never made, has expired or was
+// ErrUnknown reports a handle that was never made, has expired or was
 // deleted, or belongs to somebody else. A tool may return it as it is: it tells the
 // model to make a new one.
-var ErrUnknownHandle = errors.New("unknown or expired; want one that is in use, or make a new one")
+var ErrUnknown = errors.New("unknown or expired; want one that is in use, or make a new one")
 
 // ErrNoRoom reports that no further handle can be made now.
 var ErrNoRoom = errors.New("too many are in use; want some deleted first")
 
 // Handles keeps state between calls, because the protocol does not: one tool makes
 // a value and returns its handle, others take the handle as an argument. Make one
-// with NewHandles; all methods are safe for concurrent use.
+// with New; all methods are safe for concurrent use.
 //
 // A handle is a random name of at least 128 bits. It is valid for the principal
 // that made it and for no other, who cannot tell it from one that does not exist.
@@ -43,12 +48,12 @@ var ErrNoRoom = errors.New("too many are in use; want some deleted first")
 //
 // Spec: 2026-07-28 server/tools#stateful-tools
 type Handles[T any] struct {
-	table handleTable
+	table table
 }
 
-// HandlesOptions bound a store of handles. Nil gives the defaults. Say in the
+// Options bound a store of handles. Nil gives the defaults. Say in the
 // description of the tool that makes handles how long they last.
-type HandlesOptions struct {
+type Options struct {
 	// Prefix begins every handle, so that people and models can tell what it is
 	// for, such as "basket_": at most 64 bytes of printable ASCII. Two Handles of one
 	// server need different prefixes.
@@ -65,45 +70,45 @@ type HandlesOptions struct {
 	MaxPerPrincipal int
 }
 
-func (o *HandlesOptions) prefix() string { return o.orZero().Prefix }
+func (o *Options) prefix() string { return o.orZero().Prefix }
 
-func (o *HandlesOptions) idle() time.Duration { return cmp.Or(o.orZero().Idle, 30*time.Minute) }
+func (o *Options) idle() time.Duration { return cmp.Or(o.orZero().Idle, 30*time.Minute) }
 
-func (o *HandlesOptions) maxSize() int { return cmp.Or(o.orZero().MaxSize, 64<<10) }
+func (o *Options) maxSize() int { return cmp.Or(o.orZero().MaxSize, 64<<10) }
 
-func (o *HandlesOptions) max() int { return cmp.Or(o.orZero().Max, 10_000) }
+func (o *Options) max() int { return cmp.Or(o.orZero().Max, 10_000) }
 
-func (o *HandlesOptions) maxPerPrincipal() int { return cmp.Or(o.orZero().MaxPerPrincipal, 1000) }
+func (o *Options) maxPerPrincipal() int { return cmp.Or(o.orZero().MaxPerPrincipal, 1000) }
 
-func (o *HandlesOptions) orZero() *HandlesOptions {
+func (o *Options) orZero() *Options {
 	if o == nil {
-		return new(HandlesOptions)
+		return new(Options)
 	}
 	return o
 }
 
 // Limits of what a Store takes as key and value, with room for what is added.
 const (
-	maxHandlePrefix = 64
-	maxHandleSize   = 1_000_000
+	maxPrefix = 64
+	maxSize   = 1_000_000
 )
 
-// NewHandles returns handles of values of type T. It copies the options. It panics
+// New returns handles of values of type T. It copies the options. It panics
 // when T has no JSON form, and when Prefix or MaxSize is not within its limits.
-func NewHandles[T any](o *HandlesOptions) *Handles[T] {
+func New[T any](o *Options) *Handles[T] {
 	var zero T
 	_, err := json.Marshal(zero)
 	switch {
 	case err != nil:
-	case len(o.prefix()) > maxHandlePrefix || !isPrintable(o.prefix()):
-		err = fmt.Errorf("Prefix %q: want at most %d bytes of printable ASCII", o.prefix(), maxHandlePrefix)
-	case o.maxSize() > maxHandleSize:
-		err = fmt.Errorf("MaxSize %d: want at most %d", o.maxSize(), maxHandleSize)
+	case len(o.prefix()) > maxPrefix || !isPrintable(o.prefix()):
+		err = fmt.Errorf("Prefix %q: want at most %d bytes of printable ASCII", o.prefix(), maxPrefix)
+	case o.maxSize() > maxSize:
+		err = fmt.Errorf("MaxSize %d: want at most %d", o.maxSize(), maxSize)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("mcpserver.NewHandles: %v", err))
+		panic(fmt.Sprintf("handles.New: %v", err))
 	}
-	return &Handles[T]{table: handleTable{options: new(*o.orZero())}}
+	return &Handles[T]{table: table{options: new(*o.orZero())}}
 }
 
 // New keeps a value for the principal of ctx and returns its handle. It fails with
@@ -114,7 +119,7 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 		handle, err = h.table.add(ctx, data)
 	}
 	if errors.Is(err, ErrNoRoom) {
-		From(ctx).Reached(mcp.LimitHandles)
+		mcpserver.From(ctx).Reached(mcp.LimitHandles)
 	}
 	if err != nil {
 		return "", fmt.Errorf("new handle: %w", err)
@@ -122,7 +127,7 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 	return handle, nil
 }
 
-// Get returns a copy of the value of a handle. It fails with ErrUnknownHandle.
+// Get returns a copy of the value of a handle. It fails with ErrUnknown.
 func (h *Handles[T]) Get(ctx context.Context, handle string) (T, error) {
 	value, _, err := h.load(ctx, handle)
 	return value, err
@@ -132,7 +137,7 @@ func (h *Handles[T]) Get(ctx context.Context, handle string) (T, error) {
 // to modify; its error is returned, and nothing is changed then. Updates of one
 // handle take effect one after the other: change runs again, on a newer copy, when
 // another update was faster, so it must do nothing else. Update fails with
-// ErrUnknownHandle, and with the cause of ctx.
+// ErrUnknown, and with the cause of ctx.
 func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (T, error) {
 	for {
 		value, old, err := h.load(ctx, handle)
@@ -172,7 +177,7 @@ func (h *Handles[T]) store(ctx context.Context, handle string, value T, old []by
 }
 
 // Delete deletes a handle and returns its last value. It fails with
-// ErrUnknownHandle, also for all but one of those who delete at once.
+// ErrUnknown, also for all but one of those who delete at once.
 func (h *Handles[T]) Delete(ctx context.Context, handle string) (value T, err error) {
 	data, err := h.table.remove(ctx, handle)
 	if err == nil {
@@ -185,40 +190,40 @@ func aboutHandle(handle string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("handle %q: %w", cleanText(handle, 64), err)
+	return fmt.Errorf("handle %.64q: %w", handle, err)
 }
 
-// handleTable is the part of Handles that does not depend on the type.
-type handleTable struct {
-	options *HandlesOptions
-	outside MemoryStore // for contexts without a call
-	count   handleCount
+// table is the part of Handles that does not depend on the type.
+type table struct {
+	options *Options
+	outside mcpserver.MemoryStore // for contexts without a call
+	count   counter
 }
 
-// handleEntry is a value in the Store. One without an owner is deleted.
-type handleEntry struct {
+// entry is a value in the Store. One without an owner is deleted.
+type entry struct {
 	Owner string         `json:"owner"`
 	Used  time.Time      `json:"used"` // at the last write
 	Value jsontext.Value `json:"value"`
 }
 
-// handleKeys begins the keys in the Store.
-const handleKeys = "handle."
+// keyPrefix begins the keys in the Store.
+const keyPrefix = "handle."
 
-func (t *handleTable) storeOf(ctx context.Context) mcp.Store {
-	if r := From(ctx); r != nil && r.server != nil {
-		return r.server.Store()
+func (t *table) storeOf(ctx context.Context) mcp.Store {
+	if store := mcpserver.From(ctx).Store(); store != nil {
+		return store
 	}
 	return &t.outside
 }
 
-// handleOwner names the principal of ctx in the Store.
-func handleOwner(ctx context.Context) string {
-	sum := sha256.Sum256([]byte(From(ctx).Principal().String()))
+// ownerOf names the principal of ctx in the Store.
+func ownerOf(ctx context.Context) string {
+	sum := sha256.Sum256([]byte(mcpserver.From(ctx).Principal().String()))
 	return hex.EncodeToString(sum[:16])
 }
 
-func (t *handleTable) encode(value any) ([]byte, error) {
+func (t *table) encode(value any) ([]byte, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -230,29 +235,29 @@ func (t *handleTable) encode(value any) ([]byte, error) {
 }
 
 // entry returns what the Store keeps for a value of the principal of ctx.
-func (t *handleTable) entry(ctx context.Context, data []byte) ([]byte, error) {
-	return json.Marshal(handleEntry{Owner: handleOwner(ctx), Used: time.Now(), Value: data})
+func (t *table) entry(ctx context.Context, data []byte) ([]byte, error) {
+	return json.Marshal(entry{Owner: ownerOf(ctx), Used: time.Now(), Value: data})
 }
 
 // ttl is for how long an entry is kept that is not written again: as long as one may
 // be that was used just before it would have been renewed.
-func (t *handleTable) ttl() time.Duration { return t.options.idle() + t.renewal() }
+func (t *table) ttl() time.Duration { return t.options.idle() + t.renewal() }
 
 // renewal is the age from which on a use writes an entry again.
-func (t *handleTable) renewal() time.Duration { return t.options.idle() / 8 }
+func (t *table) renewal() time.Duration { return t.options.idle() / 8 }
 
-func (t *handleTable) add(ctx context.Context, data []byte) (string, error) {
+func (t *table) add(ctx context.Context, data []byte) (string, error) {
 	name := t.options.prefix() + rand.Text()
-	if !t.count.add(name, t.storeOf(ctx), From(ctx).owner(), t.options) {
+	if !t.count.add(name, t.storeOf(ctx), limit.OwnerFrom(ctx), t.options) {
 		return "", ErrNoRoom
 	}
 	for _, u := range t.count.takeEvicted() {
-		_ = u.store.Delete(ctx, handleKeys+u.name) // otherwise it stays until it expires
+		_ = u.store.Delete(ctx, keyPrefix+u.name) // otherwise it stays until it expires
 	}
 	raw, err := t.entry(ctx, data)
 	made := false
 	if err == nil {
-		made, err = t.storeOf(ctx).Create(ctx, handleKeys+name, raw, t.ttl())
+		made, err = t.storeOf(ctx).Create(ctx, keyPrefix+name, raw, t.ttl())
 	}
 	if err == nil && !made {
 		err = errors.New("the name is taken")
@@ -265,7 +270,7 @@ func (t *handleTable) add(ctx context.Context, data []byte) (string, error) {
 }
 
 // get returns the entry of a handle, also as it is in the Store. That counts as a use.
-func (t *handleTable) get(ctx context.Context, name string) (e handleEntry, raw []byte, err error) {
+func (t *table) get(ctx context.Context, name string) (e entry, raw []byte, err error) {
 	e, raw, err = t.find(ctx, name)
 	if err != nil || time.Since(e.Used) < t.renewal() {
 		return e, raw, err
@@ -274,7 +279,7 @@ func (t *handleTable) get(ctx context.Context, name string) (e handleEntry, raw 
 	if err != nil {
 		return e, nil, err
 	}
-	swapped, err := t.storeOf(ctx).Swap(ctx, handleKeys+name, raw, renewed, t.ttl())
+	swapped, err := t.storeOf(ctx).Swap(ctx, keyPrefix+name, raw, renewed, t.ttl())
 	if err != nil {
 		return e, nil, err
 	}
@@ -285,27 +290,27 @@ func (t *handleTable) get(ctx context.Context, name string) (e handleEntry, raw 
 }
 
 // find returns the entry of a handle, as far as it is the principal's.
-func (t *handleTable) find(ctx context.Context, name string) (e handleEntry, raw []byte, err error) {
+func (t *table) find(ctx context.Context, name string) (e entry, raw []byte, err error) {
 	if ctx.Err() != nil {
 		return e, nil, context.Cause(ctx)
 	}
 	random, ok := strings.CutPrefix(name, t.options.prefix())
 	if !ok || len(random) != len(rand.Text()) || !isPrintable(random) {
-		return e, nil, ErrUnknownHandle
+		return e, nil, ErrUnknown
 	}
-	raw, found, err := t.storeOf(ctx).Get(ctx, handleKeys+name)
+	raw, found, err := t.storeOf(ctx).Get(ctx, keyPrefix+name)
 	if err != nil {
 		return e, nil, err
 	}
-	if !found || json.Unmarshal(raw, &e) != nil || e.Owner != handleOwner(ctx) {
-		return handleEntry{}, nil, ErrUnknownHandle
+	if !found || json.Unmarshal(raw, &e) != nil || e.Owner != ownerOf(ctx) {
+		return entry{}, nil, ErrUnknown
 	}
 	t.count.use(name)
 	return e, raw, nil
 }
 
 // swap replaces the value of a handle whose entry is old.
-func (t *handleTable) swap(ctx context.Context, name string, old, data []byte) (bool, error) {
+func (t *table) swap(ctx context.Context, name string, old, data []byte) (bool, error) {
 	if _, _, err := t.find(ctx, name); err != nil {
 		return false, err
 	}
@@ -313,24 +318,24 @@ func (t *handleTable) swap(ctx context.Context, name string, old, data []byte) (
 	if err != nil {
 		return false, err
 	}
-	return t.storeOf(ctx).Swap(ctx, handleKeys+name, old, raw, t.ttl())
+	return t.storeOf(ctx).Swap(ctx, keyPrefix+name, old, raw, t.ttl())
 }
 
 // remove deletes a handle and returns its last value. The entry loses its owner
 // before it is deleted, because Delete does not tell who of several has deleted it.
-func (t *handleTable) remove(ctx context.Context, name string) (data []byte, err error) {
+func (t *table) remove(ctx context.Context, name string) (data []byte, err error) {
 	for {
 		e, raw, err := t.find(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		store := t.storeOf(ctx)
-		switch swapped, err := store.Swap(ctx, handleKeys+name, raw, []byte("{}"), t.ttl()); {
+		switch swapped, err := store.Swap(ctx, keyPrefix+name, raw, []byte("{}"), t.ttl()); {
 		case err != nil:
 			return nil, err
 		case swapped:
 			t.count.remove(name)
-			return e.Value, store.Delete(ctx, handleKeys+name)
+			return e.Value, store.Delete(ctx, keyPrefix+name)
 		}
 	}
 }
@@ -340,20 +345,20 @@ func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// handleCount counts the handles that this process has made, by owner. It is safe for
+// counter counts the handles that this process has made, by owner. It is safe for
 // concurrent use.
-type handleCount struct {
+type counter struct {
 	once sync.Once
 	pool *limit.Pool // made by once
 
 	mu      sync.Mutex
 	byName  map[string]*list.Element // guarded by mu
-	byUse   list.List                // guarded by mu: of *handleUse, the longest unused first
-	evicted []*handleUse             // guarded by mu: those that made room and are still in their Store
+	byUse   list.List                // guarded by mu: of *use, the longest unused first
+	evicted []*use                   // guarded by mu: those that made room and are still in their Store
 }
 
-// handleUse says where a handle is and until when it counts.
-type handleUse struct {
+// use says where a handle is and until when it counts.
+type use struct {
 	name    string
 	store   mcp.Store
 	place   *limit.Place
@@ -363,11 +368,11 @@ type handleUse struct {
 
 // add counts a handle for an owner. It reports false when there is no room for it.
 // Others may have made room: evicted returns them.
-func (c *handleCount) add(name string, store mcp.Store, owner limit.Owner, o *HandlesOptions) bool {
+func (c *counter) add(name string, store mcp.Store, owner limit.Owner, o *Options) bool {
 	c.once.Do(func() {
 		c.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.max()), Principal: int64(o.maxPerPrincipal())})
 	})
-	u := &handleUse{name: name, store: store, idle: o.idle(), expires: time.Now().Add(o.idle())}
+	u := &use{name: name, store: store, idle: o.idle(), expires: time.Now().Add(o.idle())}
 	c.enter(u)
 	place, err := c.pool.Take(owner, 1, func() { c.evict(u) })
 	c.mu.Lock()
@@ -380,7 +385,7 @@ func (c *handleCount) add(name string, store mcp.Store, owner limit.Owner, o *Ha
 	return true
 }
 
-func (c *handleCount) enter(u *handleUse) {
+func (c *counter) enter(u *use) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expireLocked()
@@ -391,7 +396,7 @@ func (c *handleCount) enter(u *handleUse) {
 }
 
 // evict counts a handle out that makes room.
-func (c *handleCount) evict(u *handleUse) {
+func (c *counter) evict(u *use) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(u.name)
@@ -399,7 +404,7 @@ func (c *handleCount) evict(u *handleUse) {
 }
 
 // takeEvicted returns the handles that have made room, for its caller to delete.
-func (c *handleCount) takeEvicted() []*handleUse {
+func (c *counter) takeEvicted() []*use {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	evicted := c.evicted
@@ -408,34 +413,34 @@ func (c *handleCount) takeEvicted() []*handleUse {
 }
 
 // use notes that a handle is used, if it was counted in.
-func (c *handleCount) use(name string) {
+func (c *counter) use(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.byName[name]; e != nil {
-		u := e.Value.(*handleUse)
+		u := e.Value.(*use)
 		u.expires = time.Now().Add(u.idle)
 		c.byUse.MoveToBack(e)
 	}
 }
 
 // remove counts a handle out, if it was counted in.
-func (c *handleCount) remove(name string) {
+func (c *counter) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(name)
 }
 
-func (c *handleCount) removeLocked(name string) {
+func (c *counter) removeLocked(name string) {
 	if e := c.byName[name]; e != nil {
 		delete(c.byName, name)
-		c.byUse.Remove(e).(*handleUse).place.Release()
+		c.byUse.Remove(e).(*use).place.Release()
 	}
 }
 
 // expireLocked counts out the handles that were not used for too long.
-func (c *handleCount) expireLocked() {
+func (c *counter) expireLocked() {
 	now := time.Now()
-	for e := c.byUse.Front(); e != nil && !now.Before(e.Value.(*handleUse).expires); e = c.byUse.Front() {
-		c.removeLocked(e.Value.(*handleUse).name)
+	for e := c.byUse.Front(); e != nil && !now.Before(e.Value.(*use).expires); e = c.byUse.Front() {
+		c.removeLocked(e.Value.(*use).name)
 	}
 }

@@ -1,8 +1,7 @@
-package mcpserver_test
+package handles_test
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,7 +13,9 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
-	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/leak"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -27,7 +28,7 @@ func TestHandleKeepsAValue(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-060", "R-223a")
 	ctx := t.Context()
-	baskets := mcpserver.NewHandles[basket](&mcpserver.HandlesOptions{Prefix: "basket_"})
+	baskets := handles.New[basket](&handles.Options{Prefix: "basket_"})
 	h, err := baskets.New(ctx, basket{Items: []string{"pear"}})
 	if err != nil || !regexp.MustCompile(`^basket_[A-Z2-7]{26}$`).MatchString(h) {
 		t.Fatalf("got %q, %v, want basket_ and 26 random letters", h, err)
@@ -49,15 +50,15 @@ func TestHandleKeepsAValue(t *testing.T) {
 	_, updated := baskets.Update(ctx, h, func(*basket) error { t.Error("change runs"); return nil })
 	_, deleted := baskets.Delete(ctx, h)
 	for _, err := range []error{got, updated, deleted} {
-		if !errors.Is(err, mcpserver.ErrUnknownHandle) || !strings.HasPrefix(err.Error(), `handle "`+h+`": unknown or expired`) {
-			t.Errorf("deleted: got %v, want %v with the handle", err, mcpserver.ErrUnknownHandle)
+		if !errors.Is(err, handles.ErrUnknown) || !strings.HasPrefix(err.Error(), `handle "`+h+`": unknown or expired`) {
+			t.Errorf("deleted: got %v, want %v with the handle", err, handles.ErrUnknown)
 		}
 	}
 }
 
 func TestHandlesDiffer(t *testing.T) {
 	t.Parallel()
-	numbers := mcpserver.NewHandles[int](nil)
+	numbers := handles.New[int](nil)
 	seen := make(map[string]bool)
 	for i := range 1000 {
 		h, err := numbers.New(t.Context(), i)
@@ -71,7 +72,7 @@ func TestHandlesDiffer(t *testing.T) {
 func TestCopyOfAValueIsItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	baskets := mcpserver.NewHandles[basket](nil)
+	baskets := handles.New[basket](nil)
 	mine := basket{Items: []string{"pear"}, Count: map[string]int{"pear": 1}}
 	h, err := baskets.New(ctx, mine)
 	if err != nil {
@@ -96,7 +97,7 @@ func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-223a", "R-223b")
 	synctest.Test(t, func(t *testing.T) {
-		baskets := mcpserver.NewHandles[string](nil)
+		baskets := handles.New[string](nil)
 		local := inCall(t) // the user of this machine
 		outside := t.Context()
 		h, err := baskets.New(local, "private")
@@ -108,11 +109,11 @@ func TestHandleOfAnotherPrincipalIsUnknown(t *testing.T) {
 		if foreign == nil || foreign.Error() != strings.ReplaceAll(unknown.Error(), strings.Repeat("A", len(h)), h) {
 			t.Errorf("got %v for a foreign handle, %v for an unknown one, want the same", foreign, unknown)
 		}
-		if _, err := baskets.Update(outside, h, func(*string) error { t.Error("change runs"); return nil }); !errors.Is(err, mcpserver.ErrUnknownHandle) {
-			t.Errorf("update: got %v, want %v", err, mcpserver.ErrUnknownHandle)
+		if _, err := baskets.Update(outside, h, func(*string) error { t.Error("change runs"); return nil }); !errors.Is(err, handles.ErrUnknown) {
+			t.Errorf("update: got %v, want %v", err, handles.ErrUnknown)
 		}
-		if _, err := baskets.Delete(outside, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
-			t.Errorf("delete: got %v, want %v", err, mcpserver.ErrUnknownHandle)
+		if _, err := baskets.Delete(outside, h); !errors.Is(err, handles.ErrUnknown) {
+			t.Errorf("delete: got %v, want %v", err, handles.ErrUnknown)
 		}
 		if v, err := baskets.Get(local, h); err != nil || v != "private" {
 			t.Errorf("got %q, %v, want the owner's value untouched", v, err)
@@ -131,7 +132,7 @@ func TestHandleExpiresWhenItIsIdle(t *testing.T) {
 				if ttl == 0 {
 					ttl = 30 * time.Minute
 				}
-				store := mcpserver.NewHandles[int](&mcpserver.HandlesOptions{Idle: idle})
+				store := handles.New[int](&handles.Options{Idle: idle})
 				read, changed, unused := handle(t, store, 1), handle(t, store, 2), handle(t, store, 3)
 				for range 3 { // use keeps alive
 					time.Sleep(ttl - 1)
@@ -142,12 +143,12 @@ func TestHandleExpiresWhenItIsIdle(t *testing.T) {
 						t.Errorf("got %v, want the one that is changed", err)
 					}
 				}
-				if _, err := store.Get(ctx, unused); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+				if _, err := store.Get(ctx, unused); !errors.Is(err, handles.ErrUnknown) {
 					t.Errorf("got %v, want the unused one expired", err)
 				}
 				time.Sleep(ttl + ttl/8)
 				for _, h := range []string{read, changed} {
-					if _, err := store.Get(ctx, h); !errors.Is(err, mcpserver.ErrUnknownHandle) {
+					if _, err := store.Get(ctx, h); !errors.Is(err, handles.ErrUnknown) {
 						t.Errorf("got %v, want it expired", err)
 					}
 				}
@@ -157,7 +158,7 @@ func TestHandleExpiresWhenItIsIdle(t *testing.T) {
 }
 
 // handle makes a handle of v.
-func handle[T any](t *testing.T, store *mcpserver.Handles[T], v T) string {
+func handle[T any](t *testing.T, store *handles.Handles[T], v T) string {
 	t.Helper()
 	h, err := store.New(t.Context(), v)
 	if err != nil {
@@ -170,19 +171,19 @@ func TestHandlesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		store := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{Max: 3, MaxPerPrincipal: 1, MaxSize: 10, Idle: time.Minute})
+		store := handles.New[string](&handles.Options{Max: 3, MaxPerPrincipal: 1, MaxSize: 10, Idle: time.Minute})
 		first := handle(t, store, "1")
 		handle(t, store, "2")
 		handle(t, store, "3")
-		if _, err := store.New(ctx, "4"); !errors.Is(err, mcpserver.ErrNoRoom) {
-			t.Errorf("got %v, want %v", err, mcpserver.ErrNoRoom)
+		if _, err := store.New(ctx, "4"); !errors.Is(err, handles.ErrNoRoom) {
+			t.Errorf("got %v, want %v", err, handles.ErrNoRoom)
 		}
 		if _, err := store.Delete(ctx, first); err != nil {
 			t.Errorf("got %v, want nil", err)
 		}
 		last := handle(t, store, "4")
-		if _, err := store.New(ctx, "5"); !errors.Is(err, mcpserver.ErrNoRoom) {
-			t.Errorf("got %v, want %v", err, mcpserver.ErrNoRoom)
+		if _, err := store.New(ctx, "5"); !errors.Is(err, handles.ErrNoRoom) {
+			t.Errorf("got %v, want %v", err, handles.ErrNoRoom)
 		}
 		if _, err := store.Update(ctx, last, func(s *string) error { *s = "123456789"; return nil }); err == nil || !strings.Contains(err.Error(), "11 bytes of JSON, the limit is 10") {
 			t.Errorf("got %v, want the size refused", err)
@@ -200,7 +201,7 @@ func TestHandlesAreBounded(t *testing.T) {
 func TestUpdatesOfOneHandleTakeEffectOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	store := mcpserver.NewHandles[basket](nil)
+	store := handles.New[basket](nil)
 	h := handle(t, store, basket{Count: map[string]int{}})
 	var all sync.WaitGroup
 	for range 8 {
@@ -223,7 +224,7 @@ func TestSlowUpdateDelaysNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		store := mcpserver.NewHandles[int](nil)
+		store := handles.New[int](nil)
 		h, other := handle(t, store, 0), handle(t, store, 0)
 		runs := 0
 		done := make(chan int)
@@ -263,7 +264,7 @@ func TestSlowUpdateDelaysNobody(t *testing.T) {
 func TestUpdateMayUseTheStore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	store := mcpserver.NewHandles[int](nil)
+	store := handles.New[int](nil)
 	a, b := handle(t, store, 1), handle(t, store, 2)
 	n, err := store.Update(ctx, a, func(n *int) error {
 		other, err := store.Get(ctx, b)
@@ -277,15 +278,15 @@ func TestUpdateMayUseTheStore(t *testing.T) {
 		_, err := store.Delete(ctx, a)
 		return err
 	})
-	if !errors.Is(err, mcpserver.ErrUnknownHandle) {
-		t.Errorf("got %v, want %v: it was deleted meanwhile", err, mcpserver.ErrUnknownHandle)
+	if !errors.Is(err, handles.ErrUnknown) {
+		t.Errorf("got %v, want %v: it was deleted meanwhile", err, handles.ErrUnknown)
 	}
 }
 
 func TestPanickingUpdateChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	store := mcpserver.NewHandles[int](nil)
+	store := handles.New[int](nil)
 	h := handle(t, store, 1)
 	panicText(t, func() { _, _ = store.Update(ctx, h, func(n *int) error { *n = 2; panic("oops") }) })
 	if n, err := store.Update(ctx, h, func(n *int) error { *n++; return nil }); err != nil || n != 2 {
@@ -295,7 +296,7 @@ func TestPanickingUpdateChangesNothing(t *testing.T) {
 
 func TestHandleIsNotUsedForACallThatIsOver(t *testing.T) {
 	t.Parallel()
-	store := mcpserver.NewHandles[int](nil)
+	store := handles.New[int](nil)
 	h := handle(t, store, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
@@ -306,10 +307,10 @@ func TestHandleIsNotUsedForACallThatIsOver(t *testing.T) {
 
 func TestHandlesNeedAJSONForm(t *testing.T) {
 	t.Parallel()
-	if text := panicText(t, func() { mcpserver.NewHandles[struct{ C chan int }](nil) }); !strings.Contains(text, "NewHandles") {
+	if text := panicText(t, func() { handles.New[struct{ C chan int }](nil) }); !strings.Contains(text, "handles.New") {
 		t.Errorf("got %q, want who says so", text)
 	}
-	store := mcpserver.NewHandles[any](nil)
+	store := handles.New[any](nil)
 	if _, err := store.New(t.Context(), func() {}); err == nil {
 		t.Error("got nil, want an error")
 	}
@@ -317,68 +318,101 @@ func TestHandlesNeedAJSONForm(t *testing.T) {
 
 func TestHandleInAnErrorIsCleaned(t *testing.T) {
 	t.Parallel()
-	_, err := mcpserver.NewHandles[int](nil).Get(t.Context(), "\x1b[31m"+strings.Repeat("x", 1000))
+	_, err := handles.New[int](nil).Get(t.Context(), "\x1b[31m"+strings.Repeat("x", 1000))
 	if err == nil || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 250 {
 		t.Errorf("got %v, want it bounded and without control characters", err)
 	}
 }
 
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// panicText returns what f panics with.
+func panicText(t *testing.T, f func()) (text string) {
+	t.Helper()
+	defer func() {
+		v := recover()
+		if v == nil {
+			t.Error("got no panic, want one")
+		}
+		text = fmt.Sprint(v)
+	}()
+	f()
+	return ""
+}
+
+// connect returns a client of a server.
+func connect(t *testing.T, srv *mcpserver.Server) *mcpclient.Client {
+	t.Helper()
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // inCall returns the context of a call that runs until the test ends.
 func inCall(t *testing.T) context.Context {
 	t.Helper()
-	contexts, release := make(chan context.Context), make(chan struct{})
-	srv := newServer(nil)
+	contexts, release, answered := make(chan context.Context), make(chan struct{}), make(chan error)
+	srv := mcpserver.New("test", "1", nil)
 	srv.Tool("hold", "", func(ctx context.Context, _ struct{}) (string, error) {
 		contexts <- ctx
 		<-release
 		return "", nil
 	})
-	w := dial(t, srv, eras[1])
-	w.send("tools/call", `{"name":"hold"}`)
-	t.Cleanup(func() { close(release) })
+	c := connect(t, srv)
+	go func() {
+		_, err := c.CallTool(context.WithoutCancel(t.Context()), "hold", nil)
+		answered <- err
+	}()
+	t.Cleanup(func() {
+		close(release)
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	})
 	return <-contexts
 }
 
 func TestHandlesAreKeptInTheStoreOfTheServer(t *testing.T) {
 	t.Parallel()
-	store := new(mcpserver.MemoryStore)
-	o := &mcpserver.Options{Store: store}
-	replica := func() *wire {
-		values := mcpserver.NewHandles[string](&mcpserver.HandlesOptions{Prefix: "v_"})
-		srv := newServer(o)
-		type named struct {
-			Handle string `json:"handle"`
-		}
+	o := &mcpserver.Options{Store: new(mcpserver.MemoryStore)}
+	type named struct {
+		Handle string `json:"handle,omitzero"`
+	}
+	replica := func() *mcpclient.Client {
+		values := handles.New[string](&handles.Options{Prefix: "v_"})
+		srv := mcpserver.New("test", "1", o)
 		srv.Tool("new", "", func(ctx context.Context, _ struct{}) (string, error) { return values.New(ctx, "first") })
 		srv.Tool("get", "", func(ctx context.Context, in named) (string, error) { return values.Get(ctx, in.Handle) })
 		srv.Tool("set", "", func(ctx context.Context, in named) (string, error) {
 			return values.Update(ctx, in.Handle, func(v *string) error { *v = "second"; return nil })
 		})
 		srv.Tool("delete", "", func(ctx context.Context, in named) (string, error) { return values.Delete(ctx, in.Handle) })
-		return dial(t, srv, mcp.V20260728)
+		return connect(t, srv)
 	}
 	one, other := replica(), replica()
-	call := func(w *wire, tool, handle string) string {
-		t.Helper()
-		return decoded[string](t, jsontext.Value(at(t, w.must("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"handle":%q}}`, tool, handle)), "/content/0/text")))
+	h, err := one.Call[string](t.Context(), "new", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	h := decoded[string](t, jsontext.Value(at(t, one.must("tools/call", `{"name":"new"}`), "/content/0/text")))
 	for _, step := range []struct {
-		w          *wire
+		c          *mcpclient.Client
 		tool, want string
 	}{{other, "get", "first"}, {other, "set", "second"}, {one, "get", "second"}, {other, "delete", "second"}} {
-		if got := call(step.w, step.tool, h); got != step.want {
-			t.Errorf("%s: got %q, want %q", step.tool, got, step.want)
+		if got, err := step.c.Call[string](t.Context(), step.tool, named{h}); err != nil || got != step.want {
+			t.Errorf("%s: got %q, %v, want %q", step.tool, got, err, step.want)
 		}
 	}
-	if got := call(one, "get", h); !strings.Contains(got, "unknown or expired") {
-		t.Errorf("deleted elsewhere: got %q", got)
+	if got, err := one.Call[string](t.Context(), "get", named{h}); err == nil || !strings.Contains(err.Error(), "unknown or expired") {
+		t.Errorf("deleted elsewhere: got %q, %v", got, err)
 	}
 }
 
 func TestOneOfThoseWhoDeleteAtOnceGetsTheValue(t *testing.T) {
 	t.Parallel()
-	store := mcpserver.NewHandles[int](nil)
+	store := handles.New[int](nil)
 	h := handle(t, store, 7)
 	var all sync.WaitGroup
 	var got atomic.Int64
@@ -387,7 +421,7 @@ func TestOneOfThoseWhoDeleteAtOnceGetsTheValue(t *testing.T) {
 			switch n, err := store.Delete(t.Context(), h); {
 			case err == nil:
 				got.Add(int64(n))
-			case !errors.Is(err, mcpserver.ErrUnknownHandle):
+			case !errors.Is(err, handles.ErrUnknown):
 				t.Error(err)
 			}
 		})
