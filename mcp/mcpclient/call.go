@@ -288,11 +288,6 @@ func (k *connection) explain(err error) error {
 // guard runs a handler of the user's and logs its panic.
 func (c *Client) guard(what string, f func()) {
 	var err error
-	func() {
-		defer contain(&err)
-		f()
-	}()
-	if err != nil {
-		c.opts.logger().Error("handler failed", "handler", what, "error", err)
-	}
+	defer c.contain(what, &err)
+	f()
 }

@@ -72,7 +72,7 @@ func newClient(t Target, opts *Options) *Client {
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
 	c.cache.most = c.opts.maxCache()
 	if c.opts.HTTP.Auth != nil {
-		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache}
+		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache, client: c}
 	}
 	c.remembered = c.opts.LastRevision
 	c.notes = exchange.NewDispatcher(c.run)

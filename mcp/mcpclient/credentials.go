@@ -15,8 +15,9 @@ const headerAuthorization = "Authorization"
 // credentials is the Authorizer of the options as the client uses it: what was kept
 // goes when the token changes, and a panic is an error.
 type credentials struct {
-	auth  Authorizer
-	cache *cache
+	auth   Authorizer
+	cache  *cache
+	client *Client
 
 	mu   sync.Mutex
 	last [sha256.Size]byte // of the Authorization header that was sent last
@@ -35,7 +36,7 @@ func (c *Client) authorizer() httpclient.Authorizer {
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (c *credentials) Authorize(req *http.Request) (err error) {
-	defer contain(&err)
+	defer c.client.contain("Options.Auth", &err)
 	if err := c.auth.Authorize(req); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 
 // Challenged implements httpclient.Authorizer.
 func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err error) {
-	defer contain(&err)
+	defer c.client.contain("Options.Auth", &err)
 	return c.auth.Challenged(req, resp)
 }
 

@@ -2,13 +2,15 @@ package mcpclient
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Request is one message as middleware sees it.
@@ -62,8 +64,10 @@ func (c *Client) Use(m ...Middleware) { c.middleware.use(m) }
 type middleware struct {
 	outer, inner Handler // as given to init
 
-	mu    sync.Mutex
-	chain []Middleware // guarded by mu
+	mu      sync.Mutex
+	chain   []Middleware // guarded by mu; what it holds is not modified
+	changes int          // guarded by mu: how often chain has changed
+	folded  int          // guarded by mu: the change that outbound and inbound have
 
 	outbound, inbound atomic.Pointer[Handler]
 }
@@ -75,33 +79,44 @@ func (m *middleware) init(outbound, inbound Handler) {
 
 func (m *middleware) use(more []Middleware) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.chain = append(m.chain, more...)
+	m.chain = append(slices.Clip(m.chain), more...)
+	chain := m.chain
+	m.changes++
+	change := m.changes
+	m.mu.Unlock()
 	out, in := m.outer, m.inner
-	for i := len(m.chain) - 1; i >= 0; i-- {
-		out, in = m.chain[i](out), m.chain[i](in)
+	for _, layer := range slices.Backward(chain) { // the user's code, so without the lock
+		out, in = layer(out), layer(in)
 	}
-	m.outbound.Store(&out)
-	m.inbound.Store(&in)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if change > m.folded {
+		m.folded = change
+		m.outbound.Store(&out)
+		m.inbound.Store(&in)
+	}
 }
 
 // send has a message of this client sent. A panic of user code is an error.
 func (m *middleware) send(ctx context.Context, r *Request) (result any, err error) {
-	defer contain(&err)
+	defer r.client.contain(r.Method, &err)
 	return (*m.outbound.Load())(ctx, r)
 }
 
 // receive has a message of the server handled, likewise.
 func (m *middleware) receive(ctx context.Context, r *Request) (result any, err error) {
-	defer contain(&err)
+	defer r.client.contain(r.Method, &err)
 	return (*m.inbound.Load())(ctx, r)
 }
 
-// contain turns a panic into an error, so that it ends one handler and nothing
-// else.
-func contain(err *error) {
+// contain turns a panic of the function that defers it into an error, so that it ends
+// one handler and nothing else. The stack goes into the log alone: the error may reach
+// the server.
+func (c *Client) contain(what string, err *error) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		p := &usercode.Panic{Value: v, Stack: debug.Stack()}
+		*err = p
+		c.opts.logger().LogAttrs(c.ctx, slog.LevelError, "handler panicked", append(usercode.Attrs(p), slog.String("handler", what))...)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Options of a Client. The zero value, like a nil pointer, gives the defaults.
@@ -296,7 +297,9 @@ func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	return caps
 }
 
-func (o *Options) logger() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
+func (o *Options) logger() *slog.Logger {
+	return usercode.Logger(cmp.Or(o.Logger, slog.Default()))
+}
 
 func (o *Options) timeout() time.Duration      { return cmp.Or(o.Timeouts.Call, time.Minute) }
 func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }

@@ -1,0 +1,111 @@
+package mcpclient_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json/jsontext"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+// lockedLog is a buffer that a log is written to.
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func TestStackOfAPanicIsInTheLogAlone(t *testing.T) {
+	t.Parallel()
+	for _, r := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		t.Run(r.String(), func(t *testing.T) {
+			t.Parallel()
+			var log lockedLog
+			told := make(chan error, 1)
+			srv := mcpserver.New("test", "1", nil)
+			srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+				_, err := mcpserver.Ask[struct {
+					Name string `json:"name"`
+				}](ctx, "name", "Who?")
+				select {
+				case told <- err:
+				default:
+				}
+				return "", err
+			})
+			c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{
+				Revisions: []mcp.Revision{r}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("lost marbles") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			result, err := c.CallTool(t.Context(), "ask", nil)
+			texts := []string{}
+			if err != nil {
+				texts = append(texts, err.Error())
+			} else {
+				texts = append(texts, result.Content.Text())
+			}
+			if err := <-told; err != nil {
+				texts = append(texts, err.Error())
+			}
+			for _, text := range texts {
+				if strings.Contains(text, "goroutine ") || strings.Contains(text, ".go:") {
+					t.Errorf("a peer or a caller got the stack: %s", text)
+				}
+			}
+			if got := log.String(); !strings.Contains(got, "lost marbles") || !strings.Contains(got, "goroutine ") {
+				t.Errorf("got the log %s, want the panic with its stack", got)
+			}
+		})
+	}
+}
+
+func TestMiddlewareMayUseTheClientWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("test", "1", nil)
+	srv.Tool("quick", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	done := make(chan bool)
+	made := false
+	go func() {
+		defer close(done)
+		c.Use(func(next mcpclient.Handler) mcpclient.Handler {
+			if !made {
+				made = true
+				c.Use(func(next mcpclient.Handler) mcpclient.Handler { return next })
+			}
+			return next
+		})
+		_ = c.Request(t.Context(), mcp.MethodToolsList, jsontext.Value("{}"), nil)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Use waits for itself")
+	}
+}
