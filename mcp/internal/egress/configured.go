@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 )
 
@@ -17,7 +18,8 @@ const (
 // copy of base, which may be nil, with two things fixed: redirects stay within
 // the origin and keep the method, and there is no timeout over a whole exchange,
 // which would cut event streams. Without a transport in base it has one of its
-// own, which takes proxies from the environment.
+// own, which takes proxies from the environment. On js no redirect is followed,
+// because fetch does not ask before it follows one.
 func Configured(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -26,6 +28,7 @@ func Configured(base *http.Client) *http.Client {
 	if c.Transport == nil {
 		c.Transport = transport()
 	}
+	c.Transport = withoutRedirects(c.Transport)
 	c.CheckRedirect = sameOriginOnly
 	c.Timeout = 0
 	return &c
@@ -36,6 +39,9 @@ func transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = maxIdlePerHost
 	t.MaxResponseHeaderBytes = maxResponseHeader
+	if dial := configuredDial(runtime.GOOS); dial != nil {
+		t.DialContext = dial
+	}
 	return t
 }
 

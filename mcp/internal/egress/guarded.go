@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -37,7 +38,8 @@ type Policy struct {
 // Guarded returns a client for addresses that came from a peer. It connects to
 // no address but what the policy allows, keeps no cookies, follows at most
 // three redirects of GET and HEAD, never from https to http, speaks TLS 1.2 or
-// newer, and gives up after ten seconds. The caller bounds what it reads.
+// newer, and gives up after ten seconds. The caller bounds what it reads. On js and
+// wasip1 every request fails with errors.ErrUnsupported.
 func Guarded(p *Policy) *http.Client {
 	if p == nil {
 		p = new(Policy)
@@ -50,7 +52,10 @@ func Guarded(p *Policy) *http.Client {
 		t.Proxy = http.ProxyURL(p.Proxy)
 		dialer.Control = nil
 	}
-	t.DialContext = dialer.DialContext
+	t.DialContext = guardedDial(runtime.GOOS)
+	if t.DialContext == nil {
+		t.DialContext = dialer.DialContext
+	}
 	return &http.Client{Transport: t, CheckRedirect: guardRedirect, Timeout: guardedTimeout}
 }
 

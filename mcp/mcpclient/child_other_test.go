@@ -1,3 +1,5 @@
+//go:build !unix
+
 package mcpclient_test
 
 import "os"
