@@ -79,8 +79,8 @@ func askThree(ctx context.Context, _ none) (string, error) {
 	var roots []mcp.Root
 	err := mcpserver.AskAll(
 		ctx,
-		mcpserver.Form("user_name", "What is your name?", &user),
-		mcpserver.Sample("greeting", modelParams("Generate a greeting"), &greeting),
+		mcpserver.ElicitForm("user_name", "What is your name?", &user),
+		mcpserver.SampleQuestion("greeting", modelParams("Generate a greeting"), &greeting),
 		mcpserver.ListRoots("client_roots", &roots),
 	)
 	return fmt.Sprintf("%s, %s! You share %d roots.", greeting.Content.Text(), user.Name, len(roots)), err
@@ -106,10 +106,10 @@ func askWhatItCan(ctx context.Context, _ none) (string, error) {
 	var greeting mcp.CreateMessageResult
 	var questions []mcpserver.Question
 	if can.Elicitation.CanForm() {
-		questions = append(questions, mcpserver.Form("user_name", "What is your name?", &user))
+		questions = append(questions, mcpserver.ElicitForm("user_name", "What is your name?", &user))
 	}
 	if can.Sampling != nil {
-		questions = append(questions, mcpserver.Sample("greeting", modelParams("Generate a greeting"), &greeting))
+		questions = append(questions, mcpserver.SampleQuestion("greeting", modelParams("Generate a greeting"), &greeting))
 	}
 	err := mcpserver.AskAll(ctx, questions...)
 	return fmt.Sprintf("%d questions were answered.", len(questions)), err

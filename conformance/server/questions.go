@@ -41,7 +41,7 @@ func needModel(ctx context.Context, _ none) (string, error) {
 // askModel asks the client's model and returns the text of its answer.
 func askModel(ctx context.Context, key, prompt string) (string, error) {
 	var answer mcp.CreateMessageResult
-	err := mcpserver.AskAll(ctx, mcpserver.Sample(key, modelParams(prompt), &answer))
+	err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion(key, modelParams(prompt), &answer))
 	return answer.Content.Text(), err
 }
 

@@ -77,8 +77,8 @@ func multiInput(ctx context.Context, _ none) (string, error) {
 	var user, friend Named
 	err := mcpserver.AskAll(
 		ctx,
-		mcpserver.Form("user_name", "What is your name?", &user),
-		mcpserver.Form("friend_name", "What is your friend's name?", &friend),
+		mcpserver.ElicitForm("user_name", "What is your name?", &user),
+		mcpserver.ElicitForm("friend_name", "What is your friend's name?", &friend),
 	)
 	return fmt.Sprintf("Hello, %s and %s!", user.Name, friend.Name), err
 }

@@ -27,7 +27,7 @@ func TestToolUpstreamThatAsksRunsOnce(t *testing.T) {
 				return "", err
 			}
 			var answer mcp.CreateMessageResult
-			err = mcpserver.AskAll(ctx, mcpserver.Sample("wish", &mcp.CreateMessageParams{
+			err = mcpserver.AskAll(ctx, mcpserver.SampleQuestion("wish", &mcp.CreateMessageParams{
 				Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Wish a good flight")}}}, MaxTokens: 10,
 			}, &answer))
 			return fmt.Sprintf("%s in row %d", answer.Content.Text(), s.Row), err

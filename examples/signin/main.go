@@ -39,7 +39,7 @@ func (a *accounts) inbox(ctx context.Context, _ struct{}) (string, error) {
 		return "", err
 	}
 	if !known {
-		if err := mcpserver.AskAll(ctx, mcpserver.Visit("sign-in", "Sign in to read your mail.", a.page)); err != nil {
+		if err := mcpserver.AskAll(ctx, mcpserver.ElicitURL("sign-in", "Sign in to read your mail.", a.page)); err != nil {
 			return "", err
 		}
 	}

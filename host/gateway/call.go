@@ -34,7 +34,7 @@ type call struct {
 // Questions are sent to the caller as requests.
 func newDirectCall(ctx context.Context, r *mcpserver.Request) *call {
 	return &call{
-		request: r, ctx: ctx, ask: r.Ask,
+		request: r, ctx: ctx, ask: r.Call,
 		notify: func(what func(context.Context)) { what(ctx) },
 	}
 }

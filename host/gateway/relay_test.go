@@ -79,7 +79,7 @@ func (a *bookingServer) book(ctx context.Context, in struct {
 	}
 	mcpserver.Progress(ctx, 2, 4, "reserved")
 	var said mcp.CreateMessageResult
-	if err := mcpserver.AskAll(ctx, mcpserver.Sample("praise", &mcp.CreateMessageParams{
+	if err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("praise", &mcp.CreateMessageParams{
 		Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Praise " + in.Trip)}}}, MaxTokens: 100,
 	}, &said)); err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func (a *bookingServer) book(ctx context.Context, in struct {
 	var meal struct {
 		Meal string `json:"meal" enum:"soup|salad"`
 	}
-	if err := mcpserver.AskAll(ctx, mcpserver.Form("meal", "Which meal for "+in.Trip+"?", &meal), mcpserver.ListRoots("roots", &roots)); err != nil {
+	if err := mcpserver.AskAll(ctx, mcpserver.ElicitForm("meal", "Which meal for "+in.Trip+"?", &meal), mcpserver.ListRoots("roots", &roots)); err != nil {
 		return "", err
 	}
 	mcpserver.Progress(ctx, 4, 4, "done")
@@ -231,7 +231,7 @@ func TestUpstreamAsksTheModelInAllPairsOfRevisions(t *testing.T) {
 		srv.Tool("praise", "Praise", func(ctx context.Context, _ struct{}) (string, error) {
 			var said mcp.CreateMessageResult
 			var roots []mcp.Root
-			err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots), mcpserver.Sample("praise", &mcp.CreateMessageParams{
+			err := mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots), mcpserver.SampleQuestion("praise", &mcp.CreateMessageParams{
 				Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Praise")}}}, MaxTokens: 100,
 			}, &said))
 			return said.Content.Text(), err

@@ -42,7 +42,7 @@ func (i *askingServer) Serve(ctx context.Context, conn mcp.Conn) error {
 	})
 	srv.Tool("sing", "Sing", func(ctx context.Context, _ struct{}) (string, error) {
 		var said mcp.CreateMessageResult
-		err := mcpserver.AskAll(ctx, mcpserver.Sample("song", &mcp.CreateMessageParams{
+		err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("song", &mcp.CreateMessageParams{
 			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Sing")}}}, MaxTokens: 9,
 		}, &said))
 		i.ended <- err
@@ -99,7 +99,7 @@ func TestRefusalOfTheUserReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 			srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{up}, Logger: quiet})
 			var got *mcp.Error
 			srv.AddTool(mcp.Tool{Name: "sing"}, func(ctx context.Context, _ *mcp.CallToolParams) (mcp.Result, error) {
-				err := mcpserver.From(ctx).Ask(ctx, mcp.MethodCreateMessage, &mcp.CreateMessageParams{
+				err := mcpserver.From(ctx).Call(ctx, mcp.MethodCreateMessage, &mcp.CreateMessageParams{
 					Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Sing")}}}, MaxTokens: 9,
 				}, nil)
 				got, _ = errors.AsType[*mcp.Error](err)

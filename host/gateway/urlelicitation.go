@@ -67,7 +67,7 @@ func (u *upstream) relayElicitationComplete(ctx context.Context, method string, 
 		return
 	}
 	if address := u.elicitedURLs.url(p.ElicitationID); address != "" {
-		if err := u.gateway.server.Visited(ctx, address); err != nil {
+		if err := u.gateway.server.ElicitationComplete(ctx, address); err != nil {
 			u.log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
 		}
 	}

@@ -32,12 +32,12 @@ func newURLElicitingServer(revision mcp.Revision) *urlElicitingServer {
 	c := &urlElicitingServer{server: mcpserver.New("club", "1", &mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet})}
 	c.server.Tool("enter", "Enter", func(context.Context, struct{}) (string, error) {
 		if !c.isMember() {
-			return "", mcpserver.VisitRequired("Please sign in.", signInURL)
+			return "", mcpserver.URLElicitationRequired("Please sign in.", signInURL)
 		}
 		return "welcome", nil
 	})
 	c.server.Tool("join", "Join", func(ctx context.Context, _ struct{}) (string, error) {
-		if err := mcpserver.AskAll(ctx, mcpserver.Visit("sign-in", "Please sign in.", signInURL)); err != nil {
+		if err := mcpserver.AskAll(ctx, mcpserver.ElicitURL("sign-in", "Please sign in.", signInURL)); err != nil {
 			return "", err
 		}
 		return "welcome", nil
@@ -176,7 +176,7 @@ func TestEndOfAVisitIsPassedOn(t *testing.T) {
 			go func() {
 				time.Sleep(time.Second)
 				club.signIn()
-				if err := club.server.Visited(context.Background(), signInURL); err != nil {
+				if err := club.server.ElicitationComplete(context.Background(), signInURL); err != nil {
 					t.Error(err)
 				}
 			}()

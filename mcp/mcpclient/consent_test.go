@@ -57,16 +57,16 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 		question mcpserver.Question
 		secret   bool
 	}{
-		"password": {mcpserver.Form("q", "?", &struct {
+		"password": {mcpserver.ElicitForm("q", "?", &struct {
 			Password string `json:"password"`
 		}{}), true},
-		"API key": {mcpserver.Form("q", "?", &struct {
+		"API key": {mcpserver.ElicitForm("q", "?", &struct {
 			Key string `json:"api_key"`
 		}{}), true},
-		"by its title": {mcpserver.Form("q", "?", &struct {
+		"by its title": {mcpserver.ElicitForm("q", "?", &struct {
 			Town string `json:"town" title:"Your secret"`
 		}{}), true},
-		"plain": {mcpserver.Form("q", "?", &struct {
+		"plain": {mcpserver.ElicitForm("q", "?", &struct {
 			Town string `json:"town"`
 		}{}), false},
 	} {
@@ -97,7 +97,7 @@ func TestVisitsAreHTTPSAlone(t *testing.T) {
 		"https://a b.example/": false, "https://user@id.example.com/": false, "https:id.example.com": false,
 		"http://id.example.com/": false, "ftp://id.example.com/": false, "http://127.0.0.1.example.com/": false,
 	} {
-		srv := inquirer(mcpserver.Visit("q", "?", address), nothing)
+		srv := inquirer(mcpserver.ElicitURL("q", "?", address), nothing)
 		host := ""
 		askedBy(t, srv, mcpclient.Options{ElicitURL: func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			host = mcpclient.URLHost(p)
@@ -204,7 +204,7 @@ func TestSamplingHooksEditAndRefuse(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-327a", "R-329", "R-330a")
 	var answer mcp.CreateMessageResult
-	srv := inquirer(mcpserver.Sample("q", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
+	srv := inquirer(mcpserver.SampleQuestion("q", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
 		{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("hello")}},
 	}}, &answer), func() string { return answer.Content.Text() })
 	o := mcpclient.Options{
@@ -308,7 +308,7 @@ func TestManualInputRounds(t *testing.T) {
 	var form struct {
 		Town string `json:"town"`
 	}
-	srv := inquirer(mcpserver.Form("town", "Where?", &form), func() string { return form.Town })
+	srv := inquirer(mcpserver.ElicitForm("town", "Where?", &form), func() string { return form.Town })
 	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{ElicitForm: agree})
 	if err != nil {
 		t.Fatal(err)
@@ -333,7 +333,7 @@ func TestAddressIsNotFetched(t *testing.T) {
 	claim.Shows(t, "R-347a")
 	site := web(t, func(e *exchange) { e.w.WriteHeader(http.StatusOK) })
 	asked := 0
-	srv := inquirer(mcpserver.Visit("q", "?", site.URL+"/sign-in"), nothing)
+	srv := inquirer(mcpserver.ElicitURL("q", "?", site.URL+"/sign-in"), nothing)
 	askedBy(t, srv, mcpclient.Options{ElicitURL: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		asked++
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil

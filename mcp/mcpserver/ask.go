@@ -60,7 +60,7 @@ var (
 // question is not sent.
 func Ask[T any](ctx context.Context, key, message string) (T, error) {
 	var answer T
-	err := AskAll(ctx, Form(key, message, &answer))
+	err := AskAll(ctx, ElicitForm(key, message, &answer))
 	return answer, err
 }
 

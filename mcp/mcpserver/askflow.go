@@ -125,7 +125,7 @@ func (r *Request) send(ctx context.Context, key, method string, params any) (raw
 	if r.apart != nil {
 		return r.askApart(ctx, key, method, params)
 	}
-	err = r.Ask(ctx, method, params, &raw)
+	err = r.Call(ctx, method, params, &raw)
 	return raw, err
 }
 

@@ -19,12 +19,14 @@ var ErrCannotAsk = exchange.ErrCannotAsk
 // ErrNotInCall reports that a function was called outside of a request.
 var ErrNotInCall = errors.New("not in a call")
 
-// Ask sends a request of the session era to the client while the request r is
-// running, and decodes its answer into out, which may be nil. It fails with
-// CodeMissingCapability, sending nothing, when the client did not declare the
-// capability, and with ErrCannotAsk where the protocol has no such requests. An
-// error of the client is an *mcp.Error with Remote set.
-func (r *Request) Ask(ctx context.Context, method string, params, out any) error {
+// Call sends a request of the session era, such as sampling/createMessage, to the
+// client while the request r is running, and decodes the result into out, which may
+// be nil. It fails with CodeMissingCapability, sending nothing, when the client did
+// not declare the capability, with ErrCannotAsk where the protocol has no such
+// requests, and with ErrNotInCall when r is nil. An error of the client is an
+// *mcp.Error with Remote set. It is safe for concurrent use. [Ask] and [AskAll] work
+// in every revision.
+func (r *Request) Call(ctx context.Context, method string, params, out any) error {
 	if r == nil {
 		return ErrNotInCall
 	}
@@ -50,7 +52,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 		return err
 	}
 	if q.VisitID != "" {
-		r.server.visits.add(r.in.Session, q.Visit, q.VisitID)
+		r.server.urlElicitations.add(r.in.Session, q.Visit, q.VisitID)
 	}
 	var m jsonrpc.Message
 	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {

@@ -20,7 +20,7 @@ func curious() (srv *mcpserver.Server, outcome chan error) {
 	srv, outcome = newServer(nil), make(chan error, 1)
 	srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
 		var roots mcp.ListRootsResult
-		err := mcpserver.From(ctx).Ask(ctx, mcp.MethodRootsList, &mcp.EmptyParams{}, &roots)
+		err := mcpserver.From(ctx).Call(ctx, mcp.MethodRootsList, &mcp.EmptyParams{}, &roots)
 		outcome <- err
 		if err != nil {
 			return "", err
@@ -150,7 +150,7 @@ func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 		srv.Handle("notifications/acme/ask", func(ctx context.Context, r *mcpserver.Request) (any, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
-			err := r.Ask(ctx, mcp.MethodRootsList, nil, nil)
+			err := r.Call(ctx, mcp.MethodRootsList, nil, nil)
 			outcome <- err
 			return nil, err
 		})

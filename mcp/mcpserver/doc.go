@@ -42,9 +42,15 @@
 //
 // # In mid-call
 //
-// [Ask] puts a question to the user or the model of the client, in every revision
-// that can; a handler that asks may be run again from the top, see there. [Progress]
-// tells how far a call is. [Server.Updated] announces a change to those who watch.
+// [Ask] elicits an answer of the user: the client shows a form (elicitation/create).
+// [AskAll] asks several questions in one round: [ElicitForm] and [ElicitURL] elicit,
+// [SampleQuestion] asks the client's model (sampling/createMessage), [ListRoots] gets
+// the client's roots (roots/list). They work in every revision that has such
+// requests; a handler that asks may be run again from the top, see [Ask]. [Progress]
+// tells how far a call is. A client that cancels a call ends the handler's context.
+// [Server.Updated] announces a change of a resource to its subscribers
+// (resources/subscribe). The list_changed notifications need no call: adding,
+// replacing, enabling and removing features sends them. Ping is answered by itself.
 //
 // # Who calls
 //

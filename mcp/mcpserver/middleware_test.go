@@ -90,7 +90,7 @@ func TestMiddlewareSeesInitializeAndRequestsToTheClient(t *testing.T) {
 		srv.Use(j.trace("a"), j.trace("b"))
 		srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
 			var roots mcp.ListRootsResult
-			if err := mcpserver.From(ctx).Ask(ctx, mcp.MethodRootsList, nil, &roots); err != nil {
+			if err := mcpserver.From(ctx).Call(ctx, mcp.MethodRootsList, nil, &roots); err != nil {
 				return "", err
 			}
 			return roots.Roots[0].URI, nil
@@ -221,7 +221,7 @@ func TestMiddlewareIsConstructedOnceByUse(t *testing.T) {
 		srv.Use(counted("a"))
 		srv.Handle("acme/own", func(ctx context.Context, r *mcpserver.Request) (any, error) {
 			var roots mcp.ListRootsResult
-			return nil, r.Ask(ctx, mcp.MethodRootsList, nil, &roots)
+			return nil, r.Call(ctx, mcp.MethodRootsList, nil, &roots)
 		})
 		srv.RequireScopes("acme/own", "any")
 		srv.Use(counted("b"), counted("c"))
@@ -403,7 +403,7 @@ func TestHandlerRunsOutsideOfACall(t *testing.T) {
 	}
 	mcpserver.Progress(ctx, 1, 2, "half")
 	mcpserver.Log(ctx).Error("nobody hears")
-	if err := r.Ask(ctx, mcp.MethodRootsList, nil, nil); !errors.Is(err, mcpserver.ErrNotInCall) {
+	if err := r.Call(ctx, mcp.MethodRootsList, nil, nil); !errors.Is(err, mcpserver.ErrNotInCall) {
 		t.Errorf("got %v, want %v", err, mcpserver.ErrNotInCall)
 	}
 	if err := r.Decode(new(struct{})); !errors.Is(err, mcpserver.ErrNotInCall) {

@@ -213,7 +213,7 @@ func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
 			seen <- err
 			_, err = mcpserver.Ask[struct{ Deep struct{ A int } }](ctx, "deep", "?")
 			seen <- err
-			seen <- mcpserver.AskAll(ctx, mcpserver.Visit("visit", "Sign in", "not a url"))
+			seen <- mcpserver.AskAll(ctx, mcpserver.ElicitURL("visit", "Sign in", "not a url"))
 			return "done", nil
 		})
 		dialAs(t, srv, r, canAll).must("tools/call", `{"name":"misuse"}`)
@@ -225,13 +225,13 @@ func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
 	})
 }
 
-func TestVisitAndRootsInBothEras(t *testing.T) {
+func TestURLElicitationAndRootsInBothEras(t *testing.T) {
 	claim.Shows(t, "R-343a", "R-345")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Tool("go", "", func(ctx context.Context, _ struct{}) (string, error) {
 			var roots []mcp.Root
-			err := mcpserver.AskAll(ctx, mcpserver.Visit("visit", "Sign in", "https://id.example.com/"), mcpserver.ListRoots("roots", &roots))
+			err := mcpserver.AskAll(ctx, mcpserver.ElicitURL("visit", "Sign in", "https://id.example.com/"), mcpserver.ListRoots("roots", &roots))
 			return fmt.Sprint(len(roots)), err
 		})
 		w := dialAs(t, srv, r, canAll)

@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// Question is something to ask the client with AskAll. Form, Visit, Sample and
+// Question is something to ask the client with AskAll. ElicitForm, ElicitURL, SampleQuestion and
 // ListRoots make one.
 type Question struct {
 	key    string
@@ -40,12 +40,12 @@ func misfit(err error) error {
 	return &unfitError{err}
 }
 
-// Form asks the user by a form whose fields are those of T, a flat struct of
+// ElicitForm asks the user by a form whose fields are those of T, a flat struct of
 // strings, numbers, booleans and choices with the tags of tools. The answer is
-// stored in out. A form must not ask for secrets: that is what Visit is for.
+// stored in out. A form must not ask for secrets; use ElicitURL for them.
 //
 // Spec: 2026-07-28 client/elicitation
-func Form[T any](key, message string, out *T) Question {
+func ElicitForm[T any](key, message string, out *T) Question {
 	form := formOf(reflect.TypeFor[T]())
 	return Question{
 		key: key, method: mcp.MethodElicit, err: form.err,
@@ -71,14 +71,13 @@ func Form[T any](key, message string, out *T) Question {
 	}
 }
 
-// Visit asks the user to visit a URL, such as a sign-in page, outside of the
-// client's sight. An answer says that the user agreed to, and not that anything
-// was done there: what the visit is for has to come from the page itself. The
-// URL must hold neither secrets nor what identifies the user; it should be
-// https.
+// ElicitURL asks the user to open a URL, such as a sign-in page, that the client does
+// not see. An answer says that the user agreed to open it, and not that anything was
+// done there: the handler has to learn that from the page itself. The URL must be
+// absolute, hold neither secrets nor what identifies the user, and should be https.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode
-func Visit(key, message, address string) Question {
+func ElicitURL(key, message, address string) Question {
 	q := Question{
 		key: key, method: mcp.MethodElicit,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: message, URL: address},
@@ -91,7 +90,7 @@ func Visit(key, message, address string) Question {
 	return q
 }
 
-// Sample asks the client's model. The answer is stored in out. MaxTokens has to be
+// SampleQuestion asks the client's model. The answer is stored in out. MaxTokens has to be
 // positive, each use of a tool followed by its output, and the output of tools
 // goes back to the model at most 10 times.
 //
@@ -99,7 +98,7 @@ func Visit(key, message, address string) Question {
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
-func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
+func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
 	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), take: func(raw jsontext.Value) error {
 		var answer mcp.CreateMessageResult
 		if err := json.Unmarshal(raw, &answer); err != nil {

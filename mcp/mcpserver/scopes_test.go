@@ -442,7 +442,7 @@ func TestClientLearnsWhichScopesAreMissing(t *testing.T) {
 	}
 }
 
-func TestVisitsGrantNothing(t *testing.T) {
+func TestURLElicitationsGrantNothing(t *testing.T) {
 	claim.Shows(t, "R-349a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
@@ -452,7 +452,7 @@ func TestVisitsGrantNothing(t *testing.T) {
 			if visited {
 				return "visited", nil
 			}
-			return "", mcpserver.VisitRequired("Please sign in.", signIn)
+			return "", mcpserver.URLElicitationRequired("Please sign in.", signIn)
 		})
 		srv.Tool("shut", "", nothing, mcpserver.Scopes("a"))
 		c := callerOf(t, srv, r, "ada")
@@ -468,7 +468,7 @@ func TestVisitsGrantNothing(t *testing.T) {
 		visited = true
 		params := `{"name":"visit"}`
 		if isModern(r) {
-			params = `{"name":"visit","requestState":` + at(t, v.Result, "/requestState") + `,"inputResponses":{"visit-1":{"action":"accept"}}}`
+			params = `{"name":"visit","requestState":` + at(t, v.Result, "/requestState") + `,"inputResponses":{"url-1":{"action":"accept"}}}`
 		}
 		if v := c.call("ada", "tools/call", params); at(t, v.Result, "/content/0/text") != `"visited"` {
 			t.Fatalf("got %s, want the visit made", v.raw)

@@ -27,14 +27,14 @@ type Server struct {
 	options *Options
 	dialect *dialect.Server
 
-	features   registry
-	middleware middleware
-	extensions extensions
-	hub        hub
-	admission  admission
-	limits     *limit.Reporter
-	drain      drain
-	visits     visits
+	features        registry
+	middleware      middleware
+	extensions      extensions
+	hub             hub
+	admission       admission
+	limits          *limit.Reporter
+	drain           drain
+	urlElicitations urlElicitations
 
 	unprotected atomic.Bool // the log has been told that nobody asks who calls
 
@@ -168,5 +168,5 @@ func (c core) Reached(e mcp.LimitReached) { c.limits.Reached(e) }
 func (c core) Closed(s *exchange.Session) {
 	c.drain.closed(s) // first, so that it cannot join the hub again
 	c.hub.forget(s)
-	c.visits.forget(s)
+	c.urlElicitations.forget(s)
 }

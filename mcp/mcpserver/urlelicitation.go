@@ -19,36 +19,37 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// VisitRequired returns the error of a handler that cannot do its work before
-// the user has visited a URL, such as a sign-in page. The client sends its user
-// there and makes the same call again, so the handler has to find out by itself
-// whether the visit was made, and must not ask for it again then:
+// URLElicitationRequired returns the error of a handler that cannot do its work
+// before the user has opened a URL, such as a sign-in page. The client sends its
+// user there and makes the same call again, so the handler has to find out by itself
+// whether the work at the URL was done, and must not require it again then:
 //
 //	if !signedIn(user) {
-//		return mcpserver.VisitRequired("Please sign in.", signInURL)
+//		return mcpserver.URLElicitationRequired("Please sign in.", signInURL)
 //	}
 //
-// Clients of 2025-11-25 get the error of that name, those of 2026-07-28 a
-// question, as do those whose call has become a task. A client that cannot send
-// its user anywhere gets an error; in older revisions that is a text with the URL,
-// for the model to pass on. The URL must hold neither secrets nor what identifies
-// the user.
+// Clients of 2025-11-25 get the error -32042 of that name. Clients of 2026-07-28,
+// and those whose call has become a task, get an elicitation of mode url. A client
+// that does not support URL elicitation gets an error; in older revisions that is a
+// text with the URL, for the model to pass on. The URL must hold neither secrets nor
+// what identifies the user. A URL that is not absolute, or has a user, is returned as
+// an error that says so.
 //
-// Visit is for a handler that goes on once the user has agreed to the visit, and
-// for work that goes on apart: nobody makes its call again, so that there the
-// error is nothing but an error.
+// Use [ElicitURL] in a handler that goes on once the user has agreed, and in work
+// that goes on after its call was answered ([Detach]): nobody repeats that call, so
+// that the error is an ordinary error there.
 //
 // Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
-func VisitRequired(message, address string) error {
+func URLElicitationRequired(message, address string) error {
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	return visitRequired("the user has to visit a page first", []*mcp.ElicitParams{{Mode: mcp.ElicitURL, Message: message, URL: address}})
+	return urlElicitationRequired("the user has to open a URL first", []*mcp.ElicitParams{{Mode: mcp.ElicitURL, Message: message, URL: address}})
 }
 
-func visitRequired(message string, visits []*mcp.ElicitParams) error {
+func urlElicitationRequired(message string, elicitations []*mcp.ElicitParams) error {
 	err := &mcp.Error{Code: mcp.CodeURLElicitationRequired, Message: message}
-	err.Data, _ = json.Marshal(map[string]any{"elicitations": visits})
+	err.Data, _ = json.Marshal(map[string]any{"elicitations": elicitations})
 	return err
 }
 
@@ -61,57 +62,57 @@ func checkAddress(address string) error {
 
 func requiresURLElicitation(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElicitationRequired }
 
-// requireURLElicitation brings the error of VisitRequired into what the caller
-// understands. Another server may have said it to the handler; that is no reason
-// to send the user anywhere.
-func (r *Request) requireURLElicitation(required error) (any, error) {
-	visits, err := visitsIn(required)
+// requireURLElicitation answers with the error of URLElicitationRequired in the form
+// that the caller's revision has. The same error from another server, which the
+// handler has called, does not send the user anywhere.
+func (r *Request) requireURLElicitation(cause error) (any, error) {
+	required, err := requiredURLs(cause)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range visits {
+	for _, v := range required {
 		if err := r.call.MayPut(mcp.MethodElicit, v); err != nil {
-			return r.cannotVisit(visits, err)
+			return r.cannotElicitURL(required, err)
 		}
 	}
 	if !r.call.MayAsk() {
-		return r.visitByRounds(visits)
+		return r.elicitURLsByRounds(required)
 	}
-	for _, v := range visits {
-		v.ElicitationID = r.server.visits.add(r.in.Session, v.URL, v.ElicitationID)
+	for _, v := range required {
+		v.ElicitationID = r.server.urlElicitations.add(r.in.Session, v.URL, v.ElicitationID)
 	}
-	e, _ := errors.AsType[*mcp.Error](required)
-	return nil, visitRequired(e.Message, visits)
+	e, _ := errors.AsType[*mcp.Error](cause)
+	return nil, urlElicitationRequired(e.Message, required)
 }
 
-// visitsIn returns the visits that a handler required.
-func visitsIn(required error) ([]*mcp.ElicitParams, error) {
-	e, _ := errors.AsType[*mcp.Error](required)
+// requiredURLs returns the elicitations that the error of a handler requires.
+func requiredURLs(cause error) ([]*mcp.ElicitParams, error) {
+	e, _ := errors.AsType[*mcp.Error](cause)
 	if e.Remote {
-		return nil, fmt.Errorf("another server requires visits: %s", e.Message)
+		return nil, fmt.Errorf("another server requires URL elicitations: %s", e.Message)
 	}
 	var data struct {
 		Elicitations []*mcp.ElicitParams `json:"elicitations"`
 	}
 	if err := json.Unmarshal(e.Data, &data); err != nil || len(data.Elicitations) == 0 {
-		return nil, errors.New("a handler required visits and did not say which; want them in data.elicitations")
+		return nil, errors.New("a handler required URL elicitations and did not say which; want them in data.elicitations")
 	}
 	for _, v := range data.Elicitations {
 		if v == nil || v.Mode != mcp.ElicitURL {
-			return nil, errors.New("a handler required something else than visits; want mode url in data.elicitations")
+			return nil, errors.New("a handler required an elicitation that is not of a URL; want mode url in data.elicitations")
 		}
 	}
 	return data.Elicitations, nil
 }
 
-// cannotVisit answers a client that cannot send its user anywhere. A model reads
-// of a tool where the user would have to go.
-func (r *Request) cannotVisit(visits []*mcp.ElicitParams, err error) (any, error) {
+// cannotElicitURL answers a client that does not support URL elicitation. The result
+// of a tool tells the model which URL the user would have to open.
+func (r *Request) cannotElicitURL(required []*mcp.ElicitParams, err error) (any, error) {
 	if r.call.Session == nil {
 		return nil, err
 	}
 	var lines []string
-	for _, v := range visits {
+	for _, v := range required {
 		lines = append(lines, strings.TrimSpace(v.Message+" "+v.URL))
 	}
 	text := cleanText(strings.Join(lines, "\n"), maxErrorText)
@@ -121,13 +122,13 @@ func (r *Request) cannotVisit(visits []*mcp.ElicitParams, err error) (any, error
 	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.Method, text)
 }
 
-// visitByRounds asks for the visits in the stateless era. A user who has declined
-// is not asked again.
-func (r *Request) visitByRounds(visits []*mcp.ElicitParams) (any, error) {
+// elicitURLsByRounds elicits the URLs in the stateless era. A user who has declined is
+// not asked again.
+func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) {
 	if !r.replays {
 		return nil, fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
 	}
-	in, err := r.visitRequests(visits)
+	in, err := r.urlInputRequests(required)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (r *Request) visitByRounds(visits []*mcp.ElicitParams) (any, error) {
 		}
 	}
 	if err := agreed(answers); err != nil {
-		return r.refusedVisit(err)
+		return r.urlDeclined(err)
 	}
 	if err := r.run.Ask(in.InputRequests); errors.Is(err, replay.ErrRounds) {
 		return nil, r.tooManyRounds(nil)
@@ -146,20 +147,20 @@ func (r *Request) visitByRounds(visits []*mcp.ElicitParams) (any, error) {
 	return nil, ErrInputRequired
 }
 
-// visitRequests returns the questions by which visits are asked for.
-func (r *Request) visitRequests(visits []*mcp.ElicitParams) (*mcp.InputRequiredResult, error) {
-	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(visits))}
-	for i, v := range visits {
+// urlInputRequests returns the questions that elicit the URLs.
+func (r *Request) urlInputRequests(required []*mcp.ElicitParams) (*mcp.InputRequiredResult, error) {
+	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(required))}
+	for i, v := range required {
 		q, err := r.call.InputRequest(mcp.MethodElicit, v)
 		if err != nil {
 			return nil, err
 		}
-		in.InputRequests[fmt.Sprintf("visit-%d", i+1)] = q
+		in.InputRequests[fmt.Sprintf("url-%d", i+1)] = q
 	}
 	return in, nil
 }
 
-// agreed returns the error of a user who did not want to make one of the visits.
+// agreed returns the error of a user who declined or dismissed one of the URLs.
 func agreed(answers map[string]jsontext.Value) error {
 	for _, raw := range answers {
 		if _, err := accepted(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
@@ -169,15 +170,15 @@ func agreed(answers map[string]jsontext.Value) error {
 	return nil
 }
 
-// elicitURLsApart has work that goes on apart ask for the visits that it requires, for
-// its call has been answered already. state is the one of a handler that asks by
+// elicitURLsApart returns the elicitations that detached work requires as questions of
+// its own, because its call has been answered already. state is the one of a handler that asks by
 // itself.
-func (r *Request) elicitURLsApart(required error, state *string) (mcp.Result, error) {
-	visits, err := visitsIn(required)
+func (r *Request) elicitURLsApart(cause error, state *string) (mcp.Result, error) {
+	required, err := requiredURLs(cause)
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.visitRequests(visits)
+	in, err := r.urlInputRequests(required)
 	if err != nil {
 		return nil, err
 	}
@@ -185,38 +186,41 @@ func (r *Request) elicitURLsApart(required error, state *string) (mcp.Result, er
 	return in, nil
 }
 
-func (r *Request) refusedVisit(err error) (any, error) {
+func (r *Request) urlDeclined(err error) (any, error) {
 	if r.Method == mcp.MethodToolsCall {
 		return r.server.toolError(r.ctx, r.call, "", err), nil
 	}
 	return nil, err
 }
 
-// instead returns the error that has the caller make visits for which it cannot be
-// asked in mid-call, and err when that is not why they were not made.
+// instead returns the error that requires the URLs of questions that cannot be asked in
+// mid-call, and err when another question is among them or err has another reason.
 func instead(err error, questions []openQuestion) error {
 	if !errors.Is(err, ErrCannotAsk) {
 		return err
 	}
-	var visits []*mcp.ElicitParams
+	var required []*mcp.ElicitParams
 	for _, q := range questions {
 		p, ok := q.params.(*mcp.ElicitParams)
 		if !ok || p.Mode != mcp.ElicitURL {
 			return err
 		}
-		visits = append(visits, p)
+		required = append(required, p)
 	}
-	return visitRequired(err.Error(), visits)
+	return urlElicitationRequired(err.Error(), required)
 }
 
-// Visited tells the client whose user was sent to a URL, by Visit or
-// VisitRequired, that what was to be done there is done, so that it need not
-// wait any longer. It tells no other client: every visit has to have a URL of
-// its own. Clients of 2025-11-25 hear of it; for others it does nothing.
+// ElicitationComplete sends notifications/elicitation/complete to the client whose
+// user was sent to a URL by [ElicitURL] or [URLElicitationRequired], so that it need
+// not wait any longer. No other client gets it, so every elicitation needs a URL of
+// its own: when several clients were sent to one URL, nothing is sent. Clients of
+// 2025-11-25 get the notification; for others, and for a URL that nobody was sent to,
+// the method does nothing and returns nil. ctx bounds the sending. The server
+// remembers the 4,096 newest elicitations.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
-func (s *Server) Visited(ctx context.Context, address string) error {
-	session, id := s.visits.take(address)
+func (s *Server) ElicitationComplete(ctx context.Context, address string) error {
+	session, id := s.urlElicitations.take(address)
 	if session == nil {
 		return nil
 	}
@@ -227,49 +231,50 @@ func (s *Server) Visited(ctx context.Context, address string) error {
 	return session.Push(ctx, msg)
 }
 
-// maxVisits bounds the visits whose end can be told. The oldest makes room.
-const maxVisits = 4096
+// maxURLElicitations bounds the elicitations whose completion can be sent. The oldest
+// is forgotten first.
+const maxURLElicitations = 4096
 
-// visits are those that clients were asked for. The zero value is ready for use;
-// all methods are safe for concurrent use.
-type visits struct {
+// urlElicitations are the URLs that clients were sent to. The zero value is ready for
+// use; all methods are safe for concurrent use.
+type urlElicitations struct {
 	mu   sync.Mutex
-	open map[visit]asked
+	open map[urlElicitation]elicited
 }
 
-// visit is one of the user of a session.
-type visit struct {
+// urlElicitation is a URL that the client of a session was sent to.
+type urlElicitation struct {
 	session *exchange.Session
 	address string
 }
 
-// asked is how and when the client was asked for a visit.
-type asked struct {
+// elicited is the id under which the client knows the elicitation, and when it was sent.
+type elicited struct {
 	id string
 	at time.Time
 }
 
-// add notes a visit and returns its id: the given one, the one that it has, or a
-// new one. A client that is asked again knows by it that it has been there.
-func (vs *visits) add(s *exchange.Session, address, id string) string {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	v := visit{s, address}
-	known, ok := vs.open[v]
-	if !ok && len(vs.open) >= maxVisits {
-		delete(vs.open, vs.oldestLocked())
+// add remembers an elicitation and returns its id: the given one, the one that it has,
+// or a new one. The id of a repeated elicitation tells the client that it is the same.
+func (es *urlElicitations) add(s *exchange.Session, address, id string) string {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	v := urlElicitation{s, address}
+	known, ok := es.open[v]
+	if !ok && len(es.open) >= maxURLElicitations {
+		delete(es.open, es.oldestLocked())
 	}
-	if vs.open == nil {
-		vs.open = make(map[visit]asked)
+	if es.open == nil {
+		es.open = make(map[urlElicitation]elicited)
 	}
 	id = cmp.Or(id, known.id, rand.Text())
-	vs.open[v] = asked{id, time.Now()}
+	es.open[v] = elicited{id, time.Now()}
 	return id
 }
 
-func (vs *visits) oldestLocked() (oldest visit) {
+func (es *urlElicitations) oldestLocked() (oldest urlElicitation) {
 	var at time.Time
-	for v, a := range vs.open {
+	for v, a := range es.open {
 		if at.IsZero() || a.at.Before(at) {
 			oldest, at = v, a.at
 		}
@@ -277,12 +282,12 @@ func (vs *visits) oldestLocked() (oldest visit) {
 	return oldest
 }
 
-// take ends a visit and returns whose it was, and its id. The session is nil when
-// nobody was sent to the URL, or several were.
-func (vs *visits) take(address string) (session *exchange.Session, id string) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	for v, a := range vs.open {
+// take forgets an elicitation and returns its session and id. The session is nil when
+// no client was sent to the URL, or several were.
+func (es *urlElicitations) take(address string) (session *exchange.Session, id string) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	for v, a := range es.open {
 		switch {
 		case v.address != address:
 		case session != nil:
@@ -291,13 +296,13 @@ func (vs *visits) take(address string) (session *exchange.Session, id string) {
 			session, id = v.session, a.id
 		}
 	}
-	delete(vs.open, visit{session, address})
+	delete(es.open, urlElicitation{session, address})
 	return session, id
 }
 
-// forget drops the visits of a session that has ended.
-func (vs *visits) forget(s *exchange.Session) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	maps.DeleteFunc(vs.open, func(v visit, _ asked) bool { return v.session == s })
+// forget drops the elicitations of a session that has ended.
+func (es *urlElicitations) forget(s *exchange.Session) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	maps.DeleteFunc(es.open, func(v urlElicitation, _ elicited) bool { return v.session == s })
 }

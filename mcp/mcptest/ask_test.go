@@ -99,7 +99,7 @@ func (a *airline) book(ctx context.Context, _ struct{}) (booking, error) {
 
 func summarise(ctx context.Context, text string) (string, error) {
 	var answer mcp.CreateMessageResult
-	err := mcpserver.AskAll(ctx, mcpserver.Sample("summary", &mcp.CreateMessageParams{
+	err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("summary", &mcp.CreateMessageParams{
 		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Summarise: " + text)}}},
 		MaxTokens: 100,
 	}, &answer))
@@ -313,8 +313,8 @@ func TestCheckReplayTakesQuestionsThatAreAskedTogetherInAnyOrder(t *testing.T) {
 			var roots []mcp.Root
 			var answer mcp.CreateMessageResult
 			err := mcpserver.AskAll(
-				ctx, mcpserver.Form("dish", "What?", &dish), mcpserver.ListRoots("roots", &roots),
-				mcpserver.Sample("advice", &mcp.CreateMessageParams{MaxTokens: 1}, &answer),
+				ctx, mcpserver.ElicitForm("dish", "What?", &dish), mcpserver.ListRoots("roots", &roots),
+				mcpserver.SampleQuestion("advice", &mcp.CreateMessageParams{MaxTokens: 1}, &answer),
 			)
 			return dish.Dish, err
 		})

@@ -57,7 +57,7 @@ func interview(ctx context.Context, calls *gathering) (string, error) {
 		return r.Revision().String(), nil
 	}
 	var answer mcp.ListRootsResult
-	if err := r.Ask(ctx, mcp.MethodRootsList, nil, &answer); err != nil {
+	if err := r.Call(ctx, mcp.MethodRootsList, nil, &answer); err != nil {
 		return "", err
 	}
 	return answer.Roots[0].Name, nil

@@ -222,7 +222,7 @@ func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputReques
 		return answer{}, err
 	}
 	var raw jsontext.Value
-	err = r.Ask(ctx, q.Method, params, &raw)
+	err = r.Call(ctx, q.Method, params, &raw)
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
 		return answer{Failure: &Failure{Code: e.Number, Message: e.Message, Data: e.Data}}, nil
 	}

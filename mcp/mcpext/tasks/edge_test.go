@@ -49,10 +49,10 @@ func TestServerThatWaitsHearsThatTheTaskOfItsClientHasExpired(t *testing.T) {
 			r := mcpserver.From(ctx)
 			var created mcp.CreateTaskResult
 			ask := &mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`), Task: &mcp.TaskMetadata{TTL: new(int64(5000))}}
-			if err := r.Ask(ctx, mcp.MethodElicit, ask, &created); err != nil {
+			if err := r.Call(ctx, mcp.MethodElicit, ask, &created); err != nil {
 				return "", err
 			}
-			err := r.Ask(ctx, mcp.MethodTasksResult, &mcp.TaskParams{TaskID: created.Task.TaskID}, nil)
+			err := r.Call(ctx, mcp.MethodTasksResult, &mcp.TaskParams{TaskID: created.Task.TaskID}, nil)
 			return "", err
 		})
 		c := dial(t, srv, user("ada"), &mcpclient.Options{
@@ -270,7 +270,7 @@ func TestPanicFailsTheTaskAndNothingElse(t *testing.T) {
 			srv := newServer(t, nil)
 			srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
 				ask := &mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)}
-				return "", tasks.Ask(ctx, mcp.MethodElicit, ask, nil)
+				return "", tasks.Request(ctx, mcp.MethodElicit, ask, nil)
 			})
 			c := dial(t, srv, user("ada"), &mcpclient.Options{
 				Revisions: []mcp.Revision{mcp.V20251125}, Extensions: []mcpclient.Extension{tasks.Client(nil)}, Logger: quiet,

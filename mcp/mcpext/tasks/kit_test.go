@@ -81,14 +81,14 @@ func addTools(tb testing.TB, srv *mcpserver.Server, o *tasks.Options) *mcpserver
 			return "", err
 		}
 		var answer mcp.CreateMessageResult
-		err := mcpserver.AskAll(ctx, mcpserver.Sample("summary", &mcp.CreateMessageParams{
+		err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("summary", &mcp.CreateMessageParams{
 			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Summarise")}}}, MaxTokens: 100,
 		}, &answer))
 		return fmt.Sprintf("reserved %d, %s", reserved, answer.Content.Text()), err
 	}, t.AsTask())
 	srv.Tool("both", "Asks twice at once", func(ctx context.Context, _ struct{}) (string, error) {
 		var first, last named
-		err := mcpserver.AskAll(ctx, mcpserver.Form("first", "First?", &first), mcpserver.Form("last", "Last?", &last))
+		err := mcpserver.AskAll(ctx, mcpserver.ElicitForm("first", "First?", &first), mcpserver.ElicitForm("last", "Last?", &last))
 		return first.Name + " " + last.Name, err
 	}, t.AsTask())
 	srv.Tool("late", "Asks before it works", func(ctx context.Context, in work) (string, error) {

@@ -292,7 +292,7 @@ func TestServerAsksAsATaskOfItsClient(t *testing.T) {
 		srv.Tool("ask", "Asks by a task", func(ctx context.Context, _ struct{}) (string, error) {
 			var answer mcp.ElicitResult
 			form := jsontext.Value(`{"type":"object","properties":{"name":{"type":"string"}}}`)
-			err := tasks.Ask(ctx, mcp.MethodElicit, &mcp.ElicitParams{Message: "Who?", RequestedSchema: form}, &answer)
+			err := tasks.Request(ctx, mcp.MethodElicit, &mcp.ElicitParams{Message: "Who?", RequestedSchema: form}, &answer)
 			return string(answer.Content), err
 		})
 		for fails, want := range map[bool]string{false: `{"name":"Ada"}`, true: "internal error"} {

@@ -123,18 +123,18 @@ func (h *Handle) fetch(ctx context.Context) (raw jsontext.Value, err error) {
 	return raw, err
 }
 
-// Ask sends an elicitation or a request to the client's model as a task, where the
+// Request sends an elicitation or a request to the client's model as a task, where the
 // client of 2025-11-25 takes it as one, and waits for its end; otherwise it is
-// mcpserver.Request.Ask. Params are *mcp.ElicitParams or *mcp.CreateMessageParams.
+// mcpserver.Request.Call. Params are *mcp.ElicitParams or *mcp.CreateMessageParams.
 // When ctx ends, the task is cancelled.
-func Ask(ctx context.Context, method string, params, out any) error {
+func Request(ctx context.Context, method string, params, out any) error {
 	r := mcpserver.From(ctx)
 	augmented, ok := withTask(params)
 	if !ok || !hasCore(r.Revision()) || !r.Capabilities().Tasks.Takes(method) {
-		return r.Ask(ctx, method, params, out)
+		return r.Call(ctx, method, params, out)
 	}
 	var created mcp.CreateTaskResult
-	if err := r.Ask(ctx, method, augmented, &created); err != nil {
+	if err := r.Call(ctx, method, augmented, &created); err != nil {
 		return err
 	}
 	if created.Task.TaskID == "" {
@@ -165,14 +165,14 @@ func awaitPeer(ctx context.Context, r *mcpserver.Request, t mcp.Task, out any) e
 		if err := pause(ctx, fromCore(t).pause(), nil); err != nil {
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 			defer cancel()
-			_ = r.Ask(bounded, mcp.MethodTasksCancel, id, nil)
+			_ = r.Call(bounded, mcp.MethodTasksCancel, id, nil)
 			return err
 		}
 		var got mcp.TaskResult
-		if err := r.Ask(ctx, mcp.MethodTasksGet, id, &got); err != nil {
+		if err := r.Call(ctx, mcp.MethodTasksGet, id, &got); err != nil {
 			return err
 		}
 		t = got.Task
 	}
-	return r.Ask(ctx, mcp.MethodTasksResult, id, out)
+	return r.Call(ctx, mcp.MethodTasksResult, id, out)
 }

@@ -98,12 +98,12 @@ func TestVisitThatATaskRequiresIsAskedForInIt(t *testing.T) {
 				all := tasks.Enable(srv, &tasks.Options{Logger: quiet})
 				srv.Tool("enter", "", func(context.Context, struct{}) (string, error) {
 					if runs++; runs == 1 {
-						return "", mcpserver.VisitRequired("Please sign in.", "https://id.example.com/in/7")
+						return "", mcpserver.URLElicitationRequired("Please sign in.", "https://id.example.com/in/7")
 					}
 					return "in", nil
 				}, all.AsTask())
 				c := connectAnswering(t, srv, v)
-				mcptest.Answer(c, "visit-1", action)
+				mcptest.Answer(c, "url-1", action)
 				got, err := begin(t, c, "enter", nil).Wait(t.Context())
 				if err != nil || got.Content.Text() != want || got.IsError != (action == mcp.ElicitDecline) {
 					t.Errorf("%s: got %+v, %v, want %q", action, got, err, want)

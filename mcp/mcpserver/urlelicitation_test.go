@@ -23,21 +23,21 @@ func door() (srv *mcpserver.Server, signedIn *atomic.Bool) {
 		if signedIn.Load() {
 			return nil
 		}
-		return fmt.Errorf("open: %w", mcpserver.VisitRequired("Please sign in.", signIn))
+		return fmt.Errorf("open: %w", mcpserver.URLElicitationRequired("Please sign in.", signIn))
 	}
 	srv.Tool("open", "", func(context.Context, struct{}) (string, error) { return "open", check() })
 	srv.Resource("a://1", "1", "", func(context.Context) ([]byte, error) { return []byte("open"), check() })
 	return srv, signedIn
 }
 
-const canVisit = `{"elicitation":{"url":{}}}`
+const canElicitURL = `{"elicitation":{"url":{}}}`
 
-func TestRequiredVisitInEveryRevision(t *testing.T) {
+func TestRequiredURLElicitationInEveryRevision(t *testing.T) {
 	claim.Shows(t, "R-021", "R-343a", "R-343c", "R-345")
 	const text = `Please sign in. ` + signIn
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv, signedIn := door()
-		w := dialAs(t, srv, r, canVisit)
+		w := dialAs(t, srv, r, canElicitURL)
 		switch r {
 		case mcp.V20251125:
 			err := w.refused("tools/call", `{"name":"open"}`, -32042)
@@ -55,10 +55,10 @@ func TestRequiredVisitInEveryRevision(t *testing.T) {
 			}
 		case mcp.V20260728:
 			result := w.must("tools/call", `{"name":"open"}`)
-			if got := at(t, result, "/inputRequests"); got != `{"visit-1":{"method":"elicitation/create","params":{"message":"Please sign in.","mode":"url","url":"`+signIn+`"}}}` {
+			if got := at(t, result, "/inputRequests"); got != `{"url-1":{"method":"elicitation/create","params":{"message":"Please sign in.","mode":"url","url":"`+signIn+`"}}}` {
 				t.Errorf("got %s", got)
 			}
-			retry := `{"name":"open","requestState":` + at(t, result, "/requestState") + `,"inputResponses":{"visit-1":{"action":%q}}}`
+			retry := `{"name":"open","requestState":` + at(t, result, "/requestState") + `,"inputResponses":{"url-1":{"action":%q}}}`
 			if got := at(t, w.must("tools/call", fmt.Sprintf(retry, "accept")), "/resultType"); got != `"input_required"` {
 				t.Errorf("agreed, not yet visited: got %s, want the question again", got)
 			}
@@ -81,7 +81,7 @@ func TestRequiredVisitInEveryRevision(t *testing.T) {
 	})
 }
 
-func TestRequiredVisitOfAClientThatCannot(t *testing.T) {
+func TestRequiredURLElicitationOfAClientThatCannot(t *testing.T) {
 	claim.Shows(t, "R-333a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, _ := door()
@@ -98,15 +98,15 @@ func TestRequiredVisitOfAClientThatCannot(t *testing.T) {
 
 // A relay that makes the error of another server its own hands on the ids; to
 // others it is an error like any.
-func TestRequiredVisitOfAnotherServer(t *testing.T) {
+func TestRequiredURLElicitationOfAnotherServer(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		theirs := &mcp.Error{Code: mcp.CodeURLElicitationRequired, Message: "visit"}
 		srv.AddTool(mcp.Tool{Name: "relay"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return nil, theirs })
-		w := dialAs(t, srv, r, canVisit)
+		w := dialAs(t, srv, r, canElicitURL)
 		theirs.Data = []byte(`{"elicitations":[{"mode":"url","message":"m","url":"https://a.example/","elicitationId":"theirs"}]}`)
 		if isModern(r) {
-			if got := at(t, w.must("tools/call", `{"name":"relay"}`), "/inputRequests/visit-1/params"); got != `{"message":"m","mode":"url","url":"https://a.example/"}` {
+			if got := at(t, w.must("tools/call", `{"name":"relay"}`), "/inputRequests/url-1/params"); got != `{"message":"m","mode":"url","url":"https://a.example/"}` {
 				t.Errorf("got %s, want a question without id", got)
 			}
 		} else {
@@ -131,17 +131,17 @@ func TestRequiredVisitOfAnotherServer(t *testing.T) {
 	})
 }
 
-func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
+func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
 	claim.Shows(t, "R-343b")
 	eachOf(t, []mcp.Revision{mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
 		srv, _ := door()
 		srv.Tool("agree", "", func(ctx context.Context, _ struct{}) (string, error) {
-			return "agreed", mcpserver.AskAll(ctx, mcpserver.Visit("v", "Please agree.", "https://example.com/agree/1"))
+			return "agreed", mcpserver.AskAll(ctx, mcpserver.ElicitURL("v", "Please agree.", "https://example.com/agree/1"))
 		})
-		sent, other := dialAs(t, srv, r, canVisit), dialAs(t, srv, r, canVisit)
+		sent, other := dialAs(t, srv, r, canElicitURL), dialAs(t, srv, r, canElicitURL)
 		id := at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
 		for _, visited := range []string{"https://example.com/else", signIn, signIn} {
-			if err := srv.Visited(t.Context(), visited); err != nil {
+			if err := srv.ElicitationComplete(t.Context(), visited); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,7 +151,7 @@ func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
 
 		call := other.send("tools/call", `{"name":"agree"}`)
 		question := other.read()
-		if err := srv.Visited(t.Context(), "https://example.com/agree/1"); err != nil {
+		if err := srv.ElicitationComplete(t.Context(), "https://example.com/agree/1"); err != nil {
 			t.Fatal(err)
 		}
 		same(t, other.note("notifications/elicitation/complete").Params, `{"elicitationId":`+at(t, question.Params, "/elicitationId")+`}`)
@@ -164,7 +164,7 @@ func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
 		if again := at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId"); again != id || theirs == id {
 			t.Errorf("got ids %s, %s and of another %s", id, again, theirs)
 		}
-		if err := srv.Visited(t.Context(), signIn); err != nil {
+		if err := srv.ElicitationComplete(t.Context(), signIn); err != nil {
 			t.Fatal(err)
 		}
 		sent.quiet()
@@ -173,11 +173,11 @@ func TestVisitedTellsTheClientThatWasSent(t *testing.T) {
 }
 
 // Where nothing can be asked in mid-call, the visit comes first.
-func TestAVisitThatCannotBeAskedForComesFirst(t *testing.T) {
+func TestURLElicitationThatCannotBeAskedInMidCallComesFirst(t *testing.T) {
 	t.Parallel()
 	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerJSON}})
 	srv.Tool("open", "", func(ctx context.Context, _ struct{}) (string, error) {
-		return "open", mcpserver.AskAll(ctx, mcpserver.Visit("v", "Please sign in.", signIn))
+		return "open", mcpserver.AskAll(ctx, mcpserver.ElicitURL("v", "Please sign in.", signIn))
 	})
 	defer srv.Shutdown(context.WithoutCancel(t.Context()))
 	h := srv.HTTPHandler()
@@ -196,7 +196,7 @@ func TestAVisitThatCannotBeAskedForComesFirst(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + canVisit + `,"clientInfo":{"name":"c","version":"1"}}}`)
+	post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + canElicitURL + `,"clientInfo":{"name":"c","version":"1"}}}`)
 	post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	got := post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"open"}}`)
 	if !strings.Contains(got, `"code":-32042`) || !strings.Contains(got, `"url":"`+signIn+`"`) {

@@ -12,7 +12,7 @@ import (
 )
 
 // A handler that wants a sign-in first, and its client, come to the same result
-// in each revision that knows visits, over each way.
+// in each revision that has URL elicitation, over each transport.
 func TestSignInFirst(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -29,26 +29,26 @@ func TestSignInFirst(t *testing.T) {
 				s := newFixture(nil)
 				s.Tool("enter", "", func(context.Context, struct{}) (string, error) {
 					if !signedIn.Load() {
-						return "", mcpserver.VisitRequired("Please sign in.", page)
+						return "", mcpserver.URLElicitationRequired("Please sign in.", page)
 					}
 					return "in", nil
 				})
-				visits := 0
+				elicited := 0
 				c := connectTo(t, way(t, s), &mcpclient.Options{
 					Revisions: []mcp.Revision{v},
 					ElicitURL: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-						visits++
+						elicited++
 						if p.URL != page || mcpclient.URLHost(p) != "id.example.com" {
 							t.Errorf("sent to %q", p.URL)
 						}
 						signedIn.Store(true)
-						return &mcp.ElicitResult{Action: mcp.ElicitAccept}, s.Visited(ctx, page)
+						return &mcp.ElicitResult{Action: mcp.ElicitAccept}, s.ElicitationComplete(ctx, page)
 					},
 				})
 				began := time.Now()
 				got, err := c.Call[string](t.Context(), "enter", nil)
-				if err != nil || got != "in" || visits != 1 {
-					t.Errorf("got %q, %v after %d visits", got, err, visits)
+				if err != nil || got != "in" || elicited != 1 {
+					t.Errorf("got %q, %v after %d elicitations", got, err, elicited)
 				}
 				if took := time.Since(began); name == "memory" && took > time.Second {
 					t.Errorf("took %v, want the news that it is done to have been heard", took)
