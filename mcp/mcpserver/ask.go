@@ -99,18 +99,24 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	return r.askInRounds(open)
 }
 
-// openQuestion is a question in the form in which the client gets it.
+// openQuestion is a question of a call and what identifies it.
 type openQuestion struct {
 	Question
-	request mcp.InputRequest
-	digest  string
+	digest string
 }
 
-// open encodes a question. It fails for one that the client cannot be asked.
+// open prepares a question. It fails for one that the client cannot be asked.
 func (r *Request) open(q Question) (o openQuestion, err error) {
+	if err := r.call.MayPut(q.method, q.params); err != nil {
+		return o, err
+	}
 	o.Question = q
-	o.request, err = r.call.InputRequest(q.method, q.params)
-	o.digest = replay.Digest(o.request)
+	if p, ok := q.params.(*mcp.ElicitParams); ok && p.Meta == nil {
+		o.digest = replay.DigestOf(q.method, string(p.Mode), p.Message, p.URL, string(p.RequestedSchema))
+		return o, nil
+	}
+	request, err := r.call.InputRequest(q.method, q.params)
+	o.digest = replay.Digest(request)
 	return o, err
 }
 

@@ -17,7 +17,7 @@ import (
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) askInRounds(questions []openQuestion) error {
 	errs := make([]error, len(questions))
-	var unanswered map[string]mcp.InputRequest
+	var unanswered map[string]replay.Question
 	for i := range questions {
 		q := &questions[i]
 		known, err := r.answered(q)
@@ -29,9 +29,13 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 			return err
 		}
 		if unanswered == nil {
-			unanswered = make(map[string]mcp.InputRequest)
+			unanswered = make(map[string]replay.Question)
 		}
-		unanswered[q.key] = q.request
+		request, err := r.call.InputRequest(q.method, q.params)
+		if err != nil {
+			return q.wrap(err)
+		}
+		unanswered[q.key] = replay.Question{InputRequest: request, Digest: q.digest}
 	}
 	if unanswered == nil {
 		return first(errs)
@@ -57,7 +61,7 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	if found.Answer == nil {
 		return false, nil
 	}
-	err = q.take(found.Answer)
+	err = q.take(found.Answer, found.Checked)
 	if _, bad := errors.AsType[*unfitError](err); bad {
 		r.run.Drop(q.key)
 		return false, nil
@@ -108,7 +112,7 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 		if raw, err = r.send(ctx, q.key, q.method, q.params); err != nil {
 			return q.wrap(refusal(err))
 		}
-		err = q.take(raw)
+		err = q.take(raw, false)
 		if _, bad := errors.AsType[*unfitError](err); bad {
 			continue
 		}

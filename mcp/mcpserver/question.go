@@ -21,9 +21,9 @@ type Question struct {
 	key    string
 	method string
 	params any
-	// take reads the client's answer. The error says what the user has decided,
-	// or is an *unfitError.
-	take func(jsontext.Value) error
+	// take reads the client's answer, which an earlier round may have checked against the
+	// form. The error says what the user has decided, or is an *unfitError.
+	take func(raw jsontext.Value, checked bool) error
 	err  error // of making the question
 }
 
@@ -50,7 +50,7 @@ func ElicitForm[T any](key, message string, out *T) Question {
 	return Question{
 		key: key, method: mcp.MethodElicit, err: form.err,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text},
-		take: func(raw jsontext.Value) error {
+		take: func(raw jsontext.Value, checked bool) error {
 			content, err := accepted(raw)
 			if err != nil {
 				return err
@@ -58,8 +58,10 @@ func ElicitForm[T any](key, message string, out *T) Question {
 			if len(content) == 0 {
 				content = jsontext.Value("{}")
 			}
-			if err := validateArguments(form.validator, content); err != nil {
-				return misfit(err)
+			if !checked {
+				if err := validateArguments(form.validator, content); err != nil {
+					return misfit(err)
+				}
 			}
 			var answer T
 			if err := decodeArguments(content, &answer); err != nil {
@@ -81,7 +83,7 @@ func ElicitURL(key, message, address string) Question {
 	q := Question{
 		key: key, method: mcp.MethodElicit,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: message, URL: address},
-		take: func(raw jsontext.Value) error {
+		take: func(raw jsontext.Value, _ bool) error {
 			_, err := accepted(raw)
 			return err
 		},
@@ -99,7 +101,7 @@ func ElicitURL(key, message, address string) Question {
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), take: func(raw jsontext.Value) error {
+	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), take: func(raw jsontext.Value, _ bool) error {
 		var answer mcp.CreateMessageResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return misfit(err)
@@ -127,7 +129,7 @@ func checkSample(p *mcp.CreateMessageParams) error {
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
 func ListRoots(key string, out *[]mcp.Root) Question {
-	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, take: func(raw jsontext.Value) error {
+	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, take: func(raw jsontext.Value, _ bool) error {
 		var answer mcp.ListRootsResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return misfit(err)

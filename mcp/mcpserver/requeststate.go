@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -88,32 +90,45 @@ func (r *Request) bound() ([]byte, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if len(p.Arguments) == 0 || p.Arguments.Kind() == 'n' {
-		p.Arguments = jsontext.Value("{}")
+	return r.bind(&p)
+}
+
+// bind is bound for params that are decoded.
+func (r *Request) bind(p *boundParams) ([]byte, error) {
+	arguments := p.Arguments
+	if len(arguments) == 0 || arguments.Kind() == 'n' {
+		arguments = jsontext.Value("{}")
 	}
-	who := r.Principal()
-	raw, err := json.Marshal([]any{
-		r.server.info.Name, who.Issuer, who.Subject, who.Client, r.Method, p.Name, p.URI, p.Arguments,
-	})
-	text := jsontext.Value(raw)
-	if err == nil {
-		err = text.Canonicalize(jsontext.CanonicalizeRawInts(false))
+	if len(arguments) > len("{}") {
+		arguments = slices.Clone(arguments)
+		if err := arguments.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: arguments: %v", r.Method, err)
+		}
 	}
-	if err != nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: arguments: %v", r.Method, err)
+	who, text := r.Principal(), make([]byte, 0, 512)
+	for _, part := range [...]string{r.server.info.Name, who.Issuer, who.Subject, who.Client, r.Method, p.Name, p.URI} {
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
 	}
-	digest := sha256.Sum256(text)
+	digest := sha256.Sum256(append(text, arguments...))
 	r.boundTo = &digest
 	return digest[:], nil
 }
 
+// stateParams are the params of a request that is made again with answers.
+type stateParams struct {
+	boundParams
+	mcp.InputResponseParams
+}
+
 // openState returns what the call remembers, from the state that its client has sent
 // back.
-func (r *Request) openState(ctx context.Context, token string) (m replay.Memory, err error) {
-	bound, err := r.bound()
+func (r *Request) openState(ctx context.Context, in *stateParams) (m replay.Memory, err error) {
+	bound, err := r.bind(&in.boundParams)
 	if err != nil {
 		return m, err
 	}
+	token := *in.RequestState
 	s := r.server
 	plain, err := s.keys.Open(token, bound, time.Now())
 	if err != nil {

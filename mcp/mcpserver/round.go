@@ -47,11 +47,11 @@ func (r *Request) beginRun() error {
 	r.replays = true
 	var given map[string]jsontext.Value
 	if rawjson.Member(r.Params, "requestState") != nil {
-		var in mcp.InputResponseParams
+		var in stateParams
 		err := r.Decode(&in)
 		if err == nil && in.RequestState != nil {
 			given = in.InputResponses
-			m, err = r.openState(r.ctx, *in.RequestState)
+			m, err = r.openState(r.ctx, &in)
 		}
 		if err != nil {
 			return err

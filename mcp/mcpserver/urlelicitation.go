@@ -141,7 +141,11 @@ func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) 
 	if err := agreed(answers); err != nil {
 		return r.urlDeclined(err)
 	}
-	if err := r.run.Ask(in.InputRequests); errors.Is(err, replay.ErrRounds) {
+	open := make(map[string]replay.Question, len(in.InputRequests))
+	for key, q := range in.InputRequests {
+		open[key] = replay.Question{InputRequest: q, Digest: replay.Digest(q)}
+	}
+	if err := r.run.Ask(open); errors.Is(err, replay.ErrRounds) {
 		return nil, r.tooManyRounds(nil)
 	}
 	return nil, ErrInputRequired

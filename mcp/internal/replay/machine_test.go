@@ -253,7 +253,7 @@ func (m *machine) ask(run *replay.Run, key string, version byte, open map[string
 		_ = run.Keep(key, digest, found.Answer)
 		return
 	}
-	if err := run.Ask(map[string]mcp.InputRequest{key: q}); err == nil {
+	if err := run.Ask(map[string]replay.Question{key: {InputRequest: q, Digest: digest}}); err == nil {
 		m.t.Error("a question has neither an answer nor an error")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json/jsontext"
 	"maps"
 	"time"
@@ -47,17 +48,31 @@ type Answer struct {
 	Value jsontext.Value `json:"v"`
 	// Question is the Digest of the question that was answered.
 	Question string `json:"q"`
+	// Checked says that the answer was found to fit the question.
+	Checked bool `json:"c,omitzero"`
 }
 
-// Digest identifies a question by its method and params.
-func Digest(q mcp.InputRequest) string {
-	h := sha256.New()
-	h.Write([]byte(q.Method))
-	h.Write([]byte{0})
-	h.Write(q.Params)
-	var sum [sha256.Size]byte
-	return base64.RawURLEncoding.EncodeToString(h.Sum(sum[:0])[:12])
+// Question is a question as the client gets it.
+type Question struct {
+	mcp.InputRequest
+	// Digest identifies the question among all others.
+	Digest string
 }
+
+// DigestOf returns the digest of a question by its parts, which are the same for the
+// same question and for no other.
+func DigestOf(parts ...string) string {
+	text := make([]byte, 0, 512)
+	for _, part := range parts {
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Digest returns the digest of a question by its method and params as they are encoded.
+func Digest(q mcp.InputRequest) string { return DigestOf(q.Method, string(q.Params)) }
 
 // Largest returns the key under which the Memory holds the most bytes, and how many.
 func (m *Memory) Largest() (key string, size int) {

@@ -42,7 +42,7 @@ type Run struct {
 	given  map[string]jsontext.Value // answers of this request to questions that are open
 	used   map[string]bool           // keys of this run
 	fresh  bool                      // a new answer was taken in this run
-	open   map[string]mcp.InputRequest
+	open   map[string]Question
 	values map[string]*Value
 	ended  error // nil while the run goes on, then why it has ended
 
@@ -126,6 +126,8 @@ func (r *Run) blockedLocked() error {
 type Lookup struct {
 	// Answer is nil when there is none.
 	Answer jsontext.Value
+	// Checked says that the answer was kept by an earlier run, which has checked it.
+	Checked bool
 	// Changed says that there was an answer to another question under the same key. It
 	// was dropped.
 	Changed bool
@@ -141,7 +143,7 @@ func (r *Run) Answer(key, digest string) (Lookup, error) {
 	}
 	if a, ok := r.memory.Answers[key]; ok {
 		if a.Question == digest {
-			return Lookup{Answer: a.Value}, nil
+			return Lookup{Answer: a.Value, Checked: a.Checked}, nil
 		}
 		delete(r.memory.Answers, key)
 		return Lookup{Changed: true}, nil
@@ -170,7 +172,7 @@ func (r *Run) Keep(key, digest string, raw jsontext.Value) error {
 	if r.memory.Answers == nil {
 		r.memory.Answers = make(map[string]Answer)
 	}
-	r.memory.Answers[key] = Answer{Value: slices.Clone(raw), Question: digest}
+	r.memory.Answers[key] = Answer{Value: slices.Clone(raw), Question: digest, Checked: true}
 	delete(r.given, key)
 	r.fresh = true
 	return nil
@@ -189,7 +191,7 @@ func (r *Run) Drop(key string) {
 // Ask opens questions, which end the run, and returns ErrAsked. Other goroutines of the
 // handler may ask until the run is closed; their questions go out in the same round.
 // When the call may not ask again it returns ErrRounds and opens nothing.
-func (r *Run) Ask(questions map[string]mcp.InputRequest) error {
+func (r *Run) Ask(questions map[string]Question) error {
 	r.mu.Lock()
 	err := r.askLocked(questions)
 	first := len(r.open) == len(questions)
@@ -203,7 +205,7 @@ func (r *Run) Ask(questions map[string]mcp.InputRequest) error {
 	return ErrAsked
 }
 
-func (r *Run) askLocked(questions map[string]mcp.InputRequest) error {
+func (r *Run) askLocked(questions map[string]Question) error {
 	switch {
 	case r.ended != nil:
 		return r.ended
@@ -213,7 +215,7 @@ func (r *Run) askLocked(questions map[string]mcp.InputRequest) error {
 		return fmt.Errorf("more than %d questions at once; want fewer, or several rounds", maxOpen)
 	}
 	if r.open == nil {
-		r.open = make(map[string]mcp.InputRequest, len(questions))
+		r.open = make(map[string]Question, len(questions))
 	}
 	maps.Copy(r.open, questions)
 	return nil
@@ -276,13 +278,17 @@ func (r *Run) Close() *Outcome { return r.close(nil, false, nil) }
 // CloseRaw is Close for a handler that makes its questions itself and may have a state
 // of its own. Questions that were asked through the run take precedence.
 func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Outcome {
-	return r.close(questions, true, state)
+	asked := make(map[string]Question, len(questions))
+	for key, q := range questions {
+		asked[key] = Question{q, Digest(q)}
+	}
+	return r.close(asked, true, state)
 }
 
 // nothing is the outcome of a run that leaves nothing. It is not modified.
 var nothing Outcome
 
-func (r *Run) close(questions map[string]mcp.InputRequest, raw bool, state *string) *Outcome {
+func (r *Run) close(questions map[string]Question, raw bool, state *string) *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
@@ -302,13 +308,17 @@ func (r *Run) close(questions map[string]mcp.InputRequest, raw bool, state *stri
 	r.ended = ErrAsked
 	next := r.nextLocked(questions)
 	next.Raw, next.State = raw, state
-	r.outcome = &Outcome{Next: &next, Questions: questions, Values: r.outcome.Values, Unclaimed: r.outcome.Unclaimed}
+	requests := make(map[string]mcp.InputRequest, len(questions))
+	for key, q := range questions {
+		requests[key] = q.InputRequest
+	}
+	r.outcome = &Outcome{Next: &next, Questions: requests, Values: r.outcome.Values, Unclaimed: r.outcome.Unclaimed}
 	return r.outcome
 }
 
 // nextLocked returns the memory of the next run. Answers that the client has given and
 // this run has not asked for are kept for it.
-func (r *Run) nextLocked(open map[string]mcp.InputRequest) Memory {
+func (r *Run) nextLocked(open map[string]Question) Memory {
 	next := r.memory.clone()
 	next.ID, next.Round, next.Parked = rand.Text(), r.memory.Round+1, nil
 	if !r.fresh {
@@ -325,7 +335,7 @@ func (r *Run) nextLocked(open map[string]mcp.InputRequest) Memory {
 	}
 	next.Open = make(map[string]string, len(open))
 	for key, q := range open {
-		next.Open[key] = Digest(q)
+		next.Open[key] = q.Digest
 	}
 	return next
 }

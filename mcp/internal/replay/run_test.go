@@ -24,9 +24,10 @@ func started(m replay.Memory, given map[string]jsontext.Value) *replay.Run {
 }
 
 func ask(r *replay.Run, keys ...string) error {
-	questions := make(map[string]mcp.InputRequest)
+	questions := make(map[string]replay.Question)
 	for _, key := range keys {
-		questions[key] = question(key, 0)
+		q := question(key, 0)
+		questions[key] = replay.Question{InputRequest: q, Digest: replay.Digest(q)}
 	}
 	return r.Ask(questions)
 }

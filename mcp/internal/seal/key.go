@@ -42,7 +42,7 @@ func (k Key) check() error {
 
 // Ring is a set of keys. It is immutable and safe for concurrent use.
 type Ring struct {
-	keys []Key // the first one seals, all of them open
+	keys []*keyCiphers // the first one seals, all of them open
 }
 
 // NewRing returns a ring of the given keys, of which the first seals and all
@@ -60,7 +60,7 @@ func NewRing(keys ...Key) (*Ring, error) {
 		if r.find(k.ID) != nil {
 			return nil, fmt.Errorf("%v is there twice", k)
 		}
-		r.keys = append(r.keys, Key{ID: k.ID, Secret: slices.Clone(k.Secret)})
+		r.keys = append(r.keys, &keyCiphers{Key: Key{ID: k.ID, Secret: slices.Clone(k.Secret)}})
 	}
 	return r, nil
 }
@@ -69,13 +69,13 @@ func NewRing(keys ...Key) (*Ring, error) {
 func Random() *Ring {
 	secret := make([]byte, minSecret)
 	_, _ = rand.Read(secret) // never fails
-	return &Ring{keys: []Key{{ID: "process", Secret: secret}}}
+	return &Ring{keys: []*keyCiphers{{Key: Key{ID: "process", Secret: secret}}}}
 }
 
-func (r *Ring) find(id string) *Key {
-	i := slices.IndexFunc(r.keys, func(k Key) bool { return k.ID == id })
+func (r *Ring) find(id string) *keyCiphers {
+	i := slices.IndexFunc(r.keys, func(k *keyCiphers) bool { return k.ID == id })
 	if i < 0 {
 		return nil
 	}
-	return &r.keys[i]
+	return r.keys[i]
 }

@@ -1,11 +1,6 @@
 package seal
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -30,15 +25,14 @@ var encoding = base64.RawURLEncoding.Strict()
 // Seal encrypts plain until it expires, which is kept in whole seconds. What it
 // belongs to, bound, is needed to open it and is not in the token.
 func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
-	key := &r.keys[0]
+	key := r.keys[0]
+	c := key.sealing()
 	header := make([]byte, 0, 2+len(key.ID)+8+saltSize)
 	header = append(header, version, byte(len(key.ID)))
 	header = append(header, key.ID...)
 	header = binary.BigEndian.AppendUint64(header, uint64(expires.Unix()))
-	salt := make([]byte, saltSize)
-	_, _ = rand.Read(salt) // never fails
-	header = append(header, salt...)
-	sealed := key.cipher(salt).Seal(nil, nil, plain, authenticated(header, bound))
+	header = append(header, c.salt[:]...)
+	sealed := c.aead.Seal(nil, nil, plain, authenticated(header, bound))
 	return encoding.EncodeToString(append(header, sealed...))
 }
 
@@ -59,28 +53,11 @@ func (r *Ring) Open(token string, bound []byte, now time.Time) ([]byte, error) {
 		return nil, ErrRefused
 	}
 	header := raw[:headerEnd]
-	plain, err := key.cipher(header[idEnd+8:]).Open(nil, nil, raw[headerEnd:], authenticated(header, bound))
+	plain, err := key.open([saltSize]byte(header[idEnd+8:]), raw[headerEnd:], authenticated(header, bound))
 	if err != nil || now.Unix() >= int64(binary.BigEndian.Uint64(header[idEnd:])) {
 		return nil, ErrRefused
 	}
 	return plain, nil
-}
-
-// cipher returns the cipher of one token, which puts its nonce in front.
-func (k *Key) cipher(salt []byte) cipher.AEAD {
-	derived, err := hkdf.Key(sha256.New, k.Secret, salt, purpose, 32)
-	if err != nil {
-		panic("seal: derive a key: " + err.Error())
-	}
-	block, err := aes.NewCipher(derived)
-	if err != nil {
-		panic("seal: " + err.Error())
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic("seal: " + err.Error())
-	}
-	return aead
 }
 
 // authenticated is what a token is bound to besides its own text. The header
