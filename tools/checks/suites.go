@@ -18,8 +18,8 @@ var platforms = []string{
 	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
 }
 
-// sandboxes are the systems that the packages below mcp have to build for. They have
-// neither processes nor sockets.
+// sandboxes are the systems that the packages below mcp and their tests have to
+// compile for. They have neither processes nor sockets.
 var sandboxes = []string{"js/wasm", "wasip1/wasm"}
 
 // durations are the lengths of the steps that have no end of their own.
@@ -108,7 +108,10 @@ func platformSteps() []step {
 		)
 	}
 	for _, p := range sandboxes {
-		list = append(list, step{name: "build the SDK for " + p, env: target(p), command: words("go build ./mcp/...")})
+		list = append(list,
+			step{name: "vet mcp for " + p, env: target(p), command: words("go vet ./mcp/...")},
+			step{name: "build mcp for " + p, env: target(p), command: words("go build ./mcp/...")},
+		)
 	}
 	return list
 }

@@ -54,13 +54,14 @@ func TestPackagesThatSearchOrdersAreFuzzedLonger(t *testing.T) {
 	}
 }
 
-func TestPlatformsAreVettedAndSandboxesBuilt(t *testing.T) {
+func TestPlatformsAndSandboxesAreVettedAndBuilt(t *testing.T) {
 	var got []string
 	for _, s := range platformSteps() {
 		got = append(got, strings.Join(append(s.env, s.command[1:]...), " "))
 	}
 	for _, want := range []string{
 		"GOOS=windows GOARCH=arm64 vet -tags load ./...", "GOOS=windows GOARCH=arm64 build ./...",
+		"GOOS=js GOARCH=wasm vet ./mcp/...", "GOOS=wasip1 GOARCH=wasm vet ./mcp/...",
 		"GOOS=js GOARCH=wasm build ./mcp/...", "GOOS=wasip1 GOARCH=wasm build ./mcp/...",
 	} {
 		if !slices.Contains(got, want) {
