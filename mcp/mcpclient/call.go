@@ -75,10 +75,10 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case kind != mcp.ResultComplete:
-		return nil, dialect.Invalid("resultType %.64q is no answer to %s", kind, r.Method)
+		return nil, invalid("resultType %.64q is no answer to %s", kind, r.Method)
 	}
 	if err := dialect.Decode(raw, r.result); err != nil {
-		return nil, dialect.Invalid("%w", err)
+		return nil, invalid("%w", err)
 	}
 	return r.result, nil
 }
@@ -102,7 +102,7 @@ func (c *Client) wire(ctx context.Context, r *Request) (mcp.ResultType, jsontext
 	w.start(ctx, c, &r.opts)
 	defer w.stop()
 	outcome, err := c.attempt(w)
-	return outcome.Type, outcome.Result, err
+	return outcome.Type, outcome.Result, withPublicErrors(err)
 }
 
 // note sends a notification.
@@ -111,10 +111,10 @@ func (c *Client) note(ctx context.Context, r *Request) error {
 	p.start(ctx, c, &r.opts)
 	defer p.stop()
 	k, err := c.live(p.ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = k.explain(k.notify(p.ctx, r.Method, r.Params))
 	}
-	return k.explain(k.notify(p.ctx, r.Method, r.Params))
+	return withPublicErrors(err)
 }
 
 // mostMends is how often one request is made again: its server may be leaving, and

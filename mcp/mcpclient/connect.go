@@ -37,7 +37,7 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	k, err := c.establish(ctx)
 	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("connect to %s: %w", t, err)
+		return nil, fmt.Errorf("connect to %s: %w", t, withPublicErrors(err))
 	}
 	c.start(ctx, k)
 	return c, nil
@@ -117,7 +117,7 @@ func knowsNoPost(err error) bool {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
 		return !dialect.IsModernError(&jsonrpc.Error{Code: e.Number, Data: e.Data})
 	}
-	e, ok := errors.AsType[*HTTPError](err)
+	e, ok := errors.AsType[*httpclient.StatusError](err)
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
 }
 

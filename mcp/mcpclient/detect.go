@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -131,7 +132,7 @@ func (n *negotiation) ask(ctx context.Context, f *dialect.Facts) (next *dialect.
 
 // verdict says what it means that the probe got no answer in the protocol.
 func (n *negotiation) verdict(ctx context.Context, err error) error {
-	e, isStatus := errors.AsType[*HTTPError](err)
+	e, isStatus := errors.AsType[*httpclient.StatusError](err)
 	switch {
 	case errors.Is(context.Cause(ctx), errSilent):
 		return errSilent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -20,13 +21,41 @@ import (
 // ErrClosed is the error of everything that is asked of a closed client.
 var ErrClosed = exchange.ErrClosed
 
-// HTTPError reports an HTTP response that is no answer in the protocol, by its
-// Status and Header. The text that came with it is not kept.
-type HTTPError = httpclient.StatusError
+// HTTPError reports an HTTP response that is not an answer in the protocol. Its body
+// is not kept, because it is text of a stranger, which is not for logs and models.
+type HTTPError struct {
+	// Status is the status code, such as 502.
+	Status int
+	// Header holds the header of the response. Do not change it.
+	Header http.Header
+}
 
-// ProtocolError reports that the server broke the protocol: what it sent is no
-// answer to what it was asked. Asking again is of no use.
-type ProtocolError = dialect.ProtocolError
+// Error returns the status and its name, such as "HTTP 502 Bad Gateway".
+func (e *HTTPError) Error() string { return (*httpclient.StatusError)(e).Error() }
+
+// NotBegun reports whether the server says that it did not begin to process the
+// request: the status is 429 or 503, and the header has a Retry-After.
+func (e *HTTPError) NotBegun() bool { return (*httpclient.StatusError)(e).NotBegun() }
+
+// ProtocolError reports a response of the server that violates the protocol, such as
+// a result that does not satisfy the output schema of its tool. To send the request
+// again is of no use.
+type ProtocolError struct {
+	// Err is the violation.
+	Err error
+}
+
+// Error returns the text of the violation.
+func (e *ProtocolError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the violation.
+func (e *ProtocolError) Unwrap() error { return e.Err }
+
+// invalid returns a *ProtocolError with the given text, which is formatted by
+// fmt.Errorf.
+func invalid(format string, args ...any) error {
+	return &ProtocolError{fmt.Errorf("invalid response: "+format, args...)}
+}
 
 // LostError reports that the connection ended, or over HTTP the stream that was to
 // bring the answer, and could not be taken up again. For a call that was under way
@@ -61,16 +90,62 @@ func unanswered(err error) error {
 	if e, ok := errors.AsType[*httpclient.TransportError](err); ok && e.Unsent() {
 		return err
 	}
-	if e, ok := errors.AsType[*HTTPError](err); ok && (e.Status < 500 || e.NotBegun()) {
+	if e, ok := errors.AsType[*httpclient.StatusError](err); ok && (e.Status < 500 || e.NotBegun()) {
 		return err
 	}
 	return &MayHaveRunError{err}
 }
 
-// ExitError tells how a server that is a command has ended, with the end of what it
-// wrote to standard error. It is in the chain of the LostError of the calls that
-// were under way.
-type ExitError = spawn.ExitError
+// ExitError tells how the server of a Command ended, if it did not exit with status 0.
+// It is in the chain of the LostError of the calls that were in flight. Its text is
+// such as
+//
+//	exited with status 2: WEATHER_KEY is not set
+//	ended by signal: killed
+type ExitError struct {
+	// Status is the exit status, or -1 when a signal ended the process.
+	Status int
+	// Reason says how the process ended, such as "exited with status 2" or
+	// "ended by signal: killed".
+	Reason string
+	// LastLine is the last line on standard error that is not blank, in
+	// printable characters, cut at 256 bytes. It is empty when there was none.
+	LastLine string
+	// Stderr is the end of what the process wrote to standard error, at most 4 KiB, as
+	// valid UTF-8. It is text of the server, and may hold control characters.
+	Stderr string
+}
+
+// Error returns Reason and, if there is one, LastLine.
+func (e *ExitError) Error() string { return (*spawn.ExitError)(e).Error() }
+
+// withPublicErrors returns err with the exported errors of this package in its chain
+// beside the errors of internal packages that they stand for. All errors that users
+// get pass it once; it does not change the text.
+func withPublicErrors(err error) error {
+	var public []error
+	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
+		public = append(public, (*HTTPError)(e))
+	}
+	if e, ok := errors.AsType[*dialect.ProtocolError](err); ok {
+		public = append(public, (*ProtocolError)(e))
+	}
+	if e, ok := errors.AsType[*spawn.ExitError](err); ok {
+		public = append(public, (*ExitError)(e))
+	}
+	if public == nil {
+		return err
+	}
+	return &publicError{err, public}
+}
+
+// publicError is an error with others in its chain that its text does not show.
+type publicError struct {
+	error
+	public []error
+}
+
+func (e *publicError) Unwrap() []error { return append([]error{e.error}, e.public...) }
 
 // ToolError reports a tool that ran and failed: its result says why.
 type ToolError struct{ Result *mcp.CallToolResult }

@@ -30,5 +30,6 @@ func (c *Client) emit(e Event) {
 	if h == nil {
 		return
 	}
+	e.Err = withPublicErrors(e.Err)
 	c.notes.Put(func() { c.guard("OnEvent", func() { h(c.ctx, e) }) }, 0)
 }

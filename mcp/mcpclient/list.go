@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 // list returns the items of all pages of one list. Cursors are opaque: an empty
@@ -99,14 +98,14 @@ type loopGuard struct {
 func (g *loopGuard) check(cursor string) error {
 	key := sha256.Sum256([]byte(cursor))
 	if g.seen[key] {
-		return &dialect.ProtocolError{Err: fmt.Errorf("the server named cursor %.32q twice: want each page once", cursor)}
+		return &ProtocolError{Err: fmt.Errorf("the server named cursor %.32q twice: want each page once", cursor)}
 	}
 	if g.seen == nil {
 		g.seen = make(map[[sha256.Size]byte]bool)
 	}
 	g.seen[key] = true
 	if g.most > 0 && len(g.seen) >= g.most {
-		return &dialect.ProtocolError{Err: fmt.Errorf("more than %d pages", g.most)}
+		return &ProtocolError{Err: fmt.Errorf("more than %d pages", g.most)}
 	}
 	return nil
 }

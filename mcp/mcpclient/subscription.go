@@ -12,6 +12,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
@@ -49,7 +50,7 @@ func (c *Client) follow(ctx context.Context, s *subscription) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isFinal(err) && !(isPassing(err) && (held || lost != nil)):
-			return err
+			return withPublicErrors(err)
 		case held:
 			lost = err
 		}
@@ -72,7 +73,7 @@ func isFinal(err error) bool {
 	if lost && !errors.Is(err, errParked) || errors.Is(err, ErrClosed) || errors.Is(err, errUnoffered) || answered(err) {
 		return true
 	}
-	e, ok := errors.AsType[*HTTPError](err)
+	e, ok := errors.AsType[*httpclient.StatusError](err)
 	return ok && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 

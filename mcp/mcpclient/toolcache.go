@@ -70,14 +70,14 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 		return nil
 	}
 	if result.StructuredContent == nil {
-		return &dialect.ProtocolError{Err: errors.New("result without structured content: the tool has an output schema")}
+		return &ProtocolError{Err: errors.New("result without structured content: the tool has an output schema")}
 	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](v.Validate(result.StructuredContent))
 	if !ok {
 		return nil
 	}
 	invalid.Subject = "structuredContent"
-	return &dialect.ProtocolError{Err: fmt.Errorf("result does not satisfy the output schema: %w", invalid)}
+	return &ProtocolError{Err: fmt.Errorf("result does not satisfy the output schema: %w", invalid)}
 }
 
 // listed remembers tools and returns those that may be called.

@@ -22,6 +22,10 @@ type ExitError struct {
 	// Status is the exit status, or -1 when a signal ended the child.
 	Status int
 
+	// Reason says how the child ended, such as "exited with status 2" or "ended by
+	// signal: killed".
+	Reason string
+
 	// LastLine is the last line on standard error that is not blank, in
 	// printable characters, cut at 256 bytes. It is empty when there was none.
 	LastLine string
@@ -29,26 +33,24 @@ type ExitError struct {
 	// Stderr is the end of what the child wrote to standard error, at most 4 KiB, as
 	// valid UTF-8. It is the child's, and may hold control characters.
 	Stderr string
-
-	how string
 }
 
 func (e *ExitError) Error() string {
 	if e.LastLine == "" {
-		return e.how
+		return e.Reason
 	}
-	return e.how + ": " + e.LastLine
+	return e.Reason + ": " + e.LastLine
 }
 
 func exitError(state *os.ProcessState, t *tail) *ExitError {
 	e := &ExitError{Status: state.ExitCode(), LastLine: t.lastLine(), Stderr: t.last(maxStderr)} // -1 for a nil state
 	switch {
 	case state == nil:
-		e.how = "ended unobserved" // someone else waited for our child
+		e.Reason = "ended unobserved" // someone else waited for our child
 	case e.Status >= 0:
-		e.how = fmt.Sprintf("exited with status %d", e.Status)
+		e.Reason = fmt.Sprintf("exited with status %d", e.Status)
 	default:
-		e.how = "ended by " + state.String()
+		e.Reason = "ended by " + state.String()
 	}
 	return e
 }
