@@ -51,6 +51,9 @@ type prepared struct {
 type question struct {
 	Method string `json:"method"`
 	Params any    `json:"params"`
+
+	key  string // the server's name for it, or empty in the session era
+	call any    // tells the calls of a client apart, see CheckReplay
 }
 
 func (b *book) add(p prepared) {
@@ -115,7 +118,7 @@ func (b *book) take(ctx context.Context, params any, fits func(any) bool) (any, 
 	q, _ := mcpclient.QuestionFrom(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked = append(b.asked, question{q.Method, params})
+	b.asked = append(b.asked, question{Method: q.Method, Params: params, key: q.Key, call: ctx.Value(callKey{})})
 	i := slices.IndexFunc(b.answers, func(p prepared) bool {
 		return (q.Key == "" || q.Key == p.key) && fits(p.value)
 	})

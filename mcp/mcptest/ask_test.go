@@ -329,3 +329,25 @@ func TestCheckReplayTakesQuestionsThatAreAskedTogetherInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckReplayNamesTheQuestionThatChanged(t *testing.T) {
+	t.Parallel()
+	f, price := &failures{TB: t}, 0
+	mcptest.CheckReplay(f, func() mcpclient.Server {
+		srv := mcpserver.New("kitchen", "1", nil)
+		srv.Tool("order", "", func(ctx context.Context, _ struct{}) (string, error) {
+			price++
+			_, err := mcpserver.Ask[meal](ctx, "dish", fmt.Sprintf("What for %d?", price))
+			return "", err
+		})
+		return srv
+	}, func(c *mcpclient.Client) (any, error) {
+		for range 3 {
+			mcptest.Answer(c, "dish", meal{Dish: "soup"})
+		}
+		return c.CallTool(t.Context(), "order", nil)
+	})
+	if got := strings.Join(f.said, "\n"); !strings.Contains(got, `question "dish" changed between two rounds`) {
+		t.Errorf("got %q, want the key of the question", got)
+	}
+}

@@ -2,8 +2,10 @@ package mcptest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -15,7 +17,9 @@ import (
 // place, as in the session era, and once replayed from the top for every answer,
 // as in the stateless era. It fails when the outcomes differ, and names the first
 // difference: what the handler did between its questions was not repeatable
-// then, see mcpserver.Once. The order of the questions is not compared, for those
+// then, see mcpserver.Once. It also names the key of a question whose text or form
+// changed from one round to the next, because the server drops the answer to it. The
+// order of the questions is not compared, for those
 // that AskAll asks together have none.
 //
 // Each discipline has a server of its own, from newServer, so that what the
@@ -54,12 +58,16 @@ type observation struct {
 func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpclient.Client) (any, error)) jsontext.Value {
 	tb.Helper()
 	c := Connect(tb, s, &mcpclient.Options{Revisions: []mcp.Revision{v}})
+	c.Use(markCalls)
 	outcome, err := use(c)
 	o := observation{Outcome: outcome}
 	if err != nil {
 		o.Outcome, o.Error = nil, string(mcp.CodeOf(err))
 	}
 	b, _ := books.Load(c)
+	if err := b.(*book).changed(); err != nil {
+		tb.Errorf("the handler is not repeatable: %v", err)
+	}
 	if o.Questions, err = b.(*book).questions(); err != nil {
 		tb.Fatalf("encode a question: %v", err)
 	}
@@ -68,6 +76,46 @@ func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpc
 		tb.Fatalf("encode the outcome: %v", err)
 	}
 	return raw
+}
+
+// callKey is where the context of a call has what tells it from other calls.
+type callKey struct{}
+
+// markCalls lets the handlers of questions tell which call they belong to.
+func markCalls(next mcpclient.Handler) mcpclient.Handler {
+	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+		if !r.Inbound {
+			ctx = context.WithValue(ctx, callKey{}, r)
+		}
+		return next(ctx, r)
+	}
+}
+
+// changed returns an error that names a question which was asked in one call under the
+// same key with other params.
+func (b *book) changed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	type name struct {
+		call any
+		key  string
+	}
+	first := make(map[name]jsontext.Value)
+	for _, q := range b.asked {
+		if q.key == "" || q.call == nil {
+			continue
+		}
+		text, err := json.Marshal(q.Params, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		n := name{q.call, q.key}
+		if before, again := first[n]; again && !bytes.Equal(before, text) {
+			return fmt.Errorf("question %q changed between two rounds of one call, so its answer is dropped; want values that change in a Once before it:\nfirst %s\nthen  %s", q.key, before, text)
+		}
+		first[n] = text
+	}
+	return nil
 }
 
 // questions returns what was asked, sorted by its text.
