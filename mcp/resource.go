@@ -5,6 +5,8 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // Resource describes a resource that a client can read.
@@ -100,6 +102,30 @@ type ResourceContents struct {
 	Meta     Meta
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value
+}
+
+// NewResourceContents returns contents with a copy of data. They are a text when data
+// is valid UTF-8 and mimeType is empty or a textual type, such as text/html,
+// application/json or image/svg+xml; otherwise they are bytes.
+func NewResourceContents(uri, mimeType string, data []byte) ResourceContents {
+	c := ResourceContents{URI: uri, MIMEType: mimeType}
+	if isText(mimeType) && utf8.Valid(data) {
+		c.Text = string(data)
+	} else {
+		c.Blob = append([]byte{}, data...)
+	}
+	return c
+}
+
+// isText reports whether a MIME type is that of text.
+func isText(mimeType string) bool {
+	base, _, _ := strings.Cut(mimeType, ";")
+	base = strings.ToLower(strings.TrimSpace(base))
+	switch base {
+	case "", "application/json", "application/xml", "application/javascript", "application/yaml", "application/toml":
+		return true
+	}
+	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+xml")
 }
 
 // IsBlob reports whether the contents are bytes and not a text.

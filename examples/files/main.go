@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/fondaco/fondaco/mcp/mcpext/files"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -16,12 +17,12 @@ func main() {
 	}
 	defer root.Close()
 	srv := mcpserver.New("files", "1.0.0", nil)
-	files, err := srv.Files("file:///", root, nil)
+	served, err := files.Serve(srv, "file:///", root, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	srv.Tool("rescan", "Look for files that came or went", func(context.Context, struct{}) (string, error) {
-		return "The list is up to date.", files.Rescan()
+		return "The list is up to date.", served.Rescan()
 	}, mcpserver.Idempotent(), mcpserver.ClosedWorld())
 	mcpserver.Main(srv)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -206,38 +204,6 @@ func ExampleProgress() {
 	// 2 of 3 counting
 	// 3 of 3 counting
 	// done <nil>
-}
-
-func ExampleServer_Files() {
-	dir, err := os.MkdirTemp("", "docs")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, "guide.md"), []byte("# Guide"), 0o600); err != nil {
-		log.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer root.Close()
-	srv := mcpserver.New("docs", "1.0.0", nil)
-	if _, err := srv.Files("file:///docs/", root, nil); err != nil {
-		log.Fatal(err)
-	}
-
-	c := clientOf(srv)
-	defer c.Close()
-	for r, err := range c.Resources(context.Background()) {
-		fmt.Println(r.URI, r.MIMEType, err)
-	}
-	r, err := c.ReadResource(context.Background(), "file:///docs/guide.md")
-	fmt.Println(r.Contents[0].Text, err)
-	// Output:
-	// file:///docs/ inode/directory <nil>
-	// file:///docs/guide.md text/markdown <nil>
-	// # Guide <nil>
 }
 
 // One handler serves every revision, below any path of any router.

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
@@ -99,13 +97,30 @@ func (s *Server) EnableResource(uri string, on bool) bool {
 }
 
 func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) error {
+	if err := r.applyToURI(opts); err != nil {
+		return err
+	}
+	return s.putResource(kindResources, r, replace)
+}
+
+// applyToURI applies the options of a resource with a URI, and says what is wrong with it.
+func (r *resource) applyToURI(opts []ResourceOption) error {
 	if u, err := url.Parse(r.def.URI); err != nil || u.Scheme == "" {
 		return errors.New("URI: want one with a scheme, such as notes://today")
 	}
-	return s.putResource(kindResources, r, opts, replace)
+	return r.apply(opts)
 }
 
-func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace bool) error {
+func (s *Server) putResource(k kind, r *resource, replace bool) error {
+	if !s.features.put(k, r, replace) {
+		return errors.New("registered already; want another one, or to replace it by a method that begins with Replace or Set")
+	}
+	return nil
+}
+
+// apply applies the options of a resource or template, and says what is wrong with
+// it.
+func (r *resource) apply(opts []ResourceOption) error {
 	r.def = copyResource(r.def)
 	for _, o := range opts {
 		o.resource(r)
@@ -123,8 +138,6 @@ func (s *Server) putResource(k kind, r *resource, opts []ResourceOption, replace
 		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
 	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
 		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
-	case !s.features.put(k, r, replace):
-		return errors.New("registered already; want another one, or to replace it by a method that begins with Replace or Set")
 	}
 	return nil
 }
@@ -141,24 +154,7 @@ func coversAll(names []string, completers map[string]Completer) bool {
 
 // contentsOf makes the result of reading one resource.
 func contentsOf(uri, mimeType string, data []byte) *mcp.ReadResourceResult {
-	c := mcp.ResourceContents{URI: uri, MIMEType: mimeType}
-	if isText(mimeType) && utf8.Valid(data) {
-		c.Text = string(data)
-	} else {
-		c.Blob = append([]byte{}, data...)
-	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{c}}
-}
-
-// isText reports whether a MIME type is that of text.
-func isText(mimeType string) bool {
-	base, _, _ := strings.Cut(mimeType, ";")
-	base = strings.ToLower(strings.TrimSpace(base))
-	switch base {
-	case "", "application/json", "application/xml", "application/javascript", "application/yaml", "application/toml":
-		return true
-	}
-	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+xml")
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.NewResourceContents(uri, mimeType, data)}}
 }
 
 var resourceListing = listing{kindResources, func(page []feature, next *string, hints mcp.Caching) any {

@@ -69,7 +69,10 @@ func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (
 	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
 		return err
 	}
-	return s.putResource(kindTemplates, r, opts, replace)
+	if err := r.apply(opts); err != nil {
+		return err
+	}
+	return s.putResource(kindTemplates, r, replace)
 }
 
 func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {

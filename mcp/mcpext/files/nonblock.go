@@ -1,6 +1,6 @@
 //go:build unix || windows
 
-package mcpserver
+package files
 
 import "syscall"
 

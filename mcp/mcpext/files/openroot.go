@@ -1,4 +1,4 @@
-package mcpserver
+package files
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 )
 
 // OpenRoot opens the root of the client in which path lies, and returns the name
-// of path within it. Whatever is opened by that name through the *os.Root is in
-// the root, also where links lead elsewhere:
+// of path within it. A file that is opened by that name through the *os.Root is inside
+// of the root, even where links lead out of it:
 //
-//	root, name, err := mcpserver.OpenRoot(roots, in.Path)
+//	root, name, err := files.OpenRoot(roots, in.Path)
 //	if err != nil {
 //		return err
 //	}

@@ -1,4 +1,4 @@
-package mcpserver
+package files
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // read reads one file or directory.
 func (f *Files) read(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 	at, ok := f.pathOf(p.URI)
 	if !ok {
-		return nil, ErrNotFound
+		return nil, mcpserver.ErrNotFound
 	}
 	file, info, err := f.tree.open(at)
 	if err != nil {
@@ -28,7 +29,7 @@ func (f *Files) read(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, 
 		return f.directory(uri, at)
 	}
 	if strings.HasSuffix(p.URI, "/") {
-		return nil, ErrNotFound
+		return nil, mcpserver.ErrNotFound
 	}
 	data, err := f.contents(uri, file, info)
 	if err != nil {
@@ -38,10 +39,10 @@ func (f *Files) read(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, 
 	if mimeType == "" {
 		mimeType = withoutParameters(http.DetectContentType(data))
 	}
-	return contentsOf(uri, mimeType, data), nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.NewResourceContents(uri, mimeType, data)}}, nil
 }
 
-// contents reads a file, and never more of it than may be read.
+// contents reads a file, and at most one byte more than the limit.
 func (f *Files) contents(uri string, file *os.File, info fs.FileInfo) ([]byte, error) {
 	size := info.Size()
 	var data []byte

@@ -1,4 +1,4 @@
-package mcpserver
+package files
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // tree is what is served below a root. Paths in it are those of fs.ValidPath.
@@ -32,13 +34,13 @@ type entry struct {
 
 func (e entry) isDir() bool { return e.info.IsDir() }
 
-// modified returns when the entry was modified, by the same clock everywhere.
+// modified returns when the entry was modified, in UTC.
 func (e entry) modified() time.Time { return e.info.ModTime().UTC() }
 
 // Spec: 2026-07-28 server/resources#common-uri-schemes (file://)
 const directoryType = "inode/directory"
 
-// mimeType returns the type that the name tells, or "".
+// mimeType returns the type by the extension of the name, or "".
 func (e entry) mimeType() string {
 	if e.isDir() {
 		return directoryType
@@ -46,8 +48,8 @@ func (e entry) mimeType() string {
 	return typeOfName(e.path)
 }
 
-// textTypes are the types of names for which the tables of some systems have none,
-// or one that has nothing to do with text.
+// textTypes are the types of extensions for which the tables of some systems have no
+// type, or one that is not textual.
 var textTypes = map[string]string{
 	".md":   "text/markdown",
 	".toml": "application/toml",
@@ -151,11 +153,11 @@ func (t tree) entry(p string) (entry, bool) {
 	return entry{p, self, link}, self.IsDir() || self.Mode().IsRegular()
 }
 
-// open opens a file or directory. What cannot be served is ErrNotFound.
+// open opens a file or directory. What cannot be served is mcpserver.ErrNotFound.
 func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
 	local, err := filepath.Localize(p)
 	if err != nil {
-		return nil, nil, ErrNotFound
+		return nil, nil, mcpserver.ErrNotFound
 	}
 	file, err := t.root.OpenFile(local, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
@@ -163,7 +165,7 @@ func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		err = ErrNotFound
+		err = mcpserver.ErrNotFound
 	}
 	if err != nil {
 		file.Close()
@@ -172,20 +174,21 @@ func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// openError tells what there is not, or not for the caller, from what has failed.
+// openError returns ErrNotFound for files that do not exist, that the server may not read
+// or that cannot be served, and other errors as they are.
 func openError(err error) error {
 	_, system := errors.AsType[syscall.Errno](err)
 	switch {
 	case errors.Is(err, fs.ErrClosed):
 		return err
 	case !system: // os.Root says so of paths that lead out of it
-		return ErrNotFound
+		return mcpserver.ErrNotFound
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return ErrNotFound
+		return mcpserver.ErrNotFound
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP):
-		return ErrNotFound
+		return mcpserver.ErrNotFound
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EOPNOTSUPP): // a socket
-		return ErrNotFound
+		return mcpserver.ErrNotFound
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package mcpserver_test
+package files_test
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcpext/files"
 )
 
 func rootAt(path string) mcp.Root {
@@ -58,7 +58,7 @@ func TestPathsAreHeldToTheRoots(t *testing.T) {
 		"relative":                    {"f", "", false},
 		"empty":                       {"", "", false},
 	} {
-		root, in, err := mcpserver.OpenRoot(roots, test.path)
+		root, in, err := files.OpenRoot(roots, test.path)
 		if in != test.in || (err == nil) != (test.in != "") {
 			t.Errorf("%s: got %q, %v, want %q", name, in, err, test.in)
 		}

@@ -1,6 +1,7 @@
-package mcpserver_test
+package files_test
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpext/files"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -88,12 +90,12 @@ func (s *site) link(target, name string) {
 	}
 }
 
-func (s *site) serve(o *mcpserver.FilesOptions, opts ...mcpserver.ResourceOption) (*mcpserver.Server, *mcpserver.Files) {
+func (s *site) serve(o *files.Options, opts ...mcpserver.ResourceOption) (*mcpserver.Server, *files.Files) {
 	s.t.Helper()
-	srv := newServer(nil)
-	files, err := srv.Files("file:///docs/", s.root, o, opts...)
+	srv := newServer()
+	served, err := files.Serve(srv, "file:///docs/", s.root, o, opts...)
 	s.must(err)
-	return srv, files
+	return srv, served
 }
 
 // listedURIs returns what is listed, without the base.
@@ -265,7 +267,7 @@ func TestLinkThatIsExchangedWhileItIsReadLeadsNowhere(t *testing.T) {
 func TestHiddenFilesAreServedOnRequest(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, ".hidden", ".git/config")
-		srv, _ := s.serve(&mcpserver.FilesOptions{Hidden: true})
+		srv, _ := s.serve(&files.Options{Hidden: true})
 		w := dial(t, srv, r)
 		if got, want := w.listedURIs(), " .git/ .git/config .hidden"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -282,7 +284,7 @@ func TestFileIsReadUpToItsBound(t *testing.T) {
 		s := newSite(t)
 		s.write("fits", "1234")
 		s.write("not", "12345")
-		srv, _ := s.serve(&mcpserver.FilesOptions{MaxSize: 4})
+		srv, _ := s.serve(&files.Options{MaxSize: 4})
 		w := dial(t, srv, r)
 		w.readFile("fits")
 		if err := w.refused("resources/read", `{"uri":"file:///docs/not"}`, -32603); !strings.Contains(err.Message, "file:///docs/not") || !strings.Contains(err.Message, "the limit is 4") {
@@ -300,12 +302,12 @@ func TestListIsBoundedNearestFirst(t *testing.T) {
 		}{
 			{1, ""}, {3, " a/ b/"}, {5, " a/ b/ c d"}, {6, " a/ a/deep/ b/ c d"}, {8, " a/ a/deep/ a/x b/ b/x c d"}, {100, " a/ a/deep/ a/deep/er a/x b/ b/x b/y c d"},
 		} {
-			srv, _ := s.serve(&mcpserver.FilesOptions{MaxListed: test.most})
+			srv, _ := s.serve(&files.Options{MaxListed: test.most})
 			if got := dial(t, srv, r).listedURIs(); got != test.want {
 				t.Errorf("%d: got %q, want %q", test.most, got, test.want)
 			}
 		}
-		srv, _ := s.serve(&mcpserver.FilesOptions{MaxListed: 3})
+		srv, _ := s.serve(&files.Options{MaxListed: 3})
 		w := dial(t, srv, r)
 		if got, want := at(t, w.readFile(""), "/text"), `"file:///docs/a/\nfile:///docs/b/\nfile:///docs/c\n(1 more are not listed)\n"`; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -320,7 +322,7 @@ func TestManyFilesOfOneDirectoryAreListedInOrder(t *testing.T) {
 	for i := range 1300 { // more than are read at once
 		s.must(os.WriteFile(s.path(fmt.Sprintf("f%04d", i)), nil, 0o600))
 	}
-	srv, _ := s.serve(&mcpserver.FilesOptions{MaxListed: 100})
+	srv, _ := s.serve(&files.Options{MaxListed: 100})
 	w := dial(t, srv, mcp.V20251125)
 	uris := strings.Fields(w.listedURIs())
 	if len(uris) != 99 || uris[0] != "f0000" || uris[98] != "f0098" || !slices.IsSorted(uris) {
@@ -347,19 +349,19 @@ func TestFileThatIsNotListedYetIsRead(t *testing.T) {
 func TestRescanAnnouncesWhatCameWentAndWasModified(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "same.txt", "gone.txt", "dir/old.txt")
-		srv, files := s.serve(nil)
+		srv, served := s.serve(nil)
 		w, reader := dial(t, srv, r), dial(t, srv, r)
 		watchLists(w)
 		watch(reader, "file:///docs/dir/old.txt")
 		watch(reader, "file:///docs/same.txt")
-		s.must(files.Rescan())
+		s.must(served.Rescan())
 		w.quiet()
 
 		s.must(os.Remove(s.path("gone.txt")))
 		s.write("dir/new.txt", "new")
 		s.must(os.WriteFile(s.path("dir/old.txt"), []byte("longer than before"), 0o600))
 		s.date(made)
-		s.must(files.Rescan())
+		s.must(served.Rescan())
 		w.note("notifications/resources/list_changed")
 		w.quiet()
 		if got := reader.updatedFile(); got != "dir/old.txt" {
@@ -370,7 +372,7 @@ func TestRescanAnnouncesWhatCameWentAndWasModified(t *testing.T) {
 		}
 
 		s.must(os.Chtimes(s.path("dir/old.txt"), made, made.Add(time.Millisecond)))
-		s.must(files.Rescan())
+		s.must(served.Rescan())
 		w.quiet() // the list tells seconds
 		if got := reader.updatedFile(); got != "dir/old.txt" {
 			t.Errorf("got %s, want the one whose time has changed", got)
@@ -403,14 +405,14 @@ func (w *wire) drainHeld() {
 func TestRescansAtOnceEndWithTheLatest(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "a")
-	srv, files := s.serve(nil)
+	srv, served := s.serve(nil)
 	w := dial(t, srv, mcp.V20251125)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for k := range 5 {
 				s.must(os.WriteFile(s.path(fmt.Sprint("f", i, k)), nil, 0o600))
-				if err := files.Rescan(); err != nil {
+				if err := served.Rescan(); err != nil {
 					t.Errorf("got %v, want nil", err)
 				}
 			}
@@ -429,9 +431,9 @@ func TestRescansAtOnceEndWithTheLatest(t *testing.T) {
 func TestAuthorsOwnResourceStays(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.txt", "b.txt")
-		srv := newServer(nil)
-		srv.Resource("file:///docs/a.txt", "own", "", fixed("own"))
-		files, err := srv.Files("file:///docs/", s.root, nil)
+		srv := newServer()
+		srv.Resource("file:///docs/a.txt", "own", "", func(context.Context) ([]byte, error) { return []byte("own"), nil })
+		served, err := files.Serve(srv, "file:///docs/", s.root, nil)
 		s.must(err)
 		w := dial(t, srv, r)
 		for range 2 {
@@ -439,7 +441,7 @@ func TestAuthorsOwnResourceStays(t *testing.T) {
 				t.Errorf("got %s, want the author's", got)
 			}
 			s.must(os.RemoveAll(s.path("a.txt")))
-			s.must(files.Rescan())
+			s.must(served.Rescan())
 		}
 		if got, want := w.listedURIs(), " a.txt b.txt"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -464,7 +466,7 @@ func TestOptionsHoldForEveryFile(t *testing.T) {
 func TestPathsAreCompleted(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "guide/one two.md", "guide/three.md", "readme.md")
-		srv, files := s.serve(nil)
+		srv, served := s.serve(nil)
 		w := dial(t, srv, r)
 		complete := func(typed string) string {
 			return at(t, w.must("completion/complete",
@@ -474,7 +476,7 @@ func TestPathsAreCompleted(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		s.write("guide/four.md", "")
-		s.must(files.Rescan())
+		s.must(served.Rescan())
 		if got, want := complete("guide/f"), `["guide/four.md"]`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -484,12 +486,12 @@ func TestPathsAreCompleted(t *testing.T) {
 func TestRootThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "a.txt")
-	_, files := s.serve(nil)
+	_, served := s.serve(nil)
 	s.must(s.root.Close())
-	if err := files.Rescan(); !errors.Is(err, fs.ErrClosed) || !strings.HasPrefix(err.Error(), `files "file:///docs/": `) {
+	if err := served.Rescan(); !errors.Is(err, fs.ErrClosed) || !strings.HasPrefix(err.Error(), `files "file:///docs/": `) {
 		t.Errorf("got %v, want that the root is closed", err)
 	}
-	if _, err := newServer(nil).Files("file:///docs/", s.root, nil); !errors.Is(err, fs.ErrClosed) {
+	if _, err := files.Serve(newServer(), "file:///docs/", s.root, nil); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("got %v, want that the root is closed", err)
 	}
 }
@@ -500,7 +502,10 @@ func TestReadOfAClosedRootIsPrivate(t *testing.T) {
 		s := newSite(t, "a.txt")
 		srv, _ := s.serve(nil)
 		s.must(s.root.Close())
-		incident(t, dial(t, srv, mcp.V20251125).refused("resources/read", `{"uri":"file:///docs/a.txt"}`, -32603).Message)
+		err := dial(t, srv, mcp.V20251125).refused("resources/read", `{"uri":"file:///docs/a.txt"}`, -32603)
+		if !strings.Contains(err.Message, "incident ") || strings.Contains(err.Message, "closed") {
+			t.Errorf("got %q, want the id of an incident alone", err.Message)
+		}
 	})
 }
 
@@ -518,13 +523,13 @@ func TestBadBasePanicsWithWhatToWrite(t *testing.T) {
 		{"%zz", "invalid URL escape"},
 		{"", "want a scheme"},
 	} {
-		text := panicText(t, func() { _, _ = newServer(nil).Files(test.base, s.root, nil) })
+		text := panicText(t, func() { _, _ = files.Serve(newServer(), test.base, s.root, nil) })
 		if !strings.HasPrefix(text, fmt.Sprintf("files %q: ", test.base)) || !strings.Contains(text, test.want) {
 			t.Errorf("%q: got %q, want %q in it", test.base, text, test.want)
 		}
 	}
 	srv, _ := s.serve(nil)
-	if text := panicText(t, func() { _, _ = srv.Files("file:///docs/", s.root, nil) }); !strings.Contains(text, "registered already") {
+	if text := panicText(t, func() { _, _ = files.Serve(srv, "file:///docs/", s.root, nil) }); !strings.Contains(text, "registered already") {
 		t.Errorf("got %q, want that it is registered already", text)
 	}
 }
@@ -532,9 +537,9 @@ func TestBadBasePanicsWithWhatToWrite(t *testing.T) {
 func TestSeveralDirectoriesSideBySide(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		one, other := newSite(t, "a"), newSite(t, "b")
-		srv := newServer(nil)
+		srv := newServer()
 		for base, s := range map[string]*site{"file:///": one, "docs://manual/": other} {
-			_, err := srv.Files(base, s.root, nil)
+			_, err := files.Serve(srv, base, s.root, nil)
 			s.must(err)
 		}
 		w := dial(t, srv, r)
@@ -607,8 +612,8 @@ func FuzzFileURI(f *testing.F) {
 		f.Fatal(err)
 	}
 	defer root.Close()
-	srv := newServer(nil)
-	if _, err := srv.Files("file:///docs/", root, &mcpserver.FilesOptions{Hidden: true}); err != nil {
+	srv := newServer()
+	if _, err := files.Serve(srv, "file:///docs/", root, &files.Options{Hidden: true}); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {

@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package mcpserver
+package files
 
 // openNonblock is nothing where there are no named pipes.
 const openNonblock = 0
