@@ -105,8 +105,8 @@ type Options struct {
 // AskOptions say how long and how often clients are asked. Nil gives the
 // defaults.
 type AskOptions struct {
-	// MaxRounds bounds how often one call may ask, and how often one question is
-	// asked again in the session era. Default: 8.
+	// MaxRounds bounds the rounds of one call that bring no new answer, and how often one
+	// question is asked again in the session era. Default: 8.
 	MaxRounds int
 	// Wait is how long a question of the session era waits for its answer.
 	// Default: 10 minutes.

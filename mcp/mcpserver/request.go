@@ -39,9 +39,9 @@ type Request struct {
 	apart  *Apart // nil unless the request was answered and its work goes on
 
 	// What the request holds among all that run.
-	running limit.RunningCall     // while the handlers run
-	share   *limit.Share          // that its place counts for; nil has no bounds
-	lease   atomic.Pointer[lease] // of the place; nil until the call waits for its client
+	running limit.RunningCall              // while the handlers run
+	share   *limit.Share                   // that its place counts for; nil has no bounds
+	lease   atomic.Pointer[exchange.Lease] // of the place; nil until the call waits for its client
 
 	// What the handlers have asked and remembered.
 	handlers  runContext // the context of the handlers

@@ -97,7 +97,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 		return nil, nil, err
 	}
 	slot := slotLease(ctx, t.slots)
-	return exchange.WithClock(ctx, slot), slot.end, nil
+	return exchange.WithClock(ctx, slot), slot.End, nil
 }
 
 // lateError ends a call of a tool that has not answered in time.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -15,7 +16,8 @@ import (
 // Bulkhead returns middleware that lets at most n requests of the given methods run at
 // once, so that they cannot take the room of others; without methods it is about all of
 // them. As many again wait for their turn, no longer than wait, and principals take
-// turns. What comes on top is refused with an error of mcp.CodeOverloaded that says when
+// turns. A request that waits for its client gives its place to others and comes back
+// before new ones. What comes on top is refused with an error of mcp.CodeOverloaded that says when
 // to try again. It panics when n is not positive or wait is negative.
 func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 	if n < 1 || wait < 0 {
@@ -36,8 +38,9 @@ func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 			if err != nil {
 				return nil, err
 			}
-			defer gate.Leave(nil, 0)
-			return next(ctx, r)
+			place := exchange.NewLease(func() { gate.Leave(nil, 0) }, func() error { return gate.Return(ctx, nil, 0) })
+			defer place.End()
+			return next(exchange.WithClock(ctx, place), r)
 		}
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // Timeout returns middleware that ends the context of requests of the given methods
-// after d; without methods of all of them. A handler that returns an error then is
+// after d; without methods of all of them. The time stands still while a request waits
+// for its client, see mcpserver.Timeout. A handler that returns an error then is
 // answered with one of mcp.CodeInternal that says so. It does not leave a handler behind
 // that goes on all the same: for that, a tool has the option mcpserver.Timeout. It
 // panics when d is not positive.
@@ -24,7 +26,7 @@ func Timeout(d time.Duration, only ...string) mcpserver.Middleware {
 				return next(ctx, r)
 			}
 			late := mcp.Errorf(mcp.CodeInternal, "%s: not done within %v", r.Method, d)
-			bounded, cancel := context.WithTimeoutCause(ctx, d, late)
+			bounded, cancel := exchange.WithTimeout(ctx, d, late)
 			defer cancel()
 			result, err := next(bounded, r)
 			if err != nil && context.Cause(bounded) == error(late) {
