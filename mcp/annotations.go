@@ -2,7 +2,7 @@ package mcp
 
 import "encoding/json/jsontext"
 
-// Role is a side of a conversation.
+// Role is a party to a conversation: the user or the assistant.
 type Role string
 
 // The roles.
@@ -16,13 +16,14 @@ const (
 //
 // Spec: 2026-07-28 server/resources#annotations
 type Annotations struct {
-	// Audience names whom the thing is for; empty means that nothing was said.
+	// Audience lists the roles that the content is intended for; empty means
+	// unspecified.
 	Audience []Role `json:"audience,omitzero"`
-	// Priority runs from 0, entirely optional, to 1, effectively required. Nil
-	// means that nothing was said.
+	// Priority ranges from 0, entirely optional, to 1, effectively required.
+	// Nil means unspecified.
 	Priority *float64 `json:"priority,omitzero"`
-	// LastModified is a moment in ISO 8601, such as 2025-01-12T15:00:58Z. It is
-	// kept as it came.
+	// LastModified is a timestamp in ISO 8601, such as 2025-01-12T15:00:58Z. It
+	// is neither parsed nor changed.
 	LastModified string `json:"lastModified,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`

@@ -6,8 +6,8 @@ import "time"
 //
 // Spec: 2026-07-28 server/utilities/caching
 type Caching struct {
-	// TTLMs is how long the result stays fresh after it was received, in
-	// milliseconds. Zero means that it is stale at once, nil that nothing was said.
+	// TTLMs is how long the result stays fresh after it was received, in milliseconds. Zero means
+	// that it is stale immediately, nil means unspecified.
 	TTLMs *int64 `json:"ttlMs,omitzero"`
 	// CacheScope says who may share the cached result.
 	CacheScope CacheScope `json:"cacheScope,omitzero"`
@@ -19,8 +19,8 @@ func CacheFor(ttl time.Duration, scope CacheScope) Caching {
 	return Caching{TTLMs: new(max(ttl.Milliseconds(), 0)), CacheScope: scope}
 }
 
-// TTL returns how long the result stays fresh. It is zero when nothing was
-// said or the hint makes no sense, and bounded by the range of a Duration.
+// TTL returns how long the result stays fresh. It is zero when TTLMs is nil or
+// negative, and at most the largest Duration.
 func (c Caching) TTL() time.Duration {
 	const maxTTL = int64(1<<63-1) / int64(time.Millisecond)
 	if c.TTLMs == nil {
@@ -32,11 +32,11 @@ func (c Caching) TTL() time.Duration {
 // CacheScope says who may share a cached result.
 type CacheScope string
 
-// The cache scopes. A scope that is absent or unknown has to be taken as
-// CachePrivate.
+// The cache scopes. An absent or unknown scope must be treated as CachePrivate.
 const (
 	// CachePublic: the result is the same for everyone and may be shared.
 	CachePublic CacheScope = "public"
-	// CachePrivate: the result may be reused for the same authorization only.
+	// CachePrivate: the result may be reused only for requests with the same
+	// authorization.
 	CachePrivate CacheScope = "private"
 )

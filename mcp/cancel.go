@@ -6,10 +6,10 @@ import "encoding/json/jsontext"
 //
 // Spec: 2026-07-28 basic/patterns/cancellation
 type CancelledParams struct {
-	// RequestID is the id of the request to cancel, a JSON string or integer as
-	// its sender wrote it.
+	// RequestID is the id of the request to cancel: a JSON string or integer,
+	// exactly as the sender of the request wrote it.
 	RequestID jsontext.Value `json:"requestId,omitzero"`
-	// Reason is for logs and people.
+	// Reason is a text for logs and users.
 	Reason string `json:"reason,omitzero"`
 	Meta   Meta   `json:"_meta,omitempty"`
 }

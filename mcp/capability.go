@@ -2,10 +2,10 @@ package mcp
 
 import "encoding/json/jsontext"
 
-// Capability is a JSON object whose presence alone declares something. Nil
-// means that it is not declared.
+// Capability is a JSON object that declares a capability by its presence. Nil
+// means not declared.
 type Capability struct {
-	// Extra holds the settings in the object, which no revision defines so far.
+	// Extra holds the members of the object. No revision defines any so far.
 	Extra jsontext.Value `json:",embed"`
 }
 
@@ -14,14 +14,15 @@ type Capability struct {
 //
 // Spec: 2026-07-28 schema#clientcapabilities
 type ClientCapabilities struct {
-	// Elicitation asks the user.
+	// Elicitation declares that the client can ask its user for input.
 	Elicitation *ElicitationCapability `json:"elicitation,omitzero"`
-	// Sampling gives access to a model.
+	// Sampling declares that the client gives access to a model.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sampling *SamplingCapability `json:"sampling,omitzero"`
-	// Roots tells where a server may work.
+	// Roots declares that the client lists the directories and files that a
+	// server may work on.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
@@ -45,7 +46,7 @@ type ServerCapabilities struct {
 	Resources   *ResourcesCapability `json:"resources,omitzero"`
 	Prompts     *ListCapability      `json:"prompts,omitzero"`
 	Completions *Capability          `json:"completions,omitzero"`
-	// Logging sends log messages.
+	// Logging declares that the server sends log messages.
 	//
 	// Deprecated: part of Logging (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
@@ -79,7 +80,7 @@ type ResourcesCapability struct {
 }
 
 // ElicitationCapability declares the ways in which a client can ask its user.
-// The empty object, which is all that 2025-06-18 has, means forms.
+// The empty object, the only value in 2025-06-18, means form mode.
 //
 // Spec: 2026-07-28 client/elicitation#capabilities
 type ElicitationCapability struct {
@@ -103,15 +104,15 @@ func (c *ElicitationCapability) CanURL() bool { return c != nil && c.URL != nil 
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 type SamplingCapability struct {
-	// Context declares that includeContext is understood.
+	// Context declares support of includeContext.
 	Context *Capability `json:"context,omitzero"`
-	// Tools declares that tools and toolChoice are understood.
+	// Tools declares support of tools and toolChoice.
 	Tools *Capability `json:"tools,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
-// RootsCapability declares that a client tells its roots.
+// RootsCapability declares that a client answers roots/list.
 //
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.

@@ -6,7 +6,7 @@ package mcp
 type CompleteParams struct {
 	Ref      Reference        `json:"ref"`
 	Argument CompleteArgument `json:"argument"`
-	// Context holds what is known besides, or is nil.
+	// Context holds the arguments that are already known, or is nil.
 	Context *CompleteContext `json:"context,omitzero"`
 	Meta    Meta             `json:"_meta,omitempty"`
 }
@@ -14,7 +14,7 @@ type CompleteParams struct {
 // CompleteArgument is the argument that is being typed.
 type CompleteArgument struct {
 	Name string `json:"name"`
-	// Value is what was typed so far.
+	// Value is the text typed so far.
 	Value string `json:"value"`
 }
 
@@ -24,18 +24,18 @@ type CompleteContext struct {
 }
 
 // Reference names the prompt or the resource template whose argument is to be
-// completed. PromptRef and ResourceRef make one.
+// completed. PromptRef and ResourceRef construct one.
 type Reference struct {
 	Type ReferenceType `json:"type"`
-	// Name is that of the prompt.
+	// Name is the name of the prompt.
 	Name string `json:"name,omitzero"`
-	// Title is that of the prompt, if any.
+	// Title is the title of the prompt, or empty.
 	Title string `json:"title,omitzero"`
 	// URI is the URI or the URI template of the resource.
 	URI string `json:"uri,omitzero"`
 }
 
-// ReferenceType tells what a Reference names.
+// ReferenceType is the kind of a Reference.
 type ReferenceType string
 
 // The types of reference.
@@ -56,12 +56,12 @@ type CompleteResult struct {
 	Completion Completion `json:"completion"`
 }
 
-// Completion holds what an argument could become.
+// Completion holds the candidates for the value of an argument.
 type Completion struct {
 	// Values are the best candidates, 100 at most.
 	Values []string `json:"values"`
-	// Total counts all candidates, or is nil when nobody counted.
+	// Total is the number of all candidates, or nil when it is unknown.
 	Total *int64 `json:"total,omitzero"`
-	// HasMore tells that there are more than Values.
+	// HasMore reports whether there are more candidates than Values.
 	HasMore bool `json:"hasMore,omitzero"`
 }

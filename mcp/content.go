@@ -7,8 +7,8 @@ import (
 )
 
 // Content is one block of content in a tool result, a prompt or a sampling
-// message. The set of kinds is closed here and open on the wire: a kind that
-// this version does not know is an UnknownContent.
+// message. A block of a kind that this version does not know is decoded as an
+// UnknownContent.
 //
 // Blocks are values: write TextContent{…} and not &TextContent{…}, and switch
 // on the value types.
@@ -31,12 +31,12 @@ const (
 )
 
 // Contents is a list of content blocks. It is encoded as an array, never as
-// null. It is decoded from an array, or from a single block, which some
-// revisions write in sampling for a list of one.
+// null. It is decoded from an array, or from a single block, the form that some
+// revisions use in sampling for a list of one.
 type Contents []Content
 
-// Text returns the texts among the blocks, one per line. Blocks of other kinds
-// are passed over.
+// Text returns the text blocks, joined by newlines. It skips blocks of other
+// kinds.
 func (cs Contents) Text() string {
 	var texts []string
 	for _, c := range cs {
@@ -64,7 +64,7 @@ func Textf(format string, args ...any) TextContent { return Text(fmt.Sprintf(for
 
 // ImageContent is an image.
 type ImageContent struct {
-	// Data holds the bytes of the image. They travel as padded base64.
+	// Data holds the bytes of the image. They are encoded as padded base64.
 	Data        []byte       `json:"data"`
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitzero"`
@@ -73,14 +73,14 @@ type ImageContent struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// Image returns an image as content. It keeps data.
+// Image returns an image as content. It keeps data and does not copy it.
 func Image(data []byte, mimeType string) ImageContent {
 	return ImageContent{Data: data, MIMEType: mimeType}
 }
 
-// AudioContent is a piece of audio.
+// AudioContent is an audio clip.
 type AudioContent struct {
-	// Data holds the bytes of the audio. They travel as padded base64.
+	// Data holds the bytes of the audio. They are encoded as padded base64.
 	Data        []byte       `json:"data"`
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitzero"`
@@ -89,7 +89,7 @@ type AudioContent struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// Audio returns a piece of audio as content. It keeps data.
+// Audio returns an audio clip as content. It keeps data and does not copy it.
 func Audio(data []byte, mimeType string) AudioContent {
 	return AudioContent{Data: data, MIMEType: mimeType}
 }
@@ -100,7 +100,7 @@ type ResourceLink struct {
 	Resource
 }
 
-// Link returns a link to the resource of that URI and name.
+// Link returns a link to the resource with the given URI and name.
 func Link(uri, name string) ResourceLink {
 	return ResourceLink{Resource{URI: uri, Name: name}}
 }
@@ -119,12 +119,12 @@ func Embed(contents ResourceContents) EmbeddedResource {
 	return EmbeddedResource{Resource: contents}
 }
 
-// ToolUseContent is the wish of a model to call a tool.
+// ToolUseContent is a model's request to call a tool.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 type ToolUseContent struct {
-	// ID is repeated by the ToolResultContent that answers.
+	// ID is repeated as ToolUseID of the ToolResultContent that answers.
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Input holds the arguments: a JSON object that must be set.
@@ -134,7 +134,7 @@ type ToolUseContent struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// ToolResultContent tells a model what a tool answered.
+// ToolResultContent is the result of a tool call, for a model.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
@@ -142,7 +142,8 @@ type ToolResultContent struct {
 	// ToolUseID is the ID of the ToolUseContent that is answered.
 	ToolUseID string   `json:"toolUseId"`
 	Content   Contents `json:"content"`
-	// StructuredContent is any JSON value. Nil is none; null is a value.
+	// StructuredContent is any JSON value. Nil means absent; the JSON value
+	// null is a value.
 	StructuredContent jsontext.Value `json:"structuredContent,omitzero"`
 	IsError           bool           `json:"isError,omitzero"`
 	Meta              Meta           `json:"_meta,omitempty"`
@@ -151,11 +152,12 @@ type ToolResultContent struct {
 }
 
 // UnknownContent is a block of a kind that this version does not know. It is
-// encoded as it came.
+// encoded unchanged.
 type UnknownContent struct {
-	// Type is the kind, for information.
+	// Type is the kind of the block. It is informational; Raw is what is
+	// encoded.
 	Type string
-	// Raw is the whole block, its type included.
+	// Raw is the whole block, including its type.
 	Raw jsontext.Value
 }
 

@@ -60,7 +60,7 @@ func decodeAs[C Content](raw jsontext.Value, opts json.Options) (Content, error)
 	return c, nil
 }
 
-// MarshalJSONTo writes an array, and refuses a block that is nil.
+// MarshalJSONTo writes an array. A nil block is an error.
 func (cs Contents) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
 		return err
@@ -220,9 +220,9 @@ func (c ToolResultContent) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return encodeTagged(enc, c.kind(), (*body)(&c))
 }
 
-// UnmarshalJSONFrom wants a block of this type, with no use or result of a tool
-// among its own blocks. So blocks nest once at most, and the time to decode them
-// stays linear.
+// UnmarshalJSONFrom reads a block of this type whose own content has no
+// tool_use or tool_result blocks. So blocks nest at most once, and decoding
+// takes linear time.
 func (c *ToolResultContent) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type body ToolResultContent
 	wire := struct {

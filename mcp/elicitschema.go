@@ -13,11 +13,11 @@ type ElicitSchema struct {
 
 // ElicitField is one field of a form.
 type ElicitField struct {
-	// Name is that of the member in the answer.
+	// Name is the name of the member in the answer.
 	Name string
-	// Required tells that the form cannot be submitted without the field.
+	// Required means that the form cannot be submitted without the field.
 	Required bool
-	// Schema says what the field holds.
+	// Schema is the schema of the field's value.
 	Schema PrimitiveSchema
 }
 
@@ -28,7 +28,7 @@ type PrimitiveSchema interface {
 	primitive()
 }
 
-// StringSchema is the schema of a text.
+// StringSchema is the schema of a string.
 type StringSchema struct {
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
@@ -40,10 +40,10 @@ type StringSchema struct {
 	Default   *string `json:"default,omitzero"`
 }
 
-// StringFormat is what a text is the writing of.
+// StringFormat is a format that a string must follow.
 type StringFormat string
 
-// The formats of a text in a form.
+// The formats of strings in a form.
 const (
 	FormatEmail    StringFormat = "email"
 	FormatURI      StringFormat = "uri"
@@ -53,7 +53,7 @@ const (
 
 // NumberSchema is the schema of a number.
 type NumberSchema struct {
-	// Integer tells that the number has no fraction.
+	// Integer means that the number must have no fraction.
 	Integer     bool     `json:"-"`
 	Title       string   `json:"title,omitzero"`
 	Description string   `json:"description,omitzero"`
@@ -62,7 +62,7 @@ type NumberSchema struct {
 	Default     *float64 `json:"default,omitzero"`
 }
 
-// BooleanSchema is the schema of a yes or no.
+// BooleanSchema is the schema of a boolean.
 type BooleanSchema struct {
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
@@ -74,18 +74,18 @@ type EnumSchema struct {
 	Title       string
 	Description string
 	Options     []EnumOption
-	// Multiple allows to choose several; the answer is then a list.
+	// Multiple means that several options can be chosen; the answer is then a
+	// list.
 	Multiple bool
 	// MinItems and MaxItems bound a choice of several.
 	MinItems, MaxItems *int64
-	// Default holds the values that are chosen beforehand, at most one unless
-	// Multiple is set.
+	// Default holds the preselected values, at most one unless Multiple is set.
 	Default []string
 }
 
 // EnumOption is one option of a choice.
 type EnumOption struct {
-	// Value is what the answer holds.
+	// Value is the value in the answer.
 	Value string `json:"const"`
 	// Title is shown instead of Value, unless it is empty.
 	Title string `json:"title"`

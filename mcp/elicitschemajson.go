@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// wireElicitSchema is an ElicitSchema as JSON has it.
+// wireElicitSchema is the JSON form of an ElicitSchema.
 type wireElicitSchema struct {
 	Type       string      `json:"type"`
 	Properties elicitProps `json:"properties"`
@@ -28,7 +28,7 @@ func (s ElicitSchema) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return json.MarshalEncode(enc, &wire)
 }
 
-// UnmarshalJSONFrom wants a schema that the protocol allows for forms.
+// UnmarshalJSONFrom reads a schema that the protocol allows for forms.
 func (s *ElicitSchema) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	var wire wireElicitSchema
 	if err := json.UnmarshalDecode(dec, &wire); err != nil {
@@ -45,8 +45,8 @@ func (s *ElicitSchema) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// elicitProps are the properties of the schema of a form. Their order is that
-// of the fields, which a map would lose.
+// elicitProps are the properties of the schema of a form, in the order of the
+// fields. A map would lose the order.
 type elicitProps []ElicitField
 
 func (p elicitProps) MarshalJSONTo(enc *jsontext.Encoder) error {
@@ -148,8 +148,8 @@ func (s BooleanSchema) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return encodeTagged(enc, "boolean", (*body)(&s))
 }
 
-// wireEnum is an EnumSchema as JSON has it: with enum or oneOf for a choice of
-// one, with items for a choice of several.
+// wireEnum is the JSON form of an EnumSchema: enum or oneOf for a single
+// choice, items for a multiple choice.
 type wireEnum struct {
 	Title       string       `json:"title,omitzero"`
 	Description string       `json:"description,omitzero"`
@@ -169,8 +169,8 @@ type wireEnumItems struct {
 	AnyOf []EnumOption `json:"anyOf,omitzero"`
 }
 
-// MarshalJSONTo writes one of the four forms that the protocol has: for one or
-// for several, with titles or without.
+// MarshalJSONTo writes one of the four forms that the protocol has: single or
+// multiple choice, with or without titles.
 func (s EnumSchema) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if s.Multiple {
 		return s.encodeMultiple(enc)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Code says what kind of protocol error happened. It is symbolic: which number
-// stands for it on the wire depends on the revision that the peer speaks.
+// Code is the kind of a protocol error. It is symbolic: its number on the wire
+// depends on the revision of the peer.
 type Code string
 
 // The kinds of protocol error.
@@ -23,7 +23,7 @@ const (
 	CodeMethodNotFound Code = "method not found"
 	// CodeInvalidParams: the params are malformed, or name something unknown.
 	CodeInvalidParams Code = "invalid params"
-	// CodeInternal: the receiver failed for reasons of its own.
+	// CodeInternal: the receiver failed for an internal reason.
 	CodeInternal Code = "internal error"
 	// CodeResourceNotFound: no such resource. Data holds its uri.
 	CodeResourceNotFound Code = "resource not found"
@@ -38,17 +38,19 @@ const (
 	// CodeInsufficientScope: the sender was not granted what the request needs. Data
 	// holds requiredScopes.
 	CodeInsufficientScope Code = "insufficient scope"
-	// CodeURLElicitationRequired: URL visits have to be made first (2025-11-25).
+	// CodeURLElicitationRequired: the user must complete URL elicitations first
+	// (2025-11-25).
 	CodeURLElicitationRequired Code = "url elicitation required"
 	// CodeRejected: the user refused the request (sampling of the session era).
 	CodeRejected Code = "rejected by user"
-	// CodeRateLimited: its sender has sent too much. Data holds retryAfterMs. The
-	// number on the wire is 429, like the status over HTTP.
+	// CodeRateLimited: the sender has sent too many requests. Data holds
+	// retryAfterMs. The number on the wire is 429, like the status over HTTP.
 	CodeRateLimited Code = "rate limited"
-	// CodeOverloaded: the receiver has too much to do. Data holds retryAfterMs. The
-	// number on the wire is 503, like the status over HTTP.
+	// CodeOverloaded: the receiver is overloaded. Data holds retryAfterMs. The number on the wire
+	// is 503, like the status over HTTP.
 	CodeOverloaded Code = "overloaded"
-	// CodeOther: an application's own error; Number holds its number.
+	// CodeOther: an error that the application defines; Number holds its
+	// number.
 	CodeOther Code = "application error"
 )
 
@@ -58,14 +60,16 @@ const (
 type Error struct {
 	Code Code
 	// Number is the number on the wire. It is set on errors received from a
-	// peer, and read for CodeOther only: there it has to lie outside the range
-	// -32768 to -32000, which belongs to JSON-RPC and the protocol.
+	// peer. On errors to send it is read for CodeOther only, and must then lie
+	// outside the range -32768 to -32000, which JSON-RPC and the protocol
+	// reserve.
 	Number int64
 	// Message is one short sentence.
 	Message string
 	// Data holds details as JSON, or is nil.
 	Data jsontext.Value
-	// Remote tells that the peer said so; otherwise this side found it.
+	// Remote is true for an error that the peer sent, and false for one that
+	// this side found.
 	Remote bool
 }
 
@@ -84,17 +88,17 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// RetryLaterf returns an error of CodeRateLimited or CodeOverloaded, which asks its
-// receiver to send the request again after the given time at the earliest.
+// RetryLaterf returns an error of CodeRateLimited or CodeOverloaded, which tells the sender of a
+// request to wait at least the given time before it sends the request again.
 func RetryLaterf(code Code, after time.Duration, format string, args ...any) *Error {
 	e := Errorf(code, format, args...)
 	e.Data = fmt.Appendf(nil, `{"retryAfterMs":%d}`, max(after, time.Millisecond).Milliseconds())
 	return e
 }
 
-// RetryAfter returns for how long a request that was answered with e is to wait
-// before it is sent again. It reports false for errors that do not say so. A request
-// that was refused like that has not been begun.
+// RetryAfter returns how long to wait before a request that was answered with e is sent again. It
+// reports false for errors that hold no such time. A request that was refused in this manner was
+// not processed at all.
 func (e *Error) RetryAfter() (time.Duration, bool) {
 	var data RetryLaterData
 	if e.Code != CodeRateLimited && e.Code != CodeOverloaded || json.Unmarshal(e.Data, &data) != nil || data.RetryAfterMs <= 0 {
@@ -103,8 +107,8 @@ func (e *Error) RetryAfter() (time.Duration, bool) {
 	return time.Duration(min(data.RetryAfterMs, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true
 }
 
-// CodeOf returns the kind of the first *Error in err's chain. It is empty for
-// nil and CodeInternal for an error that has none.
+// CodeOf returns the kind of the first *Error in err's chain. It is empty for a
+// nil error and CodeInternal for an error whose chain has no *Error.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -4,7 +4,7 @@ package mcp
 //
 // Spec: 2026-07-28 schema#missingrequiredclientcapabilityerror
 type MissingCapabilityData struct {
-	// RequiredCapabilities are those that the client would have to declare.
+	// RequiredCapabilities are the capabilities that the client must declare.
 	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"`
 }
 
@@ -32,16 +32,16 @@ type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams `json:"elicitations"`
 }
 
-// InsufficientScopeData is the data of a CodeInsufficientScope error: what the
-// challenge says over HTTP, for those who get no header, such as the items of a
-// batch.
+// InsufficientScopeData is the data of a CodeInsufficientScope error. It
+// repeats the HTTP challenge for responses without a header of their own, such
+// as the items of a batch.
 type InsufficientScopeData struct {
-	// RequiredScopes are all that the request needs.
+	// RequiredScopes are all scopes that the request needs.
 	RequiredScopes []string `json:"requiredScopes"`
 }
 
 // RetryLaterData is the data of CodeRateLimited and CodeOverloaded errors.
 type RetryLaterData struct {
-	// RetryAfterMs is for how many milliseconds to wait.
+	// RetryAfterMs is the time to wait, in milliseconds.
 	RetryAfterMs int64 `json:"retryAfterMs"`
 }

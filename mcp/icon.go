@@ -9,8 +9,8 @@ import (
 	"fmt"
 )
 
-// Icon is an image that stands for something in a user interface. Treat the
-// icons of others as untrusted, their bytes as well as their addresses.
+// Icon is an image that represents something in a user interface. Treat icons
+// from a peer as untrusted, both their URLs and their bytes.
 //
 // Spec: 2026-07-28 basic#icons
 type Icon struct {
@@ -18,16 +18,16 @@ type Icon struct {
 	Src string `json:"src"`
 	// MIMEType overrides that of the source.
 	MIMEType string `json:"mimeType,omitzero"`
-	// Sizes lists where the icon fits: "48x48", or "any" for a scalable one.
-	// Empty means everywhere.
+	// Sizes lists the sizes that the icon is made for: "48x48", or "any" for a
+	// scalable one. Empty means any size.
 	Sizes []string `json:"sizes,omitzero"`
-	// Theme is the background that the icon is made for; empty means any.
+	// Theme is the background that the icon is designed for; empty means any.
 	Theme IconTheme `json:"theme,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
-// IconTheme is a background for icons.
+// IconTheme is a background that icons are designed for.
 type IconTheme string
 
 // The themes of icons.
@@ -36,12 +36,12 @@ const (
 	IconDark  IconTheme = "dark"
 )
 
-// MaxIconBytes bounds the size of an image that IconFromBytes takes.
+// MaxIconBytes is the maximum size of an image that IconFromBytes accepts.
 const MaxIconBytes = 256 << 10
 
-// IconFromBytes returns an icon that carries its image with it, in a data URL.
-// The image is a PNG, JPEG, WebP or SVG, told apart by its first bytes, of
-// at most MaxIconBytes.
+// IconFromBytes returns an icon that holds its image in a data URL. The image
+// is a PNG, JPEG, WebP or SVG, recognized by its first bytes, of at most
+// MaxIconBytes.
 func IconFromBytes(data []byte) (Icon, error) {
 	if len(data) > MaxIconBytes {
 		return Icon{}, fmt.Errorf("icon: %d bytes, want at most %d", len(data), MaxIconBytes)
@@ -75,7 +75,7 @@ func sniffIcon(data []byte) string {
 	return ""
 }
 
-// isSVG reports whether the first element of an XML document is that of SVG.
+// isSVG reports whether the root element of an XML document is that of SVG.
 func isSVG(data []byte) bool {
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	for {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// maxIconURL bounds the address of an icon that does not carry its image, in
-// bytes.
+// maxIconURL is the maximum length in bytes of an icon's URL, unless it is a
+// data URL.
 const maxIconURL = 2048
 
 // iconTypes are the media types of images that may be icons.
@@ -20,18 +20,18 @@ const maxIconURL = 2048
 // Spec: 2026-07-28 basic#icons
 var iconTypes = []string{"image/png", "image/jpeg", "image/webp", "image/svg+xml"}
 
-// iconSize is one size: not more than five digits, which is more than any screen
-// has.
+// iconSize is one size. Each number has at most five digits, which is more than
+// any screen has.
 var iconSize = regexp.MustCompile(`^([1-9][0-9]{0,4}x[1-9][0-9]{0,4}|any)$`)
 
-// Check says what makes an icon unfit to be used. Src has to be an https URL
-// without a user, or a base64 data URL that holds an image: PNG, JPEG, WebP or
-// SVG by its type and by its first bytes, of at most MaxIconBytes. The other
-// members have to make sense.
+// Check returns an error if the icon must not be used. Src must be an https URL
+// without user information, or a base64 data URL that holds an image: PNG,
+// JPEG, WebP or SVG by its type and by its first bytes, of at most
+// MaxIconBytes. The other members must be valid.
 //
-// An icon that passes is not safe by that alone: who fetches it has to respect
-// CheckOrigin, send no credentials, follow no redirect to elsewhere, and check
-// what arrives; who draws an SVG must not run what is in it.
+// Check alone does not make an icon safe. Code that fetches it must also use
+// CheckOrigin, send no credentials, follow no redirect to another origin, and
+// check the response; code that draws an SVG must not run its scripts.
 //
 // Spec: 2026-07-28 basic#icons
 func (i Icon) Check() error {
@@ -52,8 +52,8 @@ func (i Icon) Check() error {
 	return nil
 }
 
-// CheckOrigin is Check for an icon of the server at the given URL: an image that
-// is not in the icon itself has to come from the server's own origin, or from a
+// CheckOrigin is Check for an icon of the server at the given URL: an image
+// that is not in a data URL must come from the server's own origin, or from a
 // trusted one such as https://cdn.example.com. The URL is nil for a server
 // without one, such as a command.
 //
@@ -120,12 +120,13 @@ func (i Icon) checkData() error {
 	return nil
 }
 
-// isData reports whether an address is a data URL.
+// isData reports whether a URL is a data URL.
 func isData(src string) bool {
 	return len(src) >= len("data:") && strings.EqualFold(src[:len("data:")], "data:")
 }
 
-// mediaType returns a media type without parameters, under its proper name.
+// mediaType returns a media type without parameters, and the standard name for
+// an alias.
 func mediaType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	s = strings.ToLower(strings.TrimSpace(s))

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Identity is what a way of authentication has found out about the sender of an
-// HTTP request. A middleware that authenticates puts one into the context of the
-// request; a server takes from it on whose behalf the request comes and what it
-// may do. It is not changed once it is in a context.
+// Identity describes the authenticated sender of an HTTP request. Middleware
+// that authenticates requests puts one into the context of the request; a
+// server reads from it the principal and the scopes of the request. It must not
+// be changed once it is in a context.
 type Identity struct {
 	Principal Principal
-	// Scopes are what the sender was granted, with those that they include.
+	// Scopes are the scopes that the sender was granted, including implied
+	// ones.
 	Scopes []string
-	// Expires is when the credentials end, and with them the streams that were
-	// opened by them. Zero means never.
+	// Expires is when the credentials expire. Streams that were opened with
+	// them end then. Zero means never.
 	Expires time.Time
-	// Challenge returns the WWW-Authenticate header that asks for all of the
-	// scopes. Nil means that there is nothing to ask for.
+	// Challenge returns the WWW-Authenticate header for a request that needs
+	// all of the given scopes. Nil means that responses have no such header.
 	Challenge func(scopes []string) string
 }
 
-// Missing returns which of the scopes the sender was not granted. Nil has none of
-// them.
+// Missing returns those of the scopes that the sender was not granted. A nil
+// Identity was granted none.
 func (i *Identity) Missing(scopes []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
 		return i != nil && slices.Contains(i.Scopes, s)
@@ -32,13 +33,13 @@ func (i *Identity) Missing(scopes []string) []string {
 
 type identityKey struct{}
 
-// WithIdentity returns a context for requests of the sender.
+// WithIdentity returns a context that carries the identity.
 func WithIdentity(ctx context.Context, i *Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// IdentityFrom returns the sender whom WithIdentity has put into the context, or
-// nil.
+// IdentityFrom returns the identity that WithIdentity has put into the context,
+// or nil.
 func IdentityFrom(ctx context.Context) *Identity {
 	i, _ := ctx.Value(identityKey{}).(*Identity)
 	return i

@@ -6,20 +6,22 @@ import (
 	"fmt"
 )
 
-// InputRequiredResult ends a request that needs something from the client
-// first. The client answers by sending the same request again, with
+// InputRequiredResult ends a request that needs input from the client first.
+// The client answers by sending the same request again, with
 // InputResponseParams. At least one of InputRequests and RequestState is set.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr#core-types
 type InputRequiredResult struct {
 	ResultBase
-	// InputRequests are the questions, each under a key of the server's choice.
+	// InputRequests are the requests to the client, by keys that the server
+	// chooses.
 	InputRequests map[string]InputRequest `json:"inputRequests,omitzero"`
-	// RequestState is sent back as it is. Nil is none; an empty state is a state.
+	// RequestState is opaque to the client, which sends it back unchanged. Nil
+	// means absent; an empty string is a state.
 	RequestState *string `json:"requestState,omitzero"`
 }
 
-// InputRequest is one question to a client: elicitation/create,
+// InputRequest is one request to a client: elicitation/create,
 // sampling/createMessage or roots/list.
 type InputRequest struct {
 	Method string `json:"method"`
@@ -52,11 +54,11 @@ func (q InputRequest) DecodeParams() (any, error) {
 	return params, nil
 }
 
-// InputResponseParams are the members by which a request that was answered with
-// an InputRequiredResult is sent again.
+// InputResponseParams are the additional members of a request that is sent
+// again after an InputRequiredResult.
 type InputResponseParams struct {
-	// InputResponses are the answers, under the keys of their questions: results
-	// of the methods that were asked for.
+	// InputResponses are the answers, by the keys of InputRequests: results of
+	// the requested methods.
 	InputResponses map[string]jsontext.Value `json:"inputResponses,omitzero"`
 	// RequestState is the state of the InputRequiredResult, or nil if it had none.
 	RequestState *string `json:"requestState,omitzero"`

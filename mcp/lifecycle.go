@@ -5,15 +5,15 @@ import (
 	"encoding/json/jsontext"
 )
 
-// Implementation names a piece of software that speaks the protocol. It is
-// self-reported: fit to show and to log, never to decide upon.
+// Implementation names the software of a peer. It is self-reported: show it and
+// log it, but never base decisions on it.
 type Implementation struct {
-	// Name is for programs.
+	// Name is the name for programs.
 	Name string `json:"name"`
-	// Title is for people. DisplayName says what to show without one.
+	// Title is the name for users. DisplayName returns Name if it is empty.
 	Title   string `json:"title,omitzero"`
 	Version string `json:"version"`
-	// Description says in a sentence what the software does.
+	// Description says in one sentence what the software does.
 	Description string `json:"description,omitzero"`
 	WebsiteURL  string `json:"websiteUrl,omitzero"`
 	Icons       []Icon `json:"icons,omitzero"`
@@ -21,7 +21,7 @@ type Implementation struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// DisplayName returns the title, or else the name.
+// DisplayName returns the title, or the name if the title is empty.
 func (i Implementation) DisplayName() string { return cmp.Or(i.Title, i.Name) }
 
 // DiscoverResult is the result of server/discover: what a server of the
@@ -35,7 +35,7 @@ type DiscoverResult struct {
 	// revisions that this package does not know.
 	SupportedVersions []string           `json:"supportedVersions"`
 	Capabilities      ServerCapabilities `json:"capabilities"`
-	// Instructions are guidance for the model beyond the single descriptions.
+	// Instructions tell the model how to use the server and its features.
 	Instructions string `json:"instructions,omitzero"`
 }
 
@@ -61,6 +61,6 @@ type InitializeResult struct {
 	ProtocolVersion string             `json:"protocolVersion"`
 	Capabilities    ServerCapabilities `json:"capabilities"`
 	ServerInfo      Implementation     `json:"serverInfo"`
-	// Instructions are guidance for the model beyond the single descriptions.
+	// Instructions tell the model how to use the server and its features.
 	Instructions string `json:"instructions,omitzero"`
 }

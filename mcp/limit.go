@@ -34,8 +34,8 @@ const (
 	LimitTaskQuestions     Limit = "tasks.questions"
 )
 
-// The limits of clients that can be reached. Servers have those of questions and
-// notifications too.
+// The limits of clients that can be reached. Servers report those of questions
+// and notifications, too.
 const (
 	LimitQuestions       Limit = "questions"
 	LimitSamplingRate    Limit = "rate.sampling"
@@ -43,20 +43,21 @@ const (
 	LimitNotifications   Limit = "notifications"
 )
 
-// LimitReached tells that a limit was reached: what came on top was refused,
+// LimitReached reports that a limit was reached. What exceeded it was refused,
 // dropped or ended, as docs/limits.md says.
 type LimitReached struct {
 	Limit Limit
-	// Principal is whose message it was. It is anonymous where nobody knows, and in
-	// clients, whose servers are all that they limit.
+	// Principal is the sender of the message. It is anonymous if the sender is unknown, and always
+	// in clients.
 	Principal Principal
 	// Method of the message, or empty.
 	Method string
 }
 
-// Rate is how often something may happen: Burst times at once, and then PerSecond
-// times a second. A Rate without PerSecond stands for the default, and a negative
-// PerSecond for no limit. A Burst of 0 is the next whole number to PerSecond.
+// Rate is a token bucket: it allows Burst events at once, and PerSecond events
+// per second in the long run. A PerSecond of 0 means the default, a negative
+// PerSecond means no limit. A Burst of 0 means PerSecond, rounded up to a whole
+// number.
 type Rate struct {
 	PerSecond float64
 	Burst     int

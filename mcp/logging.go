@@ -15,7 +15,7 @@ import (
 // instead.
 type LoggingMessageParams struct {
 	Level LoggingLevel `json:"level"`
-	// Logger names the part of the server that speaks.
+	// Logger names the part of the server that logs.
 	Logger string `json:"logger,omitzero"`
 	// Data is any JSON value, often a string or an object. It must be set.
 	Data jsontext.Value `json:"data"`
@@ -28,7 +28,7 @@ type LoggingMessageParams struct {
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
 type SetLevelParams struct {
-	// Level is the least urgent level to send.
+	// Level is the minimum severity of the messages to send.
 	Level LoggingLevel `json:"level"`
 	Meta  Meta         `json:"_meta,omitempty"`
 }
@@ -72,8 +72,8 @@ var severities = []struct {
 }
 
 // Severity returns the number that RFC 5424 gives the level, from 0 for an
-// emergency to 7 for debug. It is 8, less urgent than all, for a level that
-// does not exist.
+// emergency to 7 for debug. It is 8, less urgent than every level, for an
+// invalid level.
 func (l LoggingLevel) Severity() int {
 	for severity, s := range severities {
 		if s.level == l {
@@ -83,13 +83,13 @@ func (l LoggingLevel) Severity() int {
 	return len(severities)
 }
 
-// Valid reports whether the level exists.
+// Valid reports whether the level is one that the protocol defines.
 func (l LoggingLevel) Valid() bool { return l.Severity() < len(severities) }
 
-// Level returns the level for use with slog. Those that slog does not have lie
-// between and above its own: notice is slog.LevelInfo+2, critical, alert and
-// emergency are slog.LevelError+4, +8 and +12. A level that does not exist is
-// below debug.
+// Level returns the level for use with slog. Levels that slog does not define
+// lie between and above its own: notice is slog.LevelInfo+2, critical, alert
+// and emergency are slog.LevelError+4, +8 and +12. An invalid level is below
+// debug.
 func (l LoggingLevel) Level() slog.Level {
 	if !l.Valid() {
 		return slog.LevelDebug - 1
@@ -97,8 +97,8 @@ func (l LoggingLevel) Level() slog.Level {
 	return severities[l.Severity()].slog
 }
 
-// LoggingLevelOf returns the most urgent level that is not above the given one,
-// and LevelDebug for everything below.
+// LoggingLevelOf returns the most urgent level that is not above the given slog
+// level, and LevelDebug for every level below.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.

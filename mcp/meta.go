@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Meta is the open bag of metadata that requests, notifications, results and
-// most listed things may carry. Values are raw JSON. A nil Meta is empty and
-// may be read.
+// Meta is the _meta object of requests, notifications, results and most
+// definitions. Values are raw JSON. A nil Meta is empty and may be read.
 //
-// Keys under io.modelcontextprotocol/ and other reserved prefixes belong to the
-// protocol: what user code puts there is not sent.
+// Keys with the prefix io.modelcontextprotocol/ or another reserved prefix
+// belong to the protocol: values that user code sets for them are not sent.
 //
 // Spec: 2026-07-28 basic#meta
 type Meta map[string]jsontext.Value
 
 // Keys that the protocol defines.
 const (
-	// MetaProgressToken asks, in a request, for progress: a ProgressToken.
+	// MetaProgressToken requests progress notifications for a request: a
+	// ProgressToken.
 	MetaProgressToken = "progressToken"
 	// MetaProtocolVersion is the revision of a request, a string.
 	MetaProtocolVersion = "io.modelcontextprotocol/protocolVersion"
-	// MetaClientCapabilities are those that count for a request: ClientCapabilities.
+	// MetaClientCapabilities are the client's capabilities for a request: ClientCapabilities.
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
-	// MetaClientInfo tells who sent a request: an Implementation.
+	// MetaClientInfo describes the sender of a request: an Implementation.
 	MetaClientInfo = "io.modelcontextprotocol/clientInfo"
-	// MetaServerInfo tells who sent a result: an Implementation.
+	// MetaServerInfo describes the sender of a result: an Implementation.
 	MetaServerInfo = "io.modelcontextprotocol/serverInfo"
 	// MetaSubscriptionID is the id of the request whose subscription a
 	// notification or a ListenResult belongs to, a JSON string or integer.
@@ -35,19 +35,18 @@ const (
 	// MetaRelatedTask is the task of 2025-11-25 that a message belongs to: a
 	// RelatedTask.
 	MetaRelatedTask = "io.modelcontextprotocol/related-task"
-	// MetaModelImmediateResponse, in a CreateTaskResult of 2025-11-25, is a string
-	// to give to the model until the task is done.
+	// MetaModelImmediateResponse, in a CreateTaskResult of 2025-11-25, is a string for the model to
+	// read while the task runs.
 	MetaModelImmediateResponse = "io.modelcontextprotocol/model-immediate-response"
 
-	// MetaTraceparent, MetaTracestate and MetaBaggage carry the trace context of
-	// the W3C.
+	// MetaTraceparent, MetaTracestate and MetaBaggage carry the W3C trace
+	// context.
 	MetaTraceparent = "traceparent"
 	MetaTracestate  = "tracestate"
 	MetaBaggage     = "baggage"
 )
 
-// MetaLogLevel asks, in a request, for log messages: the LoggingLevel from
-// which on they are wanted.
+// MetaLogLevel requests log messages for a request: the minimum LoggingLevel.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.

@@ -21,7 +21,7 @@ const (
 	MethodResourcesUnsubscribe = "resources/unsubscribe"
 )
 
-// MethodSetLevel chooses how much a session logs.
+// MethodSetLevel sets the minimum level of the log messages of a session.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -36,19 +36,19 @@ const (
 	MethodTasksList   = "tasks/list"
 )
 
-// MethodElicit asks the user: a request of the server in the session era, an
-// input request since.
+// MethodElicit asks the user. It is a request of the server in the session era,
+// and an input request in the stateless era.
 const MethodElicit = "elicitation/create"
 
-// MethodCreateMessage asks the client's model: a request of the server in the
-// session era, an input request since.
+// MethodCreateMessage asks the client's model. It is a request of the server in
+// the session era, and an input request in the stateless era.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 const MethodCreateMessage = "sampling/createMessage"
 
-// MethodRootsList asks for the client's roots: a request of the server in the
-// session era, an input request since.
+// MethodRootsList asks for the client's roots. It is a request of the server in
+// the session era, and an input request in the stateless era.
 //
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -58,16 +58,16 @@ const MethodRootsList = "roots/list"
 const (
 	NotificationCancelled = "notifications/cancelled"
 	NotificationProgress  = "notifications/progress"
-	// NotificationTaskStatus belongs to the tasks of 2025-11-25.
+	// NotificationTaskStatus is part of the tasks of 2025-11-25.
 	NotificationTaskStatus = "notifications/tasks/status"
 )
 
-// NotificationInitialized ends the handshake of the session era. A client
-// sends it.
+// NotificationInitialized is sent by a client and ends the handshake of the
+// session era.
 const NotificationInitialized = "notifications/initialized"
 
-// NotificationRootsListChanged tells a server of the session era to ask for
-// the roots again.
+// NotificationRootsListChanged tells a server of the session era that the
+// client's roots changed.
 //
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -79,9 +79,10 @@ const (
 	NotificationPromptsListChanged   = "notifications/prompts/list_changed"
 	NotificationResourcesListChanged = "notifications/resources/list_changed"
 	NotificationResourceUpdated      = "notifications/resources/updated"
-	// NotificationAcknowledged opens the stream of a subscription.
+	// NotificationAcknowledged is the first message on the stream of a
+	// subscription.
 	NotificationAcknowledged = "notifications/subscriptions/acknowledged"
-	// NotificationElicitationComplete belongs to 2025-11-25.
+	// NotificationElicitationComplete exists in 2025-11-25 only.
 	NotificationElicitationComplete = "notifications/elicitation/complete"
 )
 

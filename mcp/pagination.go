@@ -4,8 +4,8 @@ package mcp
 //
 // Spec: 2026-07-28 server/utilities/pagination
 type ListParams struct {
-	// Cursor is the NextCursor of the page before, or nil for the first page.
-	// It is opaque, and an empty cursor is a cursor.
+	// Cursor is the NextCursor of the previous page, or nil for the first page.
+	// It is opaque; an empty cursor is a valid cursor.
 	Cursor *string `json:"cursor,omitzero"`
 	Meta   Meta    `json:"_meta,omitempty"`
 }

@@ -2,12 +2,13 @@ package mcp
 
 import "fmt"
 
-// Principal is who a call is made for: a subject, as its issuer knows it,
-// through a client. Principals compare with ==, and what belongs to one is
-// never shown to another. The zero Principal is PrincipalAnonymous.
+// Principal identifies on whose behalf a call is made: a subject, identified by
+// its issuer, and the client that acts for it. Principals can be compared with
+// ==. The data of one principal is never shown to another. The zero Principal
+// is PrincipalAnonymous.
 type Principal struct {
-	// Issuer vouches for Subject. It is the issuer identifier of an
-	// authorization server, or the name of another way to authenticate.
+	// Issuer authenticated Subject. It is the issuer identifier of an
+	// authorization server, or the name of another authentication method.
 	Issuer string
 	// Subject identifies the user or the service within the issuer.
 	Subject string
@@ -15,21 +16,22 @@ type Principal struct {
 	Client string
 }
 
-// The principals of callers that nobody authenticated.
+// The principals of callers that are not authenticated.
 var (
 	// PrincipalLocal is the user of this machine: the peer on stdio, on a Unix
 	// socket, or in the same process.
 	PrincipalLocal = Principal{Subject: "local"}
-	// PrincipalAnonymous is everyone who comes over HTTP without authentication.
-	// It is one principal for all of them, so it isolates none from another.
+	// PrincipalAnonymous is the principal of all HTTP requests without
+	// authentication. They share it, so it does not isolate their senders from
+	// each other.
 	PrincipalAnonymous = Principal{}
 )
 
-// Authenticated reports whether an issuer vouches for the principal.
+// Authenticated reports whether an issuer authenticated the principal.
 func (p Principal) Authenticated() bool { return p.Issuer != "" }
 
-// String returns the principal in a form for logs. Different principals have
-// different forms.
+// String returns the principal as text for logs. Different principals have
+// different texts.
 func (p Principal) String() string {
 	switch p {
 	case PrincipalLocal:

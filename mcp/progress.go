@@ -10,21 +10,21 @@ import (
 //
 // Spec: 2026-07-28 basic/patterns/progress
 type ProgressParams struct {
-	// ProgressToken is the token of the request that makes progress.
+	// ProgressToken is the token of the request that the notification is for.
 	ProgressToken ProgressToken `json:"progressToken"`
-	// Progress rises with every notification, also when the total is unknown.
+	// Progress increases with every notification, even if the total is unknown.
 	Progress float64 `json:"progress"`
-	// Total is what Progress will reach, or zero when that is not known.
+	// Total is the final value of Progress, or zero if it is unknown.
 	Total float64 `json:"total,omitzero"`
-	// Message is for people.
+	// Message describes the present step for users.
 	Message string `json:"message,omitzero"`
 	Meta    Meta   `json:"_meta,omitempty"`
 }
 
-// ProgressToken identifies a request in notifications of its progress: a
-// string or an integer, chosen by the sender of the request and opaque to
-// everyone else. Tokens compare with ==, and "1" differs from 1. The zero
-// ProgressToken is no token.
+// ProgressToken identifies a request in progress notifications: a string or an
+// integer that the sender of the request chooses. It is opaque to the receiver.
+// Tokens can be compared with ==; "1" differs from 1. The zero ProgressToken is
+// no token.
 type ProgressToken struct {
 	// text is the token as JSON, a string in its shortest form.
 	text string
@@ -50,7 +50,7 @@ func (t ProgressToken) IsZero() bool { return t == ProgressToken{} }
 // String returns the token as JSON, and the empty string for no token.
 func (t ProgressToken) String() string { return t.text }
 
-// MarshalJSONTo writes the token. To write no token is an error.
+// MarshalJSONTo writes the token. The zero ProgressToken is an error.
 func (t ProgressToken) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if t.IsZero() {
 		return fmt.Errorf("progress token: is not set")
@@ -58,7 +58,8 @@ func (t ProgressToken) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteValue(jsontext.Value(t.text))
 }
 
-// UnmarshalJSONFrom reads a string, or an integer in plain form.
+// UnmarshalJSONFrom reads a string, or an integer without fraction and
+// exponent.
 func (t *ProgressToken) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	raw, err := dec.ReadValue()
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// Prompt describes a prompt that a client can get.
+// Prompt is the definition of a prompt that a client can get.
 //
 // Spec: 2026-07-28 server/prompts#prompt
 type Prompt struct {
 	Name string `json:"name"`
-	// Title is for people. DisplayName says what to show without one.
+	// Title is the name for users. DisplayName returns Name if it is empty.
 	Title       string           `json:"title,omitzero"`
 	Description string           `json:"description,omitzero"`
 	Arguments   []PromptArgument `json:"arguments,omitzero"`
@@ -23,13 +23,13 @@ type Prompt struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// DisplayName returns the title, or else the name.
+// DisplayName returns the title, or the name if the title is empty.
 func (p Prompt) DisplayName() string { return cmp.Or(p.Title, p.Name) }
 
 // PromptArgument describes one argument of a prompt. Its value is a string.
 type PromptArgument struct {
 	Name string `json:"name"`
-	// Title is for people. DisplayName says what to show without one.
+	// Title is the name for users. DisplayName returns Name if it is empty.
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
 	Required    bool   `json:"required,omitzero"`
@@ -37,7 +37,7 @@ type PromptArgument struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// DisplayName returns the title, or else the name.
+// DisplayName returns the title, or the name if the title is empty.
 func (a PromptArgument) DisplayName() string { return cmp.Or(a.Title, a.Name) }
 
 // ListPromptsResult is one page of prompts.
@@ -45,7 +45,7 @@ type ListPromptsResult struct {
 	ResultBase
 	Caching
 	Prompts []Prompt `json:"prompts"`
-	// NextCursor asks for the next page; nil means that this page is the last.
+	// NextCursor is the cursor of the next page; nil means that this page is the last.
 	NextCursor *string `json:"nextCursor,omitzero"`
 }
 
@@ -57,7 +57,7 @@ type GetPromptParams struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// GetPromptResult is a prompt, filled in.
+// GetPromptResult is a prompt with its arguments filled in.
 type GetPromptResult struct {
 	ResultBase
 	Description string          `json:"description,omitzero"`
@@ -77,7 +77,7 @@ type PromptMessage struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// MarshalJSONTo refuses a message without content.
+// MarshalJSONTo writes the message. A message without content is an error.
 func (m PromptMessage) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if m.Content == nil {
 		return errors.New("prompt message: content is nil")

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Resource describes a resource that a client can read.
+// Resource is the definition of a resource that a client can read.
 //
 // Spec: 2026-07-28 server/resources#resource
 type Resource struct {
 	URI  string `json:"uri"`
 	Name string `json:"name"`
-	// Title is for people. DisplayName says what to show without one.
+	// Title is the name for users. DisplayName returns Name if it is empty.
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
 	MIMEType    string `json:"mimeType,omitzero"`
-	// Size counts the bytes of the resource itself, before any encoding, or is
-	// nil when it is not known.
+	// Size is the size in bytes of the resource itself, before any encoding, or
+	// nil if it is unknown.
 	Size        *int64       `json:"size,omitzero"`
 	Annotations *Annotations `json:"annotations,omitzero"`
 	Icons       []Icon       `json:"icons,omitzero"`
@@ -29,19 +29,20 @@ type Resource struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// DisplayName returns the title, or else the name.
+// DisplayName returns the title, or the name if the title is empty.
 func (r Resource) DisplayName() string { return cmp.Or(r.Title, r.Name) }
 
-// ResourceTemplate describes a family of resources by a URI template.
+// ResourceTemplate describes a set of resources by a URI template.
 //
 // Spec: 2026-07-28 server/resources#resource-templates, RFC 6570
 type ResourceTemplate struct {
 	URITemplate string `json:"uriTemplate"`
 	Name        string `json:"name"`
-	// Title is for people. DisplayName says what to show without one.
+	// Title is the name for users. DisplayName returns Name if it is empty.
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
-	// MIMEType is that of every resource of the family, or empty.
+	// MIMEType is the media type of all resources that match the template, or
+	// empty.
 	MIMEType    string       `json:"mimeType,omitzero"`
 	Annotations *Annotations `json:"annotations,omitzero"`
 	Icons       []Icon       `json:"icons,omitzero"`
@@ -50,7 +51,7 @@ type ResourceTemplate struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// DisplayName returns the title, or else the name.
+// DisplayName returns the title, or the name if the title is empty.
 func (t ResourceTemplate) DisplayName() string { return cmp.Or(t.Title, t.Name) }
 
 // ListResourcesResult is one page of resources.
@@ -58,7 +59,7 @@ type ListResourcesResult struct {
 	ResultBase
 	Caching
 	Resources []Resource `json:"resources"`
-	// NextCursor asks for the next page; nil means that this page is the last.
+	// NextCursor is the cursor of the next page; nil means that this page is the last.
 	NextCursor *string `json:"nextCursor,omitzero"`
 }
 
@@ -67,7 +68,7 @@ type ListResourceTemplatesResult struct {
 	ResultBase
 	Caching
 	ResourceTemplates []ResourceTemplate `json:"resourceTemplates"`
-	// NextCursor asks for the next page; nil means that this page is the last.
+	// NextCursor is the cursor of the next page; nil means that this page is the last.
 	NextCursor *string `json:"nextCursor,omitzero"`
 }
 
@@ -78,20 +79,20 @@ type ReadResourceParams struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// ReadResourceResult holds what was read.
+// ReadResourceResult holds the contents of a resource.
 type ReadResourceResult struct {
 	ResultBase
 	Caching
-	// Contents may be several, as when the resource is a directory.
+	// Contents may have several elements, for example if the resource is a
+	// directory.
 	Contents []ResourceContents `json:"contents"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
-// ResourceContents are the contents of a resource: a text, or bytes. They are
-// bytes when Blob is not nil, which may be an empty slice, and otherwise a
-// text, which may be empty. Both at once is an error, on encoding as well as
-// on decoding.
+// ResourceContents are the contents of a resource: text or bytes. They are
+// bytes if Blob is not nil, even if it is empty; otherwise they are text, which
+// may be empty. It is an error to encode or decode both text and bytes.
 //
 // Spec: 2026-07-28 server/resources#resource-contents
 type ResourceContents struct {
@@ -128,10 +129,10 @@ func isText(mimeType string) bool {
 	return strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+xml")
 }
 
-// IsBlob reports whether the contents are bytes and not a text.
+// IsBlob reports whether the contents are bytes and not text.
 func (c ResourceContents) IsBlob() bool { return c.Blob != nil }
 
-// wireContents are ResourceContents as JSON has them.
+// wireContents is the JSON form of ResourceContents.
 type wireContents struct {
 	URI      string         `json:"uri"`
 	MIMEType string         `json:"mimeType,omitzero"`
@@ -153,7 +154,7 @@ func (c ResourceContents) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return json.MarshalEncode(enc, &wire)
 }
 
-// UnmarshalJSONFrom wants exactly one of text and blob.
+// UnmarshalJSONFrom reads contents that have exactly one of text and blob.
 func (c *ResourceContents) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	var wire wireContents
 	if err := json.UnmarshalDecode(dec, &wire); err != nil {

@@ -1,9 +1,10 @@
 package mcp
 
-// Result is what every result of this package is: a pointer to a struct that
-// embeds ResultBase.
+// Result is implemented by every result type of this package: a pointer to a
+// struct that embeds ResultBase.
 type Result interface {
-	// Base returns the members that all results share, to read or to set.
+	// Base returns the members that all results share. They can be read and
+	// set.
 	Base() *ResultBase
 }
 
@@ -11,8 +12,8 @@ type Result interface {
 //
 // Spec: 2026-07-28 basic#result-responses
 type ResultBase struct {
-	// ResultType tells how to read the result. Results of the session era and
-	// answers to input requests do not carry one.
+	// ResultType is the type of the result. Results of the session era and
+	// answers to input requests have none.
 	ResultType ResultType `json:"resultType,omitzero"`
 	// Meta is the metadata of the result.
 	Meta Meta `json:"_meta,omitempty"`
@@ -21,7 +22,7 @@ type ResultBase struct {
 // Base returns b, which makes every type that embeds a ResultBase a Result.
 func (b *ResultBase) Base() *ResultBase { return b }
 
-// ResultType tells what a result is. The set is open: extensions add to it.
+// ResultType is the type of a result. Extensions define further types.
 type ResultType string
 
 // The result types of the core protocol. An absent type means ResultComplete.
@@ -32,13 +33,13 @@ const (
 	ResultInputRequired ResultType = "input_required"
 )
 
-// EmptyResult is the result of requests that are answered by their success.
+// EmptyResult is the result of requests that return no data.
 type EmptyResult struct {
 	ResultBase
 }
 
-// EmptyParams are the params of the requests and notifications that say
-// nothing besides metadata: server/discover, ping, roots/list,
+// EmptyParams are the params of the requests and notifications that carry
+// nothing but metadata: server/discover, ping, roots/list,
 // notifications/initialized and the list_changed notifications.
 type EmptyParams struct {
 	Meta Meta `json:"_meta,omitempty"`

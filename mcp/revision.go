@@ -2,10 +2,10 @@ package mcp
 
 import "fmt"
 
-// Revision names one published revision of the protocol. It is opaque: two
-// revisions can be compared for equality and printed, nothing else, because
-// what a revision means is a matter of facts and not of order. The zero
-// Revision is no revision.
+// Revision is a revision of the protocol. It is opaque: revisions can be
+// compared for equality and printed, but they have no order, because a later
+// revision need not have every feature of an earlier one. The zero Revision is
+// no revision.
 type Revision struct{ name string }
 
 // The five published revisions. The first four are the session era
@@ -18,11 +18,11 @@ var (
 	V20260728 = Revision{"2026-07-28"}
 )
 
-// DraftV1 is a state of the draft in April 2026 that no revision has published:
-// sessions as in V20251125 together with the standard headers of V20260728, which
-// every message needs, and number arguments in headers. It is for peers of that
-// time. It is none of Revisions, and is offered and served only where the options
-// of a client or a server name it among their revisions.
+// DraftV1 is the draft of April 2026, which was never published as a revision:
+// it has sessions as in V20251125, requires the standard headers of V20260728
+// on every message, and allows number arguments in headers. It is for peers
+// that implement that draft. Revisions does not return it. Clients and servers
+// use it only if their options list it among their revisions.
 var DraftV1 = Revision{"DRAFT-2026-v1"}
 
 // Revisions returns every published revision known to this package, oldest first.
@@ -30,8 +30,8 @@ func Revisions() []Revision {
 	return []Revision{V20241105, V20250326, V20250618, V20251125, V20260728}
 }
 
-// ParseRevision returns the published revision with the given name, and false when
-// this package knows none of that name.
+// ParseRevision returns the published revision with the given name. It reports false if this
+// package knows no such revision.
 func ParseRevision(name string) (Revision, bool) {
 	for _, r := range Revisions() {
 		if r.name == name {
@@ -41,7 +41,7 @@ func ParseRevision(name string) (Revision, bool) {
 	return Revision{}, false
 }
 
-// String returns the name under which the revision travels on the wire.
+// String returns the name of the revision on the wire.
 func (r Revision) String() string { return r.name }
 
 // IsZero reports whether r is no revision.
@@ -50,7 +50,7 @@ func (r Revision) IsZero() bool { return r == Revision{} }
 // MarshalText writes the wire name of the revision.
 func (r Revision) MarshalText() ([]byte, error) { return []byte(r.name), nil }
 
-// UnmarshalText takes the wire name of a revision that this package knows.
+// UnmarshalText reads the wire name of a revision. An unknown name is an error.
 func (r *Revision) UnmarshalText(text []byte) error {
 	known, ok := ParseRevision(string(text))
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Root is a directory or file that a client lets a server work on.
+// Root is a directory or file that a server may work on.
 //
 // Spec: 2026-07-28 client/roots
 //
@@ -18,7 +18,7 @@ import (
 type Root struct {
 	// URI is a file URI.
 	URI string `json:"uri"`
-	// Name is for people.
+	// Name is the name for users.
 	Name string `json:"name,omitzero"`
 	Meta Meta   `json:"_meta,omitempty"`
 	// Extra holds the members that this version does not know, as one JSON object.
@@ -34,8 +34,8 @@ type ListRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
-// Path returns the path that the root stands for on this machine, in its own
-// writing. It fails when URI is no absolute file URI of this machine.
+// Path returns the file path of the root in the form of the operating system.
+// It returns an error if URI is not an absolute file URI of this machine.
 //
 // Spec: RFC 8089 2
 func (r Root) Path() (string, error) {

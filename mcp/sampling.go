@@ -2,7 +2,8 @@ package mcp
 
 import "encoding/json/jsontext"
 
-// CreateMessageParams ask a client for a message of its model.
+// CreateMessageParams are the params of sampling/createMessage, which asks for
+// a message of the client's model.
 //
 // Spec: 2026-07-28 client/sampling
 //
@@ -11,7 +12,7 @@ import "encoding/json/jsontext"
 // instead.
 type CreateMessageParams struct {
 	Messages []SamplingMessage `json:"messages"`
-	// MaxTokens bounds the length of the answer.
+	// MaxTokens is the maximum length of the answer.
 	MaxTokens        int64             `json:"maxTokens"`
 	SystemPrompt     string            `json:"systemPrompt,omitzero"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitzero"`
@@ -19,13 +20,14 @@ type CreateMessageParams struct {
 	IncludeContext IncludeContext `json:"includeContext,omitzero"`
 	Temperature    *float64       `json:"temperature,omitzero"`
 	StopSequences  []string       `json:"stopSequences,omitzero"`
-	// Tools may be used by the model; the client must have declared that.
+	// Tools are the tools that the model may use. They need the client
+	// capability sampling.tools.
 	Tools []Tool `json:"tools,omitzero"`
 	// ToolChoice is ToolChoiceAuto when nil.
 	ToolChoice *ToolChoice `json:"toolChoice,omitzero"`
 	// Metadata is a JSON object for the model's provider.
 	Metadata jsontext.Value `json:"metadata,omitzero"`
-	// Task asks for a task. It belongs to 2025-11-25.
+	// Task requests that a task is created. Only 2025-11-25 has it.
 	Task *TaskMetadata `json:"task,omitzero"`
 	Meta Meta          `json:"_meta,omitempty"`
 }
@@ -56,14 +58,14 @@ type CreateMessageResult struct {
 	StopReason StopReason `json:"stopReason,omitzero"`
 }
 
-// ModelPreferences advise a client on the choice of a model. Priorities run
-// from 0, unimportant, to 1, most important; nil says nothing. Hints go before
-// priorities.
+// ModelPreferences help a client to choose a model. Priorities range from 0,
+// unimportant, to 1, most important; nil means unspecified. Hints take
+// precedence over priorities.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 type ModelPreferences struct {
-	// Hints are tried in order.
+	// Hints are evaluated in order.
 	Hints                []ModelHint `json:"hints,omitzero"`
 	CostPriority         *float64    `json:"costPriority,omitzero"`
 	SpeedPriority        *float64    `json:"speedPriority,omitzero"`
@@ -75,13 +77,14 @@ type ModelPreferences struct {
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 type ModelHint struct {
-	// Name is a part of the name of a model or of a family of models.
+	// Name is a substring of the name of a model or model family.
 	Name string `json:"name,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
-// IncludeContext says whose context a client should add to a prompt.
+// IncludeContext selects the servers whose context a client should add to a
+// prompt.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
@@ -107,7 +110,8 @@ type ToolChoice struct {
 	Mode ToolChoiceMode `json:"mode,omitzero"`
 }
 
-// ToolChoiceMode is a degree of freedom in the use of tools.
+// ToolChoiceMode says whether a model decides about tools, must use one, or
+// must not.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
@@ -129,8 +133,8 @@ const (
 // on or after 2027-07-28 may remove.
 type StopReason string
 
-// The stop reasons that the protocol names: the end of the turn, a stop
-// sequence, the bound on tokens, the wish to use a tool.
+// The stop reasons that the protocol defines: the end of the turn, a stop
+// sequence, the maximum number of tokens, the use of a tool.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.

@@ -2,14 +2,15 @@ package mcp
 
 import "encoding/json/jsontext"
 
-// SubscriptionFilter says which notifications a subscription is for.
+// SubscriptionFilter selects the notifications of a subscription.
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 type SubscriptionFilter struct {
 	ToolsListChanged     bool `json:"toolsListChanged,omitzero"`
 	PromptsListChanged   bool `json:"promptsListChanged,omitzero"`
 	ResourcesListChanged bool `json:"resourcesListChanged,omitzero"`
-	// ResourceSubscriptions are the URIs of the resources to watch.
+	// ResourceSubscriptions are the URIs of the resources whose updates are
+	// requested.
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitzero"`
 	// Extra holds the members that this version does not know, such as those of
 	// extensions, as one JSON object.
@@ -22,22 +23,22 @@ type ListenParams struct {
 	Meta          Meta               `json:"_meta,omitempty"`
 }
 
-// ListenResult ends a subscription in an orderly way. MetaSubscriptionID in
-// its metadata names the subscription.
+// ListenResult is the result of subscriptions/listen; it ends the subscription.
+// MetaSubscriptionID in its metadata identifies the subscription.
 type ListenResult struct {
 	ResultBase
 }
 
 // AcknowledgedParams are the params of notifications/subscriptions/acknowledged.
 type AcknowledgedParams struct {
-	// Notifications is the part of the filter that the server will honour.
+	// Notifications is the part of the filter that the server supports.
 	Notifications SubscriptionFilter `json:"notifications"`
 	Meta          Meta               `json:"_meta,omitempty"`
 }
 
 // ResourceUpdatedParams are the params of notifications/resources/updated.
 type ResourceUpdatedParams struct {
-	// URI may be that of a part of the resource that was subscribed to.
+	// URI may identify a part of the resource that the client subscribed to.
 	URI  string `json:"uri"`
 	Meta Meta   `json:"_meta,omitempty"`
 }

@@ -2,25 +2,27 @@ package mcp
 
 import "encoding/json/jsontext"
 
-// This file holds the tasks that 2025-11-25 has in its core. The tasks of later
-// revisions are an extension with shapes of its own.
+// This file holds the types of tasks in 2025-11-25, where they are part of the
+// core. Later revisions have tasks as an extension with types of its own.
 
-// Task is a request that is carried out while its sender polls.
+// Task is a request that runs in the background while its sender polls.
 //
 // Spec: 2025-11-25 basic/utilities/tasks
 type Task struct {
-	// TaskID is chosen by the receiver of the request.
+	// TaskID is the id of the task. The receiver of the request chooses it.
 	TaskID string     `json:"taskId"`
 	Status TaskStatus `json:"status"`
-	// StatusMessage is for people.
+	// StatusMessage describes the status for users.
 	StatusMessage string `json:"statusMessage,omitzero"`
-	// CreatedAt and LastUpdatedAt are moments in ISO 8601, kept as they came.
+	// CreatedAt and LastUpdatedAt are timestamps in ISO 8601. They are neither
+	// parsed nor changed.
 	CreatedAt     string `json:"createdAt"`
 	LastUpdatedAt string `json:"lastUpdatedAt"`
 	// TTL is how long the task is kept after its creation, in milliseconds. Nil
-	// means without limit.
+	// means no limit.
 	TTL *int64 `json:"ttl"`
-	// PollInterval is the wished time between two polls, in milliseconds, or nil.
+	// PollInterval is the suggested time between two polls, in milliseconds, or
+	// nil.
 	PollInterval *int64 `json:"pollInterval,omitzero"`
 }
 
@@ -36,25 +38,26 @@ const (
 	TaskCancelled     TaskStatus = "cancelled"
 )
 
-// Terminal reports whether a task in this state stays in it.
+// Terminal reports whether the state is final: completed, failed or cancelled.
 func (s TaskStatus) Terminal() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// TaskMetadata asks, in the params of a request, that it become a task.
+// TaskMetadata, in the params of a request, requests that a task is created for
+// it.
 type TaskMetadata struct {
-	// TTL is how long the task should be kept after its creation, in
-	// milliseconds. Nil leaves it to the receiver.
+	// TTL is the requested time to keep the task after its creation, in
+	// milliseconds. If it is nil, the receiver chooses.
 	TTL *int64 `json:"ttl,omitzero"`
 }
 
-// RelatedTask is the value of MetaRelatedTask: the task that a message belongs
-// to.
+// RelatedTask is the value of MetaRelatedTask. It identifies the task that a
+// message belongs to.
 type RelatedTask struct {
 	TaskID string `json:"taskId"`
 }
 
-// CreateTaskResult answers a request that became a task.
+// CreateTaskResult is the result of a request for which a task was created.
 type CreateTaskResult struct {
 	ResultBase
 	Task Task `json:"task"`
@@ -72,11 +75,11 @@ type TaskResult struct {
 	Task
 }
 
-// TaskPayloadResult is the result of tasks/result: whatever the request would
-// have been answered without a task.
+// TaskPayloadResult is the result of tasks/result: the result of the original
+// request.
 type TaskPayloadResult struct {
 	ResultBase
-	// Extra holds the members of the result proper, as one JSON object.
+	// Extra holds the members of the original result, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
@@ -84,7 +87,7 @@ type TaskPayloadResult struct {
 type ListTasksResult struct {
 	ResultBase
 	Tasks []Task `json:"tasks"`
-	// NextCursor asks for the next page; nil means that this page is the last.
+	// NextCursor is the cursor of the next page; nil means that this page is the last.
 	NextCursor *string `json:"nextCursor,omitzero"`
 }
 
@@ -94,15 +97,15 @@ type TaskStatusParams struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// ToolExecution says how a tool may be called.
+// ToolExecution declares how a tool may be called.
 type ToolExecution struct {
-	// TaskSupport is read by Tool.TaskSupport, which knows the default.
+	// TaskSupport is the declared value. Tool.TaskSupport applies the default.
 	TaskSupport TaskSupport `json:"taskSupport,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
 }
 
-// TaskSupport says whether a tool may be called as a task.
+// TaskSupport declares whether a tool may be called as a task.
 type TaskSupport string
 
 // The degrees of task support.
@@ -112,8 +115,8 @@ const (
 	TaskRequired  TaskSupport = "required"
 )
 
-// TasksCapability declares which requests its side takes as tasks. Clients and
-// servers share the shape; their requests differ.
+// TasksCapability declares for which requests a peer can create tasks. Clients
+// and servers use the same type, with different requests.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#capabilities
 type TasksCapability struct {
@@ -124,13 +127,13 @@ type TasksCapability struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// TaskRequests names the requests that are taken as tasks.
+// TaskRequests declares for which requests a peer can create tasks.
 type TaskRequests struct {
-	// Tools is for servers.
+	// Tools is declared by servers.
 	Tools *ToolTaskRequests `json:"tools,omitzero"`
-	// Elicitation is for clients.
+	// Elicitation is declared by clients.
 	Elicitation *ElicitationTaskRequests `json:"elicitation,omitzero"`
-	// Sampling is for clients.
+	// Sampling is declared by clients.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
@@ -139,12 +142,14 @@ type TaskRequests struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// ToolTaskRequests names the requests on tools that are taken as tasks.
+// ToolTaskRequests declares for which requests of tools a peer can create
+// tasks.
 type ToolTaskRequests struct {
 	Call *Capability `json:"call,omitzero"`
 }
 
-// SamplingTaskRequests names the requests on sampling that are taken as tasks.
+// SamplingTaskRequests declares for which requests of sampling a peer can
+// create tasks.
 //
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
@@ -152,14 +157,14 @@ type SamplingTaskRequests struct {
 	CreateMessage *Capability `json:"createMessage,omitzero"`
 }
 
-// ElicitationTaskRequests names the requests on elicitation that are taken as
-// tasks.
+// ElicitationTaskRequests declares for which requests of elicitation a peer can
+// create tasks.
 type ElicitationTaskRequests struct {
 	Create *Capability `json:"create,omitzero"`
 }
 
-// Takes reports whether a request of that method may be sent as a task. It is
-// false for nil.
+// Takes reports whether a task can be created for requests of the given method.
+// It is false for nil.
 func (c *TasksCapability) Takes(method string) bool {
 	if c == nil || c.Requests == nil {
 		return false

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Trace is a trace context of the W3C, as it travels in the metadata of requests.
-// An empty part is not there.
+// Trace is a W3C trace context, as the metadata of requests carries it. An
+// empty field means absent.
 //
 // Spec: 2026-07-28 basic#meta; W3C Trace Context; W3C Baggage
 type Trace struct {
@@ -21,28 +21,28 @@ type Trace struct {
 
 type traceKey struct{}
 
-// ContextWithTrace returns a context for whose requests a client sends t, as far
-// as it follows the formats: what does not is left out, and the state goes with
-// the parent. The contexts of a server's handlers have the trace of their request,
-// so a call that a handler makes is part of it.
+// ContextWithTrace returns a context that carries t; a client sends it with the requests of that
+// context. Fields with an invalid format are left out; without a valid Parent, State is left out,
+// too. The context of a server's handler carries the trace of its request, so calls that the
+// handler makes belong to the same trace.
 func ContextWithTrace(ctx context.Context, t Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t.valid())
 }
 
-// TraceFrom returns the trace of a context, which is zero when there is none.
+// TraceFrom returns the trace of a context, or the zero Trace if it has none.
 func TraceFrom(ctx context.Context) Trace {
 	t, _ := ctx.Value(traceKey{}).(Trace)
 	return t
 }
 
-// The longest texts that are taken.
+// The maximum lengths of the fields, in bytes.
 const (
 	maxTraceParent = 256
 	maxTraceState  = 8 << 10
 	maxBaggage     = 8 << 10
 )
 
-// valid returns the parts that follow their formats.
+// valid returns t without the fields whose format is invalid.
 func (t Trace) valid() (valid Trace) {
 	if isTraceParent(t.Parent) {
 		valid.Parent = t.Parent
@@ -56,8 +56,8 @@ func (t Trace) valid() (valid Trace) {
 	return valid
 }
 
-// isTraceParent reports whether s is a version, a trace id, a parent id and flags.
-// Later versions may have more behind.
+// isTraceParent reports whether s is a version, a trace id, a parent id and flags. Later versions
+// may append further fields.
 //
 // Spec: W3C Trace Context 3.2
 func isTraceParent(s string) bool {
@@ -71,8 +71,9 @@ func isTraceParent(s string) bool {
 		isHex(parent, 16) && strings.Trim(parent, "0") != "" && isHex(flags, 2)
 }
 
-// isKeyValueList reports whether s is a list of key=value with commas between, in
-// printable ASCII. A value may not hold the characters of without, nor a key.
+// isKeyValueList reports whether s is a comma-separated list of key=value in
+// printable ASCII. Neither keys nor values may contain the characters of
+// without.
 //
 // Spec: W3C Trace Context 3.3; W3C Baggage 3.3
 func isKeyValueList(s string, most int, without string) bool {
