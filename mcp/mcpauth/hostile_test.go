@@ -307,7 +307,7 @@ func TestHeadersAreReadToTheirLimitOnly(t *testing.T) {
 		w.Header().Set("X-Much", strings.Repeat("x", 8<<20))
 		_, _ = io.WriteString(w, "{}")
 	}
-	h.ends("the connection broke, or what came is not HTTP")
+	h.ends("the connection broke, or the response is not HTTP")
 }
 
 func TestAnswersThatAreNoDocuments(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// special lists the ranges that are not public beyond what netip knows. Those
-// that carry an IPv4 address in them are judged by it, see embedded.
+// special lists the non-public ranges that netip does not know. Addresses that
+// embed an IPv4 address are checked by that address, see embedded.
 //
 // Spec: IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890
 var special = parsePrefixes(
@@ -24,7 +24,7 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")
 )
 
-// Allows reports whether the policy lets a connection go to addr.
+// Allows reports whether the policy allows connections to addr.
 func (p *Policy) Allows(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if v4, ok := embedded(addr); ok {
@@ -36,10 +36,9 @@ func (p *Policy) Allows(addr netip.Addr) bool {
 	return public(addr)
 }
 
-// CheckHost returns an error for a host that a browser is not to be led to, as far
-// as its text says: an address that the policy does not allow, localhost, and a
-// number that browsers take for an address. What other names stand for is seen on
-// connecting only.
+// CheckHost returns an error for a host that must not be opened in a browser: an address that the
+// policy does not allow, localhost, and a number that browsers parse as an address. It does not
+// resolve other names; they are checked on connecting only.
 //
 // Spec: RFC 6761 6.3; URL Standard 3.5 (ends in a number)
 func (p *Policy) CheckHost(host string) error {
@@ -65,13 +64,13 @@ func endsInNumber(name string) bool {
 	return err == nil || strings.Trim(last, "0123456789") == ""
 }
 
-// public reports whether addr belongs to the Internet at large.
+// public reports whether addr is a public Internet address.
 func public(addr netip.Addr) bool {
 	return addr.IsGlobalUnicast() && !addr.IsPrivate() && !within(special, addr)
 }
 
-// embedded returns the IPv4 address to which a translator or a relay would
-// forward what is sent to addr.
+// embedded returns the IPv4 address to which a translator (such as NAT64) or a
+// relay forwards packets for addr.
 //
 // Spec: RFC 6052 2.1; RFC 3056 2
 func embedded(addr netip.Addr) (netip.Addr, bool) {

@@ -15,11 +15,11 @@ const (
 )
 
 // Configured returns a client for addresses that the user configured. It is a
-// copy of base, which may be nil, with two things fixed: redirects stay within
-// the origin and keep the method, and there is no timeout over a whole exchange,
-// which would cut event streams. Without a transport in base it has one of its
-// own, which takes proxies from the environment. On js no redirect is followed,
-// because fetch does not ask before it follows one.
+// copy of base, which may be nil, with two changes: it follows redirects only
+// within the origin and only with the same method, and it has no timeout for a
+// whole exchange, which would cut event streams. If base has no transport, the
+// client gets its own, which uses the proxies of the environment. On js it
+// follows no redirect, because fetch does not ask before it follows one.
 func Configured(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -34,7 +34,8 @@ func Configured(base *http.Client) *http.Client {
 	return &c
 }
 
-// transport is the default transport with room for many calls to one server.
+// transport is the default transport with more idle connections per host, for
+// concurrent calls to one server.
 func transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = maxIdlePerHost
@@ -46,13 +47,13 @@ func transport() *http.Transport {
 }
 
 // RedirectError reports a redirect that was not followed. Nothing was sent to
-// the address that it named.
+// its target.
 type RedirectError struct {
-	// Status is that of the response that asked for it.
+	// Status is the status code of the redirect.
 	Status int
 	// From and To are the origins, such as https://example.com.
 	From, To string
-	// Want says what would have been followed.
+	// Want describes the redirects that are followed.
 	Want string
 }
 
@@ -61,7 +62,7 @@ func (e *RedirectError) Error() string {
 }
 
 // sameOriginOnly is a CheckRedirect. Only 307 and 308 keep method and body, and
-// only the same origin may see the headers.
+// only the same origin may get the headers.
 func sameOriginOnly(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1].URL
 	e := &RedirectError{From: Origin(from), To: Origin(req.URL)}
@@ -81,8 +82,8 @@ func sameOriginOnly(req *http.Request, via []*http.Request) error {
 	return e
 }
 
-// Origin returns scheme, host and port of u in one form: two URLs have the same
-// origin exactly if these are equal. The default port is left out.
+// Origin returns scheme, host and port of u in normalized form, without the
+// default port: two URLs have the same origin exactly if the results are equal.
 //
 // Spec: RFC 6454 4
 func Origin(u *url.URL) string {

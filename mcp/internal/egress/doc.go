@@ -1,10 +1,10 @@
-// Package egress makes the HTTP clients through which everything leaves.
+// Package egress makes the HTTP clients that send all outgoing requests.
 //
-// There are two, and the difference is who chose the address. An address that
-// the user of the program configured may lie anywhere, but its headers and
-// bodies must not be led elsewhere: Configured follows redirects within the
-// same origin only. An address that came from a peer (metadata, keys, icons)
-// may be an attempt to reach what only we can reach: Guarded connects to public
-// addresses only, and looks at the address that is really connected to, so that
-// no spelling of it and no change of a DNS answer gets around the check.
+// There are two kinds of client, for URLs of different origin. A URL that the
+// user configured may have any address, but its headers and bodies must not go
+// to another server: Configured follows redirects within the same origin only.
+// A URL that a peer sent (metadata, keys, icons) may be a server-side request
+// forgery: Guarded connects to public addresses only, and checks the address of
+// the connection itself, so that neither a spelling of the address nor a
+// changed DNS answer bypasses the check.
 package egress

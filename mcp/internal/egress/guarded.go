@@ -19,27 +19,27 @@ const (
 	connectTimeout = 5 * time.Second
 )
 
-// Policy widens what a guarded client may reach. Nil and the zero Policy allow
-// public addresses only, without a proxy.
+// Policy allows a guarded client further addresses. Nil and the zero Policy
+// allow public addresses only, without a proxy.
 type Policy struct {
-	// Loopback allows the loopback interface. It is for servers that the user
-	// configured on loopback themselves.
+	// Loopback allows the loopback interface. Set it for a server that the user
+	// configured on loopback.
 	Loopback bool
-	// Prefixes are allowed besides, such as 10.1.0.0/16.
+	// Prefixes are additional allowed address ranges, such as 10.1.0.0/16.
 	Prefixes []netip.Prefix
-	// Proxy is used for every request. Proxies of the environment are not.
-	// The addresses are then the proxy's to check.
+	// Proxy is used for every request; proxies of the environment are not used.
+	// The proxy must then check the addresses.
 	Proxy *url.URL
-	// RootCAs are whom servers have to be certified by. Nil means whom the system
-	// trusts.
+	// RootCAs are the certificate authorities that certify servers. Nil means
+	// those of the system.
 	RootCAs *x509.CertPool
 }
 
-// Guarded returns a client for addresses that came from a peer. It connects to
-// no address but what the policy allows, keeps no cookies, follows at most
-// three redirects of GET and HEAD, never from https to http, speaks TLS 1.2 or
-// newer, and gives up after ten seconds. The caller bounds what it reads. On js and
-// wasip1 every request fails with errors.ErrUnsupported.
+// Guarded returns a client for URLs that a peer sent. It connects only to
+// addresses that the policy allows, keeps no cookies, follows at most three
+// redirects of GET and HEAD, never from https to http, requires TLS 1.2 or
+// newer, and times out after ten seconds. The caller must limit how much it
+// reads. On js and wasip1 every request fails with errors.ErrUnsupported.
 func Guarded(p *Policy) *http.Client {
 	if p == nil {
 		p = new(Policy)
@@ -66,8 +66,7 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("connection to %s blocked: want a public address, or one in the allowed prefixes", e.Addr)
 }
 
-// control runs for each address that is about to be connected to, after every
-// name has been resolved.
+// control runs before each connection is opened, with the resolved address.
 func (p *Policy) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -79,7 +78,8 @@ func (p *Policy) control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// guardRedirect is a CheckRedirect. The address itself is checked on connecting.
+// guardRedirect is a CheckRedirect. control checks the address when the client
+// connects.
 func guardRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1]
 	switch {

@@ -1,4 +1,5 @@
-// Package leak lets a package's tests fail when goroutines outlive them.
+// Package leak makes the tests of a package fail if goroutines are still
+// running after them.
 package leak
 
 import (
@@ -11,18 +12,18 @@ import (
 	"time"
 )
 
-// grace is how long goroutines may take to end after the last test.
+// grace is the time that goroutines may take to end after the last test.
 const grace = 5 * time.Second
 
-// ours is in the stack of every goroutine that runs, or was started by, code of
-// this module.
+// ours occurs in the stack of every goroutine that runs code of this module or
+// was started by it.
 const ours = "github.com/fondaco/fondaco/"
 
 // Main runs the tests and exits. It is for TestMain:
 //
 //	func TestMain(m *testing.M) { leak.Main(m) }
 //
-// When the tests have passed but goroutines of this module are left, it prints
+// If the tests pass but goroutines of this module are still running, it prints
 // their stacks and exits with status 1.
 func Main(m *testing.M) {
 	code := m.Run()
@@ -33,8 +34,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Check fails the test when goroutines of this module are left at its end that
-// are not there now.
+// Check fails the test if goroutines of this module that are not running now
+// are still running at its end.
 func Check(tb testing.TB) {
 	tb.Helper()
 	before := make(map[string]bool)
@@ -49,7 +50,8 @@ func Check(tb testing.TB) {
 	})
 }
 
-// id returns what names a goroutine at the top of its stack: "goroutine 7".
+// id returns the name of a goroutine from the first line of its stack:
+// "goroutine 7".
 func id(stack string) string {
 	name, _, _ := strings.Cut(stack, " [")
 	return name
@@ -57,8 +59,8 @@ func id(stack string) string {
 
 func all(string) bool { return true }
 
-// wait returns the goroutines of ours that count, once all of them have ended or
-// the grace is over.
+// wait waits until the goroutines of ours that count have ended, or grace is
+// over, and returns those that are still running.
 func wait(grace time.Duration, counts func(stack string) bool) []string {
 	deadline := time.Now().Add(grace)
 	for {

@@ -11,16 +11,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// capacity is how many messages may be on their way in each direction.
+// capacity is the maximum number of unread messages in each direction.
 const capacity = 64
 
 // Pair returns two connected ends: what is written to one is read from the
 // other, in order and copied. A Write waits while 64 messages are unread.
 //
-// Closing one end ends the other in an orderly way: it can still read what had
-// been written before, and then reads io.EOF; its writes fail. After its own
-// Close an end returns io.ErrClosedPipe. The pair has no goroutines and needs
-// no Close to be collected.
+// After one end is closed, the other can still read the messages that were
+// written before, and then reads io.EOF; its writes fail. After its own Close
+// an end returns io.ErrClosedPipe. The pair has no goroutines and is garbage
+// collected without Close.
 func Pair() (a, b mcp.Conn) {
 	left := &end{in: make(chan []byte, capacity), closed: make(chan struct{})}
 	right := &end{in: make(chan []byte, capacity), closed: make(chan struct{})}
@@ -53,7 +53,7 @@ func (e *end) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// last returns what the peer had written before it closed.
+// last returns a message that the peer wrote before it closed, or io.EOF.
 func (e *end) last() ([]byte, error) {
 	select {
 	case msg := <-e.in:
@@ -90,8 +90,8 @@ func (e *end) send(ctx context.Context, msg []byte) error {
 	}
 }
 
-// usable looks at the reasons not to begin, which a select among other ready
-// channels might pass over.
+// usable checks first whether the end is closed or ctx has ended, because a
+// select with other ready channels might choose those.
 func (e *end) usable(ctx context.Context) error {
 	if isClosed(e.closed) {
 		return io.ErrClosedPipe

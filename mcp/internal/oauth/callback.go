@@ -9,8 +9,8 @@ import (
 
 const maxResponse = 16 << 10
 
-// AuthorizationResponse is what an authorization server tells by the redirect to
-// the client. Nothing in it is to be believed, or shown, before Check.
+// AuthorizationResponse holds the parameters of an authorization server's
+// redirect to the client. Do not use or show any of them before Check.
 type AuthorizationResponse struct {
 	State  string
 	Code   Secret
@@ -21,7 +21,8 @@ type AuthorizationResponse struct {
 }
 
 // ParseAuthorizationResponse reads the query of the URL to which the user's
-// browser was sent back. A parameter of ours that stands twice is an error.
+// browser was redirected. A repeated parameter is an error, if it is one that
+// we read.
 //
 // Spec: RFC 6749 4.1.2, 3.1
 func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
@@ -44,10 +45,9 @@ func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
 	}, nil
 }
 
-// Check returns nil when the response comes from the issuer and brings a code. It
-// looks at the issuer before anything else: of a response that comes from elsewhere
-// no word is repeated. The comparison is of strings, without normalization. An
-// error that the issuer reports is an *Error.
+// Check returns nil if the response comes from the issuer and has a code. It checks the issuer
+// first; its error repeats nothing of a response from another issuer. It compares issuers as
+// strings, without normalization. An error that the issuer reports is an *Error.
 //
 // Spec: RFC 9207 2.4; 2026-07-28 basic/authorization#authorization-response-validation
 func (r *AuthorizationResponse) Check(issuer string, advertised bool) error {
@@ -64,12 +64,12 @@ func (r *AuthorizationResponse) Check(issuer string, advertised bool) error {
 	return nil
 }
 
-// ErrOtherIssuer says that an authorization response is not from the authorization
-// server that was asked.
+// ErrOtherIssuer means that an authorization response is not from the authorization server of the
+// request.
 var ErrOtherIssuer = errors.New("authorization response refused")
 
-// responseCodes are the errors that an authorization response may report. Any other
-// text could be anything.
+// responseCodes are the error codes that an authorization response may have. Any other text is
+// untrusted.
 //
 // Spec: RFC 6749 4.1.2.1; RFC 8707 2; OpenID Connect Core 1.0 3.1.2.6
 var responseCodes = []string{

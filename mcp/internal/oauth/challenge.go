@@ -12,15 +12,15 @@ const (
 type Challenge struct {
 	// Scheme is in lower case, such as bearer.
 	Scheme string
-	// Params have names in lower case. Of a name that stands twice the first value
-	// holds.
+	// Params are the parameters by name in lower case. If a name occurs twice, the first value
+	// counts.
 	Params map[string]string
 }
 
 // ParseChallenges returns the challenges of all WWW-Authenticate fields of a
-// response, in order: several of them may stand in one field. What comes after a
-// fault in a field is left out, and so is what exceeds 16 KiB, 16 challenges or
-// 32 parameters of one.
+// response, in order; one field may have several. It ignores the rest of a
+// field after a syntax error, and everything beyond 16 KiB, 16 challenges or 32
+// parameters of a challenge.
 //
 // Spec: RFC 9110 11.6.1
 func ParseChallenges(fields []string) []Challenge {
@@ -35,7 +35,7 @@ func ParseChallenges(fields []string) []Challenge {
 	return challenges[:min(len(challenges), maxChallenges)]
 }
 
-// A challengeReader reads one field from left to right.
+// challengeReader parses one field from left to right.
 type challengeReader struct{ rest string }
 
 func (r *challengeReader) read(challenges []Challenge) []Challenge {
@@ -55,8 +55,8 @@ func (r *challengeReader) read(challenges []Challenge) []Challenge {
 	return challenges
 }
 
-// params reads what belongs to the scheme that was just read, up to the next
-// scheme, and reports whether all of it could be read.
+// params reads the parameters of the scheme that was just read, up to the next
+// scheme, and reports whether the syntax was valid.
 func (r *challengeReader) params(params map[string]string) bool {
 	r.skip(" \t")
 	if r.token68() {
@@ -83,8 +83,8 @@ func (r *challengeReader) params(params map[string]string) bool {
 	}
 }
 
-// token68 skips the credentials-like form that some schemes have instead of
-// parameters, if it is there.
+// token68 skips the token68 form that some schemes have instead of parameters,
+// if it is present.
 func (r *challengeReader) token68() bool {
 	end := span(r.rest, func(c byte) bool { return isAlphanumeric(c) || strings.IndexByte("-._~+/", c) >= 0 })
 	after := strings.TrimLeft(r.rest[end:], "=")
@@ -133,7 +133,8 @@ func (r *challengeReader) token() string {
 
 func (r *challengeReader) skip(what string) { r.rest = strings.TrimLeft(r.rest, what) }
 
-// span returns how many of the first bytes of text are of a kind.
+// span returns the length of the longest prefix of text whose bytes are all of
+// a kind.
 func span(text string, is func(byte) bool) int {
 	for i := range len(text) {
 		if !is(text[i]) {
@@ -147,7 +148,7 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// isTokenByte reports whether c may stand in a token.
+// isTokenByte reports whether c may occur in a token.
 //
 // Spec: RFC 9110 5.6.2
 func isTokenByte(c byte) bool {

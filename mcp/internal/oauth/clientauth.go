@@ -22,8 +22,8 @@ const (
 // Spec: RFC 7523 2.2
 const AssertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-// ClientAuth is how a client says who it is at a token endpoint. The zero value
-// says nothing.
+// ClientAuth is how a client authenticates itself at a token endpoint. The zero
+// value adds nothing to a request.
 type ClientAuth struct {
 	Method string // one of the constants; empty is AuthNone
 	ID     string
@@ -32,7 +32,7 @@ type ClientAuth struct {
 	Assert func(audience string) (string, error)
 }
 
-// apply puts the authentication on a request that is about to be sent.
+// apply adds the authentication to a request before it is sent.
 func (a *ClientAuth) apply(header http.Header, form url.Values, audience string) error {
 	switch a.Method {
 	case "", AuthNone:
@@ -67,7 +67,7 @@ func (a *ClientAuth) assert(form url.Values, audience string) error {
 }
 
 // basic returns an Authorization header. Identifier and secret are form-encoded
-// first, so that a colon in the identifier ends nothing.
+// first, so that a colon in the identifier is no separator.
 //
 // Spec: RFC 6749 2.3.1
 func basic(id string, secret Secret) string {

@@ -1,8 +1,8 @@
-// Package oauth holds what OAuth 2.1 says about bytes on the wire, without a
-// notion of MCP: how what was received is read and checked, and how requests are
-// made that give nothing away.
+// Package oauth implements the wire format of OAuth 2.1, independent of MCP: it
+// parses and checks what was received, and makes requests that disclose nothing
+// to other servers.
 //
-// What a peer has sent is never repeated in an error but for what the standards
-// restrict to a few harmless characters, such as error codes. Secrets are of type
-// [Secret] from where they are read to where they are sent.
+// Errors never repeat text that a peer has sent, except for values from a
+// closed set, such as standard error codes. Secrets have type [Secret] from
+// where they are read to where they are sent.
 package oauth

@@ -10,9 +10,10 @@ import (
 
 const maxURL = 4 << 10
 
-// ParseEndpoint returns an address that a peer has named and that requests, or a
-// browser, may be sent to: absolute, https or on the loopback interface http,
-// without user and fragment. No other scheme can hide in what it returns.
+// ParseEndpoint parses a URL that a peer sent, and to which requests or a
+// browser may be sent: it must be absolute, https (or http on the loopback
+// interface), without user information and fragment. Every other URL is an
+// error.
 //
 // Spec: RFC 6749 3.1, 3.2; RFC 8252 8.3
 func ParseEndpoint(text string) (*url.URL, error) {
@@ -30,19 +31,21 @@ func ParseEndpoint(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Secure reports whether nobody on the way to u can listen: it is https, or http
-// on the loopback interface.
+// Secure reports whether requests to u cannot be read on the network: its
+// scheme is https, or http on the loopback interface.
 func Secure(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && IsLoopback(u.Hostname())
 }
 
-// IsLoopback reports whether a host is this machine by its name.
+// IsLoopback reports whether a host is localhost or a loopback address. It does
+// not resolve names.
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// ParseIssuer returns the URL of an issuer, which has no query either.
+// ParseIssuer parses the URL of an issuer. It is like ParseEndpoint, and does
+// not allow a query either.
 //
 // Spec: RFC 8414 2
 func ParseIssuer(issuer string) (*url.URL, error) {
@@ -56,8 +59,7 @@ func ParseIssuer(issuer string) (*url.URL, error) {
 	return u, nil
 }
 
-// ServerMetadataURLs returns where the metadata of an issuer may lie, in the order
-// in which they are to be tried.
+// ServerMetadataURLs returns the URLs of an issuer's metadata, in the order in which to try them.
 //
 // Spec: 2026-07-28 basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
 func ServerMetadataURLs(issuer *url.URL) []string {
@@ -69,8 +71,8 @@ func ServerMetadataURLs(issuer *url.URL) []string {
 	return urls
 }
 
-// ResourceMetadataURLs returns where the metadata of a resource may lie, in the
-// order in which they are to be tried.
+// ResourceMetadataURLs returns the URLs of a resource's metadata, in the order
+// in which to try them.
 //
 // Spec: RFC 9728 3.1; 2026-07-28 basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements
 func ResourceMetadataURLs(resource *url.URL) []string {
@@ -85,10 +87,10 @@ func ResourceMetadataURLs(resource *url.URL) []string {
 	return urls
 }
 
-// insert puts a well-known path between the origin of u and its path.
+// insert inserts a well-known path between the origin of u and its path.
 func insert(u *url.URL, wellKnown string) string { return origin(u) + wellKnown + barePath(u) }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// barePath is the path without a slash at its end.
+// barePath returns the path without a trailing slash.
 func barePath(u *url.URL) string { return strings.TrimSuffix(u.EscapedPath(), "/") }

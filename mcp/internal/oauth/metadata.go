@@ -20,7 +20,7 @@ const (
 	maxDepth    = 32
 )
 
-// ResourceMetadata is what a protected resource says of itself.
+// ResourceMetadata is the metadata of a protected resource.
 //
 // Spec: RFC 9728 2
 type ResourceMetadata struct {
@@ -30,7 +30,7 @@ type ResourceMetadata struct {
 	DPoPRequired         bool     `json:"dpop_bound_access_tokens_required"`
 }
 
-// ServerMetadata is what an authorization server says of itself.
+// ServerMetadata is the metadata of an authorization server.
 //
 // Spec: RFC 8414 2; RFC 7009 2; RFC 9207 3; RFC 9126 5; RFC 9449 5.1; OpenID Connect Discovery 1.0 3
 type ServerMetadata struct {
@@ -51,8 +51,8 @@ type ServerMetadata struct {
 	ClientIDDocuments     bool     `json:"client_id_metadata_document_supported"`
 }
 
-// CheckFor returns nil when the metadata is that of the issuer, to the letter, and
-// each endpoint in it is one that may be used.
+// CheckFor returns nil if the issuer in the metadata is exactly the given one, and ParseEndpoint
+// accepts each endpoint.
 //
 // Spec: RFC 8414 3.3; OpenID Connect Discovery 1.0 4.3
 func (m *ServerMetadata) CheckFor(issuer string) error {
@@ -74,21 +74,21 @@ func (m *ServerMetadata) CheckFor(issuer string) error {
 	return nil
 }
 
-// SupportsPKCE reports whether the server says that it supports S256. Silence does
-// not.
+// SupportsPKCE reports whether the server declares support of S256.
 //
 // Spec: 2026-07-28 basic/authorization/security-considerations#authorization-code-protection
 func (m *ServerMetadata) SupportsPKCE() bool { return slices.Contains(m.ChallengeMethods, S256) }
 
-// StatusError reports a response without a document.
+// StatusError reports a response that has no document.
 type StatusError struct{ Status int }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
 }
 
-// FetchDocument gets a JSON document of at most 1 MiB and 32 levels into out. An
-// answer without one is a *StatusError. Errors repeat nothing of what was read.
+// FetchDocument fetches a JSON document of at most 1 MiB and 32 levels and
+// decodes it into out. A response without one is a *StatusError. Errors repeat
+// nothing of the document.
 func FetchDocument(ctx context.Context, c *http.Client, address string, header http.Header, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func FetchDocument(ctx context.Context, c *http.Client, address string, header h
 	return ReadDocument(resp, out)
 }
 
-// ReadDocument reads the body of a response, see FetchDocument.
+// ReadDocument decodes the body of a response, see FetchDocument.
 func ReadDocument(resp *http.Response, out any) error {
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
 		return errors.New("response is not JSON: want Content-Type application/json")
@@ -134,7 +134,7 @@ func decodeDocument(text []byte, out any) error {
 	return nil
 }
 
-// checkDepth reads the document once without keeping anything.
+// checkDepth returns an error if the document is nested too deep.
 func checkDepth(text []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	for {
@@ -150,8 +150,8 @@ func checkDepth(text []byte) error {
 	}
 }
 
-// fetchError returns why an exchange failed, without its URL. Only the error of a
-// redirect that was not followed comes with a response.
+// fetchError returns the cause of a failed exchange, without its URL. Only the
+// error of a redirect that was not followed has a response.
 func fetchError(resp *http.Response, err error) error {
 	u, ok := errors.AsType[*url.Error](err)
 	if resp != nil && ok {

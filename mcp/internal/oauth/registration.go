@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// ClientMetadata is what a client says of itself: to register, or in a document at
-// the URL that is its identifier.
+// ClientMetadata is the metadata of a client: in a registration request, or in a document at the
+// URL that is the client's identifier.
 //
 // Spec: RFC 7591 2; OpenID Connect Dynamic Client Registration 1.0 2; draft-ietf-oauth-client-id-metadata-document 4
 type ClientMetadata struct {
@@ -25,7 +25,8 @@ type ClientMetadata struct {
 	Keys            any      `json:"jwks,omitzero"`
 }
 
-// RegistrationResponse is what a server knows a new client by.
+// RegistrationResponse holds the identifier and secret that a server issued to
+// a new client.
 //
 // Spec: RFC 7591 3.2.1
 type RegistrationResponse struct {
@@ -35,12 +36,13 @@ type RegistrationResponse struct {
 	AuthMethod string `json:"token_endpoint_auth_method"`
 }
 
-// registrationCodes are the errors that a registration may be answered with.
+// registrationCodes are the error codes that a registration response may have.
 //
 // Spec: RFC 7591 3.2.2
 var registrationCodes = []string{"invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement", "access_denied"}
 
-// Register registers a client. A refusal is an *Error; no redirect is followed.
+// Register registers a client. An error response is an *Error; no redirect is
+// followed.
 //
 // Spec: RFC 7591 3
 func Register(ctx context.Context, c *http.Client, endpoint string, m *ClientMetadata) (*RegistrationResponse, error) {
@@ -93,9 +95,8 @@ func isClientID(text string) bool {
 	return text != "" && len(text) <= maxURL && span(text, func(c byte) bool { return ' ' <= c && c <= '~' }) == len(text)
 }
 
-// Push sends an authorization request ahead of the user's browser to an endpoint of
-// the server, as the same client as at the token endpoint, and returns the
-// request_uri that stands for it.
+// Push sends a pushed authorization request to an endpoint of the server, with the same client
+// authentication as at the token endpoint, and returns the request_uri for the user's browser.
 //
 // Spec: RFC 9126 2
 func (e *TokenEndpoint) Push(ctx context.Context, endpoint string, form map[string][]string) (string, error) {

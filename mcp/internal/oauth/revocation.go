@@ -6,15 +6,14 @@ import (
 	"net/url"
 )
 
-// The kinds of token that Revoke may be told of.
+// The kinds of token that Revoke accepts.
 const (
 	HintAccess  = "access_token"
 	HintRefresh = "refresh_token"
 )
 
-// Revoke makes a token worthless at an endpoint of the server, as the same client as
-// at the token endpoint. A token that is worthless already is no error, a refusal is
-// an *Error.
+// Revoke revokes a token at an endpoint of the server, with the same client authentication as at
+// the token endpoint. Revoking an invalid token is no error; an error response is an *Error.
 //
 // Spec: RFC 7009 2
 func (e *TokenEndpoint) Revoke(ctx context.Context, endpoint string, token Secret, hint string) error {

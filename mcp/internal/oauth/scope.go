@@ -7,13 +7,14 @@ import (
 
 const maxScopes = 256
 
-// ParseScope returns the scopes of a scope parameter, each once.
+// ParseScope returns the scopes of a scope parameter, without duplicates.
 //
 // Spec: RFC 6749 3.3
 func ParseScope(text string) []string { return Scopes(strings.Split(text, " ")) }
 
-// Scopes returns those of the values that are scopes, each once and in order, the
-// first 256 of them. What a peer lists may hold anything.
+// Scopes returns those of the values that are valid scopes, in order and
+// without duplicates, 256 at most. It is for lists from a peer, which may hold
+// any text.
 func Scopes(values []string) []string {
 	var scopes []string
 	for _, v := range values {
@@ -24,8 +25,8 @@ func Scopes(values []string) []string {
 	return scopes
 }
 
-// IsScope reports whether text is one scope: visible ASCII characters but quote
-// and backslash, at most 256 of them.
+// IsScope reports whether text is one scope: 1 to 256 visible ASCII characters
+// except quote and backslash.
 //
 // Spec: RFC 6749 3.3
 func IsScope(text string) bool {

@@ -6,21 +6,21 @@ import (
 	"log/slog"
 )
 
-// Secret is a token, a password or an assertion. However it is printed, logged or
-// encoded, what comes out is that there is one, and not which.
+// Secret is a token, a password or an assertion. Printing, logging or encoding
+// it yields "[redacted]" and never its value.
 type Secret string
 
 const redacted = "[redacted]"
 
-// Reveal returns the secret itself, to be sent or sealed.
+// Reveal returns the value of the secret, to send or encrypt it.
 func (s Secret) Reveal() string { return string(s) }
 
-// Equal compares two secrets in a time that depends on their lengths alone.
+// Equal compares two secrets in a time that depends only on their lengths.
 func (s Secret) Equal(other Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(s), []byte(other)) == 1
 }
 
-// String returns "[redacted]", and nothing for the empty secret.
+// String returns "[redacted]", or "" for the empty secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -31,8 +31,8 @@ func (s Secret) String() string {
 // GoString is String.
 func (s Secret) GoString() string { return s.String() }
 
-// Format prints String, whatever the verb; but for %p, before which fmt asks
-// nobody, and which go vet refuses.
+// Format prints String for every verb except %p, for which fmt does not call
+// it; go vet reports that one.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
 // LogValue is String.

@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// TokenEndpoint is where one client gets its tokens. It is safe for concurrent use.
+// TokenEndpoint requests tokens for one client. It is safe for concurrent use.
 type TokenEndpoint struct {
 	HTTP *http.Client // its redirects are not followed, whatever it says itself
 	URL  string
-	// Issuer is whose endpoint it is: the audience of assertions.
+	// Issuer is the issuer of the endpoint: the audience of assertions.
 	Issuer string
 	Auth   ClientAuth
 	Prover Prover // nil asks for tokens that are bound to no key
 }
 
-// Prover proves with each request that its sender holds a key.
+// Prover makes DPoP proofs: it proves with each request that its sender has a
+// key.
 //
 // Spec: RFC 9449
 type Prover interface {
 	// Proof returns the DPoP header of a request to the URL, for the access token
 	// that goes with it, if any. It uses the last nonce of the URL's origin.
 	Proof(method, url string, access Secret) (string, error)
-	// Remember takes the nonce for later proofs out of the header of a response,
-	// and reports whether there was one that is new.
+	// Remember stores the nonce in the header of a response for later proofs,
+	// and reports whether it is new.
 	Remember(url string, header http.Header) bool
 }
 
-// Request asks for a token with a form, which it does not change: the client's
-// authentication and the proof are put on a copy. A server that wants its nonce in
-// the proof is asked once more. No redirect is followed. An answer without a token
-// is an *Error. No error holds anything that was sent or, but for a code of the
-// standards, received.
+// Request requests a token with a form. It does not change the form: it adds the client's
+// authentication and the proof to a copy. If the server requires its nonce in the proof, Request
+// repeats the request once. It follows no redirect. A response without a token is an *Error. Errors
+// hold nothing that was sent and, except for standard error codes, nothing that was received.
 //
 // Spec: RFC 6749 3.2, 5; RFC 9449 5, 8
 func (e *TokenEndpoint) Request(ctx context.Context, form url.Values) (*TokenResponse, error) {
@@ -54,7 +54,7 @@ func (e *TokenEndpoint) Request(ctx context.Context, form url.Values) (*TokenRes
 	return token, nil
 }
 
-// attempt sends the form once, and reports whether the answer brought a new nonce.
+// attempt sends the form once, and reports whether the response had a new nonce.
 func (e *TokenEndpoint) attempt(ctx context.Context, form url.Values) (t *TokenResponse, renewed bool, err error) {
 	req, err := e.prepare(ctx, form)
 	if err != nil {

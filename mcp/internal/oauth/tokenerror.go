@@ -12,14 +12,14 @@ import (
 	"slices"
 )
 
-// Codes on which a client acts.
+// Codes that a client handles.
 const (
 	InvalidGrant = "invalid_grant"
 	useNonce     = "use_dpop_nonce"
 )
 
-// codes are those that token endpoints may answer with. No other is repeated: a
-// server could put into it what it was sent.
+// codes are the error codes of token endpoints. No other code is repeated,
+// because a server could copy secrets from the request into it.
 //
 // Spec: RFC 6749 5.2; RFC 8707 2; RFC 9449 5, 8; RFC 9470; OpenID Connect Core 1.0 3.1.2.6
 var codes = []string{
@@ -28,8 +28,8 @@ var codes = []string{
 	"interaction_required", "login_required", "consent_required", "unmet_authentication_requirements",
 }
 
-// Error is the answer of a token endpoint that gives no token. Of what the server
-// says only the code is kept, if it is one of the standards.
+// Error is the response of a token endpoint without a token. It keeps only the
+// error code of the response, and only a standard one.
 //
 // Spec: RFC 6749 5.2
 type Error struct {
@@ -58,21 +58,21 @@ func readRefusal(resp *http.Response) error {
 	return refused
 }
 
-// BrokenError returns why an exchange failed. Errors of what cannot be read as
-// HTTP quote it, and a server could have put into it what it was sent; those are
-// replaced.
+// BrokenError returns the cause of a failed exchange. It replaces errors that
+// quote malformed HTTP, because a server could have copied secrets from the
+// request into it.
 func BrokenError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	if isQuiet(err) {
+	if quotesNothing(err) {
 		return err
 	}
-	return errors.New("the connection broke, or what came is not HTTP")
+	return errors.New("the connection broke, or the response is not HTTP")
 }
 
-// isQuiet reports whether an error of an exchange repeats nothing of the response.
-func isQuiet(err error) bool {
+// quotesNothing reports whether an error of an exchange repeats nothing of the response.
+func quotesNothing(err error) bool {
 	_, network := errors.AsType[*net.OpError](err)
 	_, name := errors.AsType[*net.DNSError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)

@@ -24,23 +24,23 @@ const (
 	maxLifetime = 10 * 365 * 24 * time.Hour
 )
 
-// TokenResponse is what a token endpoint has given.
+// TokenResponse is the successful response of a token endpoint.
 //
 // Spec: RFC 6749 5.1
 type TokenResponse struct {
 	Access  Secret
 	Refresh Secret // empty when there is none
 	Type    string // one of the constants, in their spelling
-	// IssuedType says what Access is, after a token exchange (RFC 8693 2.2.1).
+	// IssuedType is the type of Access after a token exchange (RFC 8693 2.2.1).
 	IssuedType string
-	// Expires is zero when the server did not say.
+	// Expires is when Access expires, or zero if the response does not say.
 	Expires time.Time
-	// Scopes are the granted ones when HasScope; else those that were asked for.
+	// Scopes are the granted scopes if HasScope, or else the requested ones.
 	Scopes   []string
 	HasScope bool
 }
 
-// tokenWire is the document. Members that the standards do not know are ignored.
+// tokenWire is the JSON form. Unknown members are ignored.
 type tokenWire struct {
 	Access     Secret         `json:"access_token"`
 	Refresh    Secret         `json:"refresh_token"`
@@ -68,7 +68,7 @@ func (w *tokenWire) response(now time.Time) (*TokenResponse, error) {
 	return t, nil
 }
 
-// parseType returns the type in its spelling: those of a server may be in any case.
+// parseType returns the type as the constants spell it. Servers may use any case.
 func parseType(text string) (string, error) {
 	for _, known := range []string{TypeBearer, TypeDPoP, TypeNone} {
 		if strings.EqualFold(text, known) {
@@ -78,13 +78,13 @@ func parseType(text string) (string, error) {
 	return "", fmt.Errorf("token of unknown type: want %s or %s", TypeBearer, TypeDPoP)
 }
 
-// isToken reports whether a token can stand in a header.
+// isToken reports whether a token can be sent in a header.
 func isToken(s Secret) bool {
 	return len(s) <= maxToken && span(s.Reveal(), func(c byte) bool { return '!' <= c && c <= '~' }) == len(s)
 }
 
-// parseLifetime returns when a token ends that lives for so many seconds from now
-// on. Some servers put the number into a string.
+// parseLifetime returns when a token expires, for a lifetime in seconds. Some
+// servers send the number as a string.
 func parseLifetime(v jsontext.Value, now time.Time) (time.Time, error) {
 	text := strings.Trim(string(v), `"`)
 	if text == "" || text == "null" {

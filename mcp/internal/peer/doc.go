@@ -1,7 +1,8 @@
-// Package peer keeps the books of one JSON-RPC peer: which requests of the
-// other side are being worked on (Running), and which of our own wait for their
-// answer (Pending). It knows JSON-RPC and nothing of what the methods mean.
+// Package peer has the tables of requests in flight of one JSON-RPC peer:
+// inbound requests that are being processed (Running), and outbound requests
+// that wait for their response (Pending). It does not depend on the meaning of
+// methods.
 //
-// Both tables belong to one connection or session. What another connection
-// sends, under whatever ids, cannot reach them.
+// Both tables belong to one connection or session. Messages of another
+// connection cannot change them, whatever ids they have.
 package peer

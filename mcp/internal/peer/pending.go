@@ -8,17 +8,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// What waits for one caller is bounded in number and in bytes. When it is full the
-// oldest make room, so that a caller that does not listen delays nobody; the
-// answer itself does not wait in the queue and is never dropped.
+// The queue of one Waiter is limited in number and in bytes. When it is full, the oldest
+// notifications are dropped, so that a caller that does not read delays no other. The response
+// itself is not in the queue and is never dropped.
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 16 << 20
 )
 
-// Pending is the table of our own requests that wait for their answer. The zero
-// value is ready for use; all methods are safe for concurrent use. Ids count up
-// and are never used twice.
+// Pending is the table of outbound requests that wait for their response. The
+// zero value is ready for use; all methods are safe for concurrent use. Ids are
+// consecutive numbers and are never used twice.
 type Pending struct {
 	mu      sync.Mutex
 	last    int64
@@ -27,17 +27,17 @@ type Pending struct {
 	spare   []*Waiter          // closed ones, to be used again
 }
 
-// maxSpare bounds the Waiters that are kept to be used again.
+// maxSpare is the maximum number of closed Waiters that are kept for reuse.
 const maxSpare = 64
 
-// Waiter is one request that waits: a queue of the messages that belong to it,
-// and behind them the response.
+// Waiter is one outbound request: a queue of the messages that belong to it,
+// followed by the response.
 type Waiter struct {
 	ID    jsonrpc.ID
 	table *Pending
 	wake  chan struct{} // one token: something has come
 
-	// What follows is guarded by table.mu.
+	// table.mu guards the fields below.
 	logs    bool // see DeliverLog
 	queue   []jsonrpc.Message
 	bytes   int // of the params in queue
@@ -46,8 +46,8 @@ type Waiter struct {
 	err     error
 }
 
-// Open enters a new request and gives it an id. It fails with the error of Fail
-// once that was called. Every Waiter needs one Close.
+// Open adds a new request with a new id. After Fail it returns Fail's error.
+// Every Waiter must be closed once.
 func (p *Pending) Open() (*Waiter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *Pending) Open() (*Waiter, error) {
 		return nil, p.failed
 	}
 	p.last++
-	w := p.fresh()
+	w := p.newWaiter()
 	w.ID = jsonrpc.NumberID(p.last)
 	if p.waiting == nil {
 		p.waiting = make(map[string]*Waiter)
@@ -64,8 +64,9 @@ func (p *Pending) Open() (*Waiter, error) {
 	return w, nil
 }
 
-// fresh returns a Waiter for which nothing has come. The caller holds mu.
-func (p *Pending) fresh() *Waiter {
+// newWaiter returns an empty Waiter, a reused one if there is any. The caller
+// holds mu.
+func (p *Pending) newWaiter() *Waiter {
 	last := len(p.spare) - 1
 	if last < 0 {
 		return &Waiter{table: p, wake: make(chan struct{}, 1)}
@@ -76,8 +77,8 @@ func (p *Pending) fresh() *Waiter {
 	return w
 }
 
-// Resolve hands a response to the request that it answers. It reports false
-// when no request waits under its id: the answer is late, doubled or invented.
+// Resolve delivers a response to the request that it answers. It reports false
+// if no request with its id waits: the response is late, repeated or forged.
 func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +93,8 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	return true
 }
 
-// Deliver queues a message that belongs to the request of that id, in front of
-// its response. It reports false when no such request waits.
+// Deliver queues a message for the request of that id, before its response. It
+// reports false if no such request waits.
 func (p *Pending) Deliver(id jsonrpc.ID, m jsonrpc.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,10 +106,10 @@ func (p *Pending) Deliver(id jsonrpc.ID, m jsonrpc.Message) bool {
 	return true
 }
 
-// DeliverLog queues a log message, which does not say to which request it belongs:
-// for the request of that id, on whose own stream it came, or under the zero id
-// for the only request that it can be of. It reports false when that takes no logs,
-// or there is none or more than one.
+// DeliverLog queues a log message, which itself does not name its request. The id is that of the
+// request on whose stream it came, or zero if the stream has no request; then it is queued for the
+// only request that accepts logs. It reports false if the request does not accept logs, or if none
+// or more than one does.
 func (p *Pending) DeliverLog(of jsonrpc.ID, m jsonrpc.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +124,7 @@ func (p *Pending) DeliverLog(of jsonrpc.ID, m jsonrpc.Message) bool {
 	return true
 }
 
-// onlyLogged returns the request that takes logs if there is one and no other. The
+// onlyLogged returns the request that accepts logs, or nil if none or more than one does. The
 // caller holds mu.
 func (p *Pending) onlyLogged() (only *Waiter) {
 	for _, w := range p.waiting {
@@ -137,15 +138,15 @@ func (p *Pending) onlyLogged() (only *Waiter) {
 	return only
 }
 
-// TakeLogs lets log messages be those of the request.
+// TakeLogs makes the request accept log messages.
 func (w *Waiter) TakeLogs() {
 	w.table.mu.Lock()
 	defer w.table.mu.Unlock()
 	w.logs = true
 }
 
-// Refuse ends the request of that id with err: its answer has come and is of no
-// use. It reports false when no such request waits.
+// Refuse ends the request of that id with err, because its response is invalid.
+// It reports false if no such request waits.
 func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,15 +175,15 @@ func (p *Pending) Fail(err error) {
 	clear(p.waiting)
 }
 
-// Len returns how many requests wait.
+// Len returns the number of waiting requests.
 func (p *Pending) Len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.waiting)
 }
 
-// Next returns the next message that belongs to the request, in the order in
-// which they came. The last one is the response.
+// Next waits for the next message of the request and returns it, in the order
+// of arrival. The last one is the response.
 func (w *Waiter) Next(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		if m, err, ok := w.pop(); ok {
@@ -196,8 +197,8 @@ func (w *Waiter) Next(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Close frees the request's slot. A response that comes later is dropped. It is the
-// last use of the Waiter, which the next request may get.
+// Close removes the request from the table. A later response is dropped. The Waiter must not be
+// used after Close, because a new request may reuse it.
 func (w *Waiter) Close() {
 	p := w.table
 	p.mu.Lock()
@@ -214,7 +215,8 @@ func (w *Waiter) Close() {
 	p.spare = append(p.spare, w)
 }
 
-// Dropped returns how many notifications had to make room for later ones.
+// Dropped returns the number of notifications that were dropped because the
+// queue was full.
 func (w *Waiter) Dropped() int {
 	w.table.mu.Lock()
 	defer w.table.mu.Unlock()
@@ -234,7 +236,7 @@ func (w *Waiter) pop() (m jsonrpc.Message, err error, ok bool) {
 	return m, w.err, m.Kind != jsonrpc.Invalid || w.err != nil
 }
 
-// push queues a message in front of the response. The caller holds table.mu.
+// push queues a message before the response. The caller holds table.mu.
 func (w *Waiter) push(m jsonrpc.Message) {
 	for len(w.queue) > 0 && (len(w.queue) >= maxQueued || w.bytes+len(m.Params) > maxQueuedBytes) {
 		w.bytes -= len(w.queue[0].Params)

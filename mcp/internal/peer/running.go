@@ -8,7 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
-// Running is the table of inbound requests that are being worked on. The zero
+// Running is the table of inbound requests that are being processed. The zero
 // value is ready for use; all methods are safe for concurrent use.
 type Running struct {
 	mu    sync.Mutex
@@ -16,7 +16,7 @@ type Running struct {
 	idle  sync.WaitGroup
 }
 
-// Work is one request being worked on.
+// Work is one inbound request that is being processed.
 type Work struct {
 	ctx   lazyctx.Context
 	table *Running
@@ -25,9 +25,9 @@ type Work struct {
 	cancelled bool // by the peer; guarded by table.mu
 }
 
-// Begin enters a request and returns the context to work under. It returns nil
-// when a request of the same id is being worked on already. Every Begin that
-// returned Work needs one End.
+// Begin adds a request and returns it with its context. It returns nil if a
+// request with the same id is already being processed. Each Work must be ended
+// once.
 func (r *Running) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *Work) {
 	key := id.Key()
 	r.mu.Lock()
@@ -45,8 +45,8 @@ func (r *Running) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *W
 	return &w.ctx, w
 }
 
-// End removes the request from the table and reports whether its reply is still
-// wanted: a request that its caller cancelled gets none.
+// End removes the request from the table and reports whether to send its reply:
+// a request that its caller cancelled gets none.
 func (w *Work) End() (wanted bool) {
 	w.table.mu.Lock()
 	delete(w.table.calls, w.key)
@@ -57,8 +57,8 @@ func (w *Work) End() (wanted bool) {
 	return wanted
 }
 
-// Cancel cancels the request of that id on its caller's word. Unknown and
-// finished ids are ignored.
+// Cancel cancels the request of that id because its caller asked for it.
+// Unknown and finished ids are ignored.
 func (r *Running) Cancel(id jsonrpc.ID, cause error) bool {
 	r.mu.Lock()
 	w := r.calls[id.Key()]
@@ -73,7 +73,8 @@ func (r *Running) Cancel(id jsonrpc.ID, cause error) bool {
 	return true
 }
 
-// CancelAll ends the context of every request, as at the end of a connection.
+// CancelAll cancels the context of every request, for example at the end of a
+// connection.
 func (r *Running) CancelAll(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,12 +83,12 @@ func (r *Running) CancelAll(cause error) {
 	}
 }
 
-// Len returns how many requests are being worked on.
+// Len returns the number of requests that are being processed.
 func (r *Running) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.calls)
 }
 
-// Wait returns when no request is being worked on.
+// Wait returns when no request is being processed.
 func (r *Running) Wait() { r.idle.Wait() }

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Key is a secret under which state is sealed, and its name. It hides the
-// secret when it is printed or logged.
+// Key is a secret that encrypts state, and its id. Printing or logging a Key
+// shows the id only.
 type Key struct {
-	// ID names the key in what it seals, for everyone to read: 1 to 32 bytes of
+	// ID identifies the key and is readable in every token: 1 to 32 bytes of
 	// printable ASCII.
 	ID string
 	// Secret is at least 32 random bytes.
@@ -24,7 +24,7 @@ const (
 	minSecret = 32
 )
 
-// Format prints the id of the key and not its secret, whatever the verb.
+// Format prints the id of the key and not its secret, for every verb.
 func (k Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "key %q", k.ID) }
 
 // LogValue is the id of the key.
@@ -45,9 +45,10 @@ type Ring struct {
 	keys []*keyCiphers // the first one seals, all of them open
 }
 
-// NewRing returns a ring of the given keys, of which the first seals and all
-// open. To rotate, the new key is added at the end everywhere, then moved to the
-// front everywhere; the old one is removed when what it sealed has expired.
+// NewRing returns a ring of the given keys. Seal uses the first key, Open all
+// of them. To rotate keys, add the new key at the end on all replicas, then
+// move it to the front on all replicas; remove the old key when its tokens have
+// expired.
 func NewRing(keys ...Key) (*Ring, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no key")

@@ -14,16 +14,16 @@ const (
 	purpose  = "fondaco sealed state 1"
 )
 
-// ErrRefused is the only error of Open: who sent the token learns nothing of
-// why it is refused.
+// ErrRefused is the only error of Open, so that the sender of a token learns
+// nothing about the reason.
 var ErrRefused = errors.New("not valid here")
 
-// encoding is strict, so that no two texts stand for one token; but for line
-// breaks, which it skips.
+// encoding is strict, so that a token has only one text. It ignores line
+// breaks, which Open rejects.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Seal encrypts plain until it expires, which is kept in whole seconds. What it
-// belongs to, bound, is needed to open it and is not in the token.
+// Seal encrypts plain into a token that expires at the given time, in whole
+// seconds. Open needs the same bound, which is not part of the token.
 func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
 	key := r.keys[0]
 	c := key.sealing()
@@ -36,8 +36,9 @@ func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
 	return encoding.EncodeToString(append(header, sealed...))
 }
 
-// Open returns what was sealed under one of the keys, with the same binding and
-// not yet expired. Every other token is refused with ErrRefused.
+// Open decrypts a token that was sealed with one of the keys and the same
+// binding, and that has not expired. Every other token is refused with
+// ErrRefused.
 func (r *Ring) Open(token string, bound []byte, now time.Time) ([]byte, error) {
 	raw, err := encoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(raw) < 2 || raw[0] != version {
@@ -60,8 +61,8 @@ func (r *Ring) Open(token string, bound []byte, now time.Time) ([]byte, error) {
 	return plain, nil
 }
 
-// authenticated is what a token is bound to besides its own text. The header
-// tells its own length.
+// authenticated returns the additional authenticated data of a token. The
+// header contains its own length.
 func authenticated(header, bound []byte) []byte {
 	return append(header[:len(header):len(header)], bound...)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
-// exitGrace is how long a server that has closed its streams may take to exit
-// before it counts as one that lives on without them.
+// exitGrace is the time that a server may take to exit after it has closed its
+// streams.
 const exitGrace = time.Second
 
 // ChildOptions adjusts a Child. Nil means all defaults.
@@ -22,11 +22,11 @@ type ChildOptions struct {
 	// Conn holds the limits on messages.
 	Conn *Options
 
-	// Process tells how the child is watched and ended.
+	// Process holds the options for monitoring and stopping the child.
 	Process *spawn.Options
 
-	// Logger is told of what a server prints that is not a message, at most
-	// once a second. Nil discards it.
+	// Logger logs output of the server that is not a message, at most once a
+	// second. Nil discards it.
 	Logger *slog.Logger
 }
 
@@ -51,16 +51,16 @@ func (o *ChildOptions) logger() *slog.Logger {
 	return o.Logger
 }
 
-// Child is an mcp.Conn to a server that runs as a child process.
+// Child is an mcp.Conn to a server in a child process.
 //
-// What the server prints among its messages is skipped, until it is too much to
-// be an accident: then every Read fails. When the server has died, Read and
-// Write say how, in an error that wraps a *spawn.ExitError; after an exit with
-// status 0 Read returns io.EOF.
+// Output of the server that is not a message is skipped up to a limit; beyond
+// it every Read fails. After the server has exited, Read and Write return an
+// error that wraps a *spawn.ExitError; after an exit with status 0 Read returns
+// io.EOF.
 type Child struct {
 	lines   *Conn
 	process *spawn.Process
-	chatter chatter
+	stray   strayOutput
 }
 
 var _ mcp.Conn = (*Child)(nil)
@@ -74,7 +74,7 @@ func Start(c spawn.Command, opts *ChildOptions) (*Child, error) {
 	return &Child{
 		lines:   New(p, p, p, opts.conn()),
 		process: p,
-		chatter: chatter{log: opts.logger()},
+		stray:   strayOutput{log: opts.logger()},
 	}, nil
 }
 
@@ -88,11 +88,11 @@ func (c *Child) Read(ctx context.Context) ([]byte, error) {
 		if err == io.EOF {
 			err = c.explain(ctx, err)
 		}
-		if err != nil || c.chatter.admits(msg) {
+		if err != nil || c.stray.isMessage(msg) {
 			return msg, err
 		}
-		if c.chatter.err != nil {
-			return nil, c.chatter.err
+		if c.stray.err != nil {
+			return nil, c.stray.err
 		}
 	}
 }
@@ -106,12 +106,12 @@ func (c *Child) Write(ctx context.Context, msg []byte) error {
 	return err
 }
 
-// Close implements mcp.Conn: it ends the server, step by step, see
+// Close implements mcp.Conn. It stops the server in steps, see
 // spawn.Process.Close.
 func (c *Child) Close() error { return c.lines.Close() }
 
-// explain replaces the error of a broken stream by the manner of the server's
-// death, if it has died.
+// explain replaces the error of a broken stream by the server's exit error, if
+// it has exited.
 func (c *Child) explain(ctx context.Context, err error) error {
 	grace := time.NewTimer(exitGrace)
 	defer grace.Stop()

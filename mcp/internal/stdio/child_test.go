@@ -131,7 +131,7 @@ func TestStrayPrintsAreSkippedAndLoggedOncePerSecond(t *testing.T) {
 	if got := strings.Count(log.String(), "\n"); got != 1 {
 		t.Errorf("got %d log lines:\n%s\nwant 1", got, log.String())
 	}
-	if !strings.Contains(log.String(), "server printed on standard output what is not a message") || strings.ContainsAny(log.String(), "\x1b\a") {
+	if !strings.Contains(log.String(), "server printed a line on standard output that is not a message") || strings.ContainsAny(log.String(), "\x1b\a") {
 		t.Errorf("got %q, want a warning that is safe to show", log.String())
 	}
 }
@@ -151,7 +151,7 @@ func TestTwentyStrayLinesInARowBreakTheConnection(t *testing.T) {
 	c = start(t, nil, "print", append(prints(20), "{}")...)
 	for range 2 {
 		_, err := c.Read(t.Context())
-		want := `server prints on standard output what is not a message, 20 lines in a row; the last: "npm notice\x1b[0m"`
+		want := `server prints on standard output lines that are not messages, 20 lines in a row; the last: "npm notice\x1b[0m"`
 		if fmt.Sprint(err) != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

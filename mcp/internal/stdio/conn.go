@@ -1,6 +1,6 @@
-// Package stdio carries messages as lines: over any pair of byte streams (Conn),
-// over the standard streams of this process when it is the server (TakeOver),
-// and over those of a child when it is the client (Child).
+// Package stdio transports messages as lines: over any pair of byte streams
+// (Conn), over the standard streams of this process if it is a server
+// (TakeOver), and over those of a child process if it is a client (Child).
 //
 // Spec: 2026-07-28 basic/transports#stdio
 package stdio
@@ -19,13 +19,13 @@ import (
 // Options holds the limits of a Conn. Nil means all defaults, and so does the
 // zero value of every field.
 type Options struct {
-	// MaxLine is the longest message that Read takes, in bytes. Default 16 MiB.
-	// A longer one is skipped and reported as *mcp.FrameError; when no newline
-	// comes within four times the limit, the connection is broken.
+	// MaxLine is the maximum size of a message that Read returns, in bytes.
+	// Default 16 MiB. A longer one is skipped and reported as *mcp.FrameError;
+	// if no newline comes within four times the limit, the connection fails.
 	MaxLine int
 
-	// WriteTimeout bounds the time in which the peer has to take one message.
-	// When it passes the connection is broken. Default 30 s.
+	// WriteTimeout is the maximum time to write one message. After it the
+	// connection fails. Default 30 s.
 	WriteTimeout time.Duration
 }
 
@@ -45,11 +45,11 @@ func (o *Options) writeTimeout() time.Duration {
 
 // Conn is an mcp.Conn whose messages are lines.
 //
-// Read takes lines that end in LF or CRLF, ignores blank ones, and takes a last
-// line that ends with the stream. After an *mcp.FrameError, an error of the
-// context, and the refusal of a message with a newline the connection goes on;
-// every other error of Read or Write is final. Both return io.ErrClosedPipe
-// after Close.
+// Read accepts lines that end in LF or CRLF, ignores blank ones, and accepts a
+// last line without a newline. The connection can be used after an
+// *mcp.FrameError, after an error of the context, and after Write has refused a
+// message with a newline; every other error of Read or Write is final. Both
+// return io.ErrClosedPipe after Close.
 type Conn struct {
 	in     lineReader
 	out    lineWriter
@@ -62,14 +62,14 @@ var _ mcp.Conn = (*Conn)(nil)
 
 // New returns a Conn that reads r and writes w.
 //
-// Closing it closes c, which has to end pending calls of r.Read and w.Write
-// that deadlines cannot end. With a nil c that is the caller's task, and a
-// goroutine may stay behind in r.Read until it returns.
+// Close closes c, which must end pending calls of r.Read and w.Write if they
+// have no deadlines. If c is nil, the caller must end them; a goroutine may
+// remain in r.Read until it returns.
 //
-// Streams with working deadlines (pipes, sockets, net.Conn) are read and
-// written by the caller's goroutine and obey its context. For a reader without,
-// the Conn keeps one goroutine; a write without cannot be cancelled once it has
-// begun, and a timeout ends it by closing the Conn.
+// Streams with deadlines (pipes, sockets, net.Conn) are read and written on the
+// caller's goroutine, and its context cancels them. For a reader without
+// deadlines, the Conn runs one goroutine. A write without deadlines cannot be
+// cancelled once it has begun, and a timeout closes the Conn.
 func New(r io.Reader, w io.Writer, c io.Closer, opts *Options) *Conn {
 	conn := &Conn{closer: c, done: make(chan struct{})}
 	conn.in = lineReader{src: newSource(r, conn.done), max: opts.maxLine()}
@@ -93,23 +93,24 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	return nil, fmt.Errorf("read message: %w", err)
 }
 
-// Write implements mcp.Conn. A message must not hold a newline.
+// Write implements mcp.Conn. A message must not contain a newline.
 //
-// When ctx ends while the peer is not reading, the message is withdrawn if
-// nothing of it has gone out. Otherwise its remainder goes out before the next
-// message, so that the stream stays whole.
+// If ctx ends while the peer is not reading, the message is discarded if none
+// of its bytes were written. Otherwise its remainder is written before the next
+// message, so that the stream stays valid.
 func (c *Conn) Write(ctx context.Context, msg []byte) error {
-	return c.written(c.out.write(ctx, msg))
+	return c.writeError(c.out.write(ctx, msg))
 }
 
-// WriteAll writes several messages as Write does, in as few pieces as their size
-// allows; what is withdrawn are those of one piece.
+// WriteAll writes several messages as Write does, in as few system calls as
+// their size allows. If ctx ends, the messages of a call that wrote nothing are
+// discarded.
 func (c *Conn) WriteAll(ctx context.Context, msgs [][]byte) error {
-	return c.written(c.out.write(ctx, msgs...))
+	return c.writeError(c.out.write(ctx, msgs...))
 }
 
-// written explains the error of a write.
-func (c *Conn) written(err error) error {
+// writeError adds the cause to the error of a write.
+func (c *Conn) writeError(err error) error {
 	if err == nil {
 		return nil
 	}

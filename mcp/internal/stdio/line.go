@@ -14,13 +14,13 @@ const (
 	chunkSize  = 64 << 10 // also the most that is kept between messages
 
 	// skipFactor times the limit is how much of an overlong line is skipped
-	// before the peer is given up.
+	// before the connection fails.
 	skipFactor = 4
 )
 
-// lineReader cuts a stream into lines. It holds what has arrived and nothing
-// more: a line that outgrows its chunk is kept in parts, and is put together,
-// in one allocation, only when its end has come within the limit.
+// lineReader splits a stream into lines. It allocates memory only for bytes
+// that have arrived: it keeps a line that is longer than a chunk in parts, and
+// joins them in one allocation when the line ends within the limit.
 type lineReader struct {
 	src source
 	max int
@@ -49,7 +49,7 @@ func (l *lineReader) next(ctx context.Context) ([]byte, error) {
 		if l.err != nil {
 			return l.last()
 		}
-		if l.err = l.bound(); l.err != nil {
+		if l.err = l.checkLimit(); l.err != nil {
 			continue
 		}
 		if err := l.fill(ctx); err != nil {
@@ -58,7 +58,7 @@ func (l *lineReader) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// take ends the current line at chunk[r+i], a newline.
+// take returns the current line, which ends at chunk[r+i], a newline.
 func (l *lineReader) take(i int) ([]byte, error) {
 	end := l.chunk[l.r : l.r+i]
 	l.r += i + 1
@@ -77,7 +77,7 @@ func (l *lineReader) tooLong() error {
 	return &mcp.FrameError{Reason: fmt.Sprintf("message longer than %d bytes", l.max)}
 }
 
-// join puts the parts and the end of a line together and drops a trailing CR.
+// join joins the parts and the end of a line and drops a trailing CR.
 func (l *lineReader) join(end []byte) []byte {
 	line := bytes.Clone(end)
 	if len(l.parts) > 0 {
@@ -87,7 +87,7 @@ func (l *lineReader) join(end []byte) []byte {
 	return bytes.TrimSuffix(line, []byte{'\r'})
 }
 
-// last returns what came after the last newline, then the error that ended the
+// last returns the bytes after the last newline, then the error that ended the
 // stream.
 func (l *lineReader) last() ([]byte, error) {
 	end := l.chunk[l.r:l.w]
@@ -100,9 +100,9 @@ func (l *lineReader) last() ([]byte, error) {
 	return nil, l.err
 }
 
-// bound drops a line that has grown over the limit, and fails when it has gone
-// on for too long.
-func (l *lineReader) bound() error {
+// checkLimit drops a line that exceeds the limit, and returns an error if it exceeds
+// skipFactor times the limit.
+func (l *lineReader) checkLimit() error {
 	unread := l.w - l.r
 	if l.skipped == 0 && l.size+unread <= l.max+len("\r") {
 		return nil
@@ -116,8 +116,8 @@ func (l *lineReader) bound() error {
 	return nil
 }
 
-// fill reads once. An error of the stream is kept for later; one of the context
-// is returned.
+// fill reads once. It stores an error of the stream for later, and returns an
+// error of the context.
 func (l *lineReader) fill(ctx context.Context) error {
 	l.makeRoom()
 	n, err := l.src.read(ctx, l.chunk[l.w:])

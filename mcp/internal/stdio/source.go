@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// source is a reader whose reads end when a context does, or the Conn.
+// source is a reader whose reads end when a context ends or the Conn is closed.
 type source interface {
-	// read reads like io.Reader. It returns the context's own error when the
-	// context has ended, and can be called again then.
+	// read reads like io.Reader. If the context has ended it returns the
+	// context's error, and can be called again.
 	read(ctx context.Context, p []byte) (int, error)
 
-	// wake has a pending read look at the context and the Conn again.
+	// wake makes a pending read check the context and the Conn again.
 	wake()
 
-	// wait returns when no goroutine of the source is left.
+	// wait returns when all goroutines of the source have ended.
 	wait()
 }
 
-// longAgo is a deadline that has passed.
+// longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
 type deadlineReader interface {
@@ -29,7 +29,8 @@ type deadlineReader interface {
 	SetReadDeadline(time.Time) error
 }
 
-// newSource picks the way to interrupt reads of r.
+// newSource returns a source that interrupts reads of r by deadlines if r has
+// them, or else by a goroutine.
 func newSource(r io.Reader, done <-chan struct{}) source {
 	if d, ok := r.(deadlineReader); ok && d.SetReadDeadline(time.Time{}) == nil {
 		return &deadlineSource{r: d, done: done}
@@ -55,8 +56,8 @@ func (s *deadlineSource) read(ctx context.Context, p []byte) (int, error) {
 	return n, err
 }
 
-// watch has the end of the context wake the reader, and that of no other. A
-// reader passes the same one again and again.
+// watch makes the end of this context, and of no earlier one, wake the reader.
+// Callers usually pass the same context to each read.
 func (s *deadlineSource) watch(ctx context.Context) {
 	if ctx.Done() == s.watched {
 		return
@@ -70,7 +71,7 @@ func (s *deadlineSource) watch(ctx context.Context) {
 	}
 }
 
-// readUnless reads unless the context has ended, or the Conn.
+// readUnless reads unless the context has ended or the Conn is closed.
 func (s *deadlineSource) readUnless(ctx context.Context, p []byte) (int, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -83,8 +84,8 @@ func (s *deadlineSource) readUnless(ctx context.Context, p []byte) (int, error) 
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		// First the deadline, then the checks: a wake after them is not lost.
-		// One that was meant for an earlier read costs a turn.
+		// Set the deadline before the checks: a wake after them is then not
+		// lost. A wake for an earlier read only repeats the loop.
 		_ = s.r.SetReadDeadline(time.Time{})
 	}
 }
@@ -93,13 +94,14 @@ func (s *deadlineSource) wake() { _ = s.r.SetReadDeadline(longAgo) }
 
 func (s *deadlineSource) wait() {}
 
-// pump reads in a goroutine, so that its user can leave. It reads only when
-// asked; what arrives after the user has left is there for the next read.
+// pump reads in a goroutine, so that its caller can be cancelled. It reads only
+// on request; bytes that arrive after a cancellation are returned by the next
+// read.
 type pump struct {
 	r    io.Reader
 	done <-chan struct{}
 
-	// Both have room for one, so that neither side waits to be heard.
+	// Both have capacity one, so that neither side blocks on a send.
 	asks    chan struct{}
 	answers chan answer
 	ended   chan struct{}
@@ -141,8 +143,8 @@ func (s *pump) read(ctx context.Context, p []byte) (int, error) {
 	return 0, s.err
 }
 
-// await asks the goroutine to read, unless it is still at it, and takes what it
-// has read.
+// await requests a read from the goroutine, unless one is pending, and waits
+// for its result.
 func (s *pump) await(ctx context.Context) error {
 	if !s.asked {
 		s.asks <- struct{}{}

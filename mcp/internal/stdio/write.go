@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lineWriter writes lines whole and in turn.
+// lineWriter writes complete lines, one Write at a time.
 type lineWriter struct {
 	w       io.Writer
 	timeout time.Duration
@@ -23,8 +23,8 @@ type lineWriter struct {
 	buf  []byte        // the rest of a message that a Write left unfinished, or empty
 	err  error         // why nothing can be written any more
 
-	// armed tells that there is a deadline. One of an earlier message, or that has
-	// passed, only has a Write set its own when it runs into it.
+	// armed means that a deadline is set. It may be that of an earlier message or have passed; a
+	// Write that runs into it sets its own.
 	armed bool
 }
 
@@ -63,7 +63,8 @@ func (l *lineWriter) write(ctx context.Context, msgs ...[]byte) error {
 	return nil
 }
 
-// oneChunk returns how many of the messages, at least one, are written at once.
+// oneChunk returns how many of the messages, at least one, are written in one
+// call.
 func oneChunk(msgs [][]byte) (n int) {
 	for size := 0; n < len(msgs); n++ {
 		if size += len(msgs[n]) + len("\n"); size > chunkSize && n > 0 {
@@ -88,7 +89,7 @@ func (l *lineWriter) take(ctx context.Context) error {
 	return nil
 }
 
-// send writes what an earlier message has left and then these, in one piece.
+// send writes the remainder of an earlier message and then these, in one call.
 func (l *lineWriter) send(ctx context.Context, msgs [][]byte) error {
 	rest := len(l.buf)
 	for _, msg := range msgs {
@@ -105,7 +106,7 @@ func (l *lineWriter) send(ctx context.Context, msgs [][]byte) error {
 	return err
 }
 
-// put writes b within the timeout and returns how much of it has gone out.
+// put writes b within the timeout and returns the number of bytes written.
 func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
 	if l.setDeadline == nil {
 		return l.putWatched(b)
@@ -133,12 +134,12 @@ func (l *lineWriter) put(ctx context.Context, b []byte) (int, error) {
 		case ctx.Err() == nil && !time.Now().Before(deadline):
 			return n, l.tooSlow()
 		}
-		// As in deadlineSource.readUnless: first the deadline, then the checks.
+		// As in deadlineSource.readUnless: set the deadline before the checks.
 		_ = l.setDeadline(deadline)
 	}
 }
 
-// putWatched writes b to a writer that only its end can interrupt.
+// putWatched writes b to a writer that only closing can interrupt.
 func (l *lineWriter) putWatched(b []byte) (int, error) {
 	watchdog := time.AfterFunc(l.timeout, func() { _ = l.abort() })
 	n, err := l.w.Write(b)
@@ -148,14 +149,15 @@ func (l *lineWriter) putWatched(b []byte) (int, error) {
 	return n, err
 }
 
-// errNotReading tells a write that took too long from one that Close ended.
+// errNotReading distinguishes a write that took too long from one that Close
+// ended.
 var errNotReading = errors.New("the peer has not read")
 
 func (l *lineWriter) tooSlow() error {
 	return fmt.Errorf("%w for %v", errNotReading, l.timeout)
 }
 
-// wake has a pending write look at the context and the Conn again.
+// wake makes a pending write check the context and the Conn again.
 func (l *lineWriter) wake() {
 	if l.setDeadline != nil {
 		_ = l.setDeadline(longAgo)

@@ -1,6 +1,6 @@
-// Package usercode runs code of the users of the library, such as handlers, hooks
-// and stores, so that a panic of it becomes an error and ends nothing else. The
-// stack of a panic goes into the log and never into the text of the error.
+// Package usercode runs code of the users of the library, such as handlers,
+// hooks and stores, and turns its panics into errors. The stack of a panic goes
+// into the log and never into the text of the error.
 package usercode
 
 import (
@@ -10,13 +10,13 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error that a panic becomes.
+// Panic is the error that a panic is turned into.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// Error says what the code has panicked with, without the stack.
+// Error returns the value of the panic, without the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
 // Contain turns a panic of the function that defers it into a *Panic.
@@ -32,8 +32,7 @@ func Run(f func() error) (err error) {
 	return f()
 }
 
-// Attrs are what a log says of an error: the error, or the value and the stack of a
-// panic.
+// Attrs returns the log attributes of an error: the error, or the value and the stack of a panic.
 func Attrs(err error) []slog.Attr {
 	if p, ok := err.(*Panic); ok {
 		return []slog.Attr{slog.Any("panic", p.Value), slog.String("stack", string(p.Stack))}

@@ -4,8 +4,9 @@ package stdio
 
 import "os"
 
-// seize keeps the two files to itself and leaves others in the variables.
-func seize() (*streams, error) {
+// redirect sets os.Stdin and os.Stdout to the substitutes and returns the
+// original files.
+func redirect() (*streams, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err

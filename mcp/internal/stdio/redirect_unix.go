@@ -9,19 +9,19 @@ import (
 	"syscall"
 )
 
-// seize moves descriptors 0 and 1 to new places and puts the null device and
-// standard error into theirs.
-func seize() (*streams, error) {
+// redirect duplicates descriptors 0 and 1 and replaces them with the null
+// device and standard error.
+func redirect() (*streams, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	in, err := move(os.Stdin, syscall.Stdin, int(null.Fd()))
+	in, err := replace(os.Stdin, syscall.Stdin, int(null.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
-	out, err := move(os.Stdout, syscall.Stdout, syscall.Stderr)
+	out, err := replace(os.Stdout, syscall.Stdout, syscall.Stderr)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("standard output: %w", err), in.restore())
 	}
@@ -30,38 +30,38 @@ func seize() (*streams, error) {
 	}}, nil
 }
 
-// moved is a standard stream at another descriptor.
-type moved struct {
-	file  *os.File
-	fd    int
-	home  int
-	block bool // it was blocking and is not now
+// duplicated is a standard stream at another descriptor.
+type duplicated struct {
+	file        *os.File
+	fd          int
+	number      int
+	wasBlocking bool // its mode was blocking
 }
 
-// move gives the stream at the descriptor home another one, and home to the
-// descriptor of the substitute.
-func move(std *os.File, home, substitute int) (*moved, error) {
-	fd, err := duplicate(home)
+// replace duplicates the standard stream at a descriptor and makes the
+// descriptor refer to the substitute.
+func replace(std *os.File, number, substitute int) (*duplicated, error) {
+	fd, err := duplicate(number)
 	if err != nil {
 		return nil, err
 	}
-	m := &moved{fd: fd, home: home}
-	if m.block = canUnblock(std); m.block {
-		m.block = syscall.SetNonblock(fd, true) == nil
+	m := &duplicated{fd: fd, number: number}
+	if m.wasBlocking = canUnblock(std); m.wasBlocking {
+		m.wasBlocking = syscall.SetNonblock(fd, true) == nil
 	}
 	m.file = os.NewFile(uintptr(fd), std.Name())
-	if err := dup2(substitute, home); err != nil {
+	if err := dup2(substitute, number); err != nil {
 		_ = m.file.Close()
 		return nil, os.NewSyscallError("dup2", err)
 	}
 	return m, nil
 }
 
-func (m *moved) restore() error {
-	if m.block {
+func (m *duplicated) restore() error {
+	if m.wasBlocking {
 		_ = syscall.SetNonblock(m.fd, false)
 	}
-	err := os.NewSyscallError("dup2", dup2(m.fd, m.home))
+	err := os.NewSyscallError("dup2", dup2(m.fd, m.number))
 	return errors.Join(err, m.file.Close())
 }
 
@@ -77,9 +77,10 @@ func duplicate(fd int) (int, error) {
 	return c, nil
 }
 
-// canUnblock reports whether the stream may be set to non-blocking, which is a
-// property of the open file and not of the descriptor. A terminal is shared with
-// the shell, and a stream that is also standard error with everyone who logs.
+// canUnblock reports whether the stream may be set to non-blocking mode, which
+// is a property of the open file and not of the descriptor. It must not change
+// for a terminal, which the shell uses too, or for a stream that is also
+// standard error.
 func canUnblock(std *os.File) bool {
 	info, err := std.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {

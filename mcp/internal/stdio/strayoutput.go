@@ -1,0 +1,90 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	maxStrayLines    = 20      // lines without a message between them
+	maxStrayBytes    = 1 << 20 // in all
+	maxSample        = 120     // bytes of a line that are shown
+	strayLogInterval = time.Second
+)
+
+// strayOutput filters lines on a server's standard output that are not
+// messages. It skips banners and accidental prints. A server that prints more
+// than the limits has its log on the wrong stream, which is an error.
+//
+// Spec: 2026-07-28 basic/transports#stdio (nothing but messages on stdout)
+type strayOutput struct {
+	log *slog.Logger
+	err error // the server has printed too much
+
+	lines int
+	bytes int
+
+	logged  time.Time
+	skipped int // since logged
+}
+
+// isMessage reports whether the line may be a message, and counts those that
+// are not.
+func (c *strayOutput) isMessage(line []byte) bool {
+	if c.err != nil {
+		return false
+	}
+	if looksLikeMessage(line) {
+		c.lines = 0
+		return true
+	}
+	c.lines++
+	c.bytes += len(line)
+	switch {
+	case c.lines >= maxStrayLines:
+		c.err = fmt.Errorf("server prints on standard output lines that are not messages, %d lines in a row; the last: %s", c.lines, sample(line))
+	case c.bytes >= maxStrayBytes:
+		c.err = fmt.Errorf("server prints on standard output lines that are not messages, %d bytes in all; the last line: %s", c.bytes, sample(line))
+	}
+	c.report(line)
+	return false
+}
+
+func (c *strayOutput) report(line []byte) {
+	c.skipped++
+	now := time.Now()
+	if now.Sub(c.logged) < strayLogInterval {
+		return
+	}
+	c.log.Warn("server printed a line on standard output that is not a message", "line", sample(line), "skipped", c.skipped)
+	c.logged, c.skipped = now, 0
+}
+
+// looksLikeMessage reports whether the line begins and ends like a JSON object,
+// or is a JSON array. Objects are parsed later; arrays are parsed here, because
+// lines such as "[info] ready" are not JSON.
+func looksLikeMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) < 2 {
+		return false
+	}
+	switch line[0] {
+	case '{':
+		rest := bytes.TrimLeft(line[1:], " \t")
+		return (rest[0] == '"' || rest[0] == '}') && line[len(line)-1] == '}'
+	case '[':
+		return jsontext.Value(line).IsValid()
+	}
+	return false
+}
+
+// sample quotes the beginning of a line for logs and errors.
+func sample(line []byte) string {
+	if len(line) > maxSample {
+		return fmt.Sprintf("%+q…", line[:maxSample])
+	}
+	return fmt.Sprintf("%+q", line)
+}
