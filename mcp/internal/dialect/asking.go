@@ -8,20 +8,21 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Question is a request to a client, in the form of its revision.
+// Question is a server's request to a client, encoded for the client's
+// revision.
 type Question struct {
 	call   *Call
 	method string
 	params jsontext.Value
 	form   jsontext.Value // in the newest words, when the client was asked in plainer ones
-	// Visit is the URL that the client is sent to, and VisitID the id by which it
-	// knows the visit, where the revision has one.
+	// Visit is the URL of an elicitation in URL mode, and VisitID its
+	// elicitationId, if the revision has one.
 	Visit, VisitID string
 }
 
-// Question brings a request to the caller's client into the form of its revision.
-// It fails with CodeMissingCapability when the client did not declare that it
-// takes such requests, and never sends one then.
+// Question converts a request to the caller into the form of its revision. It
+// returns an error with CodeMissingCapability if the caller did not declare the
+// capability for it.
 func (c *Call) Question(method string, params any) (*Question, error) {
 	q := &Question{call: c, method: method}
 	if p, ok := params.(*mcp.ElicitParams); ok {
@@ -64,7 +65,7 @@ func (q *Question) Answer(m jsonrpc.Message, out any) error {
 }
 
 // InputRequest encodes a question that ends the call in the stateless era. It
-// fails like Question.
+// returns the errors of Question.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (c *Call) InputRequest(method string, params any) (mcp.InputRequest, error) {
@@ -82,9 +83,9 @@ func (c *Call) questionParams(method string, params any) (jsontext.Value, error)
 	return c.Facts.marshal(params)
 }
 
-// MayPut reports whether a question can be put to the caller: its revision has
-// words for it, and it declared the capability. Otherwise the error is one of
-// CodeMissingCapability.
+// CheckQuestion returns nil if the caller can answer a question: its revision
+// has a form for it, and the caller declared the capability. Otherwise the
+// error has CodeMissingCapability.
 func (c *Call) MayPut(method string, params any) error {
 	if need := Missing(method, params, c.Capabilities); need != nil {
 		return missingCapability(method, *need)
@@ -99,7 +100,7 @@ func (c *Call) MayPut(method string, params any) error {
 	return err
 }
 
-// canExpress reports whether the revision has a form for a question.
+// canExpress reports whether the revision has a form for the question.
 func (f *Facts) canExpress(method string, params any) bool {
 	if f.Era == SessionEra && anyServerRequest[method] && !f.ServerRequests[method] {
 		return false

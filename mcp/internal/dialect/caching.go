@@ -7,8 +7,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// cacheable are the requests whose results carry caching hints where the
-// revision has them.
+// cacheable are the methods whose results have caching hints, in revisions that
+// define them.
 //
 // Spec: 2026-07-28 server/utilities/caching
 var cacheable = set([]string{
@@ -19,8 +19,8 @@ var cacheable = set([]string{
 // Cacheable reports whether results of the method carry caching hints.
 func Cacheable(method string) bool { return cacheable[method] }
 
-// CacheKey says what a result is the answer to. Equal keys of one client are
-// equal questions.
+// CacheKey identifies a request for caching. Requests of one client with equal
+// keys have the same result.
 type CacheKey struct {
 	Method string
 	// Name is the URI of resources/read, and otherwise empty.
@@ -29,10 +29,9 @@ type CacheKey struct {
 	Params string
 }
 
-// CacheKey returns the key under which a result of the request may be kept. It
-// reports false when the result must neither be kept nor come from a cache: the
-// revision has no hints for it, the request carries answers, or metadata of the
-// user's that may change the result.
+// CacheKey returns the key to cache a result of the request. It reports false
+// if the result must not be cached: the revision has no caching hints for it,
+// or the request carries answers or user metadata that may change the result.
 func (r *Request) CacheKey() (CacheKey, bool) {
 	if !r.client.Facts.Envelope || !cacheable[r.Method] || !tracesOnly(braced(r.user)) {
 		return CacheKey{}, false
@@ -48,8 +47,8 @@ func (r *Request) CacheKey() (CacheKey, bool) {
 	return CacheKey{Method: r.Method, Name: name, Params: string(params)}, true
 }
 
-// tracesOnly reports whether metadata is nothing but the trace context, on which
-// no result depends.
+// tracesOnly reports whether metadata holds nothing but the trace context,
+// which does not change results.
 func tracesOnly(meta jsontext.Value) bool {
 	for key := range rawjson.Members(meta) {
 		switch string(key) {
@@ -61,7 +60,7 @@ func tracesOnly(meta jsontext.Value) bool {
 	return true
 }
 
-// braced returns members as an object.
+// braced returns members as a JSON object.
 func braced(members []byte) jsontext.Value {
 	object := make(jsontext.Value, 0, len(members)+2)
 	return append(append(append(object, '{'), members...), '}')

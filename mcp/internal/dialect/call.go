@@ -10,9 +10,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Call is one inbound request or notification in the newest shapes. It carries
-// all that a request of the stateless era says by itself; in the session era
-// the session fills it in, so that nobody above can tell which it was.
+// Call is one inbound request or notification in the newest shapes. It has
+// everything that a request of the stateless era carries; in the session era
+// the session provides it, so code above the dialect is the same for both eras.
 type Call struct {
 	// Facts of the revision that the caller speaks.
 	Facts *Facts
@@ -22,13 +22,13 @@ type Call struct {
 	// Params is the raw params object, or nil.
 	Params jsontext.Value
 	Meta   RequestMeta
-	// Client is what the caller says of itself, or nil when it does not say.
+	// Client is the Implementation that the caller declared, or nil.
 	Client *mcp.Implementation
 	// Capabilities that the caller declared. Never nil.
 	Capabilities *mcp.ClientCapabilities
 	// Session is the session that the call belongs to, or nil.
 	Session *Session
-	// Headers that came with the call, or nil where the binding has none.
+	// Headers of the call, or nil if the binding has none.
 	Headers *Headers
 
 	server  *Server
@@ -44,8 +44,8 @@ func (c *Call) Decode(out any) error {
 	return nil
 }
 
-// ReleaseMessage drops the params, and the metadata of the protocol, which a call
-// that goes on for long no longer needs. They can be large.
+// ReleaseMessage releases the params and the protocol's metadata, which can be
+// large and which a long-running call no longer needs.
 func (c *Call) ReleaseMessage() {
 	c.Params = nil
 	if len(c.Meta.User()) == 0 {
@@ -54,8 +54,8 @@ func (c *Call) ReleaseMessage() {
 	c.Meta.raw = slices.Clone(c.Meta.raw)
 }
 
-// ToolCall returns the params of tools/call. Their metadata is the caller's own,
-// without the protocol's.
+// ToolCall returns the params of tools/call. Their metadata is without the
+// protocol's own keys.
 func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	plain := true
 	for name, value := range rawjson.Members(c.Params) {
@@ -78,8 +78,8 @@ func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	return p, err
 }
 
-// LogLevel returns the least severe level of log messages that the caller wants
-// on this call, and false when it wants none.
+// LogLevel returns the minimum level of log messages that the caller wants on
+// this call, and false if it wants none.
 func (c *Call) LogLevel() (mcp.LoggingLevel, bool) {
 	if c.Session != nil {
 		return c.Session.LogLevel()
@@ -90,16 +90,17 @@ func (c *Call) LogLevel() (mcp.LoggingLevel, bool) {
 	return *c.Meta.LogLevel, true
 }
 
-// Notification encodes a notification for the caller in its revision's form,
-// or returns nil when the revision has no such notification.
+// Notification encodes a notification for the caller in the form of its
+// revision. It returns nil if the revision has no such notification.
 func (c *Call) Notification(method string, params any) ([]byte, error) {
 	return c.Facts.Notification(method, params)
 }
 
-// MayAsk reports whether requests can be sent to the caller while the call runs.
+// CanRequest reports whether the server can send requests to the caller while
+// the call runs.
 func (c *Call) MayAsk() bool { return c.Session != nil }
 
-// orEmpty returns the object, or the empty one in place of none.
+// orEmpty returns the object, or the empty object for nil.
 func orEmpty(object jsontext.Value) jsontext.Value {
 	if len(object) == 0 {
 		return jsontext.Value("{}")

@@ -14,9 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Client is the client's side of one dialect: it encodes what a client sends
-// and reads what it gets, in the revision that was agreed on. It is immutable
-// and safe for concurrent use.
+// Client encodes the messages that a client sends and decodes those that it
+// gets, in the negotiated revision. It is immutable and safe for concurrent
+// use.
 type Client struct {
 	Facts *Facts
 	// meta holds the members of _meta that every request of the stateless era
@@ -24,7 +24,7 @@ type Client struct {
 	meta []byte
 }
 
-// NewClient returns the dialect of a client that speaks the revision of f.
+// NewClient returns the Client for the revision of f.
 func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (*Client, error) {
 	c := &Client{Facts: f}
 	if f.Era != StatelessEra {
@@ -43,24 +43,24 @@ func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (
 	return c, nil
 }
 
-// RequestParams say how a request or notification of a client is to be sent.
+// RequestParams are the contents of a client's request or notification.
 type RequestParams struct {
 	Method string
-	// Params is a params type of the vocabulary, or anything that encodes as an
-	// object, or nil.
+	// Params is a params type of package mcp, or any value that encodes as a
+	// JSON object, or nil.
 	Params any
-	// Meta is metadata of the user's besides that in Params.
+	// Meta is the user's metadata in addition to that in Params.
 	Meta mcp.Meta
 	// Trace is sent unless the metadata has one.
 	Trace mcp.Trace
-	// Progress asks for progress under the request's own id.
+	// Progress requests progress notifications; the token is the request's id.
 	Progress bool
-	// LogLevel asks for log messages of this call; the session era ignores it.
+	// LogLevel requests log messages of this call; the session era ignores it.
 	LogLevel mcp.LoggingLevel
-	// Mirrors of the tool that is called.
+	// Mirrors are those of the called tool.
 	Mirrors []Mirror
-	// NameMember is the member of params that the name header repeats, in
-	// requests of a method that is not the core's; otherwise "".
+	// NameMember is the member of params that the name header repeats, for a
+	// method of an extension; otherwise "".
 	NameMember string
 }
 
@@ -86,7 +86,8 @@ type OutHeaders struct {
 // HeaderParam is one mirrored tool parameter.
 type HeaderParam struct{ Name, Value string }
 
-// Request encodes the params of a request or notification, once.
+// Request encodes the params of a request or notification. The result can be
+// encoded into several messages.
 func (c *Client) Request(p RequestParams) (*Request, error) {
 	r := &Request{Method: p.Method, client: c, progress: p.Progress, level: p.LogLevel}
 	raw, err := c.params(p.Params)
@@ -120,7 +121,7 @@ func (c *Client) params(v any) (jsontext.Value, error) {
 	return c.Facts.marshal(v)
 }
 
-// addMeta adds metadata to that of the params, which must not have any then.
+// addMeta adds metadata to params that have none.
 func (r *Request) addMeta(meta mcp.Meta) error {
 	if len(meta) == 0 {
 		return nil
@@ -133,8 +134,9 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 	return err
 }
 
-// addTrace adds a trace context, unless the metadata has one: the parts of two do
-// not mix. Baggage is for itself.
+// addTrace adds a trace context, unless the metadata has one, because the
+// fields of two trace contexts must not be mixed. Baggage is independent of
+// them.
 func (r *Request) addTrace(t mcp.Trace) error {
 	if t == (mcp.Trace{}) {
 		return nil
@@ -161,9 +163,9 @@ func (r *Request) addTrace(t mcp.Trace) error {
 	return err
 }
 
-// Again returns the request with the members by which one that was answered
-// with input_required is sent again. In later rounds it is the first request
-// that is sent again, too.
+// Again returns the request with the additional members for its next round,
+// after it was answered with input_required. In later rounds call it on the
+// first request, too.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
@@ -183,7 +185,7 @@ func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
 }
 
 // splitMeta returns the members of an object without its _meta, and the members
-// of that part of _meta that a user may set.
+// of _meta that a user may set.
 func splitMeta(raw []byte) (members, user []byte, err error) {
 	inner := bytes.TrimSpace(raw[1 : len(raw)-1])
 	if !bytes.Contains(raw, []byte(`"_meta"`)) {
@@ -205,8 +207,8 @@ func splitMeta(raw []byte) (members, user []byte, err error) {
 	return members, user, nil
 }
 
-// userMembers encodes that part of a user's metadata that may be sent, without
-// the braces around it.
+// userMembers encodes the members of a user's metadata that may be sent,
+// without braces.
 func userMembers(meta mcp.Meta) ([]byte, error) {
 	for key := range meta {
 		if err := mcp.CheckMetaKey(key); err != nil {
@@ -237,9 +239,9 @@ func (r *Request) Encode(id jsonrpc.ID) []byte {
 	return append(append(msg, r.members...), "}}"...)
 }
 
-// introduces reports whether the message says who sends it. Requests of the stateless
-// era do, and so do the notifications of extensions: their receiver has to know
-// whether the extension was declared, and may remember nothing.
+// carriesClientInfo reports whether the message carries the client's info and capabilities.
+// Requests of the stateless era do, and so do notifications of extensions: their receiver must know
+// whether the extension was declared, and may have no state.
 //
 // Spec: 2026-07-28 basic#meta
 func (r *Request) introduces(id jsonrpc.ID) bool {
@@ -270,10 +272,9 @@ func (r *Request) appendMeta(msg []byte, id jsonrpc.ID) []byte {
 	return msg
 }
 
-// headers returns the values of the standard headers. They go out in every
-// revision: servers that do not know them ignore them, and those that compare
-// them find them right. The version header is the binding's affair in the
-// session era, because it does not belong to the first request.
+// headers returns the values of the standard headers. They are sent in every
+// revision: a server either ignores them or finds them correct. In the session
+// era the binding sets the version header, because the first request has none.
 func (c *Client) headers(p RequestParams, params jsontext.Value) OutHeaders {
 	h := OutHeaders{Method: EncodeHeader(p.Method)}
 	if c.Facts.VersionHeader && p.Method != mcp.MethodInitialize {
@@ -309,21 +310,19 @@ func encodeCancel(id jsonrpc.ID, reason string) []byte {
 	return jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, append(params, '}'))
 }
 
-// Outcome is a response as the client's revision means it: a result, or rounds
-// to go.
+// Outcome is a decoded response: a result, or a request for input.
 type Outcome struct {
-	// Type is ResultComplete, also in revisions whose results have no type, or
-	// one of an extension.
+	// Type is ResultComplete (also in revisions whose results have no type) or
+	// the result type of an extension.
 	Type   mcp.ResultType
 	Result jsontext.Value
-	// InputRequired is set when the server needs input before it can answer.
+	// InputRequired is set if the server needs input before it can answer.
 	InputRequired *mcp.InputRequiredResult
 }
 
-// Result reads a response. An error of the server comes as an *mcp.Error with
-// Remote set, one about a resource that is named in its data as not found in
-// every revision; a result of a type that is neither the core's nor among those of
-// extensions is an invalid response.
+// Result decodes a response. It returns an error of the server as an *mcp.Error with Remote set. An
+// error whose data names a resource has CodeResourceNotFound in every revision. A result whose type
+// is neither of the core nor of the extensions is a *ProtocolError.
 //
 // Spec: 2026-07-28 basic#responses
 func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.ResultType) (Outcome, error) {
@@ -357,7 +356,7 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	return Outcome{}, Invalid("%s: resultType %q: want one of %q", method, clip(string(kind)), append([]mcp.ResultType{mcp.ResultComplete, mcp.ResultInputRequired}, extensions...))
 }
 
-// resultType returns the type of a result, which is complete when it does not say.
+// resultType returns the type of a result. The default is ResultComplete.
 func resultType(result jsontext.Value) (mcp.ResultType, error) {
 	raw := rawjson.Member(result, "resultType")
 	if raw == nil || string(raw) == `"complete"` {
@@ -372,7 +371,7 @@ func resultType(result jsontext.Value) (mcp.ResultType, error) {
 // behind newer ones still send it.
 const numberResourceNotFound = -32002
 
-// Error turns an error of the wire into one of the vocabulary.
+// Error converts an error of the wire to an *mcp.Error.
 func (c *Client) Error(e *jsonrpc.Error) *mcp.Error {
 	code := c.Facts.CodeFor(e.Code)
 	if e.Code == numberResourceNotFound {
@@ -381,18 +380,19 @@ func (c *Client) Error(e *jsonrpc.Error) *mcp.Error {
 	return &mcp.Error{Code: code, Number: e.Code, Message: e.Message, Data: e.Data, Remote: true}
 }
 
-// numberDraftMismatch is what servers of the draft answer when headers are missing
-// or differ from the body. It has no meaning of its own in any revision.
+// numberDraftMismatch is the error number of servers of the draft if headers are missing or differ
+// from the body. No published revision defines it.
 const numberDraftMismatch = -32001
 
-// MissesHeader reports whether a server refused a request for its headers, so that
-// it is of use to find out anew which ones it wants.
+// MissesHeader reports whether a server refused a request because of its headers. The client should
+// then read again which headers the server requires.
 func (c *Client) MissesHeader(e *mcp.Error) bool {
 	return e.Code == mcp.CodeHeaderMismatch || c.Facts.Draft && e.Number == numberDraftMismatch
 }
 
-// IsModernError reports whether a response can only have come from a server of
-// the stateless era: one of its own error numbers, in its own shape.
+// IsModernError reports whether a response is certainly from a server of the
+// stateless era: it has an error number and the data that only this era
+// defines.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
 func IsModernError(e *jsonrpc.Error) bool {
@@ -410,8 +410,8 @@ func IsModernError(e *jsonrpc.Error) bool {
 	return false
 }
 
-// SupportedIn returns the revisions that a server names in the data of an error
-// about versions, as far as they are known here, newest first.
+// SupportedIn returns the known revisions that a server lists in the data of an
+// unsupported-version error, newest first.
 func SupportedIn(e *jsonrpc.Error) []mcp.Revision {
 	var data struct {
 		Supported []string `json:"supported"`

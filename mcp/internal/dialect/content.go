@@ -8,15 +8,17 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// callToolResult brings a tool's result into the revision: structured content
-// goes where it cannot be said, and the text that stands for it stays.
+// callToolResult converts a tool's result to the revision. It removes
+// structured content that the revision cannot express; the text block that
+// repeats it remains.
 func (f *Facts) callToolResult(v *mcp.CallToolResult) any {
 	out := *v
 	out.Content, out.StructuredContent = f.toolOutput(v.Content, v.StructuredContent)
 	return &out
 }
 
-// toolOutput brings the two forms of what a tool says into the revision.
+// toolOutput converts the content and the structured content of a tool's result
+// to the revision.
 func (f *Facts) toolOutput(cs mcp.Contents, structured jsontext.Value) (mcp.Contents, jsontext.Value) {
 	cs = f.content(cs)
 	if len(structured) == 0 || f.carries(structured) {
@@ -28,13 +30,13 @@ func (f *Facts) toolOutput(cs mcp.Contents, structured jsontext.Value) (mcp.Cont
 	return cs, nil
 }
 
-// carries reports whether structured content of this value exists in the revision.
+// carries reports whether the revision allows this value as structured content.
 func (f *Facts) carries(structured jsontext.Value) bool {
 	return f.Structured == AnyStructured || f.Structured == ObjectStructured && structured.Kind() == '{'
 }
 
-// content converts each block that the revision does not know into one that it
-// does. It returns cs itself when nothing has to change.
+// content converts each block of a kind that the revision does not have to a
+// kind that it has. It returns cs itself if nothing changes.
 func (f *Facts) content(cs mcp.Contents) mcp.Contents {
 	if f.MetaOnListed && f.Audio && f.ResourceLinks && f.Icons && f.Structured == AnyStructured && !anyMeta(cs) {
 		return cs
@@ -46,7 +48,7 @@ func (f *Facts) content(cs mcp.Contents) mcp.Contents {
 	return out
 }
 
-// anyMeta reports whether a block carries metadata, which has to be cleaned.
+// anyMeta reports whether a block has metadata, which must be cleaned.
 func anyMeta(cs mcp.Contents) bool {
 	for _, c := range cs {
 		switch c := c.(type) {
@@ -93,8 +95,8 @@ func (f *Facts) block(c mcp.Content) mcp.Content {
 	return c
 }
 
-// audioAsResource keeps the sound for a client that knows no audio: as an
-// embedded resource that holds itself.
+// audioAsResource converts audio to an embedded resource, for revisions without
+// audio content.
 func audioAsResource(c mcp.AudioContent) mcp.Content {
 	uri := "data:" + c.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(c.Data)
 	if len(uri) > 256 {
@@ -132,9 +134,9 @@ func (f *Facts) promptMessage(m mcp.PromptMessage) mcp.PromptMessage {
 	return m
 }
 
-// elicit brings a question to the user into the revision: modes, titled choices
-// and most defaults exist from 2025-11-25 on, and the id of a visit in that
-// revision alone.
+// elicit converts an elicitation request to the revision: modes, titled choices
+// and most defaults exist since 2025-11-25, elicitationId in that revision
+// only.
 func (f *Facts) elicit(v *mcp.ElicitParams) any {
 	out := *v
 	if !f.ElicitURL {
@@ -149,8 +151,8 @@ func (f *Facts) elicit(v *mcp.ElicitParams) any {
 	return &out
 }
 
-// identified returns a request to visit a URL with the id that the revision wants
-// it to have.
+// identified returns a URL elicitation with the elicitationId that the revision
+// requires.
 func (f *Facts) identified(v *mcp.ElicitParams) *mcp.ElicitParams {
 	if f.Era == StatelessEra || v.Mode != mcp.ElicitURL || v.ElicitationID != "" {
 		return v

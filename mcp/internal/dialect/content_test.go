@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Every kind of content in every revision: what is on the wire, oldest revision
-// first, where the last one given holds for all that follow.
+// Every kind of content in every revision: its JSON on the wire, oldest
+// revision first. The last one given also holds for all later revisions.
 func TestContentInEveryRevision(t *testing.T) {
 	t.Parallel()
 	linked := mcp.Link("a://1", "one")
@@ -60,7 +60,7 @@ func TestContentInEveryRevision(t *testing.T) {
 				if !strings.HasSuffix(prompt, `"messages":[{"role":"user","content":`+want+`}]}`) {
 					t.Errorf("%s, prompt\ngot  %s\nwant %s in it", v, prompt, want)
 				}
-				// A newer client reads the older shape.
+				// A newer client also reads the older shape.
 				var up mcp.CallToolResult
 				if err := json.Unmarshal([]byte(tool), &up); err != nil {
 					t.Errorf("%s: a client cannot read %s: %v", v, tool, err)
@@ -102,8 +102,8 @@ func openedCall(t testing.TB, s *dialect.Server, v mcp.Revision) *dialect.Call {
 	return call
 }
 
-// An output schema is a promise of structured content, so one must not be there
-// without the other.
+// A tool with an output schema must return structured content, so there must be
+// both or neither.
 func TestOutputSchemaAndStructuredContentGoTogether(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -134,7 +134,7 @@ func TestOutputSchemaAndStructuredContentGoTogether(t *testing.T) {
 	}
 }
 
-// Older clients refuse a whole list for one property that is true.
+// Older clients refuse a whole list if one property's schema is true.
 func TestPropertiesAreObjectsInOlderRevisions(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","$defs":{"properties":{"x":true}},"properties":{"a":true,"b":{"type":"string"},"c":false},"required":["a"]}`
@@ -151,7 +151,7 @@ func TestPropertiesAreObjectsInOlderRevisions(t *testing.T) {
 	}
 }
 
-// What is listed besides tools, and who lists it.
+// Listed definitions except tools, and the results that list them.
 func TestListedThingsInEveryRevision(t *testing.T) {
 	t.Parallel()
 	icons, meta := []mcp.Icon{{Src: "data:,"}}, mcp.Meta{"k": jsontext.Value("1")}
@@ -247,7 +247,7 @@ func said(cs ...mcp.Content) mcp.CreateMessageParams {
 	return mcp.CreateMessageParams{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: cs}}}
 }
 
-// A model's message goes the other way, and follows the same rules.
+// A model's message goes from client to server and follows the same rules.
 func TestMessagesOfTheModelInEveryRevision(t *testing.T) {
 	t.Parallel()
 	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.Contents{mcp.Text("a"), mcp.Text("b")}}
@@ -270,7 +270,8 @@ func TestMessagesOfTheModelInEveryRevision(t *testing.T) {
 // known are the kinds of content in the result of a tool, oldest revision first.
 var known = []string{"text image resource", "text image resource audio", "text image resource audio resource_link"}
 
-// What a handler returns can be sent in every revision, in words that it knows.
+// The result of a handler can be sent in every revision, with content kinds
+// that it has.
 func FuzzContentInEveryRevision(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":[{"type":"audio","data":"aGk=","mimeType":"audio/wav","annotations":{"lastModified":"x"},"_meta":{"a b":1}}]}`,

@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// A client of the stateless era describes itself in each request, with the same
-// text.
+// A client of the stateless era sends its info and capabilities in each
+// request, as the same text.
 var (
 	versions        decodeCache[string]
 	capabilities    decodeCache[mcp.ClientCapabilities]
@@ -18,9 +18,8 @@ var (
 	levels          decodeCache[mcp.LoggingLevel]
 )
 
-// decodeCache decodes texts and keeps some of the values that it decoded last. All
-// senders share them, because the same text has the same value. It is safe for
-// concurrent use.
+// decodeCache decodes texts and caches recently decoded values. All senders share the cache,
+// because equal texts have equal values. It is safe for concurrent use.
 type decodeCache[T any] struct {
 	slots [64]atomic.Pointer[decoded[T]]
 }
@@ -30,12 +29,13 @@ type decoded[T any] struct {
 	value *T
 }
 
-// maxCachedText bounds a text that is kept, in bytes.
+// maxCachedText is the maximum size of a cached text, in bytes.
 const maxCachedText = 2048
 
 var seed = maphash.MakeSeed()
 
-// decode returns the value of a text. It is shared, so it must not be changed.
+// decode returns the value of a text. The value is shared and must not be
+// changed.
 func (r *decodeCache[T]) decode(text jsontext.Value) (*T, error) {
 	if len(text) > maxCachedText {
 		return decodeNew[T](text)

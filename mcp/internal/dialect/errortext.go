@@ -10,8 +10,7 @@ import (
 
 const maxQuoted = 128 // bytes of a peer's own words that an error repeats
 
-// clip shortens what a peer sent to what an error may repeat, without control
-// characters.
+// clip shortens a peer's text for use in an error, without control characters.
 func clip(s string) string {
 	if len(s) > maxQuoted {
 		cut := maxQuoted
@@ -28,7 +27,7 @@ func clip(s string) string {
 	}, s)
 }
 
-// reason says why a value could not be decoded, without Go's type names.
+// reason returns why a value could not be decoded, without Go's type names.
 func reason(err error) string {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind != 0 {
 		return strings.TrimPrefix(clip(string(e.JSONPointer))+": unexpected "+kindName(byte(e.JSONKind)), ": ")
@@ -36,7 +35,8 @@ func reason(err error) string {
 	return clip(err.Error())
 }
 
-// reasonBelow is reason for a value inside of another, as what follows its pointer.
+// reasonBelow is like reason for a value inside of another one, whose JSON pointer precedes the
+// text.
 func reasonBelow(err error) string {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind != 0 {
 		return clip(string(e.JSONPointer)) + ": unexpected " + kindName(byte(e.JSONKind))

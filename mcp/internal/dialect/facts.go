@@ -6,17 +6,18 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Era is one of the two ways in which the protocol keeps state.
+// Era is one of the two state models of the protocol.
 type Era uint8
 
 const (
-	// SessionEra negotiates once (initialize) and remembers for the session.
+	// SessionEra negotiates once (initialize) and keeps the result for the
+	// session.
 	SessionEra Era = iota
 	// StatelessEra carries revision, capabilities and identity in every request.
 	StatelessEra
 )
 
-// Structured says what a revision can express as structured tool output.
+// Structured is what a revision allows as structured tool output.
 type Structured uint8
 
 const (
@@ -28,8 +29,8 @@ const (
 	AnyStructured
 )
 
-// Facts is what one revision says, as data. Code asks a fact and never which
-// revision it is. Facts are immutable and shared.
+// Facts describes one revision as data. Code reads a fact and never depends on
+// the revision itself. Facts are immutable and shared.
 type Facts struct {
 	Revision mcp.Revision
 	Era      Era
@@ -75,7 +76,8 @@ type Facts struct {
 	Numbers map[mcp.Code]int64
 }
 
-// baseNumbers hold for every revision; a revision's own numbers come on top.
+// baseNumbers are valid in every revision; a revision's own numbers take
+// precedence.
 var baseNumbers = map[mcp.Code]int64{
 	mcp.CodeParse:          -32700,
 	mcp.CodeInvalidRequest: -32600,
@@ -84,8 +86,8 @@ var baseNumbers = map[mcp.Code]int64{
 	mcp.CodeInternal:       -32603,
 	mcp.CodeHeaderMismatch: -32020,
 
-	// No revision has numbers for these, and the ranges of JSON-RPC and the protocol
-	// are theirs. They are those of the HTTP statuses.
+	// No revision has numbers for these, and those of JSON-RPC and the protocol are reserved, so
+	// these are the HTTP status codes.
 	mcp.CodeInsufficientScope: 403,
 	mcp.CodeRateLimited:       429,
 	mcp.CodeOverloaded:        503,
@@ -108,7 +110,7 @@ var (
 	}
 )
 
-// The methods that every revision has.
+// The methods of every revision.
 var featureRequests = []string{
 	mcp.MethodToolsList, mcp.MethodToolsCall,
 	mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead,
@@ -135,11 +137,11 @@ var (
 	olderServerRequests = []string{mcp.MethodPing, mcp.MethodCreateMessage, mcp.MethodRootsList}
 )
 
-// facts is the table of all that can be supported, oldest first.
+// facts is the table of all revisions that can be supported, oldest first.
 var facts = slices.Insert(published, len(published)-1, draftOf(published[len(published)-2]))
 
 // draftOf returns the facts of the draft of April 2026: the last revision with
-// sessions, and the headers of the one without.
+// sessions, with the headers of the stateless revision.
 func draftOf(sessions *Facts) *Facts {
 	f := *sessions
 	f.Revision, f.Draft = mcp.DraftV1, true
@@ -250,8 +252,8 @@ var published = []*Facts{
 	},
 }
 
-// Supported returns the facts of the revisions in use, newest first: the
-// pinned ones, or all that were published when none is.
+// Supported returns the facts of the pinned revisions, newest first, or of all
+// published revisions if none is pinned.
 func Supported(pinned []mcp.Revision) (supported []*Facts) {
 	for _, f := range slices.Backward(facts) {
 		if len(pinned) == 0 && !f.Draft || slices.Contains(pinned, f.Revision) {
@@ -281,8 +283,8 @@ func Newest(era Era) *Facts {
 	panic("dialect: no revision of the era")
 }
 
-// Number returns the number that stands for code in this revision. Kinds that
-// the revision does not have are internal errors to it.
+// Number returns the number of code in this revision. Codes that the revision
+// does not have get the number of an internal error.
 func (f *Facts) Number(code mcp.Code) int64 {
 	if n, ok := f.Numbers[code]; ok {
 		return n
@@ -293,8 +295,8 @@ func (f *Facts) Number(code mcp.Code) int64 {
 	return baseNumbers[mcp.CodeInternal]
 }
 
-// CodeFor returns the kind of error that a peer of this revision means by
-// number. Other numbers are an application's own and carry no meaning here.
+// CodeFor returns the code of a number from a peer of this revision. It is
+// CodeOther for unknown numbers, which applications define.
 func (f *Facts) CodeFor(number int64) mcp.Code {
 	for code, n := range baseNumbers {
 		if n == number {

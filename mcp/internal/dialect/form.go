@@ -12,7 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// formFields returns the fields of a form, or nil when it cannot be read.
+// formFields returns the fields of a form, or nil if its schema cannot be
+// decoded.
 func formFields(form jsontext.Value) []mcp.ElicitField {
 	var s mcp.ElicitSchema
 	if json.Unmarshal(orEmpty(form), &s) != nil {
@@ -21,8 +22,8 @@ func formFields(form jsontext.Value) []mcp.ElicitField {
 	return s.Fields
 }
 
-// RichForm brings a form into the newest words: titles of choices that are in
-// enumNames become options with titles. Every other form stays as it is.
+// RichForm converts a form to the newest revision: titles of choices in
+// enumNames become options with titles. It does not change any other form.
 func RichForm(form jsontext.Value) jsontext.Value {
 	if !bytes.Contains(form, []byte(`"enumNames"`)) {
 		return form
@@ -38,9 +39,9 @@ func RichForm(form jsontext.Value) jsontext.Value {
 	return rich
 }
 
-// plainForm brings a form into the words of 2025-06-18: titles of choices go
-// into enumNames, only a yes or no has a default, and a choice of several is one
-// yes or no for each option. A form that cannot be read stays as it is.
+// plainForm converts a form to 2025-06-18: titles of choices become enumNames,
+// only booleans keep a default, and a multiple choice becomes one boolean for
+// each option. It does not change a form that cannot be decoded.
 //
 // Spec: 2025-06-18 client/elicitation#requested-schema
 func plainForm(form jsontext.Value) jsontext.Value {
@@ -100,7 +101,7 @@ func plainField(s mcp.PrimitiveSchema) any {
 	return s
 }
 
-// plainEnum is a choice of one in 2025-06-18.
+// plainEnum is a single choice in 2025-06-18.
 type plainEnum struct {
 	Type        string   `json:"type"`
 	Title       string   `json:"title,omitzero"`
@@ -125,21 +126,21 @@ func plainChoice(s mcp.EnumSchema) plainEnum {
 	return out
 }
 
-// fold is a choice of several that a form asks for by one yes or no per option.
+// fold is a multiple choice that a form expresses by one boolean per option.
 type fold struct {
 	required bool
 	options  []foldedOption
 }
 
-// foldedOption is one option: the value that it stands for, and the field of the
-// form that asks for it.
+// foldedOption is one option: its value, and the boolean field of the form for
+// it.
 type foldedOption struct {
 	value  string
 	name   string
 	schema mcp.BooleanSchema
 }
 
-// foldsOf returns the choices of several among the fields, by name.
+// foldsOf returns the multiple choices among the fields, by name.
 func foldsOf(fields []mcp.ElicitField) map[string]fold {
 	taken := make(map[string]bool)
 	for _, field := range fields {
@@ -176,9 +177,10 @@ func optionSchema(field string, choice mcp.EnumSchema, o mcp.EnumOption) mcp.Boo
 	return s
 }
 
-// foldAnswer turns the answer to a plain form into one to the form itself: what
-// was asked by one yes or no per option is a list again. Nothing is checked: what
-// is no yes or no gets into the list, where it does not fit.
+// foldAnswer converts the answer to a plain form to an answer to the original
+// form: the booleans of a multiple choice become a list. It checks nothing: a
+// value that is not a boolean is added to the list, so that validation of the
+// list fails.
 func foldAnswer(answer, form jsontext.Value) jsontext.Value {
 	folds := foldsOf(formFields(form))
 	var result mcp.ElicitResult
@@ -219,8 +221,8 @@ func foldAnswer(answer, form jsontext.Value) jsontext.Value {
 	return folded
 }
 
-// list returns the chosen options, or nil when the user has chosen nothing where
-// nothing has to be.
+// list returns the chosen options, or nil if none is chosen and none is
+// required.
 func (f fold) list(given map[string]jsontext.Value) jsontext.Value {
 	chosen, answered := []jsontext.Value{}, false
 	for _, o := range f.options {

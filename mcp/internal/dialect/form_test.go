@@ -14,7 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// asking returns a call of a client that takes every question.
+// asking returns a call of a client that declares all capabilities for
+// questions.
 func asking(v mcp.Revision) *dialect.Call {
 	return &dialect.Call{Facts: dialect.Of(v), Capabilities: &mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: new(mcp.Capability), URL: new(mcp.Capability)},
@@ -109,8 +110,8 @@ func TestFormsAreBroughtDown(t *testing.T) {
 	}
 }
 
-// The newest words for a plain form are those of the form that it came from, as
-// far as the plain one could say it.
+// Converting a plain form back yields the original form, as far as the plain
+// form can express it.
 func TestFormsAreBroughtUp(t *testing.T) {
 	t.Parallel()
 	rich := `{"type":"object","properties":{` +
@@ -162,7 +163,8 @@ func TestAnswersToPlainFormsAreFoldedBack(t *testing.T) {
 	}
 }
 
-// Whatever is chosen in the plain form is the answer to the form itself.
+// Each answer to the plain form converts to the same answer to the original
+// form.
 func FuzzFoldedAnswers(f *testing.F) {
 	f.Add("a", "x\ny", "a.x", uint8(1))
 	f.Add("", "\n", ".", uint8(3))

@@ -9,9 +9,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// FuzzOpen opens anything that is a message, in the session of each revision and
-// without one, with headers and without. What is refused is an error that can be
-// sent, what is not has the facts of the era that it belongs to.
+// FuzzOpen opens arbitrary messages, in a session of each revision and without
+// one, with and without headers. An error can be sent to the peer; a call has
+// the facts of its era.
 func FuzzOpen(f *testing.F) {
 	for _, params := range []string{
 		"", `{}`, `[]`, `null`, `{` + modernMeta + `}`, `{"name":"echo","arguments":{"text":"a"},` + modernMeta + `}`,

@@ -15,9 +15,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Headers are the standard headers of one request over Streamable HTTP, with
-// every value that was sent under each name. Their names on the wire are known
-// to the pipe alone.
+// Headers are the standard headers of one request over Streamable HTTP, each
+// with all values that were sent. Only the pipe knows their names on the wire.
 type Headers struct {
 	Version, Method, Name []string
 	Params                ParamHeaders // may be nil
@@ -37,7 +36,8 @@ func (h *Headers) namesStateless() bool {
 	})
 }
 
-// agree holds the required headers of a stateless request against its body.
+// checkRequired compares the required headers of a stateless request with its
+// body.
 //
 // Spec: 2026-07-28 basic/transports#header-validation
 func (h *Headers) agree(version string, m jsonrpc.Message, naming func(string) string) error {
@@ -47,8 +47,8 @@ func (h *Headers) agree(version string, m jsonrpc.Message, naming func(string) s
 	return h.compare(m, naming, true)
 }
 
-// compare holds the method and name headers against the body. Where they are
-// not required, missing ones pass.
+// compare compares the method and name headers with the body. Missing ones are
+// allowed unless they are required.
 func (h *Headers) compare(m jsonrpc.Message, naming func(string) string, required bool) error {
 	if required || len(h.Method) > 0 {
 		if len(h.Method) != 1 || h.Method[0] != m.Method {
@@ -83,8 +83,8 @@ func nameMember(method string, naming func(string) string) string {
 	return ""
 }
 
-// bodyName returns the name that a request is about, and false when there is
-// none in its params.
+// bodyName returns the value in params that the name header repeats, and false
+// if there is none.
 func bodyName(field string, params jsontext.Value) (string, bool) {
 	if field == "" {
 		return "", false
@@ -96,9 +96,9 @@ func bodyName(field string, params jsontext.Value) (string, bool) {
 	return string(rawjson.Unquote(raw)), true
 }
 
-// CheckParams holds the headers that mirror annotated arguments of a tool
-// against the arguments. A nil Headers and session-era calls without the
-// headers pass.
+// CheckParams compares the headers that mirror annotated arguments of a tool
+// with the arguments. It allows nil Headers, and calls of the session era
+// without these headers.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (c *Call) CheckParams(mirrors []Mirror, arguments jsontext.Value) error {
@@ -117,7 +117,7 @@ func (c *Call) CheckParams(mirrors []Mirror, arguments jsontext.Value) error {
 	return nil
 }
 
-// Mirror is one tool parameter that travels in a header as well.
+// Mirror is one tool parameter that a header repeats.
 type Mirror struct {
 	Name string   // of the header, without its prefix
 	Path []string // of the argument
@@ -144,14 +144,14 @@ func (m Mirror) check(values []string, arguments jsontext.Value) error {
 	return nil
 }
 
-// exact reports whether every parser reads a number as the same one.
+// exact reports whether all JSON parsers read the number as the same value.
 func exact(number jsontext.Value) bool {
 	f, err := strconv.ParseFloat(string(number), 64)
 	return err == nil && math.Abs(f) <= 1<<53-1
 }
 
-// Value returns the text that mirrors the argument, and false when the argument
-// is absent or null.
+// Value returns the header value of the argument, and false if the argument is
+// absent or null.
 func (m Mirror) Value(arguments jsontext.Value) (string, bool) {
 	return mirrored(m.argument(arguments))
 }
@@ -176,8 +176,8 @@ func mirrored(raw jsontext.Value) (string, bool) {
 	return "", false
 }
 
-// decimal writes a JSON number without an exponent and without a fraction of
-// zeros, unless it is so large that no header should hold it.
+// decimal writes a JSON number without exponent and without a fraction of
+// zeros, unless it is too long for a header.
 func decimal(number string) string {
 	if strings.ContainsAny(number, "eE") {
 		f, err := strconv.ParseFloat(number, 64)
@@ -209,9 +209,8 @@ const (
 	sentinelEnd   = "?="
 )
 
-// EncodeHeader returns the form in which value may stand in a header: itself
-// when it is plain ASCII without blanks at its ends, otherwise Base64 of its
-// UTF-8 between markers.
+// EncodeHeader encodes value for a header: itself if it is printable ASCII
+// without blanks at its ends, otherwise Base64 of its UTF-8 between markers.
 //
 // Spec: 2026-07-28 basic/transports#value-encoding
 func EncodeHeader(value string) string {
@@ -221,9 +220,9 @@ func EncodeHeader(value string) string {
 	return sentinelStart + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelEnd
 }
 
-// DecodeHeader undoes EncodeHeader. It reports false for a value that cannot
-// have come from it: markers around bad Base64 or bad UTF-8, or characters that a
-// header cannot hold.
+// DecodeHeader is the inverse of EncodeHeader. It reports false for values that
+// EncodeHeader never returns: markers around invalid Base64 or invalid UTF-8,
+// or characters that are not allowed in a header.
 func DecodeHeader(value string) (string, bool) {
 	if !looksEncoded(value) {
 		return value, !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' })

@@ -14,8 +14,8 @@ func jsonrpcDecode(body []byte) ([]byte, error) {
 	return m.Result, err
 }
 
-// jsonrpcError returns the number of the error in a response. Responses of calls
-// without an id are read as well.
+// jsonrpcError returns the number of the error in a response, also of one
+// without an id.
 func jsonrpcError(body []byte) (int64, error) {
 	m, err := jsonrpc.Decode(body, jsonrpc.Limits{})
 	if err != nil {

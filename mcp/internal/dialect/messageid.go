@@ -8,9 +8,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// BelongsTo returns the id of our own request that a notification belongs to:
-// the progress token, which is the request's id in all that we send, or the
-// subscription that it is delivered for.
+// BelongsTo returns the id of our request that a notification belongs to: the
+// progress token, which is the request's id in all requests that we send, or
+// the subscription id.
 func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	if m.Method == mcp.NotificationProgress {
 		return idOf(rawjson.Member(m.Params, keyProgress))
@@ -18,8 +18,8 @@ func BelongsTo(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	return SubscriptionOf(m)
 }
 
-// SubscriptionOf returns the id of the subscription that a notification is
-// delivered for, and false for one that is delivered for none.
+// SubscriptionOf returns the id of the subscription that a notification belongs
+// to, and false if it belongs to none.
 func SubscriptionOf(m jsonrpc.Message) (jsonrpc.ID, bool) {
 	return idOf(rawjson.Member(rawjson.Member(m.Params, "_meta"), keySubscription))
 }

@@ -21,8 +21,9 @@ const (
 	keyProgress     = "progressToken"
 )
 
-// RequestMeta is the _meta of a request, with the protocol's own keys apart. What
-// it points to is shared with other requests and is not to be changed.
+// RequestMeta is the _meta of a request, with the protocol's own keys decoded.
+// The values behind its pointers are shared with other requests and must not be
+// changed.
 type RequestMeta struct {
 	Progress     mcp.ProgressToken
 	Version      *string
@@ -37,7 +38,7 @@ type RequestMeta struct {
 }
 
 // marksStateless reports whether raw metadata marks a request of the stateless
-// era: by the presence of one of its keys, whatever the value.
+// era: it has one of that era's keys, with any value.
 func marksStateless(meta jsontext.Value) bool {
 	for key := range rawjson.Members(meta) {
 		switch string(key) {
@@ -48,12 +49,12 @@ func marksStateless(meta jsontext.Value) bool {
 	return false
 }
 
-// Trace returns the trace context as it came.
+// Trace returns the trace context, not validated.
 func (m *RequestMeta) Trace() mcp.Trace {
 	return mcp.Trace{Parent: m.TraceParent, State: m.TraceState, Baggage: m.Baggage}
 }
 
-// User returns the metadata that does not belong to the protocol.
+// User returns the metadata without the protocol's own keys.
 func (m *RequestMeta) User() mcp.Meta {
 	var user mcp.Meta
 	for key, value := range rawjson.Members(m.raw) {
@@ -68,8 +69,8 @@ func (m *RequestMeta) User() mcp.Meta {
 	return user
 }
 
-// isProtocols reports whether a key of metadata is not the user's. The keys that
-// nearly every request has are told at once.
+// isProtocols reports whether a metadata key belongs to the protocol. It checks
+// the keys first that nearly every request has.
 func isProtocols(key []byte) bool {
 	switch string(key) {
 	case keyVersion, keyCapabilities, keyClientInfo, keyLogLevel, keyProgress, mcp.MetaTraceparent, mcp.MetaTracestate, mcp.MetaBaggage:
@@ -116,8 +117,8 @@ func (m *RequestMeta) read(key []byte, value jsontext.Value) (err error) {
 	return err
 }
 
-// cleanMeta returns what of user's metadata may be sent: keys that follow the
-// grammar and are not the protocol's own.
+// cleanMeta returns the members of a user's metadata that may be sent: those
+// whose key is valid and does not belong to the protocol.
 func cleanMeta(user mcp.Meta) mcp.Meta {
 	var clean mcp.Meta
 	for key, value := range user {

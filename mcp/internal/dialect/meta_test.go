@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// What a user puts under the protocol's keys is not sent, and what the protocol
-// says under them is always its own.
+// A user's values for the protocol's keys are not sent; the protocol always
+// sets its own.
 func TestReservedMetadataIsStampedAnew(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-024", "R-026", "R-027a", "R-027b", "R-028")

@@ -2,8 +2,7 @@ package dialect
 
 import "fmt"
 
-// ProtocolError reports a response that violates the protocol, so that it is no
-// answer to the request.
+// ProtocolError reports a response that violates the protocol.
 type ProtocolError struct{ Err error }
 
 func (e *ProtocolError) Error() string { return e.Err.Error() }

@@ -22,26 +22,27 @@ import (
 type Reply struct {
 	// Body is the response without the Parts.
 	Body []byte
-	// Parts are the large pieces of the response, in the order of their places in
-	// Body.
+	// Parts are the large pieces of the response, in the order of their
+	// positions in Body.
 	Parts []Part
-	// Status is the HTTP status that goes with it.
+	// Status is the HTTP status of the response.
 	Status int
-	// Challenge asks for other credentials, where HTTP can. May be empty.
+	// Challenge is the WWW-Authenticate header over HTTP. May be empty.
 	Challenge string
-	// Err is the error that Body carries, or nil.
+	// Err is the error in Body, or nil.
 	Err *mcp.Error
-	// Retry is after what time the request may be sent again; 0 says nothing.
+	// Retry is the time to wait before the request is sent again; 0 means
+	// unspecified.
 	Retry time.Duration
 }
 
 // Part is a large piece of a response that is not copied into its body.
 type Part struct {
-	// At is the place in the body.
+	// At is the byte position in the body.
 	At int
-	// JSON is the piece. Other replies share it, so it must not be changed.
+	// JSON is the piece. Other replies share it; it must not be changed.
 	JSON []byte
-	// Text, in place of JSON, is the piece as the content of a JSON string.
+	// Text is the piece as the content of a JSON string, instead of JSON.
 	Text rawjson.Text
 }
 
@@ -75,9 +76,9 @@ func (r *Reply) insert(p Part) {
 	r.Parts = append(r.Parts, p)
 }
 
-// Encoded is a result that was brought into the shape of a revision and encoded:
-// the members of an object without its braces, with the envelope apart. It does
-// not depend on the call, so lists are kept in this form.
+// Encoded is a result that was converted to a revision and encoded: the members
+// of an object without its braces, and separately the envelope. It does not
+// depend on the call, so lists are cached in this form.
 type Encoded struct {
 	kind    mcp.ResultType
 	meta    []byte // members of the author's own metadata
@@ -85,8 +86,8 @@ type Encoded struct {
 	text    *textResult // in place of members: encoded into the reply
 }
 
-// Reply encodes the outcome of the call in the form of its caller: the encoded
-// result in the envelope of the revision, or the error with its number.
+// Reply encodes the outcome of the call for its caller: the encoded result in
+// the envelope of the revision, or the error with its number.
 func (c *Call) Reply(e *Encoded, err error) Reply {
 	if err != nil {
 		return c.errorReply(err)
@@ -113,11 +114,11 @@ func (c *Call) Reply(e *Encoded, err error) Reply {
 	return r
 }
 
-// largePart is the size in bytes above which a piece becomes a Part: from there
-// on, not copying it costs less.
+// largePart is the size in bytes above which a piece becomes a Part, because a
+// Part then costs less than a copy.
 const largePart = 16 << 10
 
-// appendEnvelope opens the result with its type, the server's identity and the
+// appendEnvelope begins the result with its type, the server's info and the
 // author's metadata, as far as the revision has them.
 func (c *Call) appendEnvelope(body []byte, e *Encoded) []byte {
 	start := len(body)
@@ -141,7 +142,8 @@ func (c *Call) appendEnvelope(body []byte, e *Encoded) []byte {
 	return body
 }
 
-// identity is the member of every result's metadata that says who answers.
+// identity is the member of every result's metadata that holds the server's
+// info.
 func identity(info mcp.Implementation) []byte {
 	raw, err := json.Marshal(info)
 	if err != nil {
@@ -150,8 +152,8 @@ func identity(info mcp.Implementation) []byte {
 	return append([]byte(`"`+keyServerInfo+`":`), raw...)
 }
 
-// errorReply encodes an error. An error that is no *mcp.Error is private: the
-// peer gets an internal error without its text.
+// errorReply encodes an error. If it is not an *mcp.Error, the peer gets an
+// internal error without its text.
 func (c *Call) errorReply(err error) Reply {
 	status, challenge := statusOK, ""
 	if r, ok := errors.AsType[*Refusal](err); ok {
@@ -172,8 +174,8 @@ func (c *Call) errorReply(err error) Reply {
 	return Reply{Body: body, Status: status, Challenge: challenge, Err: e, Retry: retry}
 }
 
-// wireError returns e as it is sent. Data that is not strict JSON is left out,
-// because it would make the whole response unreadable.
+// wireError returns e in its wire form. It omits data that is not strict JSON,
+// because that would make the whole response invalid.
 func (f *Facts) wireError(e *mcp.Error) *jsonrpc.Error {
 	out := &jsonrpc.Error{Code: f.WireNumber(e), Message: validText(e.Message)}
 	if e.Data.IsValid() {
@@ -182,7 +184,8 @@ func (f *Facts) wireError(e *mcp.Error) *jsonrpc.Error {
 	return out
 }
 
-// statelessStatus are the HTTP statuses of errors that have one of their own.
+// statelessStatus are the HTTP statuses of codes in the stateless era, except
+// the default.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 var statelessStatus = map[mcp.Code]int{
@@ -193,7 +196,7 @@ var statelessStatus = map[mcp.Code]int{
 }
 
 // WireNumber returns the number of e in this revision. An application's own
-// number passes when it lies outside the range of JSON-RPC and the protocol.
+// number is kept if it lies outside the range of JSON-RPC and the protocol.
 func (f *Facts) WireNumber(e *mcp.Error) int64 {
 	if e.Code == mcp.CodeOther && (e.Number < -32768 || e.Number > -32000) {
 		return e.Number
@@ -201,10 +204,10 @@ func (f *Facts) WireNumber(e *mcp.Error) int64 {
 	return f.Number(e.Code)
 }
 
-// Type returns what kind of result it is; "" stands for ResultComplete.
+// Type returns the type of the result; "" means ResultComplete.
 func (e *Encoded) Type() mcp.ResultType { return e.kind }
 
-// Size returns about how many bytes the result has.
+// Size returns the approximate size of the result in bytes.
 func (e *Encoded) Size() int { return e.size(math.MaxInt) }
 
 // size is Size without parts of more than maxInline bytes.
@@ -218,8 +221,8 @@ func (e *Encoded) size(maxInline int) int {
 	return len(e.members) + len(e.meta)
 }
 
-// Encode brings a result, which is not modified, into the shape of the revision.
-// Nil is the empty result, and what is encoded already stays as it is.
+// Encode converts a result to the shape of the revision and encodes it, without
+// modifying it. Nil means the empty result; an Encoded is returned unchanged.
 func (f *Facts) Encode(result any) (*Encoded, error) {
 	if e, ok := result.(*Encoded); ok {
 		return e, nil
@@ -242,8 +245,8 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 	return splitResult(raw)
 }
 
-// Encode is Facts.Encode for the result of this call. The result of tasks/result
-// says which task it is of.
+// Encode is Facts.Encode for the result of this call. It adds the task id to
+// the metadata of a tasks/result.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#related-task-metadata
 func (c *Call) Encode(result any) (*Encoded, error) {
@@ -263,7 +266,7 @@ func (c *Call) Encode(result any) (*Encoded, error) {
 	return &related, nil
 }
 
-// splitResult takes the envelope out of an encoded result.
+// splitResult separates the envelope from an encoded result.
 func splitResult(raw []byte) (*Encoded, error) {
 	e := new(Encoded)
 	if bytes.Contains(raw, []byte(`"resultType"`)) {
@@ -282,7 +285,7 @@ func splitResult(raw []byte) (*Encoded, error) {
 }
 
 // Notification encodes a notification in the form of the revision. It returns
-// nil when the revision has no such notification.
+// nil if the revision has no such notification.
 func (f *Facts) Notification(method string, params any) ([]byte, error) {
 	if !f.ServerNotifications[method] && anyNotification[method] {
 		return nil, nil
@@ -305,8 +308,8 @@ var anyNotification = func() map[string]bool {
 	return all
 }()
 
-// Refuse encodes an error that was found before a message could be opened: the
-// frame was not JSON, not a message, or not allowed here.
+// Refuse encodes an error that was found before a message was opened: the frame
+// was not JSON, not a message, or not allowed here.
 func Refuse(id jsonrpc.ID, err *mcp.Error) Reply {
 	number := baseNumbers[err.Code]
 	if number == 0 {
@@ -325,8 +328,8 @@ func Refuse(id jsonrpc.ID, err *mcp.Error) Reply {
 
 const maxMessage = 1024 // bytes of an error message
 
-// validText bounds an error message, leaves control characters out but for newline
-// and tab, and makes it valid UTF-8.
+// validText limits the size of an error message, removes control characters except newline and tab,
+// and makes it valid UTF-8.
 func validText(s string) string {
 	s = strings.Map(printable, s[:min(len(s), 2*maxMessage)])
 	if len(s) > maxMessage {
@@ -339,7 +342,7 @@ func validText(s string) string {
 	return s
 }
 
-// printable maps bytes that are no UTF-8 to U+FFFD, as strings.Map does by itself.
+// printable keeps U+FFFD, to which strings.Map converts invalid UTF-8.
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return -1

@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// samples reports whether the revision has words for a request to the model.
+// samples reports whether the revision has a form for a sampling request.
 func (f *Facts) samples(p *mcp.CreateMessageParams) bool {
 	if !f.SamplingTools && (len(p.Tools) > 0 || p.ToolChoice != nil) {
 		return false
@@ -22,9 +22,9 @@ func (f *Facts) samples(p *mcp.CreateMessageParams) bool {
 	return true
 }
 
-// converses reports whether the blocks can be said in one message to or from a
-// model. Older revisions have one block for each message, so several texts become
-// one.
+// converses reports whether the revision can express the blocks in one sampling
+// message. Older revisions have one block per message, so several texts are
+// joined.
 func (f *Facts) converses(cs mcp.Contents) bool {
 	for _, c := range cs {
 		switch c.(type) {
@@ -46,13 +46,12 @@ func (f *Facts) converses(cs mcp.Contents) bool {
 	return true
 }
 
-// MaxToolTurns bounds how often the output of tools may go back to the model in
-// one conversation.
+// MaxToolTurns is the maximum number of times that tool results are sent to the
+// model in one conversation.
 const MaxToolTurns = 10
 
-// CheckConversation says what is wrong with a request to the model, whoever made
-// it: a length that is none, or uses of tools and their outputs that do not go
-// together.
+// CheckConversation returns an error for an invalid sampling request: MaxTokens
+// is not positive, or tool uses and tool results do not match.
 //
 // Spec: 2026-07-28 client/sampling#tool-use
 func CheckConversation(p *mcp.CreateMessageParams) error {
@@ -82,8 +81,7 @@ func CheckConversation(p *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// turn is what one message of a conversation has to do with tools, by the ids of
-// their uses.
+// turn holds the tool uses and tool results of one message, by their ids.
 type turn struct {
 	uses, outputs map[string]bool
 }
@@ -113,8 +111,8 @@ func turnOf(m mcp.SamplingMessage) (turn, error) {
 	return t, nil
 }
 
-// answers checks that the turn holds an output for each use before it, and for
-// nothing else.
+// answers checks that the turn has a result for each use of the turn before it,
+// and no other.
 func (t turn) answers(open map[string]bool) error {
 	for id := range open {
 		if !t.outputs[id] {
@@ -129,8 +127,8 @@ func (t turn) answers(open map[string]bool) error {
 	return nil
 }
 
-// createMessage brings a request to the model into the revision. Older ones
-// have no tools.
+// createMessage converts a sampling request to the revision. Older ones have no
+// tools.
 func (f *Facts) createMessage(v *mcp.CreateMessageParams) any {
 	out := *v
 	if !f.SamplingTools {
@@ -162,9 +160,9 @@ func (f *Facts) marshal(v any) ([]byte, error) {
 	})))
 }
 
-// samplingContent encodes the content of a message to or from a model: one
-// block as itself, which every revision reads, several as a list where the
-// revision has lists, and several texts as one where it has not.
+// samplingContent encodes the content of a sampling message: a single block as
+// an object, which every revision reads; several blocks as a list if the
+// revision has lists, otherwise several texts as one block.
 func (f *Facts) samplingContent(enc *jsontext.Encoder, cs mcp.Contents) error {
 	if !f.converses(cs) {
 		return fmt.Errorf("sampling message: %d blocks that %s has no words for; want texts, or one block that it knows", len(cs), f.Revision)

@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Binding says over what kind of pipe a message travels, as far as the rules
-// of a revision depend on it.
+// Binding is the kind of transport of a message, as far as the rules of a
+// revision depend on it.
 type Binding uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	Streamable
 )
 
-// HTTP statuses that go with a refusal; net/http is not imported for three numbers.
+// HTTP statuses of a Refusal, declared here to avoid importing net/http.
 const (
 	statusOK         = 200
 	statusBadRequest = 400
@@ -31,16 +31,16 @@ const (
 	statusNotFound   = 404
 )
 
-// Ingress is what a pipe knows of an inbound message besides its bytes.
+// Ingress holds what a pipe knows about an inbound message in addition to its
+// bytes.
 type Ingress struct {
 	Binding Binding
 	// Headers of the request over Streamable HTTP, otherwise nil.
 	Headers *Headers
-	// Session that the message arrived in, or nil before initialize and where
-	// there is none.
+	// Session of the message, or nil before initialize and without sessions.
 	Session *Session
-	// InParts tells that the pipe writes replies in parts, so that large results
-	// that are encoded already need no copy.
+	// InParts means that the pipe writes replies in parts, so that large
+	// encoded results need no copy.
 	InParts bool
 }
 
@@ -48,18 +48,18 @@ type Ingress struct {
 type ServerParams struct {
 	// Revisions to serve; empty means all.
 	Revisions []mcp.Revision
-	// Info is what the server says of itself.
+	// Info is the server's Implementation.
 	Info mcp.Implementation
 	// Custom reports whether a method is served to callers of a revision that
 	// does not define it.
 	Custom func(f *Facts, method string) bool
 	// NameMember returns the member of params that the name header repeats in
-	// requests of a method that is not the core's, or "". May be nil.
+	// requests of an extension's method, or "". May be nil.
 	NameMember func(method string) string
 }
 
-// Server is the server's side of the dialects: it opens what clients send and
-// encodes what they get. It is immutable and safe for concurrent use.
+// Server decodes the messages that clients send and encodes those that they
+// get. It is immutable and safe for concurrent use.
 type Server struct {
 	served   []*Facts // oldest first
 	before   *Facts   // facts of a session that does not exist yet
@@ -69,7 +69,7 @@ type Server struct {
 	identity []byte // member of the metadata of every stateless result
 }
 
-// NewServer returns the dialects of one server.
+// NewServer returns a Server.
 func NewServer(p ServerParams) *Server {
 	s := &Server{info: p.Info, custom: p.Custom, naming: p.NameMember}
 	s.served = Supported(p.Revisions)
@@ -85,7 +85,8 @@ func NewServer(p ServerParams) *Server {
 // Versions returns the names of the revisions served, newest first.
 func (s *Server) Versions() []string { return s.versions(func(*Facts) bool { return true }) }
 
-// versions returns the names of those revisions that fit, newest first.
+// versions returns the names of the revisions for which the function returns
+// true, newest first.
 func (s *Server) versions(fits func(*Facts) bool) []string {
 	var names []string
 	for _, f := range slices.Backward(s.served) {
@@ -101,21 +102,22 @@ func (s *Server) Serves(era Era) bool {
 	return slices.ContainsFunc(s.served, func(f *Facts) bool { return f.Era == era })
 }
 
-// NumberHeaders reports whether arguments that are numbers may be mirrored in
-// headers: some client expects it, and none leaves out the tool for it.
+// NumberHeaders reports whether headers may mirror arguments that are numbers:
+// clients of some served revision expect it, and those of no served revision
+// reject the tool because of it.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (s *Server) NumberHeaders() bool {
 	return !s.Serves(StatelessEra) && slices.ContainsFunc(s.served, func(f *Facts) bool { return f.NumberHeaders })
 }
 
-// Open turns one request or notification into a Call. When the message is
-// refused the Call is still returned, so that the error can be encoded in the
-// form of its caller; the error is an *mcp.Error or a *Refusal.
+// Open converts a request or notification to a Call. If it refuses the message,
+// it returns an *mcp.Error or a *Refusal, and still a Call, which encodes the
+// error for the caller.
 //
-// The era is decided before the method is looked at: metadata of the stateless
-// era, or a version header that names it, makes a request modern; all else
-// belongs to the session.
+// The era does not depend on the method: a request with metadata of the
+// stateless era, or with a version header that names it, belongs to the
+// stateless era; every other one belongs to the session.
 func (s *Server) Open(m jsonrpc.Message, in Ingress) (*Call, error) {
 	meta, err := readRequestMeta(m.Params)
 	switch {
@@ -138,7 +140,7 @@ func (s *Server) openUnreadable(m jsonrpc.Message, in Ingress, err *mcp.Error) (
 	return c, err
 }
 
-// Modern reports whether m would be opened as a message of the stateless era.
+// Modern reports whether Open treats m as a message of the stateless era.
 func (s *Server) Modern(m jsonrpc.Message, h *Headers) bool {
 	return h.namesStateless() || marksStateless(rawjson.Member(m.Params, "_meta"))
 }
@@ -151,7 +153,7 @@ func (s *Server) factsOf(session *Session) *Facts {
 }
 
 // knows reports whether the call's method exists in its revision or was added
-// to it by the author of the server or an extension.
+// by the author of the server or an extension.
 func (s *Server) knows(c *Call) bool {
 	return c.Facts.ClientRequests[c.Method] || s.custom != nil && s.custom(c.Facts, c.Method)
 }
@@ -161,9 +163,10 @@ func Defines(method string) bool {
 	return anyRevision[method] || slices.ContainsFunc(facts, func(f *Facts) bool { return f.ClientNotifications[method] })
 }
 
-// ExtensionMay reports whether an extension may define a request or notification
-// of clients: no revision in which it holds, which are those of the stateless era
-// and, with sessions, the others, has it in its core.
+// ExtensionMay reports whether an extension may define a request or
+// notification of clients: none of the extension's revisions has the method in
+// its core. Its revisions are those of the stateless era and, with sessions,
+// those of the session era.
 func ExtensionMay(method string, sessions bool) bool {
 	return !slices.ContainsFunc(facts, func(f *Facts) bool {
 		return (sessions || f.Era == StatelessEra) && (f.ClientRequests[method] || f.ClientNotifications[method])
@@ -181,9 +184,8 @@ var anyRevision = func() map[string]bool {
 	return all
 }()
 
-// checkNotification refuses a request of any revision that came without an id.
-// Taken as a notification it would hold up what comes after it, and nobody could
-// cancel it.
+// checkNotification refuses a request method without an id. Handled as a
+// notification it would delay the messages after it and could not be cancelled.
 func checkNotification(m jsonrpc.Message) error {
 	if anyRevision[m.Method] {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: want an id, since it is a request", m.Method)
@@ -191,17 +193,17 @@ func checkNotification(m jsonrpc.Message) error {
 	return nil
 }
 
-// Refusal is an error with the HTTP status that goes with it where the binding has
-// one, as a rule because it was found before any handler ran.
+// Refusal is an error with an HTTP status for bindings that have one. Most refusals happen before
+// any handler runs.
 type Refusal struct {
 	Err    *mcp.Error
 	Status int
-	// Challenge says by which credentials the request would pass. May be empty.
+	// Challenge is the WWW-Authenticate header. May be empty.
 	Challenge string
 }
 
-// Forbid refuses a request that needs scopes of which its sender was not granted
-// every one.
+// Forbid returns the refusal of a request that needs scopes which its sender
+// was not granted.
 //
 // Spec: 2026-07-28 basic/authorization#runtime-insufficient-scope-errors
 func Forbid(method string, scopes []string, challenge string) *Refusal {

@@ -11,21 +11,19 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// Session is what one initialize agreed on: the state that the session era
-// keeps and that every later call of the session is filled in with. It is safe
-// for concurrent use.
+// Session is the state that one initialize negotiated. Open uses it for every
+// later call of the session. It is safe for concurrent use.
 type Session struct {
 	Facts *Facts
-	// What the client says of itself. It can be shared with other sessions and is not to
-	// be changed.
+	// The client's info. It can be shared with other sessions and must not be changed.
 	Client       *mcp.Implementation
 	Capabilities *mcp.ClientCapabilities
 
 	level atomic.Pointer[mcp.LoggingLevel]
 }
 
-// LogLevel returns the level that the client has set. Before it sets one the
-// server may choose; this one sends from info up.
+// LogLevel returns the minimum level that the client has set. The default is
+// info.
 //
 // Spec: 2025-11-25 server/utilities/logging#setting-log-level
 func (s *Session) LogLevel() (mcp.LoggingLevel, bool) {
@@ -35,7 +33,7 @@ func (s *Session) LogLevel() (mcp.LoggingLevel, bool) {
 	return mcp.LevelInfo, true
 }
 
-// SetLogLevel changes the least severe level of log messages to send.
+// SetLogLevel sets the minimum level of log messages to send.
 func (s *Session) SetLogLevel(l mcp.LoggingLevel) error {
 	if !l.Valid() {
 		return mcp.Errorf(mcp.CodeInvalidParams, "logging/setLevel: level %q: want one of debug, info, notice, warning, error, critical, alert, emergency", clip(string(l)))
@@ -44,8 +42,8 @@ func (s *Session) SetLogLevel(l mcp.LoggingLevel) error {
 	return nil
 }
 
-// Negotiate answers an initialize request: it chooses the revision that the
-// client offered when this server serves it, otherwise on the newest of the
+// Negotiate answers an initialize request. It chooses the revision that the
+// client offered if this server serves it, otherwise the newest revision of the
 // session era that it serves.
 //
 // Spec: 2025-11-25 basic/lifecycle#version-negotiation
@@ -75,8 +73,7 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 	}, nil
 }
 
-// shared returns what a text was decoded to, if it can the value that others have who
-// said the same.
+// shared returns the decoded value of a text, from the cache if possible.
 func shared[T any](r *decodeCache[T], text jsontext.Value, own *T) *T {
 	if value, err := r.decode(text); err == nil && value != nil {
 		return value
@@ -84,9 +81,9 @@ func shared[T any](r *decodeCache[T], text jsontext.Value, own *T) *T {
 	return own
 }
 
-// sessionFacts returns the facts of the session that an offer leads to, or nil
-// when the server serves no revision of the session era. A draft is the answer to
-// those who offer it.
+// sessionFacts returns the facts that an offered version leads to, or nil if
+// the server serves no revision of the session era. A draft is chosen only for
+// clients that offer it.
 func (s *Server) sessionFacts(offer string) *Facts {
 	var newest *Facts
 	for _, f := range s.served {
@@ -103,8 +100,8 @@ func (s *Server) sessionFacts(offer string) *Facts {
 	return newest
 }
 
-// openSession opens a message that does not carry the metadata of the stateless
-// era: everything that the call needs to know comes from the session.
+// openSession opens a message without the metadata of the stateless era. The
+// session provides everything else that the call needs.
 func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
 	c := &Call{
 		ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
@@ -137,8 +134,8 @@ func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*
 	return c, nil
 }
 
-// CheckVersion refuses the version header of a message of the session era that
-// names what is not served. No header at all is right.
+// CheckVersion refuses a version header of the session era whose revision is
+// not served. It accepts a message without the header.
 //
 // Spec: 2025-11-25 basic/transports#protocol-version-header
 func (s *Server) CheckVersion(h *Headers) error {
@@ -149,9 +146,9 @@ func (s *Server) CheckVersion(h *Headers) error {
 	return badRequest(mcp.CodeInvalidRequest, "protocol version header %q: want one of %v, once", clip(h.Version[0]), served)
 }
 
-// checkSessionHeaders holds the headers of an HTTP request of the session era
-// against what is known; standard headers that are not required are compared when
-// they are there.
+// checkSessionHeaders compares the headers of an HTTP request of the session
+// era with the message; it compares standard headers that are not required if
+// they are present.
 func (s *Server) checkSessionHeaders(h *Headers, m jsonrpc.Message, required bool) error {
 	if h == nil {
 		return nil
@@ -173,10 +170,10 @@ func (s *Server) sessionNamed(name string) *Facts {
 	return s.served[i]
 }
 
-// noCapabilities stand for those of a caller that declared none.
+// noCapabilities are the capabilities of a caller that declared none.
 var noCapabilities mcp.ClientCapabilities
 
-// versionData is the data of an error about revisions.
+// versionData is the data of an unsupported-version error.
 func versionData(requested string, supported []string) jsontext.Value {
 	data, _ := json.Marshal(struct {
 		Supported []string `json:"supported"`

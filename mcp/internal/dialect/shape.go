@@ -4,9 +4,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// shape brings a value of the newest shapes into what the revision can say. It
-// never modifies v: what has to change is copied first. Values of other types
-// pass as they are.
+// shape converts a value of the newest shapes to the revision. It never
+// modifies v: it copies what must change. It returns values of other types
+// unchanged.
 func (f *Facts) shape(v any) any {
 	switch v := v.(type) {
 	case *mcp.CallToolResult:
@@ -75,8 +75,8 @@ func (f *Facts) shape(v any) any {
 	return v
 }
 
-// cache brings the caching hints of a copied result in order: the stateless era
-// has to have them, the session era must not.
+// cache sets or removes the caching hints of a copied result: the stateless era
+// requires them, the session era does not have them.
 func (f *Facts) cache(c *mcp.Caching) {
 	switch {
 	case !f.Envelope:
@@ -126,7 +126,8 @@ func (f *Facts) prompt(p mcp.Prompt) mcp.Prompt {
 	return p
 }
 
-// listed drops what a listed thing may not carry in the revision.
+// listed removes the members that a definition in a list does not have in the
+// revision.
 func (f *Facts) listed(title *string, icons *[]mcp.Icon, meta *mcp.Meta) {
 	if !f.Titles {
 		*title = ""
@@ -164,7 +165,7 @@ func (f *Facts) capabilities(c mcp.ServerCapabilities) mcp.ServerCapabilities {
 	return c
 }
 
-// clientCapabilities drops what the revision cannot ask for.
+// clientCapabilities removes the capabilities that the revision does not have.
 func (f *Facts) clientCapabilities(c mcp.ClientCapabilities) mcp.ClientCapabilities {
 	if !f.ServerRequests[mcp.MethodElicit] && f.Era == SessionEra {
 		c.Elicitation = nil

@@ -5,9 +5,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// openStateless opens a message of the stateless era, which says everything by
-// itself. The order of the checks is part of the contract: required metadata,
-// headers, version, method.
+// openStateless opens a message of the stateless era. The order of the checks
+// is part of the contract: required metadata, headers, version, method.
 //
 // Spec: 2026-07-28 basic/versioning; basic/transports#streamable-http
 func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
@@ -55,7 +54,8 @@ func (s *Server) statelessNamed(name string) *Facts {
 	return nil
 }
 
-// unsupported says which revisions would be served in place of the requested one.
+// unsupported returns the unsupported-version error, which lists the served
+// revisions.
 func (s *Server) unsupported(requested string, b Binding) error {
 	supported := s.versions(func(f *Facts) bool { return b != EventStream || f.EventStream })
 	r := badRequest(mcp.CodeUnsupportedVersion, "protocol version %q: want one of %v", clip(requested), supported)

@@ -7,15 +7,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Announcement is a notification that many hear of, encoded once for all of one
-// revision. In the stateless era each of them hears of it on a subscription, whose id
-// is all in which their messages differ. The zero value is of revisions that have no
-// such notification.
+// Announcement is a notification to many receivers, encoded once for all receivers of one revision.
+// In the stateless era their messages differ only in the subscription id. The zero value is for
+// revisions that have no such notification.
 type Announcement struct {
 	head, tail []byte // the id goes between the two, if there is a tail
 }
 
-// Announcement encodes a notification for all who hear of it.
+// Announcement encodes a notification for all its receivers.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
 func (f *Facts) Announcement(method string, params any) (Announcement, error) {
@@ -44,29 +43,29 @@ func (f *Facts) Announcement(method string, params any) (Announcement, error) {
 	return Announcement{head: msg[:at-len("0")], tail: msg[at:]}, nil
 }
 
-// subscriptionIDs stands for the ids of all subscriptions. No string in JSON can
-// look like it.
+// subscriptionIDs is the placeholder of the subscription id. It cannot occur in
+// a JSON string.
 const subscriptionIDs = `"` + keySubscription + `":0`
 
-// IsZero reports whether nobody hears of the notification in its revision.
+// IsZero reports whether the revision has no such notification.
 func (a Announcement) IsZero() bool { return a.head == nil }
 
 // Message returns the notification for a session.
 func (a Announcement) Message() []byte { return a.head }
 
-// Subscribed returns the notification for the subscription that the call opened: it
-// carries the call's id, with its JSON type.
+// Subscribed returns the notification for the subscription that the call opened. Its subscription
+// id is the call's id, with the same JSON type.
 func (a Announcement) Subscribed(c *Call) []byte {
 	id := c.ID.Raw()
 	msg := make([]byte, 0, len(a.head)+len(id)+len(a.tail))
 	return append(append(append(msg, a.head...), id...), a.tail...)
 }
 
-// SubscriptionEnd is the result that ends the subscription in an orderly way.
+// SubscriptionEnd returns the result that ends the subscription.
 func (c *Call) SubscriptionEnd() *Encoded { return &Encoded{meta: c.subscriptionID()} }
 
-// SubscriptionCancelled encodes the notification by which a server ends a
-// subscription on a connection that is shared with other requests.
+// SubscriptionCancelled encodes the notification that ends a subscription on a
+// connection that other requests share.
 func (c *Call) SubscriptionCancelled() []byte { return encodeCancel(c.ID, "") }
 
 func (c *Call) subscriptionID() []byte {

@@ -10,9 +10,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// textResult is the result of a tool that has text and structured content and
-// nothing else, as most have. It is encoded when the reply is, without a copy in
-// between.
+// textResult is a tool result that has only text and structured content, as
+// most have. It is encoded directly into the reply, without an intermediate
+// copy.
 type textResult struct {
 	texts      []rawjson.Text
 	structured jsontext.Value
@@ -20,7 +20,7 @@ type textResult struct {
 	one        [1]rawjson.Text // room for the texts, of which there is mostly one
 }
 
-// textResultOf returns nil for a result that has anything else.
+// textResultOf returns nil for a result with any other member or content.
 func (f *Facts) textResultOf(r *mcp.CallToolResult) *textResult {
 	if r.ResultType != "" || len(r.Meta) > 0 || len(r.Extra) > 0 {
 		return nil
@@ -44,7 +44,7 @@ func (f *Facts) textResultOf(r *mcp.CallToolResult) *textResult {
 	return p
 }
 
-// written bounds an author's value that is written unchanged.
+// written are the limits of an author's value that is written unchanged.
 var written = rawjson.Limits{Depth: 128, Elements: 100_000}
 
 // isLine reports whether an author's value is strict JSON on one line.
@@ -52,8 +52,8 @@ func isLine(v []byte) bool {
 	return bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 && rawjson.Accepts(v, written)
 }
 
-// size returns about how many bytes the result has, without parts of more than
-// maxInline bytes.
+// size returns the approximate size of the result in bytes, without parts of
+// more than maxInline bytes.
 func (p *textResult) size(maxInline int) int {
 	size := len(`"content":[],"structuredContent":,"isError":true`) + len(p.structured)
 	for _, text := range p.texts {
@@ -65,8 +65,8 @@ func (p *textResult) size(maxInline int) int {
 	return size
 }
 
-// appendTo adds the members of the result to a reply. Structured content is
-// always copied, because its author could change it before it is sent.
+// appendTo adds the members of the result to a reply. It always copies
+// structured content, because its author could change it before it is sent.
 func (p *textResult) appendTo(r *Reply, maxInline int) {
 	r.add(`"content":[`)
 	for i, text := range p.texts {
@@ -91,8 +91,8 @@ func (p *textResult) appendTo(r *Reply, maxInline int) {
 	}
 }
 
-// isPlainCall reports whether the params of a call are the name of a tool and
-// arguments and nothing else, as most are, and may be written as they are.
+// isPlainCall reports whether the params of a call have only the name of a tool
+// and arguments, as most have, and can be written unchanged.
 func isPlainCall(p *mcp.CallToolParams) bool {
 	return p.InputResponses == nil && p.RequestState == nil && p.Task == nil && len(p.Meta) == 0 &&
 		utf8.ValidString(p.Name) && (p.Arguments == nil || isLine(p.Arguments))
@@ -117,8 +117,8 @@ func Decode(result jsontext.Value, out any) error {
 	return json.Unmarshal(result, out)
 }
 
-// readPlain reads the result of a tool that is text and structured content and
-// nothing else. It reports false, having read nothing, for every other.
+// readPlain decodes a tool result that has only text and structured content. It
+// reports false for every other result and then changes nothing.
 func readPlain(raw jsontext.Value, out *mcp.CallToolResult) bool {
 	if raw.Kind() != '{' {
 		return false

@@ -6,8 +6,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// structures reports whether tool output under the schema can be sent as
-// structured content: before 2026-07-28 the schema's root has to be an object.
+// structures reports whether tool output with the schema can be sent as
+// structured content: before 2026-07-28 the root of the schema must have type
+// object.
 func (f *Facts) structures(schema jsontext.Value) bool {
 	switch f.Structured {
 	case NoStructured:
@@ -18,9 +19,9 @@ func (f *Facts) structures(schema jsontext.Value) bool {
 	return string(rawjson.Member(schema, "type")) == `"object"`
 }
 
-// schema brings the schema of a tool into the revision. Before 2026-07-28 every
-// property has an object as its schema, so true and false are written as objects
-// that mean the same.
+// schema converts the schema of a tool to the revision. Before 2026-07-28 the
+// schema of a property must be an object, so true and false are written as
+// equivalent objects.
 //
 // Spec: 2025-11-25 schema#tool
 func (f *Facts) schema(schema jsontext.Value) jsontext.Value {
