@@ -79,7 +79,7 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if err := r.run.Use(keysOf(questions)...); err != nil {
 		return err
 	}
-	waits := r.call.MayAsk() || r.apart != nil
+	waits := r.call.CanRequest() || r.apart != nil
 	if !waits && !r.replays {
 		return fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
 	}
@@ -107,7 +107,7 @@ type openQuestion struct {
 
 // open prepares a question. It fails for one that the client cannot be asked.
 func (r *Request) open(q Question) (o openQuestion, err error) {
-	if err := r.call.MayPut(q.method, q.params); err != nil {
+	if err := r.call.CheckQuestion(q.method, q.params); err != nil {
 		return o, err
 	}
 	o.Question = q

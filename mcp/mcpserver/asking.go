@@ -33,7 +33,7 @@ func (r *Request) Call(ctx context.Context, method string, params, out any) erro
 	if r.apart != nil {
 		return r.answerApart(ctx, method, params, out)
 	}
-	if !r.call.MayAsk() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
+	if !r.call.CanRequest() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
 		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}
 	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {

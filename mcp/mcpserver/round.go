@@ -40,7 +40,7 @@ func (r *Request) Round() int {
 //	 └─ endRun               an open question decides, whatever the handlers return
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
-	if r.call.MayAsk() || !mayRequireInput[r.Method] {
+	if r.call.CanRequest() || !mayRequireInput[r.Method] {
 		r.run.Start(m, nil, nil, 0)
 		return nil
 	}
@@ -161,7 +161,7 @@ func (r *Request) mayAskAll(in *mcp.InputRequiredResult) error {
 	for key, q := range in.InputRequests {
 		params, err := q.DecodeParams()
 		if err == nil {
-			err = r.call.MayPut(q.Method, params)
+			err = r.call.CheckQuestion(q.Method, params)
 		}
 		if err != nil {
 			return fmt.Errorf("input %q: %w", key, err)

@@ -27,7 +27,7 @@ import (
 //	     └─ Call.Seal                          envelope, error number
 //	 └─ pipe writes                            one buffer, one write; over HTTP what is large in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
-	call, err := c.dialect.Open(in.Message, in.Ingress())
+	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {
 		return call.Reply(nil, err)
 	}
@@ -107,7 +107,7 @@ func (s *Server) handle(r *Request) (result any, err error) {
 //	     └─ Session.PutNote                    one after the other; without a session at once
 //	         └─ handle                         middleware, the handler; errors and panics are logged
 func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
-	call, err := c.dialect.Open(in.Message, in.Ingress())
+	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {
 		return err
 	}

@@ -71,11 +71,11 @@ func (r *Request) requireURLElicitation(cause error) (any, error) {
 		return nil, err
 	}
 	for _, v := range required {
-		if err := r.call.MayPut(mcp.MethodElicit, v); err != nil {
+		if err := r.call.CheckQuestion(mcp.MethodElicit, v); err != nil {
 			return r.cannotElicitURL(required, err)
 		}
 	}
-	if !r.call.MayAsk() {
+	if !r.call.CanRequest() {
 		return r.elicitURLsByRounds(required)
 	}
 	for _, v := range required {

@@ -74,7 +74,7 @@ func (c *Call) InputRequest(method string, params any) (mcp.InputRequest, error)
 }
 
 func (c *Call) questionParams(method string, params any) (jsontext.Value, error) {
-	if err := c.MayPut(method, params); err != nil {
+	if err := c.CheckQuestion(method, params); err != nil {
 		return nil, err
 	}
 	if params == nil {
@@ -86,7 +86,7 @@ func (c *Call) questionParams(method string, params any) (jsontext.Value, error)
 // CheckQuestion returns nil if the caller can answer a question: its revision
 // has a form for it, and the caller declared the capability. Otherwise the
 // error has CodeMissingCapability.
-func (c *Call) MayPut(method string, params any) error {
+func (c *Call) CheckQuestion(method string, params any) error {
 	if need := Missing(method, params, c.Capabilities); need != nil {
 		return missingCapability(method, *need)
 	}

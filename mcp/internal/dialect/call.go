@@ -98,7 +98,7 @@ func (c *Call) Notification(method string, params any) ([]byte, error) {
 
 // CanRequest reports whether the server can send requests to the caller while
 // the call runs.
-func (c *Call) MayAsk() bool { return c.Session != nil }
+func (c *Call) CanRequest() bool { return c.Session != nil }
 
 // orEmpty returns the object, or the empty object for nil.
 func orEmpty(object jsontext.Value) jsontext.Value {

@@ -244,7 +244,7 @@ func (r *Request) Encode(id jsonrpc.ID) []byte {
 // whether the extension was declared, and may have no state.
 //
 // Spec: 2026-07-28 basic#meta
-func (r *Request) introduces(id jsonrpc.ID) bool {
+func (r *Request) carriesClientInfo(id jsonrpc.ID) bool {
 	return len(r.client.meta) > 0 && (!id.IsZero() || !r.client.Facts.ClientNotifications[r.Method])
 }
 
@@ -253,7 +253,7 @@ func (r *Request) appendMeta(msg []byte, id jsonrpc.ID) []byte {
 	const key = `"_meta":{`
 	start := len(msg)
 	msg = append(msg, key...)
-	if r.introduces(id) {
+	if r.carriesClientInfo(id) {
 		msg = append(append(msg, r.client.meta...), ',')
 		if r.level != "" {
 			msg = append(append(append(msg, `"`+keyLogLevel+`":"`...), r.level...), `",`...)

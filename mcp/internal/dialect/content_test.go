@@ -90,7 +90,7 @@ func resultFor(t testing.TB, v mcp.Revision, result any) string {
 
 func openedCall(t testing.TB, s *dialect.Server, v mcp.Revision) *dialect.Call {
 	t.Helper()
-	raw, in := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`, dialect.Ingress{}
+	raw, in := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`, dialect.TransportInfo{}
 	if v != mcp.V20260728 {
 		raw = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 		in.Session = &dialect.Session{Facts: dialect.Of(v)}

@@ -31,10 +31,10 @@ func FuzzOpen(f *testing.F) {
 		}
 		headers := &dialect.Headers{Version: []string{version}, Method: []string{method}, Name: []string{name}}
 		for _, h := range []*dialect.Headers{nil, headers} {
-			checkOpen(t, s, m, dialect.Ingress{Headers: h})
+			checkOpen(t, s, m, dialect.TransportInfo{Headers: h})
 			for _, v := range mcp.Revisions() {
 				if facts := dialect.Of(v); facts.Era == dialect.SessionEra {
-					checkOpen(t, s, m, dialect.Ingress{Headers: h, Session: &dialect.Session{Facts: facts}})
+					checkOpen(t, s, m, dialect.TransportInfo{Headers: h, Session: &dialect.Session{Facts: facts}})
 				}
 			}
 		}
@@ -48,7 +48,7 @@ func encodeCall(method string, params []byte, request bool) []byte {
 	return jsonrpc.AppendNotification(nil, method, params)
 }
 
-func checkOpen(t *testing.T, s *dialect.Server, m jsonrpc.Message, in dialect.Ingress) {
+func checkOpen(t *testing.T, s *dialect.Server, m jsonrpc.Message, in dialect.TransportInfo) {
 	t.Helper()
 	c, err := s.Open(m, in)
 	if c == nil || c.Facts == nil {

@@ -40,7 +40,7 @@ func (h *Headers) namesStateless() bool {
 // body.
 //
 // Spec: 2026-07-28 basic/transports#header-validation
-func (h *Headers) agree(version string, m jsonrpc.Message, naming func(string) string) error {
+func (h *Headers) checkRequired(version string, m jsonrpc.Message, naming func(string) string) error {
 	if len(h.Version) != 1 || h.Version[0] != version {
 		return mismatch("protocol version header %q: want %q as in _meta, once", clip(strings.Join(h.Version, ", ")), clip(version))
 	}

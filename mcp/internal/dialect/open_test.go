@@ -100,7 +100,7 @@ func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			in := dialect.Ingress{Headers: test.headers}
+			in := dialect.TransportInfo{Headers: test.headers}
 			if test.headers != nil {
 				in.Binding = dialect.Streamable
 			}
@@ -129,7 +129,7 @@ func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-054")
 	m := decode(t, `{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{`+modernMeta+`}}`)
-	call, err := newServer().Open(m, dialect.Ingress{Binding: dialect.EventStream})
+	call, err := newServer().Open(m, dialect.TransportInfo{Binding: dialect.EventStream})
 	got := string(call.Reply(nil, err).Body)
 	want := `{"jsonrpc":"2.0","id":"x","error":{"code":-32022,"message":"protocol version \"2026-07-28\": want one of [2025-11-25 2025-06-18 2025-03-26 2024-11-05]",` +
 		`"data":{"supported":["2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2026-07-28"}}}`
@@ -144,22 +144,22 @@ func TestTheDualEraTrap(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-064a", "R-289", "G-m")
 	s := newServer()
-	session := agree(t, s, "2025-11-25")
+	session := negotiate(t, s, "2025-11-25")
 	for _, method := range []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"} {
 		stateless := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+modernMeta+`}}`)
-		if _, err := s.Open(stateless, dialect.Ingress{Session: session}); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
+		if _, err := s.Open(stateless, dialect.TransportInfo{Session: session}); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
 			t.Errorf("%s with metadata of the stateless era: got %v, want method not found", method, err)
 		}
 		legacy := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
-		if _, err := s.Open(legacy, dialect.Ingress{Session: session}); err != nil {
+		if _, err := s.Open(legacy, dialect.TransportInfo{Session: session}); err != nil {
 			t.Errorf("%s in a session: got %v, want no error", method, err)
 		}
 	}
 }
 
-func agree(t *testing.T, s *dialect.Server, version string) *dialect.Session {
+func negotiate(t *testing.T, s *dialect.Server, version string) *dialect.Session {
 	t.Helper()
-	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
+	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.TransportInfo{})
 	if err != nil {
 		t.Fatalf("open initialize: %v", err)
 	}
@@ -181,12 +181,12 @@ func TestNegotiationEchoesWhatIsServedAndOffersTheNewestOtherwise(t *testing.T) 
 		{"2026-07-28", "2025-11-25"},
 		{"1999-01-01", "2025-11-25"},
 	} {
-		if got := agree(t, newServer(), test.offer).Facts.Revision.String(); got != test.want {
+		if got := negotiate(t, newServer(), test.offer).Facts.Revision.String(); got != test.want {
 			t.Errorf("offer %s: got %s, want %s", test.offer, got, test.want)
 		}
 	}
 	pinned := newServer(mcp.V20241105, mcp.V20260728)
-	if got := agree(t, pinned, "2025-11-25").Facts.Revision; got != mcp.V20241105 {
+	if got := negotiate(t, pinned, "2025-11-25").Facts.Revision; got != mcp.V20241105 {
 		t.Errorf("pinned to 2024-11-05: got %s", got)
 	}
 }
@@ -195,7 +195,7 @@ func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-066")
 	s := newServer(mcp.V20260728)
-	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.Ingress{})
+	call, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), dialect.TransportInfo{})
 	want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"initialize: want requests of one of [2026-07-28], which need no initialize","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}`
 	if got := string(call.Reply(nil, err).Body); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -210,7 +210,7 @@ func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
 		{`{"progressToken":{}}`, "_meta: "},
 		{`{"traceparent":1}`, "_meta: /traceparent: unexpected number"},
 	} {
-		call, err := newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":`+test.meta+`}}`), dialect.Ingress{})
+		call, err := newServer().Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":`+test.meta+`}}`), dialect.TransportInfo{})
 		got := string(call.Reply(nil, err).Body)
 		if !strings.Contains(got, test.want) || strings.Contains(got, "dialect") || strings.Contains(got, "RequestMeta") {
 			t.Errorf("%s: got %s, want %q and no type", test.meta, got, test.want)
@@ -221,10 +221,10 @@ func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
 func TestRequestBeforeInitializeIsRefusedButPingIsNot(t *testing.T) {
 	t.Parallel()
 	s := newServer()
-	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm"}}`), dialect.Ingress{}); mcp.CodeOf(err) != mcp.CodeInvalidRequest {
+	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rm"}}`), dialect.TransportInfo{}); mcp.CodeOf(err) != mcp.CodeInvalidRequest {
 		t.Errorf("tools/call: got %v, want invalid request", err)
 	}
-	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), dialect.Ingress{}); err != nil {
+	if _, err := s.Open(decode(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), dialect.TransportInfo{}); err != nil {
 		t.Errorf("ping: got %v, want no error", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-124", "D-06", "D-10", "B-05", "B-06")
 	s := newServer()
-	session := agree(t, s, "2025-06-18")
+	session := negotiate(t, s, "2025-06-18")
 	list := decode(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	for _, test := range []struct {
 		name    string
@@ -247,7 +247,7 @@ func TestSessionHeadersAreComparedWhenTheyAreThere(t *testing.T) {
 		{"method", dialect.Headers{Method: []string{"tools/list"}}, ""},
 		{"another method", dialect.Headers{Method: []string{"tools/call"}}, mcp.CodeHeaderMismatch},
 	} {
-		_, err := s.Open(list, dialect.Ingress{Binding: dialect.Streamable, Headers: &test.headers, Session: session})
+		_, err := s.Open(list, dialect.TransportInfo{Binding: dialect.Streamable, Headers: &test.headers, Session: session})
 		if got := mcp.CodeOf(err); got != test.code {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.code)
 		}
@@ -258,7 +258,7 @@ func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-009a")
 	s := newServer()
-	session := agree(t, s, "2025-11-25")
+	session := negotiate(t, s, "2025-11-25")
 	for _, tt := range []struct {
 		raw     string
 		session *dialect.Session
@@ -270,7 +270,7 @@ func TestRequestWithoutAnIDIsNotANotification(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, session, ""},
 		{`{"jsonrpc":"2.0","method":"acme/news"}`, session, ""},
 	} {
-		_, err := s.Open(decode(t, tt.raw), dialect.Ingress{Session: tt.session})
+		_, err := s.Open(decode(t, tt.raw), dialect.TransportInfo{Session: tt.session})
 		if got := mcp.CodeOf(err); got != tt.want {
 			t.Errorf("%s: got %v, want %q", tt.raw, err, tt.want)
 		}

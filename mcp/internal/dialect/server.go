@@ -31,9 +31,9 @@ const (
 	statusNotFound   = 404
 )
 
-// Ingress holds what a pipe knows about an inbound message in addition to its
+// TransportInfo holds what a pipe knows about an inbound message in addition to its
 // bytes.
-type Ingress struct {
+type TransportInfo struct {
 	Binding Binding
 	// Headers of the request over Streamable HTTP, otherwise nil.
 	Headers *Headers
@@ -118,7 +118,7 @@ func (s *Server) NumberHeaders() bool {
 // The era does not depend on the method: a request with metadata of the
 // stateless era, or with a version header that names it, belongs to the
 // stateless era; every other one belongs to the session.
-func (s *Server) Open(m jsonrpc.Message, in Ingress) (*Call, error) {
+func (s *Server) Open(m jsonrpc.Message, in TransportInfo) (*Call, error) {
 	meta, err := readRequestMeta(m.Params)
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (s *Server) Open(m jsonrpc.Message, in Ingress) (*Call, error) {
 }
 
 // openUnreadable refuses a message whose metadata cannot be decoded.
-func (s *Server) openUnreadable(m jsonrpc.Message, in Ingress, err *mcp.Error) (*Call, error) {
+func (s *Server) openUnreadable(m jsonrpc.Message, in TransportInfo, err *mcp.Error) (*Call, error) {
 	c := &Call{ID: m.ID, Method: m.Method, Capabilities: &noCapabilities, Session: in.Session, server: s}
 	if s.Modern(m, in.Headers) {
 		c.Facts, c.Session = Newest(StatelessEra), nil

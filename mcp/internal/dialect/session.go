@@ -102,7 +102,7 @@ func (s *Server) sessionFacts(offer string) *Facts {
 
 // openSession opens a message without the metadata of the stateless era. The
 // session provides everything else that the call needs.
-func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
+func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in TransportInfo) (*Call, error) {
 	c := &Call{
 		ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
 		Facts: s.before, Capabilities: &noCapabilities, Session: in.Session, Headers: in.Headers, server: s, inParts: in.InParts,

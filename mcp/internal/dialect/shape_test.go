@@ -13,9 +13,9 @@ import (
 func sealed(t *testing.T, s *dialect.Server, version string, result any) string {
 	t.Helper()
 	raw := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
-	in := dialect.Ingress{}
+	in := dialect.TransportInfo{}
 	if version != "2026-07-28" {
-		raw, in.Session = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, agree(t, s, version)
+		raw, in.Session = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, negotiate(t, s, version)
 	}
 	call, err := s.Open(decode(t, raw), in)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // is part of the contract: required metadata, headers, version, method.
 //
 // Spec: 2026-07-28 basic/versioning; basic/transports#streamable-http
-func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) (*Call, error) {
+func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in TransportInfo) (*Call, error) {
 	c := &Call{
 		Facts: Newest(StatelessEra), ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
 		Client: meta.ClientInfo, Capabilities: meta.Capabilities, Headers: in.Headers, server: s, inParts: in.InParts,
@@ -27,7 +27,7 @@ func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Ingress) 
 		return c, badRequest(mcp.CodeInvalidParams, "_meta: %s is missing: want an object, {} for none", keyCapabilities)
 	}
 	if in.Headers != nil {
-		if err := in.Headers.agree(*meta.Version, m, s.naming); err != nil {
+		if err := in.Headers.checkRequired(*meta.Version, m, s.naming); err != nil {
 			return c, err
 		}
 	}

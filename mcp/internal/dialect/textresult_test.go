@@ -37,7 +37,7 @@ func FuzzResultOfText(f *testing.F) {
 			return
 		}
 		server := dialect.NewServer(dialect.ServerParams{})
-		call, _ := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodPing}, dialect.Ingress{})
+		call, _ := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodPing}, dialect.TransportInfo{})
 		body := call.Reply(e, nil).Body
 		got, err := jsonrpcDecode(body)
 		if err != nil {
@@ -130,7 +130,7 @@ func seal(t *testing.T, e *dialect.Encoded, inParts bool) dialect.Reply {
 	t.Helper()
 	params := jsontext.Value(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`)
 	server := dialect.NewServer(dialect.ServerParams{})
-	call, err := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodToolsCall, Params: params}, dialect.Ingress{InParts: inParts})
+	call, err := server.Open(jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(1), Method: mcp.MethodToolsCall, Params: params}, dialect.TransportInfo{InParts: inParts})
 	if err != nil {
 		t.Fatal(err)
 	}

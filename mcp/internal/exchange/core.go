@@ -77,13 +77,13 @@ type Inbound struct {
 	Leaving <-chan struct{}
 }
 
-// Ingress returns what the dialect has to know of the message's way.
-func (in *Inbound) Ingress() dialect.Ingress {
-	way := dialect.Ingress{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts}
+// TransportInfo returns what the dialect must know about how the message arrived.
+func (in *Inbound) TransportInfo() dialect.TransportInfo {
+	info := dialect.TransportInfo{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts}
 	if in.Session != nil {
-		way.Session = in.Session.Agreed()
+		info.Session = in.Session.Agreed()
 	}
-	return way
+	return info
 }
 
 // Principal returns on whose behalf the message was sent.

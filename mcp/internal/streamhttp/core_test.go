@@ -98,7 +98,7 @@ func (c *testCore) Request(ctx context.Context, in *exchange.Inbound) dialect.Re
 	c.mu.Lock()
 	c.requests++
 	c.mu.Unlock()
-	call, err := c.dialect.Open(in.Message, in.Ingress())
+	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {
 		return call.Reply(nil, err)
 	}
@@ -143,7 +143,7 @@ func (c *testCore) initialize(call *dialect.Call, in *exchange.Inbound) (any, er
 }
 
 func (c *testCore) Notification(_ context.Context, in *exchange.Inbound) error {
-	if _, err := c.dialect.Open(in.Message, in.Ingress()); err != nil {
+	if _, err := c.dialect.Open(in.Message, in.TransportInfo()); err != nil {
 		return err
 	}
 	if id, ok := dialect.CancelledID(in.Message); ok && in.Session != nil {
