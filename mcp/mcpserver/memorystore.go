@@ -29,9 +29,9 @@ const smallValue = 1 << 10
 // largestValue is the size of the largest value that a Store takes.
 const largestValue = 1 << 20
 
-// MemoryStore is the Store of a single process. It holds up to 100,000 entries,
-// as many marks of used states (AskOptions.SingleUse), and MaxBytes of large values; when it is full, further writes fail until entries
-// expire or are deleted. The zero value is ready for use. Its methods are safe for
+// MemoryStore is the Store of a single process. It holds up to 100,000 entries, as many
+// marks of used states (AskOptions.SingleUse), and MaxBytes of large values. When it is
+// full, further writes fail until entries expire or are deleted. The zero value is ready for use. Its methods are safe for
 // concurrent use.
 type MemoryStore struct {
 	// MaxBytes bounds the values of more than 1 KiB, together. Default: 256 MiB.

@@ -114,8 +114,11 @@ type AskOptions struct {
 	// Expiry is how long a client of the stateless era has to answer, and how
 	// long a value of Park is kept. Default: 10 minutes.
 	Expiry time.Duration
-	// SingleUse refuses a client that sends the answer to one round twice. It is
-	// kept in Store.
+	// SingleUse refuses a client that sends the answer to one round twice. With
+	// Options.Store this is kept there, for all replicas, in one entry for each answer
+	// until Expiry; the Store bounds how many, so one client that answers very often can
+	// take the room of others. Without it the process keeps one bit for each round, for
+	// as many as clients can make, and refuses an answer to a round of another process.
 	SingleUse bool
 	// MaxQuestions bounds the questions of the session era that wait for their answers,
 	// and OwnerQuestions those of one owner: an authenticated principal, or else one
@@ -126,7 +129,10 @@ type AskOptions struct {
 	MaxQuestions   int
 	OwnerQuestions int
 	// MaxParked bounds the values of Park that are kept between rounds, and
-	// PrincipalParked the share of one principal. Default: 1024 and 64.
+	// PrincipalParked those of one owner: an authenticated principal, or else one
+	// session or connection. When MaxParked is reached, the newest values of the owner
+	// who has most are closed, unless that is who wants to keep more, whose call fails.
+	// Default: 1024 and 64.
 	MaxParked       int
 	PrincipalParked int
 }
@@ -146,7 +152,7 @@ func (o *AskOptions) expiry() time.Duration { return cmp.Or(o.orZero().Expiry, 1
 func (o *AskOptions) maxQuestions() int     { return cmp.Or(o.orZero().MaxQuestions, 16_384) }
 func (o *AskOptions) ownerQuestions() int   { return cmp.Or(o.orZero().OwnerQuestions, 4096) }
 func (o *AskOptions) maxParked() int        { return cmp.Or(o.orZero().MaxParked, 1024) }
-func (o *AskOptions) principalParked() int  { return cmp.Or(o.orZero().PrincipalParked, 64) }
+func (o *AskOptions) ownerParked() int      { return cmp.Or(o.orZero().PrincipalParked, 64) }
 
 // HTTPOptions of a server's HTTP handlers. Nil gives the defaults.
 type HTTPOptions struct {

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json/v2"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -25,8 +26,8 @@ type sender struct {
 }
 
 // send sends a message in the session, or opens one, and returns status and body of the
-// answer.
-func (s *sender) send(ctx context.Context, method, message string) (int, string) {
+// answer. A header is one of a request of the stateless era.
+func (s *sender) send(ctx context.Context, method, message string, header ...string) (int, string) {
 	r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1/mcp", strings.NewReader(message))
 	r.RemoteAddr = s.address
 	r.Header.Set("Content-Type", "application/json")
@@ -37,6 +38,9 @@ func (s *sender) send(ctx context.Context, method, message string) (int, string)
 	}
 	if method == http.MethodGet {
 		r.Header.Set("Accept", "text/event-stream")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
@@ -49,13 +53,36 @@ func (s *sender) send(ctx context.Context, method, message string) (int, string)
 // open opens a session and reports whether there was room.
 func (s *sender) open() bool {
 	s.session = ""
-	s.send(s.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`)
+	s.send(s.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"elicitation":{}}}}`)
 	return s.session != ""
 }
 
 // call calls a tool, as a task if more says so.
 func (s *sender) call(id int, tool, more string) (int, string) {
 	return s.send(s.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s}}`, id, tool, more))
+}
+
+// modern calls a tool in the stateless era, with more params.
+func (s *sender) modern(id int, tool, more string) (int, string) {
+	s.session = ""
+	return s.send(s.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s,`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, id, tool, more),
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool)
+}
+
+// rounds calls a tool that asks, answers it, and returns the last answer of the server.
+func (s *sender) rounds(tool string) (int, string) {
+	status, body := s.modern(1, tool, "")
+	var reply struct {
+		Result struct {
+			RequestState *string `json:"requestState"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(body), &reply); err != nil || reply.Result.RequestState == nil {
+		s.t.Errorf("got status %d, %s, want a question", status, body)
+		return status, body
+	}
+	return s.modern(2, tool, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"colour":{"action":"accept","content":{"colour":"red"}}}`, *reply.Result.RequestState))
 }
 
 // listen opens an event stream and returns what says that it has ended.
@@ -107,6 +134,27 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 			status, body := s.call(1, "hello", "")
 			ok(t, status, body)
 		}},
+		{"questions", func(s *sender, i int) { go s.call(i, "ask", "") }, func(t *testing.T, s *sender) {
+			answered := make(chan string, 1)
+			go func() {
+				_, body := s.call(1, "ask", "")
+				answered <- body
+			}()
+			time.Sleep(time.Minute)
+			select {
+			case body := <-answered:
+				t.Errorf("the question of the modest client has ended with %s, want it to wait", body)
+			default:
+			}
+		}},
+		{"parked values", func(s *sender, i int) { s.modern(i, "park", "") }, func(t *testing.T, s *sender) {
+			status, body := s.rounds("park")
+			ok(t, status, body)
+		}},
+		{"used states", func(s *sender, _ int) { s.rounds("ask") }, func(t *testing.T, s *sender) {
+			status, body := s.rounds("ask")
+			ok(t, status, body)
+		}},
 		{"handles", func(s *sender, i int) { s.call(i, "keep", "") }, func(t *testing.T, s *sender) {
 			status, body := s.call(1, "keep", "")
 			ok(t, status, body)
@@ -117,15 +165,15 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 		}},
 	} {
 		for _, from := range []struct{ name, greedy, modest string }{
-			{"another address", "192.0.2.1:1", "192.0.2.2:1"},
-			{"another session of this machine", "127.0.0.1:1", "127.0.0.1:2"},
+			{"another address", "192.0.2.1:%d", "192.0.2.2:1"},
+			{"another session of this machine", "127.0.0.1:%d", "127.0.0.1:1"},
 		} {
 			for _, each := range []int{1, 2 * room} {
 				t.Run(fmt.Sprintf("%s/%s/%d in each session", tt.table, from.name, each), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						h := crowdable(t, tt.table).HTTPHandler()
-						for range 2 * room {
-							s := &sender{t: t, handler: h, address: from.greedy}
+						for port := range 2 * room {
+							s := &sender{t: t, handler: h, address: fmt.Sprintf(from.greedy, 1000+port)}
 							if !s.open() {
 								continue
 							}
@@ -149,7 +197,7 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 
 // crowdable returns a server with little room for the things of one table.
 func crowdable(t *testing.T, table string) *mcpserver.Server {
-	o := &mcpserver.Options{HTTP: new(mcpserver.HTTPOptions), Load: new(mcpserver.LoadOptions)}
+	o := &mcpserver.Options{HTTP: new(mcpserver.HTTPOptions), Load: new(mcpserver.LoadOptions), Ask: new(mcpserver.AskOptions)}
 	keeping, work := new(handles.Options), new(tasks.Options)
 	switch table {
 	case "sessions":
@@ -158,6 +206,12 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		o.HTTP.MaxStreams = room
 	case "calls":
 		o.Load.MaxCalls = room
+	case "questions":
+		o.Ask.MaxQuestions = room
+	case "parked values":
+		o.Ask.MaxParked = room
+	case "used states":
+		o.Ask.SingleUse = true
 	case "handles":
 		keeping.Max = room
 	case "tasks":
@@ -175,6 +229,18 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 	s.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()
 		return "", context.Cause(ctx)
+	})
+	question := func(ctx context.Context) (string, error) {
+		c, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+		return c.Colour, err
+	}
+	s.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return question(ctx) })
+	s.Tool("park", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcpserver.Park(ctx, "value", func(context.Context) (int, error) { return 1, nil }, func(int) {})
+		if err != nil {
+			return "", err
+		}
+		return question(ctx)
 	})
 	s.Tool("keep", "", func(ctx context.Context, _ struct{}) (string, error) { return kept.New(ctx, "value") })
 	s.Tool("work", "", func(ctx context.Context, _ struct{}) (string, error) {

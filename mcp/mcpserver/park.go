@@ -7,11 +7,13 @@ import (
 	"maps"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// ErrParkLost reports that a value of Park is gone: it has expired, the replica
-// that held it has ended, or another retry of the same round took it first.
+// ErrParkLost reports that a value of Park is gone: it has expired or had to make room
+// for those of another owner, the replica that held it has ended, or another retry of
+// the same round took it first.
 var ErrParkLost = errors.New("interaction expired, call again")
 
 // Park keeps one live value of this process, such as a call to another server or
@@ -28,7 +30,8 @@ var ErrParkLost = errors.New("interaction expired, call again")
 // A value is never opened a second time for one call. When it is gone, Park
 // fails with ErrParkLost. The values of a call are kept together: when there is no room
 // for all of them, see AskOptions.MaxParked, the call fails at its question and all are
-// closed. Every round has to reach the replica that holds the values.
+// closed; when they have to make room for those of another owner, all are closed, and
+// Park fails with ErrParkLost in the next round. Every round has to reach the replica that holds the values.
 //
 // Park is safe for concurrent use. A value whose open returns after the handler has
 // is closed at once, and Park fails with ErrInputRequired or ErrCallEnded. open runs on
@@ -84,7 +87,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 // parkValues keeps what a run holds until the next one: all of it, or nothing. What an
 // earlier run has parked and this one has not taken goes on waiting.
 func (r *Request) parkValues(out *replay.Outcome) error {
-	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry())
+	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry(), r.takeParkedPlace)
 	if err != nil {
 		r.Reached(mcp.LimitParked)
 		return fmt.Errorf("park: %w", err)
@@ -97,4 +100,22 @@ func (r *Request) parkValues(out *replay.Outcome) error {
 	}
 	out.Values, out.Unclaimed = nil, nil
 	return nil
+}
+
+// takeParkedPlace takes room for the values of one call, which count for the sender of
+// the request.
+func (r *Request) takeParkedPlace(n int, evict func()) (release func(), err error) {
+	each, all := r.server.options.asking().ownerParked(), r.server.options.asking().maxParked()
+	err = limit.ErrOwnerFull
+	if n <= min(each, all) {
+		var place *limit.Place
+		if place, err = r.server.parkedPlaces.Take(r.in.Owner(), n, evict); err == nil {
+			return func() { place.Release() }, nil
+		}
+	}
+	most := all
+	if errors.Is(err, limit.ErrOwnerFull) {
+		most = min(each, all)
+	}
+	return nil, fmt.Errorf("%d values are to be kept: %w, the limit is %d", n, err, most)
 }

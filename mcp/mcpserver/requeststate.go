@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
@@ -45,7 +46,8 @@ func (s *Server) initState() (err error) {
 	}
 	instance := rand.Text()
 	s.questions = newWaitingQuestions(o.Ask)
-	s.parked = replay.Parked{Instance: instance, Max: o.Ask.maxParked(), MaxEach: o.Ask.principalParked()}
+	s.parked.Instance, s.usedStates.Instance = instance, instance
+	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
 	if s.hub.server = s; o.Bus != nil {
 		s.hub.openReplicas(o.Bus, s.info.Name, instance)
 	}
@@ -149,17 +151,29 @@ func (r *Request) openState(ctx context.Context, in *stateParams) (m replay.Memo
 	return m, r.useState(ctx, m.ID)
 }
 
-// useState notes that the answers to a round have come, where they may come once.
+// useState notes that the answers to a round have come, where they may come once. A
+// server without a Store numbers its states, which costs one bit for each; replicas that
+// share a Store keep an entry there.
 func (r *Request) useState(ctx context.Context, id string) error {
 	s := r.server
 	if !s.options.asking().orZero().SingleUse {
 		return nil
 	}
+	if s.options.orZero().Store == nil {
+		if !s.usedStates.Use(id) {
+			return errUsedState()
+		}
+		return nil
+	}
 	first, err := s.store.Create(ctx, usedState+id, nil, s.options.asking().expiry())
 	if err == nil && !first {
-		err = mcp.Errorf(mcp.CodeInvalidParams, "requestState: already answered")
+		err = errUsedState()
 	}
 	return err
+}
+
+func errUsedState() error {
+	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: already answered")
 }
 
 // A state in the Store is named by its id, after a character that no JSON object
@@ -179,12 +193,15 @@ func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, erro
 	if err != nil {
 		return "", err
 	}
+	ttl := s.options.asking().expiry()
+	expires := time.Now().Add(ttl)
+	if s.options.asking().orZero().SingleUse && s.options.orZero().Store == nil {
+		m.ID = s.usedStates.New(expires)
+	}
 	plain, err := json.Marshal(m, json.Deterministic(true))
 	if err != nil {
 		return "", fmt.Errorf("requestState: %w", err)
 	}
-	ttl := s.options.asking().expiry()
-	expires := time.Now().Add(ttl)
 	token := s.keys.Seal(plain, bound, expires)
 	if len(token) <= maxState {
 		return token, nil

@@ -38,9 +38,11 @@ type Server struct {
 
 	unprotected atomic.Bool // the log has been told that nobody asks who calls
 
-	keys   *seal.Ring
-	store  mcp.Store
-	parked replay.Parked
+	keys         *seal.Ring
+	store        mcp.Store
+	parked       replay.Parked
+	parkedPlaces *limit.Pool
+	usedStates   replay.UsedStates // without Options.Store
 	// questions are those that calls of the session era wait for.
 	questions waitingQuestions
 

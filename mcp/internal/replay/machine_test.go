@@ -23,16 +23,20 @@ import (
 //   - an outcome does not change once the run is closed;
 //   - an answer is only taken for a question that the state says is open;
 //   - a step is remembered or fails, and nothing is done once the run has ended;
-//   - values are parked together or not at all, and each is closed exactly once.
+//   - values are parked together or not at all, also when their place is taken away,
+//     and each is closed exactly once.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte("\x21ask once park late answers twice\xff\x80\x40"))
 	f.Add([]byte{0xf1, 0x03, 0x02, 0x03, 0x42, 0x01, 0x83, 0x03, 0xc1, 0x02, 0x41, 0x42})
 	f.Fuzz(func(t *testing.T, program []byte) {
-		m := &machine{t: t, program: program, parked: replay.Parked{Instance: "here", Max: 6, MaxEach: 6}}
+		m := &machine{t: t, program: program, parked: replay.Parked{Instance: "here"}}
 		m.call()
 		m.parked.Shutdown()
+		if n := m.places.held; n != 0 {
+			t.Errorf("%d places are held when all values are closed, want none", n)
+		}
 		for _, v := range m.values {
 			if n := v.closed.Load(); n != 1 {
 				t.Errorf("value %s was closed %d times, want 1", v.key, n)
@@ -46,9 +50,63 @@ type machine struct {
 	t       *testing.T
 	program []byte
 	parked  replay.Parked
+	places  places
 
 	mu     sync.Mutex
 	values []*value // every value that was ever opened
+}
+
+// places is where values are parked. It has room for six, and takes places away when it
+// is told to.
+type places struct {
+	mu     sync.Mutex
+	held   int            // guarded by mu
+	evicts map[int]func() // guarded by mu: of those that are held
+	last   int            // guarded by mu
+}
+
+// take is a replay.TakePlace. If lose is true the place is taken away at once.
+func (p *places) take(n int, evict func(), lose bool) (release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held+n > 6 {
+		return nil, errors.New("there is no room")
+	}
+	if p.evicts == nil {
+		p.evicts = make(map[int]func())
+	}
+	p.last++
+	id := p.last
+	p.held += n
+	p.evicts[id] = evict
+	free := func() { // needs mu
+		if p.evicts[id] != nil {
+			delete(p.evicts, id)
+			p.held -= n
+		}
+	}
+	if lose {
+		free()
+		p.mu.Unlock()
+		evict()
+		p.mu.Lock()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		free()
+	}, nil
+}
+
+// evictAll takes all places away.
+func (p *places) evictAll() {
+	p.mu.Lock()
+	evicts := p.evicts
+	p.evicts, p.held = nil, 0
+	p.mu.Unlock()
+	for _, evict := range evicts {
+		evict()
+	}
 }
 
 // value counts how often it is closed.
@@ -191,7 +249,13 @@ func (m *machine) settle(out *replay.Outcome) *replay.Memory {
 		m.parked.Drop(out.Unclaimed, mcp.PrincipalLocal)
 		return nil
 	}
-	tickets, err := m.parked.Put(mcp.PrincipalLocal, out.Values, time.Hour)
+	op := m.next()
+	tickets, err := m.parked.Put(mcp.PrincipalLocal, out.Values, time.Hour, func(n int, evict func()) (func(), error) {
+		return m.places.take(n, evict, op&1 != 0)
+	})
+	if op&2 != 0 {
+		m.places.evictAll()
+	}
 	if err != nil {
 		if tickets != nil {
 			m.t.Errorf("got %v and tickets %v, want all or none", err, tickets)
@@ -226,6 +290,9 @@ func (m *machine) step(run *replay.Run, op byte, open map[string]string, answere
 	case 3:
 		run.Seed()
 		run.Advance(float64(op))
+		if op&4 != 0 {
+			m.places.evictAll()
+		}
 		if run.Repeats() && run.Round() == 0 {
 			m.t.Error("the first run repeats another one")
 		}

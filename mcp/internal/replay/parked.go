@@ -3,7 +3,7 @@ package replay
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -11,69 +11,100 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// ErrShutdown reports that no value is kept any more.
-var ErrShutdown = errors.New("the server is shutting down")
+// Reasons for which no value is kept.
+var (
+	// ErrShutdown reports that no value is kept any more.
+	ErrShutdown = errors.New("the server is shutting down")
+	// ErrEvicted reports that the place of the values was needed for another owner
+	// before they were kept.
+	ErrEvicted = errors.New("the values had to make room for those of another owner")
+)
 
 // Parked holds the values of calls that are between two runs. All methods are safe for
 // concurrent use; values are never closed under its lock.
 type Parked struct {
 	// Instance names this process in the tickets. It is set before first use.
 	Instance string
-	// Max bounds the values of all principals together, and MaxEach those of one.
-	Max, MaxEach int
 
 	mu      sync.Mutex
 	values  map[string]*parkedValue // guarded by mu: by ticket
-	held    map[mcp.Principal]int   // guarded by mu: how many
 	closed  bool                    // guarded by mu
-	closing sync.WaitGroup          // of values that have expired
+	closing sync.WaitGroup          // of values that have expired or were evicted
 }
+
+// A TakePlace takes room for n values, which count for whoever makes the call. It calls
+// evict, which does not block, at most once when somebody else needs the room, at any
+// time until release, also before it returns. release may be called when that has
+// happened.
+type TakePlace func(n int, evict func()) (release func(), err error)
 
 // parkedValue is a value that waits for the next run of its call.
 type parkedValue struct {
 	*Value
-	owner  mcp.Principal
-	expiry *time.Timer
+	principal mcp.Principal
+	together  *parkedSet
+	expiry    *time.Timer
+}
+
+// parkedSet are the values that were kept together. They have one place, which is held
+// until the last of them is gone.
+type parkedSet struct {
+	tickets map[string]string // by key
+	left    int               // guarded by the lock of Parked
+	evicted bool              // guarded by the lock of Parked
+	release func()
 }
 
 // Put keeps values for ttl and returns a ticket for each of them, by the same keys. It
-// keeps all of them or none.
-func (p *Parked) Put(owner mcp.Principal, values map[string]*Value, ttl time.Duration) (tickets map[string]string, err error) {
+// keeps all of them or none. Values that are evicted are closed on a goroutine of their
+// own, and those that were kept together with them.
+func (p *Parked) Put(principal mcp.Principal, values map[string]*Value, ttl time.Duration, take TakePlace) (tickets map[string]string, err error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
+	set := &parkedSet{left: len(values)}
+	release, err := take(len(values), func() { p.evict(set) })
+	if err != nil {
+		return nil, err
+	}
+	if tickets, err = p.keep(set, principal, values, ttl, release); err != nil {
+		release()
+	}
+	return tickets, err
+}
+
+// keep is Put for a set that has its place.
+func (p *Parked) keep(set *parkedSet, principal mcp.Principal, values map[string]*Value, ttl time.Duration, release func()) (map[string]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch n := len(values); {
+	switch {
 	case p.closed:
 		return nil, ErrShutdown
-	case len(p.values)+n > p.Max:
-		return nil, fmt.Errorf("%d values are parked, %d more are wanted, the limit is %d", len(p.values), n, p.Max)
-	case p.held[owner]+n > p.MaxEach:
-		return nil, fmt.Errorf("%d values are parked for %v, %d more are wanted, the limit is %d", p.held[owner], owner, n, p.MaxEach)
+	case set.evicted:
+		return nil, ErrEvicted
 	}
 	if p.values == nil {
-		p.values, p.held = make(map[string]*parkedValue), make(map[mcp.Principal]int)
+		p.values = make(map[string]*parkedValue)
 	}
-	tickets = make(map[string]string, len(values))
+	tickets := make(map[string]string, len(values))
 	for key, v := range values {
 		ticket := p.Instance + "." + rand.Text()
 		tickets[key] = ticket
-		p.values[ticket] = &parkedValue{v, owner, time.AfterFunc(ttl, func() { p.expire(ticket) })}
+		p.values[ticket] = &parkedValue{v, principal, set, time.AfterFunc(ttl, func() { p.expire(ticket) })}
 	}
-	p.held[owner] += len(values)
+	set.tickets, set.release = maps.Clone(tickets), release
 	return tickets, nil
 }
 
 // Take returns the value of a ticket, which is the caller's from then on, or nil when
-// there is none for the owner in this process.
-func (p *Parked) Take(ticket string, owner mcp.Principal) *Value {
+// there is none for the principal in this process.
+func (p *Parked) Take(ticket string, principal mcp.Principal) *Value {
 	if !strings.HasPrefix(ticket, p.Instance+".") {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if v := p.values[ticket]; v == nil || v.owner != owner {
+	if v := p.values[ticket]; v == nil || v.principal != principal {
 		return nil
 	}
 	return p.takeLocked(ticket)
@@ -85,17 +116,17 @@ func (p *Parked) takeLocked(ticket string) *Value {
 		return nil
 	}
 	delete(p.values, ticket)
-	if p.held[v.owner]--; p.held[v.owner] == 0 {
-		delete(p.held, v.owner)
-	}
 	v.expiry.Stop()
+	if v.together.left--; v.together.left == 0 {
+		v.together.release()
+	}
 	return v.Value
 }
 
-// Drop closes the values of tickets, as far as they are the owner's.
-func (p *Parked) Drop(tickets map[string]string, owner mcp.Principal) {
+// Drop closes the values of tickets, as far as they are the principal's.
+func (p *Parked) Drop(tickets map[string]string, principal mcp.Principal) {
 	for _, ticket := range tickets {
-		if v := p.Take(ticket, owner); v != nil {
+		if v := p.Take(ticket, principal); v != nil {
 			v.Close()
 		}
 	}
@@ -114,6 +145,22 @@ func (p *Parked) expire(ticket string) {
 	}
 }
 
+// evict closes what is left of a set, on another goroutine, because closing can block.
+func (p *Parked) evict(set *parkedSet) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set.evicted = true
+	var left []*Value
+	for _, ticket := range set.tickets {
+		if v := p.takeLocked(ticket); v != nil {
+			left = append(left, v)
+		}
+	}
+	if len(left) > 0 {
+		p.closing.Go(func() { closeValues(left) })
+	}
+}
+
 // Shutdown closes every value and waits for those that are being closed. Nothing is
 // kept from then on.
 func (p *Parked) Shutdown() {
@@ -124,8 +171,12 @@ func (p *Parked) Shutdown() {
 		left = append(left, p.takeLocked(ticket))
 	}
 	p.mu.Unlock()
-	for _, v := range left {
+	closeValues(left)
+	p.closing.Wait()
+}
+
+func closeValues(values []*Value) {
+	for _, v := range values {
 		v.Close()
 	}
-	p.closing.Wait()
 }

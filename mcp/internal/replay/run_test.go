@@ -218,11 +218,19 @@ func TestParkedValuesAreKeptTogetherOrNotAtAll(t *testing.T) {
 			}
 			return m
 		}
-		p := replay.Parked{Instance: "here", Max: 4, MaxEach: 3}
-		if tickets, err := p.Put(mcp.PrincipalLocal, values(4), time.Minute); err == nil || tickets != nil {
+		p := replay.Parked{Instance: "here"}
+		free := 3
+		take := func(n int, _ func()) (func(), error) {
+			if n > free {
+				return nil, errors.New("no room")
+			}
+			free -= n
+			return func() { free += n }, nil
+		}
+		if tickets, err := p.Put(mcp.PrincipalLocal, values(4), time.Minute, take); err == nil || tickets != nil {
 			t.Errorf("got %v, %v, want it refused", tickets, err)
 		}
-		first, err := p.Put(mcp.PrincipalLocal, values(3), time.Minute)
+		first, err := p.Put(mcp.PrincipalLocal, values(3), time.Minute, take)
 		if err != nil || len(first) != 3 {
 			t.Fatalf("got %v, %v", first, err)
 		}
@@ -244,12 +252,56 @@ func TestParkedValuesAreKeptTogetherOrNotAtAll(t *testing.T) {
 		if n := closed.Load(); n != 3 {
 			t.Errorf("%d are closed when all have expired, want 3", n)
 		}
-		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute); err != nil {
+		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute, take); err != nil {
 			t.Error(err)
 		}
 		p.Shutdown()
-		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute); !errors.Is(err, replay.ErrShutdown) || closed.Load() != 4 {
+		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute, take); !errors.Is(err, replay.ErrShutdown) || closed.Load() != 4 {
 			t.Errorf("got %v, %d closed, want %v and 4", err, closed.Load(), replay.ErrShutdown)
 		}
+		if free != 3 {
+			t.Errorf("%d places are free when nothing is parked, want 3", free)
+		}
 	})
+}
+
+func TestEvictedValuesAreClosedTogetherAndOnce(t *testing.T) {
+	t.Parallel()
+	var closed atomic.Int32
+	values := func() map[string]*replay.Value {
+		return map[string]*replay.Value{
+			"a": replay.NewValue("a", func() { closed.Add(1) }),
+			"b": replay.NewValue("b", func() { closed.Add(1) }),
+		}
+	}
+	var evict func()
+	released := 0
+	take := func(_ int, e func()) (func(), error) {
+		evict = e
+		return func() { released++ }, nil
+	}
+	p := replay.Parked{Instance: "here"}
+	tickets, err := p.Put(mcp.PrincipalLocal, values(), time.Minute, take)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := p.Take(tickets["a"], mcp.PrincipalLocal)
+	evict()
+	if v := p.Take(tickets["b"], mcp.PrincipalLocal); v != nil {
+		t.Error("an evicted value is given out")
+	}
+	taken.Close()
+	early := values()
+	tickets, err = p.Put(mcp.PrincipalLocal, early, time.Minute, func(n int, e func()) (func(), error) {
+		e()
+		return take(n, e)
+	})
+	if !errors.Is(err, replay.ErrEvicted) || tickets != nil {
+		t.Errorf("got %v, %v of values that were evicted before they were kept, want %v", tickets, err, replay.ErrEvicted)
+	}
+	replay.CloseAll(early)
+	p.Shutdown()
+	if n := closed.Load(); n != 4 || released != 2 {
+		t.Errorf("%d values are closed and %d places released, want 4 and 2", n, released)
+	}
 }
