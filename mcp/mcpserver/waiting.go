@@ -23,23 +23,39 @@ var errGivenUp = fmt.Errorf("%w: given up, because too many questions wait for t
 // is no load: the call is not among those that run, its time limit stands still, and
 // its tool's slot is free for others. What waits is bounded by owner and in all.
 func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) error) error {
+	if r.in.Session == nil || r.in.Back == nil {
+		return ErrCannotAsk
+	}
 	ctx, done, err := r.server.questions.add(ctx, r.in)
 	if err != nil {
 		r.Reached(mcp.LimitQuestions)
 		return err
 	}
-	if place := r.placeLease(); place != nil {
-		place.Hold()
-		defer place.Release()
-	}
-	release := exchange.Hold(ctx)
-	err = ask(ctx)
-	done()
-	release()
+	func() {
+		defer r.yield(ctx)()
+		defer done()
+		err = ask(ctx)
+	}()
 	if errors.Is(context.Cause(ctx), errGivenUp) {
 		r.Reached(mcp.LimitQuestions)
 	}
 	return err
+}
+
+// yield gives back what the call holds until resume is called, which takes it again in
+// the order in which it was taken at first: the place among the running calls before the
+// slot of the tool. In another order two calls could wait for each other.
+func (r *Request) yield(ctx context.Context) (resume func()) {
+	place := r.placeLease()
+	if place == nil {
+		return exchange.Hold(ctx)
+	}
+	place.Hold()
+	release := exchange.Hold(ctx)
+	return func() {
+		place.Release()
+		release()
+	}
 }
 
 // waitingQuestions are the questions of all calls that wait for their clients.

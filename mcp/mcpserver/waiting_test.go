@@ -203,3 +203,40 @@ func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestCallThatComesBackAndANewOneDoNotWaitForEachOther is about a server with one place
+// and a tool with one slot: who comes back must not take the slot and then wait for the
+// place of a new call that waits for the slot.
+func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(&mcpserver.Options{Load: &mcpserver.LoadOptions{MaxCalls: 1, MaxWait: time.Hour}})
+		hold := make(chan struct{})
+		srv.Tool("one", "", func(ctx context.Context, in struct {
+			Asks bool `json:"asks"`
+		},
+		) (string, error) {
+			if in.Asks {
+				_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+				return "", err
+			}
+			<-hold
+			return "", nil
+		}, mcpserver.Limit(1))
+		w := dialAs(t, srv, mcp.V20251125, canAll)
+		asks := w.send("tools/call", `{"name":"one","arguments":{"asks":true}}`)
+		q := w.read()
+		first := w.send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
+		synctest.Wait()
+		second := w.send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
+		synctest.Wait()
+		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		synctest.Wait()
+		hold <- struct{}{}
+		w.reply(first)
+		w.reply(asks)
+		hold <- struct{}{}
+		w.reply(second)
+	})
+}
