@@ -8,11 +8,123 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
+
+// arguments is what a tool needs to know of the type of its arguments.
+type arguments struct {
+	schema    jsontext.Value
+	validator *jsonschema.Validator
+	missing   *missingArguments
+}
+
+// argumentTypes has the arguments of each type, made once.
+var argumentTypes sync.Map
+
+func argumentsOf(t reflect.Type) (*arguments, error) {
+	once, _ := argumentTypes.LoadOrStore(t, sync.OnceValues(func() (*arguments, error) { return newArguments(t) }))
+	return once.(func() (*arguments, error))()
+}
+
+func newArguments(t reflect.Type) (*arguments, error) {
+	text, err := schema.ForType(t, schema.Input)
+	if err != nil {
+		return nil, err
+	}
+	if !isObjectSchema(text) {
+		return nil, fmt.Errorf("input %v: want a struct, whose fields are the arguments", t)
+	}
+	missing, err := missingArgumentsOf(text)
+	if err != nil {
+		return nil, err
+	}
+	return &arguments{text, jsonschema.Lazy(text, nil), missing}, nil
+}
+
+// missingArguments says what the schema of a typed tool has for arguments that are
+// missing. A null counts as a missing optional argument, because a nil pointer in a struct
+// is encoded as null.
+type missingArguments struct {
+	optional map[string]bool
+	defaults []argumentDefault // in the order of the schema
+}
+
+type argumentDefault struct {
+	name  string
+	value jsontext.Value
+}
+
+// missingArgumentsOf reads an inferred schema.
+func missingArgumentsOf(text jsontext.Value) (*missingArguments, error) {
+	var object struct {
+		Properties jsontext.Value `json:"properties"`
+		Required   []string       `json:"required"`
+	}
+	if err := json.Unmarshal(text, &object); err != nil {
+		return nil, err
+	}
+	c := &missingArguments{optional: make(map[string]bool)}
+	for key, schema := range rawjson.Members(object.Properties) {
+		name := string(key)
+		c.optional[name] = !slices.Contains(object.Required, name)
+		if value := rawjson.Member(schema, "default"); value != nil {
+			c.defaults = append(c.defaults, argumentDefault{name, value})
+		}
+	}
+	return c, nil
+}
+
+// add returns the arguments without such nulls and with the defaults, or raw itself when there is nothing
+// to do.
+func (c *missingArguments) add(raw jsontext.Value) jsontext.Value {
+	if len(c.defaults) == 0 && !c.anyNull(raw) {
+		return raw
+	}
+	out, there := []byte{'{'}, make(map[string]bool)
+	add := func(name string, value jsontext.Value) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = rawjson.AppendString(out, name)
+		out = append(append(out, ':'), value...)
+	}
+	for key, value := range rawjson.Members(raw) {
+		name := string(key)
+		if c.isMissing(name, value) {
+			continue
+		}
+		there[name] = true
+		add(name, value)
+	}
+	for _, d := range c.defaults {
+		if !there[d.name] {
+			add(d.name, d.value)
+		}
+	}
+	return append(out, '}')
+}
+
+// anyNull reports whether the arguments hold a null for a missing one.
+func (c *missingArguments) anyNull(raw jsontext.Value) bool {
+	for key, value := range rawjson.Members(raw) {
+		if c.isMissing(string(key), value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *missingArguments) isMissing(name string, value jsontext.Value) bool {
+	return value.Kind() == 'n' && c.optional[name]
+}
 
 // badArguments reports arguments that a tool cannot be called with. It says nothing
 // that its caller does not know, so it is never masked.
@@ -27,7 +139,7 @@ func (e *badArguments) Error() string {
 
 func (e *badArguments) Unwrap() error { return e.err }
 
-// validateArguments holds arguments against their schema.
+// validateArguments validates arguments against their schema.
 func validateArguments(v *jsonschema.Validator, raw jsontext.Value) error {
 	if v.Admits(raw) {
 		return nil
@@ -101,4 +213,11 @@ func plainInteger(token jsontext.Token) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+func isObjectSchema(raw jsontext.Value) bool {
+	var root struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(raw, &root) == nil && root.Type == "object"
 }

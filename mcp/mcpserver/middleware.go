@@ -99,49 +99,6 @@ func newLayer(m Middleware) (*layer, error) {
 	return l, nil
 }
 
-// way is what one message goes through: the layers of Use, those of extensions, then
-// the handler of its method.
-type way struct {
-	table   *routeTable // which has the layers
-	handler Handler
-}
-
-// from runs the part of the way that begins with the layer of that index.
-func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
-	switch {
-	case w.handler == nil:
-		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
-	case index < len(w.table.chain):
-		return w.table.chain[index].handle(ctx, r)
-	}
-	return w.fromInner(ctx, r, 0)
-}
-
-// fromInner runs the part of the way that begins with that layer of an extension.
-func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
-	switch {
-	case w.handler == nil:
-		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
-	case index < len(w.table.inner):
-		return w.table.inner[index].handle(ctx, r)
-	}
-	return w.handler(ctx, r)
-}
-
-// route returns the way of a message. Its handler is nil where there is none. What
-// the caller's revision has in its core goes before what an extension defines.
-func (m *middleware) route(call *dialect.Call) way {
-	t := m.current.Load()
-	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return way{t, x.handler}
-	}
-	h := t.routes[call.Method]
-	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
-		h = ignore
-	}
-	return way{t, h}
-}
-
 // hasCustom reports whether a method beyond the core of a revision is served
 // there.
 func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {

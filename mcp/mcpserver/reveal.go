@@ -47,24 +47,6 @@ func (s *Server) shown(ctx context.Context, call *dialect.Call, err error) error
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
 }
 
-// logNotification logs what has failed in the handlers of a notification, which its
-// sender is not told: a protocol error, as a rule about the message itself, as a
-// warning, everything else as an error.
-func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err error) {
-	method := slog.String("method", call.Method)
-	if p, ok := errors.AsType[*panicked](err); ok {
-		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification handler panicked", append(usercode.Attrs(p), method)...)
-		return
-	}
-	switch _, protocol := errors.AsType[*mcp.Error](err); {
-	case err == nil || ctx.Err() != nil: // what fails because the session ends is nobody's concern
-	case protocol:
-		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "notification refused", method, slog.Any("error", err))
-	default:
-		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification failed", method, slog.Any("error", err))
-	}
-}
-
 // Reveal returns what the client may learn of an error that ends the request:
 // what the server would answer, with Number as the client's revision has it. A
 // private error is logged under the id that stands for it.
@@ -127,4 +109,11 @@ func cleanText(s string, max int) string {
 		max--
 	}
 	return fmt.Sprintf("%s… (%d bytes more)", s[:max], len(s)-max)
+}
+
+// background runs user code that nobody waits for: an error or a panic is logged.
+func (s *Server) background(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
+	if err := usercode.Run(run); err != nil {
+		s.options.logger().LogAttrs(ctx, slog.LevelError, what+" failed", append(attrs, usercode.Attrs(err)...)...)
+	}
 }

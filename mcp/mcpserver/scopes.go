@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -127,66 +126,4 @@ func (r *Request) forbid(scopes []string) error {
 		challenge = who.Challenge(scopes)
 	}
 	return dialect.Forbid(r.Method, scopes, challenge)
-}
-
-// authorize refuses a request whose sender was not granted all of the scopes that it
-// needs: those of its method and of every feature that it names and its sender may
-// know of. It is asked of all revisions alike, before capabilities and params are
-// looked at, and costs nothing where there are no scopes. A feature that comes after
-// it, by middleware, is asked for where it is found.
-func (s *Server) authorize(r *Request) error {
-	needs, snap := s.middleware.scopes(r.Method), s.features.snapshot()
-	if snap.scoped {
-		for f := range snap.named(r) {
-			needs = union(needs, f.scopes)
-		}
-	}
-	return r.RequireScopes(needs...)
-}
-
-// named yields the features that a request names, as far as its sender may know of
-// them. Params that cannot be read name none: nothing is done with them.
-func (s *snapshot) named(r *Request) iter.Seq[*common] {
-	return func(yield func(*common) bool) {
-		who := r.in.Identity
-		switch r.Method {
-		case mcp.MethodToolsCall:
-			if t, ok := lookup[*tool](s, kindTools, paramsOf[byName](r).Name, who); ok {
-				yield(&t.common)
-			}
-		case mcp.MethodPromptsGet:
-			if p, ok := lookup[*prompt](s, kindPrompts, paramsOf[byName](r).Name, who); ok {
-				yield(&p.common)
-			}
-		case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
-			if f := s.resourceAt(paramsOf[mcp.SubscribeParams](r).URI, who); f != nil {
-				yield(&f.common)
-			}
-		case mcp.MethodComplete:
-			if c, err := s.completed(paramsOf[mcp.CompleteParams](r), who); err == nil {
-				yield(c)
-			}
-		case mcp.MethodListen:
-			uris := paramsOf[mcp.ListenParams](r).Notifications.ResourceSubscriptions
-			for _, uri := range uris[:min(len(uris), maxWatched)] { // more are refused
-				if f := s.resourceAt(uri, who); f != nil && !yield(&f.common) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// byName is the part of params that names a tool or a prompt.
-type byName struct {
-	Name string `json:"name"`
-}
-
-// paramsOf returns the params of a request, or zero ones when they cannot be read.
-func paramsOf[T any](r *Request) *T {
-	p := new(T)
-	if r.Decode(p) != nil {
-		return new(T)
-	}
-	return p
 }

@@ -2,10 +2,10 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"iter"
 	"runtime/debug"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -13,19 +13,29 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// Request does one request, on the goroutine that the pipe gave it:
+// Request handles one request, on the goroutine that the transport gave it. For a call
+// of a tool these functions run, beside the file that has each of them:
 //
-//	pipe (stdio line, HTTP POST, memory)       size, depth and time are bounded
-//	 └─ jsonrpc.Decode                         kind, id, method, raw params
-//	     └─ dialect.Open                       era, revision, _meta, headers → Call
-//	         └─ route                          the method's handler and the middleware around it
-//	             └─ authorize                  the scopes of the method and of what it names
-//	             └─ middleware                 layer by layer
-//	                 └─ listTools, callTool, … and in it the author's function
-//	     └─ encode                             the shape of the revision, bounded
-//	     └─ reveal                             what the peer may learn of an error
-//	     └─ Call.Seal                          envelope, error number
-//	 └─ pipe writes                            one buffer, one write; over HTTP what is large in parts
+//	transport: stdio line, HTTP POST, memory     size, depth and time are bounded
+//	 └─ jsonrpc.Decode                           kind, id, method, raw params
+//	     └─ Request                serve.go
+//	         ├─ dialect.Open                     era, revision, _meta, headers → dialect.Call
+//	         ├─ route              serve.go      looks up the handler of the method
+//	         │   ├─ admit          admission.go  rates, then a place among the running calls
+//	         │   ├─ authorize      serve.go      the scopes of the method and of what it names
+//	         │   ├─ beginRun       round.go      opens requestState
+//	         │   ├─ handle         serve.go      middleware, layer by layer, then the handler:
+//	         │   │   └─ callTool   toolcall.go   looks up the tool, validates the arguments
+//	         │   │       └─ perform        toolcall.go  a whole call, inside of the options Wrap
+//	         │   │           ├─ runHandler round.go     gives the answers of the client to the handler
+//	         │   │           │   └─ runTool toolcall.go rate, slot and timeout of the tool
+//	         │   │           │       └─ the author's function
+//	         │   │           └─ outcome    toolresult.go  checked result, or the error as a result
+//	         │   └─ endRun         round.go      open questions decide the result
+//	         ├─ encode             serve.go      the shape of the revision, bounded
+//	         ├─ reveal             reveal.go     what the peer may learn of an error
+//	         └─ dialect.Call.Reply               envelope, error number
+//	 └─ transport writes                         one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {
@@ -39,9 +49,9 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	return call.Reply(encoded, c.reveal(ctx, call, err))
 }
 
-// encode brings a result into the shape of the caller's revision. What cannot
-// be encoded, such as text that is not UTF-8, and what is too large, is a
-// mistake of the author and none of the caller's business.
+// encode encodes a result in the shape of the caller's revision. A result that cannot be
+// encoded, such as text that is not UTF-8, or that is too large is a mistake of the
+// author; the caller does not get the reason.
 func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *dialect.Encoded, err error) {
 	defer contain(&err) // user types encode themselves
 	e, err = call.Encode(result)
@@ -56,6 +66,7 @@ func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *d
 	return e, err
 }
 
+// route runs a request once it is admitted and authorized.
 func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {
 	way := s.middleware.route(call)
 	if way.handler == nil {
@@ -84,8 +95,70 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	return r.endRun(result, err)
 }
 
-// handle runs the handlers of a request that was let in. From here on it can be ended
-// to make room.
+// authorize refuses a request whose sender was not granted all of the scopes that it
+// needs: those of its method and of every feature that it names and that its sender may
+// know of. It is the same in all revisions, runs before capabilities and params are
+// checked, and costs nothing where there are no scopes. The handlers check the scopes of
+// the feature again, because middleware can change which one a request names.
+func (s *Server) authorize(r *Request) error {
+	needs, snap := s.middleware.scopes(r.Method), s.features.snapshot()
+	if snap.scoped {
+		for f := range snap.named(r) {
+			needs = union(needs, f.scopes)
+		}
+	}
+	return r.RequireScopes(needs...)
+}
+
+// named yields the features that a request names, as far as its sender may know of
+// them. Params that cannot be read name none: nothing is done with them.
+func (s *snapshot) named(r *Request) iter.Seq[*common] {
+	return func(yield func(*common) bool) {
+		who := r.in.Identity
+		switch r.Method {
+		case mcp.MethodToolsCall:
+			if t, ok := lookup[*tool](s, kindTools, paramsOf[byName](r).Name, who); ok {
+				yield(&t.common)
+			}
+		case mcp.MethodPromptsGet:
+			if p, ok := lookup[*prompt](s, kindPrompts, paramsOf[byName](r).Name, who); ok {
+				yield(&p.common)
+			}
+		case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
+			if f := s.resourceAt(paramsOf[mcp.SubscribeParams](r).URI, who); f != nil {
+				yield(&f.common)
+			}
+		case mcp.MethodComplete:
+			if c, err := s.completed(paramsOf[mcp.CompleteParams](r), who); err == nil {
+				yield(c)
+			}
+		case mcp.MethodListen:
+			uris := paramsOf[mcp.ListenParams](r).Notifications.ResourceSubscriptions
+			for _, uri := range uris[:min(len(uris), maxWatched)] { // more are refused
+				if f := s.resourceAt(uri, who); f != nil && !yield(&f.common) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// byName is the part of params that names a tool or a prompt.
+type byName struct {
+	Name string `json:"name"`
+}
+
+// paramsOf returns the params of a request, or zero ones when they cannot be read.
+func paramsOf[T any](r *Request) *T {
+	p := new(T)
+	if r.Decode(p) != nil {
+		return new(T)
+	}
+	return p
+}
+
+// handle runs the middleware and the handler of a request that was admitted. From here on
+// it can be ended to make room.
 func (s *Server) handle(r *Request) (result any, err error) {
 	ctx := r.context()
 	if unmetered[r.Method] {
@@ -96,60 +169,48 @@ func (s *Server) handle(r *Request) (result any, err error) {
 	return r.way.from(ctx, r, 0)
 }
 
-// Notification takes one notification. The library's own part is done at once, so
-// that what the client sends next finds it done; middleware and the author's handler
-// run behind the session's earlier notifications:
-//
-//	pipe → jsonrpc.Decode → dialect.Open
-//	 ├─ notifications/cancelled                ends the request, at once
-//	 ├─ notifications/initialized              the session hears of changes, at once
-//	 └─ route                                  no handler: dropped
-//	     └─ Session.PutNote                    one after the other; without a session at once
-//	         └─ handle                         middleware, the handler; errors and panics are logged
-func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
-	call, err := c.dialect.Open(in.Message, in.TransportInfo())
-	if err != nil {
-		return err
+// route returns the way of a message. Its handler is nil where there is none. What
+// the caller's revision has in its core goes before what an extension defines.
+func (m *middleware) route(call *dialect.Call) way {
+	t := m.current.Load()
+	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
+		return way{t, x.handler}
 	}
-	if id, ok := dialect.CancelledID(in.Message); ok {
-		if in.Session != nil {
-			in.Session.Running.Cancel(id, errCancelled)
-		}
-		return nil
+	h := t.routes[call.Method]
+	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
+		h = ignore
 	}
-	if call.Method == mcp.NotificationInitialized {
-		c.initialized(in.Session)
-	}
-	way := c.middleware.route(call)
-	if way.handler == nil {
-		return nil
-	}
-	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: c.Server}
-	if in.Session == nil {
-		r.handleNotification()
-		return nil
-	}
-	if !in.Session.PutNote(r.handleNotification, len(in.Message.Params)+notificationSize) {
-		c.reached(mcp.LimitNotifications, in, call.Method)
-	}
-	return nil
+	return way{t, h}
 }
 
-// notificationSize is about how many bytes a queued notification takes besides its
-// params.
-const notificationSize = 1 << 10
-
-// handleNotification runs the handlers of a notification.
-func (r *Request) handleNotification() {
-	ctx := r.lasting()
-	err := usercode.Run(func() error {
-		_, err := r.way.from(ctx, r, 0)
-		return err
-	})
-	r.server.logNotification(ctx, r.call, err)
+// way is what one message goes through: the layers of Use, those of extensions, then
+// the handler of its method.
+type way struct {
+	table   *routeTable // which has the layers
+	handler Handler
 }
 
-var errCancelled = errors.New("cancelled by the client")
+// from runs the part of the way that begins with the layer of that index.
+func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
+	switch {
+	case w.handler == nil:
+		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+	case index < len(w.table.chain):
+		return w.table.chain[index].handle(ctx, r)
+	}
+	return w.fromInner(ctx, r, 0)
+}
+
+// fromInner runs the part of the way that begins with that layer of an extension.
+func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
+	switch {
+	case w.handler == nil:
+		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+	case index < len(w.table.inner):
+		return w.table.inner[index].handle(ctx, r)
+	}
+	return w.handler(ctx, r)
+}
 
 // panicked is the error that a panic in user code becomes.
 type panicked = usercode.Panic
@@ -158,12 +219,5 @@ type panicked = usercode.Panic
 func contain(err *error) {
 	if v := recover(); v != nil {
 		*err = &panicked{Value: v, Stack: debug.Stack()}
-	}
-}
-
-// background runs user code that nobody waits for: an error or a panic is logged.
-func (s *Server) background(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
-	if err := usercode.Run(run); err != nil {
-		s.options.logger().LogAttrs(ctx, slog.LevelError, what+" failed", append(attrs, usercode.Attrs(err)...)...)
 	}
 }

@@ -3,9 +3,9 @@ package mcpserver
 import (
 	"context"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -28,17 +28,17 @@ type ToolOption interface{ tool(t *tool) }
 // tool is a registered tool.
 type tool struct {
 	common
-	def      mcp.Tool
-	call     ToolHandler
-	input    *jsonschema.Validator
-	complete func(jsontext.Value) jsontext.Value // nil when the arguments are taken as they are
-	output   *jsonschema.Validator               // nil when the tool has no output schema
-	mirrors  []dialect.Mirror
-	timeout  time.Duration
-	slots    *limit.Slots  // nil when unlimited
-	bucket   *limit.Bucket // nil when unlimited
-	wraps    []func(ToolHandler) ToolHandler
-	perform  ToolHandler // a whole call with valid arguments, wraps folded in
+	def        mcp.Tool
+	call       ToolHandler
+	input      *jsonschema.Validator
+	addMissing func(jsontext.Value) jsontext.Value // nil when the arguments are used as they are
+	output     *jsonschema.Validator               // nil when the tool has no output schema
+	mirrors    []dialect.Mirror
+	timeout    time.Duration
+	slots      *limit.Slots  // nil when unlimited
+	bucket     *limit.Bucket // nil when unlimited
+	wraps      []func(ToolHandler) ToolHandler
+	perform    ToolHandler // a whole call with valid arguments, wraps folded in
 }
 
 func (t *tool) key() string     { return t.def.Name }
@@ -126,6 +126,41 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	return nil
 }
 
+// typedTool makes a tool of a Go function.
+func typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
+	if h == nil {
+		return nil, errors.New("the handler is nil")
+	}
+	in, err := argumentsOf(reflect.TypeFor[In]())
+	if err != nil {
+		return nil, err
+	}
+	shape, out, err := outputOf(reflect.TypeFor[Out]())
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{
+		def:        mcp.Tool{Name: name, Description: description, InputSchema: in.schema, OutputSchema: out},
+		input:      in.validator,
+		addMissing: in.missing.add,
+	}
+	if out != nil {
+		t.output = jsonschema.Lazy(out, nil)
+	}
+	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		var args In
+		if err := decodeArguments(p.Arguments, &args); err != nil {
+			return nil, &badArguments{name, err}
+		}
+		value, err := h(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		return shape(value)
+	}
+	return t, nil
+}
+
 // isToolName reports whether a name is 1 to 128 letters, digits, '_', '-' or '.'.
 func isToolName(name string) bool {
 	return len(name) >= 1 && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
@@ -193,91 +228,4 @@ var toolListing = listing{kindTools, func(page []feature, next *string, hints mc
 
 func (s *Server) listTools(_ context.Context, r *Request) (any, error) {
 	return s.list(r, toolListing)
-}
-
-// callTool does tools/call: a malformed request is a protocol error, arguments
-// that break the schema are an answer that the model can read.
-//
-// Spec: 2026-07-28 server/tools#calling-tools
-func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
-	snap := s.features.snapshot()
-	if !snap.declared[kindTools] {
-		return nil, undeclared(r.Method)
-	}
-	p, err := r.call.ToolCall()
-	if err != nil {
-		return nil, err
-	}
-	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Identity())
-	if !ok {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
-	}
-	if err := r.RequireScopes(t.scopes...); err != nil {
-		return nil, err
-	}
-	if p.Task != nil && s.takesTasks(r.call.Facts) && t.def.TaskSupport() == mcp.TaskForbidden {
-		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: cannot be called as a task", p.Name)
-	}
-	if len(p.Arguments) == 0 {
-		p.Arguments = jsontext.Value("{}")
-	}
-	if p.Arguments.Kind() != '{' {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: arguments: want an object", p.Name)
-	}
-	if err := r.call.CheckParams(t.mirrors, p.Arguments); err != nil {
-		return nil, err
-	}
-	if t.complete != nil {
-		p.Arguments = t.complete(p.Arguments)
-	}
-	if err := validateArguments(t.input, p.Arguments); err != nil {
-		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
-	}
-	return t.perform(ctx, &p)
-}
-
-// takesTasks reports whether the server has declared that calls of tools may ask to
-// be tasks. Where it has not, the wish is ignored.
-//
-// Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
-func (s *Server) takesTasks(f *dialect.Facts) bool {
-	return f.TaskSupport && s.capabilities(f).Tasks.Takes(mcp.MethodToolsCall)
-}
-
-// perform runs the handler of a tool, with as many rounds as it asks for, and
-// makes of what it returned what its caller gets.
-func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
-	defer contain(&err)
-	r := From(ctx)
-	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.run(ctx, t, p) })
-	if err == nil {
-		err = t.checkResult(result)
-	}
-	return s.outcome(ctx, r, t, result, err)
-}
-
-// outcome turns what a tool returned into what its caller gets.
-func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
-	if err == nil {
-		return withText(result), nil
-	}
-	if _, ok := errors.AsType[*panicked](err); ok {
-		return nil, err
-	}
-	if _, ok := errors.AsType[*badResult](err); ok {
-		return nil, err
-	}
-	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
-		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
-			return nil, err
-		}
-	}
-	return s.toolError(ctx, r.call, t.def.Name, err), nil
-}
-
-func isObjectSchema(raw jsontext.Value) bool {
-	var root struct {
-		Type string `json:"type"`
-	}
-	return json.Unmarshal(raw, &root) == nil && root.Type == "object"
 }

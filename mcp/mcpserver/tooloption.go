@@ -1,6 +1,12 @@
 package mcpserver
 
-import "github.com/fondaco/fondaco/mcp"
+import (
+	"fmt"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
 
 // ReadOnly is the option that tells clients that a tool changes nothing.
 func ReadOnly() ToolOption {
@@ -65,3 +71,51 @@ func (all together) tool(t *tool) {
 		o.tool(t)
 	}
 }
+
+// Timeout is the option that answers calls of a tool after d, when the handler
+// has not returned by then. The handler's context ends; a handler that goes on
+// all the same keeps its slot under Limit until it returns, and is logged. The time
+// stands still while the call waits for its client, in both eras: what counts is how
+// long the handler runs, in all rounds of the call together. The context has no
+// Deadline, because that moves.
+// It panics when d is not positive.
+func Timeout(d time.Duration) ToolOption {
+	if d <= 0 {
+		panic(fmt.Sprintf("mcpserver.Timeout: %v: want more than 0", d))
+	}
+	return timeout(d)
+}
+
+type timeout time.Duration
+
+func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
+
+// Limit is the option that lets at most n calls of a tool run at once. Others
+// wait for their turn as long as their callers do. A call that waits for its client
+// gives its slot to others, in both eras, and goes before new calls when it has its
+// answer. It panics when n is not positive.
+func Limit(n int) ToolOption {
+	if n < 1 {
+		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
+	}
+	return concurrency(n)
+}
+
+type concurrency int
+
+func (n concurrency) tool(t *tool) { t.slots = limit.NewSlots(int(n)) }
+
+// Rate is the option that lets a tool be called burst times at once, and then
+// perSecond times a second, by all callers together and counting each round of a call
+// that asks. Other calls are refused with an error of mcp.CodeRateLimited, which says
+// when to try again. It panics when one of them is not positive.
+func Rate(perSecond float64, burst int) ToolOption {
+	if !(perSecond > 0) || burst < 1 {
+		panic(fmt.Sprintf("mcpserver.Rate: %v a second, %d at once: want more than 0, and at least 1", perSecond, burst))
+	}
+	return toolRate{PerSecond: perSecond, Burst: burst}
+}
+
+type toolRate mcp.Rate
+
+func (r toolRate) tool(t *tool) { t.bucket = limit.NewBucket(mcp.Rate(r)) }

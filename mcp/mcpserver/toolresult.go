@@ -10,76 +10,28 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// typedTool makes a tool of a Go function.
-func typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
-	if h == nil {
-		return nil, errors.New("the handler is nil")
+// outcome turns what a tool returned into what its caller gets.
+func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
+	if err == nil {
+		return withText(result), nil
 	}
-	in, err := argumentsOf(reflect.TypeFor[In]())
-	if err != nil {
+	if _, ok := errors.AsType[*panicked](err); ok {
 		return nil, err
 	}
-	shape, out, err := outputOf(reflect.TypeFor[Out]())
-	if err != nil {
+	if _, ok := errors.AsType[*badResult](err); ok {
 		return nil, err
 	}
-	t := &tool{
-		def:      mcp.Tool{Name: name, Description: description, InputSchema: in.schema, OutputSchema: out},
-		input:    in.validator,
-		complete: in.completion.complete,
-	}
-	if out != nil {
-		t.output = jsonschema.Lazy(out, nil)
-	}
-	t.call = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-		var args In
-		if err := decodeArguments(p.Arguments, &args); err != nil {
-			return nil, &badArguments{name, err}
-		}
-		value, err := h(ctx, args)
-		if err != nil {
+	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
+		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
 			return nil, err
 		}
-		return shape(value)
 	}
-	return t, nil
-}
-
-// arguments is what a type of arguments stands for.
-type arguments struct {
-	schema     jsontext.Value
-	validator  *jsonschema.Validator
-	completion *argumentCompletion
-}
-
-// argumentTypes holds what types of arguments stand for, found out once.
-var argumentTypes sync.Map
-
-func argumentsOf(t reflect.Type) (*arguments, error) {
-	once, _ := argumentTypes.LoadOrStore(t, sync.OnceValues(func() (*arguments, error) { return newArguments(t) }))
-	return once.(func() (*arguments, error))()
-}
-
-func newArguments(t reflect.Type) (*arguments, error) {
-	text, err := schema.ForType(t, schema.Input)
-	if err != nil {
-		return nil, err
-	}
-	if !isObjectSchema(text) {
-		return nil, fmt.Errorf("input %v: want a struct, whose fields are the arguments", t)
-	}
-	completion, err := completionOf(text)
-	if err != nil {
-		return nil, err
-	}
-	return &arguments{text, jsonschema.Lazy(text, nil), completion}, nil
+	return s.toolError(ctx, r.call, t.def.Name, err), nil
 }
 
 // badResult is a result that cannot be sent: a mistake of the author, which is

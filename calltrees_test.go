@@ -1,0 +1,107 @@
+package fondaco_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// drawnIn matches a line of a call tree that says which file has a function: in a comment
+//
+//	//	 └─ callTool   toolcall.go   looks up the tool
+//
+// with a file of the same directory, and in ARCHITECTURE.md
+//
+//	└─ callTool (mcpserver/toolcall.go)
+//
+// with a file whose path ends so.
+var drawnIn = regexp.MustCompile(`[└├]─ (?:\w+\.)*(\w+)(?:, \w+)*(?: +(\w+\.go)\b| +\((\w+/[\w/]+\.go)\))`)
+
+func TestCallTreesNameTheFilesOfTheirFunctions(t *testing.T) {
+	t.Parallel()
+	all := files(t)
+	drawn := 0
+	for _, name := range all {
+		if name != "ARCHITECTURE.md" && (!strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go")) {
+			continue
+		}
+		for _, line := range strings.Split(read(t, name), "\n") {
+			m := drawnIn.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			drawn++
+			file := path.Join(path.Dir(name), m[2])
+			if m[3] != "" {
+				file = fileThatEndsIn(t, all, m[3])
+			}
+			if !hasFunction(t, file, m[1]) {
+				t.Errorf("%s: %s: no function %s in %q", name, strings.TrimSpace(line), m[1], file)
+			}
+		}
+	}
+	if want := 15; drawn < want {
+		t.Errorf("found %d functions in call trees, want at least %d", drawn, want)
+	}
+}
+
+// TestCallTreeOfAToolCrossesFewFiles counts the files above the author's function.
+func TestCallTreeOfAToolCrossesFewFiles(t *testing.T) {
+	t.Parallel()
+	tree, _, found := strings.Cut(read(t, "mcp/mcpserver/serve.go"), "the author's function")
+	if !found {
+		t.Fatal("serve.go: there is no call tree down to the author's function")
+	}
+	crossed := make(map[string]bool)
+	for _, m := range drawnIn.FindAllStringSubmatch(tree, -1) {
+		crossed[m[2]] = true
+	}
+	if len(crossed) == 0 || len(crossed) > 5 {
+		t.Errorf("got %d files before the author's function, want 1 to 5", len(crossed))
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fileThatEndsIn returns the one file whose path ends in the given one.
+func fileThatEndsIn(t *testing.T, all []string, end string) (file string) {
+	t.Helper()
+	for _, name := range all {
+		if !strings.HasSuffix("/"+name, "/"+end) {
+			continue
+		}
+		if file != "" {
+			t.Errorf("%s: both %s and %s end so; want a longer path", end, file, name)
+		}
+		file = name
+	}
+	return file
+}
+
+// hasFunction reports whether a file declares a function or method of that name.
+func hasFunction(t *testing.T, file, name string) bool {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return false
+	}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
+)
+
+// Notification takes one notification. The part of the library is done when it returns,
+// so that it has taken effect before the client's next message is read; middleware and
+// the author's handler run after those of the session's earlier notifications:
+//
+//	transport → jsonrpc.Decode → dialect.Open
+//	 ├─ notifications/cancelled                ends the request, at once
+//	 ├─ notifications/initialized              changes are announced to the session from now on
+//	 └─ Session.PutNote                        one after the other; without a session at once
+//	     └─ handleNotification notification.go  middleware, the handler
+//	         └─ logNotification notification.go errors and panics
+func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
+	call, err := c.dialect.Open(in.Message, in.TransportInfo())
+	if err != nil {
+		return err
+	}
+	if id, ok := dialect.CancelledID(in.Message); ok {
+		if in.Session != nil {
+			in.Session.Running.Cancel(id, errCancelled)
+		}
+		return nil
+	}
+	if call.Method == mcp.NotificationInitialized {
+		c.initialized(in.Session)
+	}
+	way := c.middleware.route(call)
+	if way.handler == nil {
+		return nil
+	}
+	r := &Request{Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: c.Server}
+	if in.Session == nil {
+		r.handleNotification()
+		return nil
+	}
+	if !in.Session.PutNote(r.handleNotification, len(in.Message.Params)+notificationSize) {
+		c.reached(mcp.LimitNotifications, in, call.Method)
+	}
+	return nil
+}
+
+// notificationSize is about how many bytes a queued notification takes besides its
+// params.
+const notificationSize = 1 << 10
+
+// handleNotification runs the handlers of a notification.
+func (r *Request) handleNotification() {
+	ctx := r.lasting()
+	err := usercode.Run(func() error {
+		_, err := r.way.from(ctx, r, 0)
+		return err
+	})
+	r.server.logNotification(ctx, r.call, err)
+}
+
+// logNotification logs what has failed in the handlers of a notification, which its
+// sender is not told: a protocol error, as a rule about the message itself, as a
+// warning, everything else as an error.
+func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err error) {
+	method := slog.String("method", call.Method)
+	if p, ok := errors.AsType[*panicked](err); ok {
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification handler panicked", append(usercode.Attrs(p), method)...)
+		return
+	}
+	switch _, protocol := errors.AsType[*mcp.Error](err); {
+	case err == nil || ctx.Err() != nil: // what fails because the session ends is nobody's concern
+	case protocol:
+		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "notification refused", method, slog.Any("error", err))
+	default:
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification failed", method, slog.Any("error", err))
+	}
+}
+
+var errCancelled = errors.New("cancelled by the client")

@@ -1,0 +1,182 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+)
+
+// callTool handles tools/call. A malformed request is a protocol error; arguments that
+// do not satisfy the schema are a result that the model can read.
+//
+// Spec: 2026-07-28 server/tools#calling-tools
+func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
+	snap := s.features.snapshot()
+	if !snap.declared[kindTools] {
+		return nil, undeclared(r.Method)
+	}
+	p, err := r.call.ToolCall()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Identity())
+	if !ok {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
+	}
+	if err := r.RequireScopes(t.scopes...); err != nil {
+		return nil, err
+	}
+	if p.Task != nil && s.takesTasks(r.call.Facts) && t.def.TaskSupport() == mcp.TaskForbidden {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: cannot be called as a task", p.Name)
+	}
+	if len(p.Arguments) == 0 {
+		p.Arguments = jsontext.Value("{}")
+	}
+	if p.Arguments.Kind() != '{' {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: arguments: want an object", p.Name)
+	}
+	if err := r.call.CheckParams(t.mirrors, p.Arguments); err != nil {
+		return nil, err
+	}
+	if t.addMissing != nil {
+		p.Arguments = t.addMissing(p.Arguments)
+	}
+	if err := validateArguments(t.input, p.Arguments); err != nil {
+		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
+	}
+	return t.perform(ctx, &p)
+}
+
+// takesTasks reports whether the server has declared that calls of tools may ask to
+// be tasks. Where it has not, the wish is ignored.
+//
+// Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
+func (s *Server) takesTasks(f *dialect.Facts) bool {
+	return f.TaskSupport && s.capabilities(f).Tasks.Takes(mcp.MethodToolsCall)
+}
+
+// perform runs the handler of a tool, again for each round of questions in the session
+// era, and makes the result of the call.
+func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
+	defer contain(&err)
+	r := From(ctx)
+	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
+	if err == nil {
+		err = t.checkResult(result)
+	}
+	return s.outcome(ctx, r, t, result, err)
+}
+
+// runTool calls the handler within the limits of the tool: on this goroutine, or on
+// another when the tool has a timeout, so that its caller can be answered in time.
+func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	if err := t.pace(ctx); err != nil {
+		return nil, err
+	}
+	if t.timeout > 0 {
+		return s.runWithTimeout(ctx, t, p)
+	}
+	ctx, release, err := t.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return t.call(ctx, p)
+}
+
+// pace refuses a call that exceeds the rate of the tool.
+func (t *tool) pace(ctx context.Context) error {
+	wait, ok := t.bucket.Take()
+	if ok {
+		return nil
+	}
+	From(ctx).Reached(mcp.LimitOneTool)
+	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
+}
+
+// acquire waits for one of the tool's slots. The context that it returns is for the
+// call that holds the slot.
+func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), err error) {
+	if t.slots == nil {
+		return ctx, func() {}, nil
+	}
+	if err := t.slots.Acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	slot := slotLease(ctx, t.slots)
+	return exchange.WithClock(ctx, slot), slot.End, nil
+}
+
+// runWithTimeout waits for a slot and calls the handler on a goroutine of its own, and
+// waits for its result until the timeout. A handler that returns later is logged.
+func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+	r := From(ctx)
+	left := max(t.timeout-r.run.Running(), time.Millisecond)
+	ctx, cancel := exchange.WithTimeout(ctx, left, &lateError{t})
+	ctx, release, err := t.acquire(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	done, answered := make(chan handlerResult), make(chan struct{})
+	started := time.Now()
+	s.drain.apart(func() {
+		defer cancel()
+		defer release()
+		var out handlerResult
+		func() {
+			defer contain(&out.err)
+			out.result, out.err = t.call(ctx, p)
+		}()
+		select {
+		case done <- out:
+		case <-answered:
+			s.options.logger().LogAttrs(ctx, slog.LevelWarn, "tool returned after its call had ended",
+				slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)), slog.Any("error", out.err))
+		}
+	})
+	select {
+	case out := <-done:
+		if r.replays {
+			r.run.Spend(time.Since(started))
+		}
+		return out.result, out.err
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
+		late := time.NewTimer(left - min(time.Since(started), left))
+		defer late.Stop()
+		select {
+		case out := <-done:
+			r.run.Spend(time.Since(started))
+			return out.result, out.err
+		case <-late.C:
+			r.run.Spend(time.Since(started))
+		}
+	}
+	close(answered)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.Reached(mcp.LimitToolTimeout)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// handlerResult is what the handler of a tool has returned.
+type handlerResult struct {
+	result mcp.Result
+	err    error
+}
+
+// lateError ends a call of a tool that has not answered in time.
+type lateError struct{ of *tool }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
+}
