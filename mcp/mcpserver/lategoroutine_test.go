@@ -1,9 +1,12 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,5 +233,21 @@ func TestPanicOfACloseFunctionIsContained(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		w.must("tools/list", "")
+	})
+}
+
+func TestPanicBesideAQuestionIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		srv := newServer(&mcpserver.Options{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+		srv.Tool("fall", "", func(ctx context.Context, _ struct{}) (string, error) {
+			_, _ = mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+			panic("boom")
+		})
+		r := dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", `{"name":"fall"}`)
+		if at(t, r, "/inputRequests/colour") == "" || !strings.Contains(lines.String(), "boom") {
+			t.Errorf("got %s and the log %q, want the question and the panic", r, lines.String())
+		}
 	})
 }

@@ -74,6 +74,9 @@ func (r *Request) endRun(result any, err error) (any, error) {
 		result, err = r.requireURLElicitation(err)
 	}
 	if out := r.run.Close(); out.Next != nil {
+		if _, ok := errors.AsType[*panicked](err); ok {
+			_ = r.server.reveal(r.ctx, r.call, err) // logs what the caller is not told
+		}
 		return r.suspend(out, mcp.ResultBase{})
 	}
 	return result, err
