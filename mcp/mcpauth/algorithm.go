@@ -7,9 +7,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// signatureAlgorithms are those that are taken unless an option says otherwise:
-// all that go-jose can verify with a public key. A shared secret is none, since
-// whoever can verify with it can sign.
+// signatureAlgorithms are the default allowed algorithms: all that go-jose can
+// verify with a public key. Algorithms with a shared secret are not allowed,
+// because a server that can verify with it can also sign.
 //
 // Spec: RFC 8725 3.1; RFC 7518 3.1; RFC 8037 3.1
 var signatureAlgorithms = []jose.SignatureAlgorithm{

@@ -16,26 +16,26 @@ import (
 	"github.com/go-jose/go-jose/v4/cryptosigner"
 )
 
-// assertionLifetime is short: an assertion is made for one request.
+// assertionLifetime is short, because an assertion is made for one request.
 const assertionLifetime = 2 * time.Minute
 
-// PrivateKey is a key by which a client authenticates itself, without a secret
-// that travels. It does not show the key when it is printed or logged.
+// PrivateKey is a key with which a client authenticates itself, without sending
+// a secret. Printing or logging it does not show the key.
 //
 // Spec: RFC 7523 2.2
 type PrivateKey struct {
-	// Signer is an RSA, ECDSA or Ed25519 key, in memory or in a device. For a key in
-	// PEM there are crypto/x509 and encoding/pem.
+	// Signer is an RSA, ECDSA or Ed25519 key, in memory or in a device. Use crypto/x509 and
+	// encoding/pem to read a key in PEM.
 	Signer crypto.Signer
-	// Algorithm is that of JSON Web Signatures, such as "ES256". Empty means RS256,
-	// ES256, ES384, ES512 or EdDSA, as the key is.
+	// Algorithm is the algorithm of JSON Web Signatures, such as "ES256". Empty means RS256, ES256,
+	// ES384, ES512 or EdDSA, according to the type of the key.
 	Algorithm string
-	// ID is the kid under which the authorization server knows the key. It may be
-	// empty when it knows one only.
+	// ID is the key id (kid) at the authorization server. It may be empty if
+	// the server has only one key of the client.
 	ID string
 }
 
-// Format prints the id and the algorithm, whatever the verb.
+// Format prints the id and the algorithm, for every verb.
 func (k PrivateKey) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "private key %q %s", k.ID, k.Algorithm)
 }
@@ -46,8 +46,8 @@ func (k PrivateKey) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k
 // MarshalText is the id and the algorithm, in JSON as well.
 func (k PrivateKey) MarshalText() ([]byte, error) { return fmt.Append(nil, k), nil }
 
-// assertions makes what authenticates a client. It is safe for concurrent use if
-// the key is.
+// assertions makes client assertions. It is safe for concurrent use if the key
+// is.
 type assertions struct {
 	client string
 	signer jose.Signer
@@ -69,7 +69,7 @@ func newAssertions(client string, k *PrivateKey) (*assertions, error) {
 	return &assertions{client, signer}, nil
 }
 
-// algorithm returns what the key signs with.
+// algorithm returns the signature algorithm of the key.
 func (k *PrivateKey) algorithm() (jose.SignatureAlgorithm, error) {
 	if k.Signer == nil {
 		return "", fmt.Errorf("want a Signer")
@@ -84,7 +84,7 @@ func (k *PrivateKey) algorithm() (jose.SignatureAlgorithm, error) {
 	return algorithm, nil
 }
 
-// usualAlgorithm is what servers take most likely from a key.
+// usualAlgorithm returns the algorithm that most servers accept for a key.
 //
 // Spec: RFC 7518 3.1; RFC 8037 3.1
 func usualAlgorithm(public crypto.PublicKey) jose.SignatureAlgorithm {
@@ -99,7 +99,7 @@ func usualAlgorithm(public crypto.PublicKey) jose.SignatureAlgorithm {
 	return ""
 }
 
-// assertionPayload is what a client says of itself.
+// assertionPayload is the payload of a client assertion.
 //
 // Spec: RFC 7523 3
 type assertionPayload struct {
@@ -111,9 +111,9 @@ type assertionPayload struct {
 	Expires  int64  `json:"exp"`
 }
 
-// assert returns a new assertion for an authorization server, which is named by
-// its issuer: one that names a token endpoint can be passed on by another server
-// that claims to have the same.
+// assert returns a new assertion for an authorization server. Its audience is
+// the issuer: an assertion for a token endpoint could be forwarded by another
+// server that claims the same endpoint.
 //
 // Spec: RFC 7523 3; draft-ietf-oauth-rfc7523bis 4
 func (a *assertions) assert(issuer string) (string, error) {

@@ -12,16 +12,15 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// ErrUnknownResponse says that an authorization response belongs to no sign-in that
-// is under way here. Nothing was done with it.
+// ErrUnknownResponse means that an authorization response belongs to no running sign-in of this
+// Client. The response was ignored.
 var ErrUnknownResponse = errors.New("authorization response belongs to no sign-in that is under way")
 
-// Finish takes the URL to which an authorization server has sent the user's
-// browser, and lets the sign-in go on that waits for it. The handler of a web
-// application's redirect URL calls it, on the Client of the user whose browser made
-// the request; or it is read from who has opened the browser on another machine. A
-// response that belongs to no sign-in of this Client is ErrUnknownResponse. Each
-// response is taken once.
+// Finish completes a sign-in with the URL to which an authorization server redirected the user's
+// browser. The handler of a web application's redirect URL calls it, on the Client of the user
+// whose browser made the request; or a program reads the URL from a user who opened the browser on
+// another machine. If the response belongs to no running sign-in of this Client, the error is
+// ErrUnknownResponse. Each response is accepted once.
 //
 // Spec: RFC 6749 4.1.2; 2026-07-28 basic/authorization#authorization-response-validation
 func (c *Client) Finish(response string) error {
@@ -35,8 +34,8 @@ func (c *Client) Finish(response string) error {
 	return nil
 }
 
-// deliver hands a response to the sign-in that waits for it. If only one may be
-// meant, it is that one. It returns what is wrong with the response.
+// deliver passes a response to the sign-in that waits for it. If only is set,
+// it must be that one. It returns an error for an invalid response.
 func (c *Client) deliver(u *url.URL, only *signIn) error {
 	r, err := oauth.ParseAuthorizationResponse(u.RawQuery)
 	if err != nil {
@@ -52,14 +51,14 @@ func (c *Client) deliver(u *url.URL, only *signIn) error {
 	return err
 }
 
-// expect lets a sign-in wait for its response.
+// expect registers a sign-in that waits for its response.
 func (c *Client) expect(s *signIn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expected[s.state.Reveal()] = s
 }
 
-// take returns the sign-in of a state, which it thereby uses up.
+// take returns the sign-in of a state and removes the state.
 func (c *Client) take(state string, u *url.URL, only *signIn) *signIn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +70,8 @@ func (c *Client) take(state string, u *url.URL, only *signIn) *signIn {
 	return s
 }
 
-// sameRedirect reports whether a response came to the redirect URI of its sign-in,
-// as far as it says: a handler knows the path and the query only.
+// sameRedirect reports whether the URL of a response is the redirect URI of its sign-in. It
+// compares only what the URL has: a handler knows only the path and the query.
 func sameRedirect(redirect string, u *url.URL) bool {
 	want, err := url.Parse(redirect)
 	if err != nil {
@@ -81,21 +80,22 @@ func sameRedirect(redirect string, u *url.URL) bool {
 	return u.EscapedPath() == want.EscapedPath() && (u.Host == "" || u.Host == want.Host)
 }
 
-// dismiss makes a state worthless.
+// dismiss removes a state, so that no response to it is accepted.
 func (c *Client) dismiss(s *signIn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.expected, s.state.Reveal())
 }
 
-// receiver waits on loopback for the user's browser to come back.
+// receiver is the loopback server that waits for the redirect of the user's
+// browser.
 type receiver struct {
 	server *http.Server
 	served chan struct{} // closed when the server has ended
 }
 
 // receive sets the redirect URI of a sign-in, and listens there if it is on
-// loopback. The port is the one under which we are registered, else any.
+// loopback. The port is the registered one, or else any free port.
 //
 // Spec: RFC 8252 7.3, 8.3
 func (c *Client) receive(ctx context.Context, s *signIn) (*receiver, error) {
@@ -146,8 +146,8 @@ func (c *Client) listen(ctx context.Context, issuer string, u *url.URL) (net.Lis
 	return lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
-// listenAgain listens at the port with which we are registered, because not every
-// authorization server takes another. It returns nil if there is none to be had.
+// listenAgain listens at the registered port, because not every authorization
+// server accepts another one. It returns nil if the port is not available.
 func (c *Client) listenAgain(ctx context.Context, lc *net.ListenConfig, issuer, host string) net.Listener {
 	r, err := c.storedRegistration(ctx, issuer)
 	if err != nil || r == nil {
@@ -164,7 +164,7 @@ func (c *Client) listenAgain(ctx context.Context, lc *net.ListenConfig, issuer, 
 	return l
 }
 
-// close ends the server, after the page has been written.
+// close stops the server after the page was written.
 func (r *receiver) close() {
 	if r == nil {
 		return
@@ -177,8 +177,8 @@ func (r *receiver) close() {
 	<-r.served
 }
 
-// receiving answers the one request that brings the response of the sign-in. To
-// every other one nothing is there.
+// receiving answers the one request that has the response of the sign-in. Every
+// other request gets 404.
 func (c *Client) receiving(s *signIn, redirect *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		here := r.Method == http.MethodGet && r.Host == redirect.Host && r.URL.EscapedPath() == redirect.EscapedPath()
@@ -196,7 +196,7 @@ func (c *Client) receiving(s *signIn, redirect *url.URL) http.Handler {
 	})
 }
 
-// receivedPage says nothing of what was received: it could be anybody's text.
+// receivedPage repeats nothing of the response, which is untrusted text.
 const receivedPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Sign-in</title>
 <h1>You can close this window</h1>

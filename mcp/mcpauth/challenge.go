@@ -28,7 +28,7 @@ const (
 	schemeProof  = "DPoP"
 )
 
-// denial is why a request does not pass.
+// denial is the reason why a request is refused.
 type denial struct {
 	status int
 	code   string // for the challenge; empty: the request had no credentials
@@ -61,7 +61,7 @@ func unavailable(cause error) error {
 	return &denial{status: http.StatusServiceUnavailable, reason: "tokens cannot be verified now", cause: cause}
 }
 
-// asDenial makes sure that there is an answer to every error.
+// asDenial converts an error to a denial.
 func asDenial(err error) *denial {
 	if d, ok := errors.AsType[*denial](err); ok {
 		return d
@@ -69,8 +69,8 @@ func asDenial(err error) *denial {
 	return &denial{status: http.StatusServiceUnavailable, reason: "tokens cannot be verified now", cause: err}
 }
 
-// challenge formats a WWW-Authenticate header. Without a code it has no error,
-// as is right for a request without credentials.
+// challenge formats a WWW-Authenticate header. Without a code it has no error
+// parameter, as RFC 6750 wants for a request without credentials.
 //
 // Spec: RFC 6750 3; RFC 9728 5.1; RFC 9449 7.1; 2026-07-28 basic/authorization#scope-challenge-handling
 func (r *Resource) challenge(scheme, code, reason string, scopes []string) string {
@@ -95,15 +95,16 @@ func (r *Resource) challenge(scheme, code, reason string, scopes []string) strin
 	return scheme + " " + strings.Join(params, ", ")
 }
 
-// challengeFor returns the function that asks for scopes in the scheme.
+// challengeFor returns the function that formats challenges for scopes in the
+// scheme.
 func (r *Resource) challengeFor(scheme string) func(scopes []string) string {
 	return func(scopes []string) string {
 		return r.challenge(scheme, codeInsufficientScope, "the token lacks a scope", askedScopes(scopes))
 	}
 }
 
-// askedScopes are the scopes that a challenge can ask for. Refresh tokens are no
-// matter of a resource.
+// askedScopes are the scopes that a challenge may name. offline_access is not
+// among them, because a resource does not use refresh tokens.
 //
 // Spec: 2026-07-28 basic/authorization#refresh-tokens; RFC 6749 3.3
 func askedScopes(scopes []string) []string {
@@ -112,7 +113,8 @@ func askedScopes(scopes []string) []string {
 
 const scopeOffline = "offline_access"
 
-// quoted writes a quoted-string. Characters that one cannot hold are left out.
+// quoted writes a quoted-string. It omits characters that are not allowed in
+// one.
 //
 // Spec: RFC 9110 5.6.4
 func quoted(s string) string {

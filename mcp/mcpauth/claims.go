@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// claims are what an issuer says about a token, in a JWT or when it is asked.
-// Unknown ones are kept in Token.Claims alone; one that occurs twice makes all
-// of them void.
+// claims are the claims about a token, in a JWT or an introspection response.
+// Unknown ones are kept only in Token.Claims; a claim that occurs twice is an
+// error.
 //
 // Spec: RFC 9068 2.2; RFC 7662 2.2; RFC 7519 4.1
 type claims struct {
@@ -30,7 +30,7 @@ type claims struct {
 // textOrList is a string or an array of strings.
 type textOrList []string
 
-// UnmarshalJSON takes both forms, and nothing else.
+// UnmarshalJSON reads both forms. Everything else is an error.
 func (l *textOrList) UnmarshalJSON(data []byte) error {
 	if jsontext.Value(data).Kind() == '"' {
 		*l = make(textOrList, 1)
@@ -52,13 +52,14 @@ func (l textOrList) words() (words []string) {
 // Spec: RFC 7519 2
 type numericDate float64
 
-// latestDate is beyond what anybody means, and within what time.Time can hold.
+// latestDate is the maximum date, which time.Time can represent.
 const latestDate = 1 << 40
 
-// sane reports whether the date can be meant as one.
+// sane reports whether the date is in the supported range.
 func (d *numericDate) sane() bool { return d == nil || *d > 0 && *d < latestDate }
 
-// time is the zero time for nil. Fractions of a second are dropped.
+// time returns the date without fractions of a second, or the zero time for
+// nil.
 func (d *numericDate) time() time.Time {
 	if d == nil {
 		return time.Time{}
@@ -66,8 +67,8 @@ func (d *numericDate) time() time.Time {
 	return time.Unix(int64(math.Floor(float64(*d))), 0)
 }
 
-// checkTimes reports what is wrong with the times at which the token begins.
-// When it ends is judged with every token, whoever verified it.
+// checkTimes checks nbf and iat. Resource.judge checks the expiry of every
+// token, whichever way it was verified.
 func (c *claims) checkTimes(now time.Time, skew time.Duration) error {
 	switch {
 	case !c.Expires.sane() || !c.NotBefore.sane() || !c.IssuedAt.sane():
@@ -80,7 +81,7 @@ func (c *claims) checkTimes(now time.Time, skew time.Duration) error {
 	return nil
 }
 
-// token returns what the claims say in the form that all verifiers have.
+// token converts the claims to the Token that all verifiers return.
 func (c *claims) token(raw []byte) (*Token, error) {
 	proofKey, ok := c.proofKey()
 	if !ok {
@@ -103,8 +104,8 @@ func (c *claims) token(raw []byte) (*Token, error) {
 }
 
 // proofKey returns the thumbprint of the key that the token is bound to. It
-// reports false where the token is bound to something that cannot be checked
-// here, such as a client certificate.
+// reports false if the token is bound to something that cannot be checked here,
+// such as a client certificate.
 //
 // Spec: RFC 9449 6.1; RFC 7800 3.1
 func (c *claims) proofKey() (thumbprint string, ok bool) {

@@ -15,10 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Client signs in to protected MCP servers and keeps the tokens. It is the
-// mcpclient.Authorizer for one user, or for one machine, at any number of servers:
-// each gets the tokens that were issued for it, over https, or over http on this
-// machine, and no other server does. It is safe for concurrent use.
+// Client signs in to protected MCP servers and stores the tokens. It is the mcpclient.Authorizer of
+// one user, or of one machine, for any number of servers: each server gets only the tokens that
+// were issued for it, over https, or over http on this machine. It is safe for concurrent use.
 //
 //	Authorize                the token for the server of a request, renewed when due
 //	Challenged
@@ -28,8 +27,8 @@ import (
 //	│   └─ signIn            the user; or the Grant, for machines
 //	└─ 403: stepUp           signIn with more scopes, if they are what is missing
 //
-// Callers who are challenged by one server at the same time wait for one of them,
-// and share what comes of it. What fails is a *SignInError.
+// Callers that one server challenges at the same time share one sign-in and its
+// result. Errors are of type *SignInError.
 type Client struct {
 	opts        *ClientOptions
 	err         error // of the options
@@ -48,7 +47,8 @@ type Client struct {
 	steps    map[step]*attempts
 }
 
-// binding is what a server has led to.
+// binding is the resource and the authorization server of an MCP server, as
+// discovered.
 type binding struct {
 	Issuer   string   `json:"issuer"`
 	Resource string   `json:"resource"`
@@ -58,15 +58,15 @@ type binding struct {
 	Old      bool     `json:"old,omitzero"`     // see target.old
 }
 
-// renewed is the newest token, as far as this process has got it.
+// renewed is the newest token that this process got.
 type renewed struct {
 	access oauth.Secret
 	uses   int  // requests that it was put on
 	last   bool // there is no other way to get one
 }
 
-// NewClient returns a client. The options may be nil. Options that make no sense
-// are the error of every call.
+// NewClient returns a client. The options may be nil. If they are invalid,
+// every call returns the error.
 func NewClient(opts *ClientOptions) *Client {
 	c := &Client{
 		opts: opts.copied(), nonces: new(nonces),
@@ -86,7 +86,7 @@ func NewClient(opts *ClientOptions) *Client {
 	return c
 }
 
-// SignInError reports that there is no token for a server, and why.
+// SignInError reports why there is no token for a server.
 type SignInError struct {
 	Server string // its URL
 	Err    error
@@ -97,8 +97,9 @@ func (e *SignInError) Error() string { return "sign in to " + e.Server + ": " + 
 // Unwrap gives access to the reason.
 func (e *SignInError) Unwrap() error { return e.Err }
 
-// Authorize puts the token for its server on a request, if there is one. It asks
-// nobody but the authorization server, when the token has to be renewed.
+// Authorize adds the token of its server to a request, if there is one. If the
+// token must be renewed, it sends a request to the authorization server; it
+// never asks the user.
 //
 // Spec: 2026-07-28 basic/authorization#access-token-usage; RFC 6750 2.1; RFC 9449 7.1
 func (c *Client) Authorize(req *http.Request) error {
@@ -127,7 +128,7 @@ func (c *Client) authorize(req *http.Request) error {
 	return c.attach(req, g)
 }
 
-// attach puts a token on a request.
+// attach adds a token to a request.
 func (c *Client) attach(req *http.Request, g *grant) error {
 	req.Header.Set("Authorization", g.Type+" "+g.Access.Reveal())
 	if g.Type != oauth.TypeDPoP {
@@ -150,9 +151,9 @@ func attached(req *http.Request) oauth.Secret {
 	return oauth.Secret(token)
 }
 
-// Challenged gets a token for a server that has answered a request with 401, or one
-// with more scopes where the answer was 403. It may take as long as the user does.
-// After nil the request is to be authorized and sent again.
+// Challenged gets a token for a server that has answered a request with 401, or a token with more
+// scopes after 403. It may take as long as the user takes to sign in. If it returns nil, authorize
+// the request and send it again.
 //
 // Spec: 2026-07-28 basic/authorization#error-handling
 func (c *Client) Challenged(req *http.Request, resp *http.Response) error {
@@ -183,8 +184,8 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	return fmt.Errorf("%w: HTTP status %d without a challenge that more scopes would meet", ErrDenied, resp.StatusCode)
 }
 
-// challenged is what a server wants, by its challenges of the schemes that we can
-// meet.
+// challenged is what a server requires, according to its challenges of the
+// schemes that we support.
 type challenged struct {
 	code      string
 	scopes    []string
@@ -219,7 +220,7 @@ func firstOf(held, other string) string {
 	return other
 }
 
-// unauthorized gets a token in the place of that of the request.
+// unauthorized gets a token that replaces that of the request.
 func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challenged) error {
 	if newer, err := c.newer(ctx, req); newer || err != nil {
 		return err
@@ -247,7 +248,8 @@ func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challen
 	})
 }
 
-// prompt is signIn for a request that needs it, unless that is left to SignIn.
+// prompt is signIn for a request that needs it. With ManualSignIn it returns
+// ErrSignInRequired.
 func (c *Client) prompt(ctx context.Context, t *target, scopes []string) error {
 	if !c.opts.ManualSignIn {
 		return c.signIn(ctx, t, scopes)
@@ -258,7 +260,8 @@ func (c *Client) prompt(ctx context.Context, t *target, scopes []string) error {
 	return fmt.Errorf("%w at %s, with the scopes %q", ErrSignInRequired, t.metadata.Issuer, strings.Join(scopes, " "))
 }
 
-// newer reports whether there is another token than that of the request already.
+// newer reports whether there is already another token than that of the
+// request.
 func (c *Client) newer(ctx context.Context, req *http.Request) (bool, error) {
 	b, err := c.boundNow(ctx, req.URL)
 	if b == nil || err != nil {
@@ -272,8 +275,8 @@ func (c *Client) newer(ctx context.Context, req *http.Request) (bool, error) {
 	return err == nil && g.usable(time.Now()) && !g.Access.Equal(attached(req)), err
 }
 
-// renewed gets another token without the user, and reports whether there is one. A
-// machine has no other way.
+// renewed gets another token without the user, and reports whether there is one. For a machine this
+// is the only way.
 func (c *Client) renewed(ctx context.Context, t *target, b *binding, refused oauth.Secret, ch challenged) (bool, error) {
 	if c.machine != nil {
 		var err error
@@ -305,7 +308,7 @@ func (c *Client) noteRenewed(key grantKey, r *renewed) {
 	c.renewals[key] = r
 }
 
-// noteUse counts a request that a token is put on.
+// noteUse counts a request that is sent with a token.
 func (c *Client) noteUse(key grantKey, access oauth.Secret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -314,9 +317,9 @@ func (c *Client) noteUse(key grantKey, access oauth.Secret) {
 	}
 }
 
-// neverTaken returns the newest token if it is the one that was refused, and the
-// request was its first. Age cannot be why: another of its kind would be refused
-// as well.
+// neverTaken returns the newest token if it was refused and the request was the
+// first that it was sent with. It was not refused because of its age, so
+// another token of this kind would be refused as well.
 func (c *Client) neverTaken(key grantKey, refused oauth.Secret) *renewed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,8 +330,8 @@ func (c *Client) neverTaken(key grantKey, refused oauth.Secret) *renewed {
 	return r
 }
 
-// denied is the error of a token that was refused although it is new, nil if
-// another way is left.
+// denied returns the error for a token that was refused although it is new, or
+// nil if there is another way to get one.
 func (r *renewed) denied() error {
 	if !r.last {
 		return nil
@@ -363,7 +366,7 @@ func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, e
 	return refreshed(ctx, e, old)
 }
 
-// renewTarget returns where the token of a key is renewed.
+// renewTarget returns the target at which the token of a key is renewed.
 func (c *Client) renewTarget(ctx context.Context, key grantKey) (*target, *binding, error) {
 	u, err := oauth.ParseEndpoint(key.Resource)
 	if err != nil {
@@ -401,12 +404,12 @@ func (c *Client) acquire(ctx context.Context, t *target, b *binding, old *grant)
 	return c.machine.acquire(ctx, r)
 }
 
-// scopeOfflineAccess asks for a refresh token.
+// scopeOfflineAccess is the scope that requests a refresh token.
 const scopeOfflineAccess = "offline_access"
 
-// scopes are what a sign-in asks for: those of the challenge, else all that the
-// server supports, with those that it was given before. None asks for what is the
-// default of the authorization server.
+// scopes returns the scopes that a sign-in requests: those of the challenge, or
+// else all that the server supports, and those that were granted before. An
+// empty list requests the default of the authorization server.
 //
 // Spec: 2026-07-28 basic/authorization#scope-selection-strategy and #refresh-tokens
 func (c *Client) scopes(t *target, ch challenged, held []string) []string {
@@ -446,7 +449,7 @@ var _ interface {
 	Challenged(*http.Request, *http.Response) error
 } = (*Client)(nil)
 
-// bind notes what a server has led to.
+// bind stores the binding of a server.
 func (c *Client) bind(ctx context.Context, t *target, id string, scopes []string) (*binding, error) {
 	b := &binding{Issuer: t.metadata.Issuer, Resource: t.resource, ClientID: id, Scopes: scopes, Proof: t.proof, Old: t.old}
 	err := c.kept.Update(ctx, c.bindingKey(t.server), func([]byte) ([]byte, error) { return encodeRecord(b) })
@@ -463,8 +466,8 @@ func (c *Client) bindingKey(server string) string {
 	return fmt.Sprintf("server %q %q", server, c.opts.Account)
 }
 
-// boundTo returns what the server of a URL has led to, nil if that is not known or
-// was for another query.
+// boundTo returns the binding of the server of a URL, or nil if it is not known or was for another
+// query.
 func (c *Client) boundTo(ctx context.Context, u *url.URL) (*binding, error) {
 	server := serverURL(u)
 	b := c.bound(server)
@@ -480,7 +483,8 @@ func (c *Client) boundTo(ctx context.Context, u *url.URL) (*binding, error) {
 	return b, nil
 }
 
-// boundNow is boundTo by the Store: another process may have signed in or out.
+// boundNow is like boundTo, but reads the Store, because another process may
+// have signed in or out.
 func (c *Client) boundNow(ctx context.Context, u *url.URL) (*binding, error) {
 	c.unbind(serverURL(u))
 	return c.boundTo(ctx, u)
@@ -498,8 +502,7 @@ func (c *Client) bound(server string) *binding {
 	return c.bindings[server]
 }
 
-// loadBinding reads what an earlier run has found out. The Store is as good as our
-// own memory.
+// loadBinding reads the binding that an earlier run has stored. The Store is trusted.
 func (c *Client) loadBinding(ctx context.Context, server string) (*binding, error) {
 	text, err := c.kept.Load(ctx, c.bindingKey(server))
 	if err != nil {
@@ -517,7 +520,7 @@ func (c *Client) loadBinding(ctx context.Context, server string) (*binding, erro
 	return c.bindings[server], nil
 }
 
-// boundFor returns a binding that leads to a key, nil if there is none.
+// boundFor returns a binding of a key, or nil if there is none.
 func (c *Client) boundFor(key grantKey) *binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()

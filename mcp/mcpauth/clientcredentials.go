@@ -7,20 +7,20 @@ import (
 	"net/url"
 )
 
-// ClientCredentials gets tokens for the client itself, which was registered at the
-// authorization server beforehand. A Key is better than a Secret: it never leaves
-// the client.
+// ClientCredentials gets tokens for the client itself, which must be registered at the
+// authorization server. A Key is safer than a Secret, because it is never sent.
 //
 // Spec: io.modelcontextprotocol/oauth-client-credentials; RFC 6749 4.4; RFC 7523 2.2
 type ClientCredentials struct {
-	// Issuer is the authorization server that knows the client. Required.
+	// Issuer is the authorization server at which the client is registered.
+	// Required.
 	Issuer string
 	// ID is the identifier of the client. Required.
 	ID string
-	// Secret or Key shows that it is the client. One of them is required.
+	// Secret or Key authenticates the client. One of them is required.
 	Secret Secret
 	Key    *PrivateKey
-	// Scopes are asked for besides those that the MCP server wants.
+	// Scopes are requested in addition to those that the MCP server requires.
 	Scopes []string
 }
 

@@ -22,74 +22,70 @@ import (
 // defaults: a native program that registers itself, opens the system's browser and
 // keeps its tokens in memory. NewClient copies them, with their slices.
 type ClientOptions struct {
-	// Name is what users read at the authorization server. Default: the name of
-	// the program.
+	// Name is the name that the authorization server shows to users. Default:
+	// the name of the program.
 	Name string
-	// Registered are the clients that were made at authorization servers by hand.
-	// With any of them, signing in at every other server is an error: use another
-	// Client there. Default: none.
+	// Registered are clients that were registered manually at authorization
+	// servers. If there is any, signing in at every other authorization server
+	// is an error: use another Client for it. Default: none.
 	Registered []Registration
-	// MetadataURL is where the document of MetadataDocument lies, at an https URL
-	// with a path. It is the identifier of the client at every server that takes
-	// such documents. Default: none.
+	// MetadataURL is the URL of the client ID metadata document (see
+	// MetadataDocument), an https URL with a path. It is the identifier of the
+	// client at every server that supports such documents. Default: none.
 	MetadataURL string
-	// Key authenticates the client of MetadataURL. Default: none, it is public.
+	// Key authenticates the client of MetadataURL. Default: none, a public
+	// client.
 	Key *PrivateKey
-	// Ask is asked for a client where the server knows none and takes no
-	// registrations. What it returns is kept. Default: an error says what is to be
-	// done.
+	// Ask returns a registration if the client is not registered and the server supports no dynamic
+	// registration. The result is stored. Default: an error that says what to do.
 	Ask func(ctx context.Context, issuer string) (*Registration, error)
 
 	// Grant gets tokens without a user. Default: users sign in.
 	Grant Grant
-	// Account tells apart users whose tokens are in one Store. A Client acts for
-	// one. Default: the only one.
+	// Account identifies the user if one Store has tokens of several users. A
+	// Client acts for one user. Default: empty, for a Store with one user.
 	Account string
-	// Browser sends the user to an https URL, or to http on this machine, at which
-	// to sign in. It returns when that is begun. It may print the URL: who opens it
-	// elsewhere comes back with an address that Finish takes. Default: the
-	// system's browser, opened without a shell.
+	// Browser opens a URL at which the user signs in: https, or http on this machine. It returns
+	// without waiting for the user. It may print the URL; a user who opens it on another machine
+	// copies the resulting URL for Finish. Default: opens the system's browser, without a shell.
 	Browser func(ctx context.Context, address string) error
-	// RedirectURL is to where the browser comes back. Of a web application it is an
-	// https URL, whose handler calls Finish. On http://127.0.0.1 the Client waits
-	// there itself, at any port if none is given. Default: http://127.0.0.1/callback;
-	// for clients that register themselves with a path besides for each authorization
-	// server, so that no server can send its users to another one for the codes of
-	// that.
+	// RedirectURL is the redirect URI. For a web application it is an https URL whose handler calls
+	// Finish. For http://127.0.0.1 the Client listens there itself, at any port if none is given.
+	// Default: http://127.0.0.1/callback; clients that register themselves add a path for each
+	// authorization server, so that a server cannot obtain the authorization codes of another one
+	// (mix-up attack).
 	RedirectURL string
-	// SignInTime is how long the user may take. Default: 10 minutes, which is the
-	// most.
+	// SignInTime is the time that the user may take. Default and maximum: 10
+	// minutes.
 	SignInTime time.Duration
-	// ManualSignIn leaves it to SignIn to ask the user: a request that needs a
-	// sign-in fails with ErrSignInRequired. Default: the request waits for the user.
+	// ManualSignIn makes a request that needs a sign-in fail with ErrSignInRequired; only SignIn
+	// asks the user. Default: the request waits until the user has signed in.
 	ManualSignIn bool
-	// BindTokens asks for tokens that are bound to a key (DPoP) wherever the
-	// authorization server can, also if the MCP server does not ask for it.
+	// BindTokens requests tokens that are bound to a key (DPoP) from every
+	// authorization server that supports them, even if the MCP server does not
+	// require it.
 	BindTokens bool
 
 	// Store keeps tokens and registrations. Default: memory, for the life of the
 	// Client. See FileStore.
 	Store Store
-	// Prefixes are private addresses at which metadata, authorization servers and
-	// their endpoints may be. Default: public addresses only; for an MCP server on
-	// loopback, loopback as well.
+	// Prefixes are private address ranges that metadata, authorization servers and their endpoints
+	// may have. Default: public addresses only; for an MCP server on loopback, also loopback.
 	Prefixes []netip.Prefix
-	// Proxy is used for the requests that Prefixes speaks of. Proxies of the
-	// environment are not. Default: none.
+	// Proxy is used for requests to metadata and authorization servers. Proxies
+	// of the environment are not used. Default: none.
 	Proxy *url.URL
-	// RootCAs are whom these servers have to be certified by. Default: those of the
-	// system.
+	// RootCAs are the certificate authorities for these servers. Default: those of the system.
 	RootCAs *x509.CertPool
-	// AllowOldEndpoints allows servers of 2025-03-26, which tell nothing of
-	// authorization, to be their own authorization servers, with endpoints at fixed
-	// places. It is used only in a session of that revision.
+	// AllowOldEndpoints allows a server of 2025-03-26, which has no resource metadata, to be its
+	// own authorization server, with endpoints at the default paths. It applies only to sessions of
+	// that revision.
 	AllowOldEndpoints bool
-	// Logger receives what went wrong without failing a call. Default:
-	// slog.Default().
+	// Logger logs errors that fail no call. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// maxSignInTime is also how long a state is good for.
+// maxSignInTime is also how long a state is valid.
 const maxSignInTime = 10 * time.Minute
 
 func (o *ClientOptions) orZero() *ClientOptions {
@@ -99,7 +95,7 @@ func (o *ClientOptions) orZero() *ClientOptions {
 	return o
 }
 
-// copied returns options of the client's own.
+// copied returns a deep copy of the options with the defaults filled in.
 func (o *ClientOptions) copied() *ClientOptions {
 	c := *o.orZero()
 	c.Registered, c.Prefixes = slices.Clone(c.Registered), slices.Clone(c.Prefixes)
@@ -133,8 +129,8 @@ func (o *ClientOptions) redirectURL() string {
 	return "http://127.0.0.1/callback"
 }
 
-// redirectFor returns the redirect URL of sign-ins at an issuer. Where we alone
-// decide what is registered it is another one for each.
+// redirectFor returns the redirect URL of sign-ins at an issuer. If the client
+// registers itself, each issuer gets another one.
 //
 // Spec: RFC 9700 4.4.2.2
 func (o *ClientOptions) redirectFor(issuer string) string {
@@ -166,8 +162,8 @@ func (o *ClientOptions) logger() *slog.Logger {
 	return slog.Default()
 }
 
-// policy is where the guarded client may go. Loopback is for MCP servers that the
-// user has configured there.
+// policy returns the addresses that the guarded client may reach. Loopback is
+// allowed for MCP servers that the user configured there.
 func (o *ClientOptions) policy(loopback bool) *egress.Policy {
 	return &egress.Policy{Loopback: loopback, Prefixes: o.Prefixes, Proxy: o.Proxy, RootCAs: o.RootCAs}
 }

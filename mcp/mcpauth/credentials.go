@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// credentials are what the Authorization header of a request holds.
+// credentials is the parsed Authorization header of a request.
 type credentials struct {
 	scheme string // schemeBearer or schemeProof
 	token  string
 }
 
-// errNoCredentials asks for credentials. It has no error code: nothing is wrong
-// with a request that did not know.
+// errNoCredentials refuses a request without credentials. It has no error code,
+// because the client may not know that it needs them.
 //
 // Spec: RFC 6750 3.1
 var errNoCredentials = &denial{status: http.StatusUnauthorized, reason: "an access token is needed"}
 
-// readCredentials takes the token from the one Authorization header that there
-// may be. Tokens at other places are not looked for; one in the query, which
-// ends up in logs, is refused loudly.
+// readCredentials reads the token from the Authorization header, which must
+// occur at most once. It reads tokens from nowhere else; a token in the query,
+// which would be logged, is an error.
 //
 // Spec: RFC 6750 2.1; RFC 9449 7.1; 2026-07-28 basic/authorization#token-requirements
 func readCredentials(r *http.Request) (credentials, error) {
@@ -36,8 +36,8 @@ func readCredentials(r *http.Request) (credentials, error) {
 	return credentials{}, invalidRequest("more than one Authorization header: want one")
 }
 
-// parseAuthorization reads the value of an Authorization header. Schemes that
-// are not ours count as no credentials.
+// parseAuthorization parses an Authorization header. Unsupported schemes count
+// as no credentials.
 //
 // Spec: RFC 9110 11.4; RFC 6750 2.1
 func parseAuthorization(value string) (credentials, error) {

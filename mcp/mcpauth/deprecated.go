@@ -2,7 +2,7 @@ package mcpauth
 
 import "net/netip"
 
-// About is the part of the metadata that is for people.
+// About is the part of the metadata that is for users.
 //
 // Deprecated: use [ResourceInfo].
 //

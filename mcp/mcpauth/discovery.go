@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// target is what has to be known of a server to sign in there.
+// target holds what a sign-in needs to know about a server.
 type target struct {
 	server   string // its URL, see serverURL
 	resource string // its identifier, as its metadata has it
@@ -27,8 +27,8 @@ type target struct {
 	old    bool     // it is its own authorization server, without metadata of its own
 }
 
-// serverURL returns the URL of a server without query and fragment, scheme and host
-// in lower case: what a binding belongs to.
+// serverURL returns the URL of a server without query and fragment, with scheme and host in lower
+// case. It is the key of bindings.
 //
 // Spec: 2026-07-28 basic/authorization#canonical-server-uri
 func serverURL(u *url.URL) string { return egress.Origin(u) + strings.TrimSuffix(u.EscapedPath(), "/") }
@@ -48,8 +48,8 @@ func covers(resource string, u *url.URL) bool {
 	return strings.HasPrefix(strings.TrimSuffix(u.EscapedPath(), "/")+"/", above+"/")
 }
 
-// discover finds out where to sign in to the server that has answered a request
-// with a challenge.
+// discover finds the authorization server of a server that has answered a
+// request with a challenge.
 //
 //	discover
 //	├─ resourceMetadata        at the URL of the challenge, else at the path, else at the root
@@ -75,7 +75,7 @@ func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged)
 	return t, err
 }
 
-// guarded returns the client for what a server names.
+// guarded returns the client for URLs that a server sends.
 func (c *Client) guarded(server *url.URL) *http.Client {
 	if oauth.IsLoopback(server.Hostname()) {
 		return c.local
@@ -83,7 +83,7 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 	return c.world
 }
 
-// explain says by which option an address can be allowed that was blocked.
+// explain adds to the error of a blocked address the option that allows it.
 func explain(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 		return fmt.Errorf("%w: if it is right, allow it with ClientOptions.Prefixes", err)
@@ -91,11 +91,11 @@ func explain(err error) error {
 	return err
 }
 
-// errNoMetadata says that a server does not tell where to sign in.
+// errNoMetadata means that a server has no resource metadata.
 var errNoMetadata = errors.New("the server has no metadata about authorization")
 
-// resourceMetadata returns what a server says of itself. Metadata of another server
-// is an error, whatever lies at the places that would come after it.
+// resourceMetadata returns the metadata of a resource. Metadata of another server is an error; the
+// remaining URLs are then not tried.
 func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
 	places := oauth.ResourceMetadataURLs(server)
 	if named != "" {
@@ -119,7 +119,7 @@ func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *
 	return &m, nil
 }
 
-// serverMetadata returns what an authorization server says of itself.
+// serverMetadata returns the metadata of an authorization server.
 func serverMetadata(ctx context.Context, hc *http.Client, issuer string, header http.Header) (*oauth.ServerMetadata, error) {
 	u, err := oauth.ParseIssuer(issuer)
 	if err != nil {
@@ -133,9 +133,8 @@ func serverMetadata(ctx context.Context, hc *http.Client, issuer string, header 
 	return &m, nil
 }
 
-// firstDocument reads the first document that is at one of the places and passes a
-// check, and says where it was. An address that may not be connected to, and the end
-// of the context, end the search.
+// firstDocument returns the first document at one of the URLs that passes a check, and its URL. A
+// blocked address or the end of the context ends the search.
 func firstDocument[T any](ctx context.Context, hc *http.Client, places []string, header http.Header, out *T, check func() error) (string, error) {
 	var faults []error
 	for _, place := range places {
@@ -155,13 +154,13 @@ func firstDocument[T any](ctx context.Context, hc *http.Client, places []string,
 	return "", &searchError{faults}
 }
 
-// searchError is why a document was found nowhere.
+// searchError holds why no URL had a document.
 type searchError struct{ faults []error }
 
 func (e *searchError) Error() string   { return errors.Join(e.faults...).Error() }
 func (e *searchError) Unwrap() []error { return e.faults }
 
-// isAbsent reports whether there is nothing at any place: that is what each says.
+// isAbsent reports whether every URL answered that it has no document.
 func isAbsent(err error) bool {
 	search, ok := errors.AsType[*searchError](err)
 	return ok && !slices.ContainsFunc(search.faults, func(err error) bool {
@@ -170,9 +169,8 @@ func isAbsent(err error) bool {
 	})
 }
 
-// pick chooses one of the authorization servers of a resource: that of the grant or
-// of a client that was made there by hand, else one where we are registered, else
-// the first.
+// pick chooses one of the authorization servers of a resource: that of the grant or of a manually
+// registered client, or else one at which the client is registered, or else the first.
 //
 // Spec: RFC 9728 7.6
 func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
@@ -195,8 +193,8 @@ func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
 	return issuers[0], nil
 }
 
-// speaksOld reports whether a request belongs to a session in which a server can be
-// its own authorization server, and whether that is allowed.
+// speaksOld reports whether a server can be its own authorization server: the request belongs to a
+// session of 2025-03-26, and the option allows it.
 //
 // Spec: 2025-03-26 basic/authorization
 func (c *Client) speaksOld(req *http.Request) bool {
@@ -204,8 +202,8 @@ func (c *Client) speaksOld(req *http.Request) bool {
 	return c.opts.AllowOldEndpoints && (revision == "" || revision == mcp.V20250326.String())
 }
 
-// discoverOld finds the endpoints of a server that is its own authorization server:
-// metadata at its origin, else fixed places there.
+// discoverOld finds the endpoints of a server that is its own authorization server: in the metadata
+// at its origin, or else at the default paths.
 //
 // Spec: 2025-03-26 basic/authorization#server-metadata-discovery
 func (c *Client) discoverOld(ctx context.Context, t *target, server *url.URL) (*target, error) {

@@ -13,40 +13,41 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Enterprise gets tokens for a user who has signed in at the identity provider of
-// their organization, which decides what they may use: it exchanges the user's ID
-// token for an assertion (ID-JAG) that the authorization server of the MCP server
-// takes. The user is not asked, and no browser is opened.
+// Enterprise gets tokens for a user who has signed in at the identity provider
+// of their organization, which decides what the user may access: it exchanges
+// the user's ID token for an assertion (ID-JAG) that the authorization server
+// of the MCP server accepts. The user is not asked, and no browser is opened.
 //
 // Spec: io.modelcontextprotocol/enterprise-managed-authorization; RFC 8693; RFC 7523 2.1; draft-ietf-oauth-identity-assertion-authz-grant
 type Enterprise struct {
 	// Issuer is the authorization server of the MCP server. Required.
 	Issuer string
-	// ID is the client there, and Secret or Key what shows it. A client without
-	// either is public; one that is not registered may have the URL of its client ID
-	// metadata document as ID.
+	// ID is the identifier of the client there, and Secret or Key authenticates it. A client
+	// without either is public. An unregistered client can use the URL of its client ID metadata
+	// document as ID.
 	ID     string
 	Secret Secret
 	Key    *PrivateKey
 	// Scopes are asked for besides those that the MCP server wants.
 	Scopes []string
-	// IDToken returns the ID token of the user, a current one each time. Required.
+	// IDToken returns a current ID token of the user. It is called for each exchange. Required.
 	IDToken func(ctx context.Context) (Secret, error)
-	// Provider is who has issued it. Required.
+	// Provider is the identity provider that issued the ID token. Required.
 	Provider IdentityProvider
 }
 
-// IdentityProvider is where an organization signs its users in.
+// IdentityProvider is the OpenID provider at which the users of an organization
+// sign in.
 type IdentityProvider struct {
 	Issuer   string // required
 	TokenURL string // its token endpoint; required
-	// ID is the client there, for which the ID token was issued, and Secret or Key
-	// what shows it.
+	// ID is the identifier of the client there, for which the ID token was issued, and Secret or
+	// Key authenticates it.
 	ID     string
 	Secret Secret
 	Key    *PrivateKey
-	// HTTP sends the request; nil is a client that may reach any address, since the
-	// URL is configured. Redirects are not followed.
+	// HTTP sends the request. Nil means a client that may reach any address, because the URL is
+	// configured. Redirects are not followed.
 	HTTP *http.Client
 }
 
@@ -121,7 +122,7 @@ func (e *enterprise) acquireToken(ctx context.Context, r *grantRequest, scopes [
 	return e.request(ctx, r, url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion.Reveal()}}, scopes)
 }
 
-// exchange gets an assertion for the authorization server and the resource.
+// exchange requests an assertion for the authorization server and the resource.
 func (e *enterprise) exchange(ctx context.Context, r *grantRequest, scopes []string) (oauth.Secret, error) {
 	idToken, err := e.idToken(ctx)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 const systemHasModes = true
 
-// tryLockFile refuses: a file store without a lock would lose tokens.
+// tryLockFile returns an error, because a file store without locks would lose
+// tokens.
 func tryLockFile(path string) (unlock func(), err error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.ErrUnsupported}
 }

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// systemHasModes says that the mode of a file tells who may use it.
+// systemHasModes means that the mode of a file controls access to it.
 const systemHasModes = true
 
-// tryLockFile holds the file until unlock is called or the process ends. Another
-// process or goroutine that does is errLocked.
+// tryLockFile locks the file until unlock is called or the process ends. If
+// another process or goroutine has locked it, the error is errLocked.
 func tryLockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -29,7 +29,7 @@ func tryLockFile(path string) (unlock func(), err error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 }
 
-// syncDirectory writes down which files there are, where directories can be synced.
+// syncDirectory flushes the entries of a directory to disk, if the system supports it.
 func syncDirectory(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

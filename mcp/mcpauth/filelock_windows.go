@@ -6,14 +6,13 @@ import (
 	"syscall"
 )
 
-// systemHasModes says that the mode of a file tells who may use it.
+// systemHasModes means that the mode of a file controls access to it.
 const systemHasModes = false
 
 const sharingViolation = syscall.Errno(32)
 
-// tryLockFile holds the file until unlock is called or the process ends: who opens
-// a file without sharing holds it. Another process or goroutine that does is
-// errLocked.
+// tryLockFile locks the file, by opening it without sharing, until unlock is called or the process
+// ends. If another process or goroutine has locked it, the error is errLocked.
 func tryLockFile(path string) (unlock func(), err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -29,5 +28,6 @@ func tryLockFile(path string) (unlock func(), err error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 }
 
-// syncDirectory does nothing: the file system keeps the order.
+// syncDirectory does nothing, because the file system keeps the order of
+// operations.
 func syncDirectory(string) {}

@@ -19,25 +19,24 @@ import (
 
 const (
 	maxStored = 1 << 20
-	// roomStored is taken on the disk before a value is asked for, as a token that
-	// was renewed and cannot be written down may be lost for good.
+	// roomStored is allocated on disk before a token is renewed, because a renewed token that
+	// cannot be written may be lost.
 	roomStored = 32 << 10
 	lockPause  = 10 * time.Millisecond
 )
 
-// sealedForever is the expiry of what is sealed: grants say themselves when they
-// end.
+// sealedForever is the expiry of sealed values: grants have an expiry of their
+// own.
 var sealedForever = time.Unix(1<<40, 0)
 
-// FileStore returns a store of files in a directory, one for each key, which several
-// processes may use at once. They are encrypted with AES-256-GCM under a secret key
-// of 32 random bytes that is to be kept elsewhere, and bound to what they belong to:
-// one that was damaged, or put in the place of another, is an error. The directory is
-// made if there is none. It and the files are the user's alone (0700 and 0600); if
-// others may enter it, or read them, the store refuses to work. On Windows the
-// access control of the directory is left to the user.
+// FileStore returns a store of files in a directory, one for each key, which several processes may
+// use concurrently. The files are encrypted with AES-256-GCM under a secret key of 32 random bytes,
+// which must be stored elsewhere, and are bound to their key in the store: a damaged or exchanged
+// file is an error. The directory is created if it does not exist. Only the user can access the
+// directory and the files (0700 and 0600); if others have access, the store returns errors. On
+// Windows the user must set the access control of the directory.
 //
-// A crash or a full disk leaves the old value or the new one.
+// After a crash or with a full disk, a file has the old value or the new one.
 func FileStore(dir string, key []byte) (Store, error) {
 	ring, err := seal.NewRing(seal.Key{ID: "tokens", Secret: key})
 	if err != nil {
@@ -98,7 +97,8 @@ func (s *fileStore) read(path, key string) ([]byte, error) {
 	return value, nil
 }
 
-// Update holds a lock beside the file, which the end of the process gives back.
+// Update locks a file next to the value's file. The system releases the lock
+// when the process ends.
 func (s *fileStore) Update(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
 	path := s.path(key)
 	unlock, err := lockFile(ctx, path+".lock")
@@ -137,8 +137,8 @@ func (s *fileStore) replace(next *nextFile, path, key string, old, value []byte)
 	return next.become(path, s.ring.Seal(value, []byte(key), sealedForever))
 }
 
-// checkPrivate returns an error for what others than the user can use, and for
-// what is neither a directory nor a file.
+// checkPrivate returns an error if others than the user have access, or if it
+// is neither a directory nor a file.
 func checkPrivate(path string, stat func(string) (fs.FileInfo, error)) error {
 	info, err := stat(path)
 	if err != nil {
@@ -153,11 +153,11 @@ func checkPrivate(path string, stat func(string) (fs.FileInfo, error)) error {
 	return nil
 }
 
-// nextFile is to take the place of another, whole or not at all.
+// nextFile is a temporary file that replaces another atomically.
 type nextFile struct{ file *os.File }
 
-// createFile makes a file that only the user can read, with room in it. One that a
-// crash has left is written anew.
+// createFile creates a file that only the user can access, with allocated space. It overwrites a
+// file that a crash has left.
 func createFile(path string) (*nextFile, error) {
 	_ = os.Remove(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -194,14 +194,15 @@ func (n *nextFile) become(path, content string) error {
 	return nil
 }
 
-// discard removes the file, unless it took the place of the other.
+// discard removes the file, unless it has replaced the other.
 func (n *nextFile) discard() {
 	_ = n.file.Close()
 	_ = os.Remove(n.file.Name())
 }
 
-// lockFile waits until nobody else holds the file, and holds it until unlock is
-// called or the process ends. The file stays, as who waits for it has opened it.
+// lockFile waits until the file is not locked and locks it until unlock is
+// called or the process ends. It does not remove the file, because waiting
+// processes have it open.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		unlock, err := tryLockFile(path)
@@ -216,5 +217,5 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// errLocked says that another holds a file.
+// errLocked means that a file is locked by another.
 var errLocked = errors.New("held by another process")

@@ -12,11 +12,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Grant is a way to get tokens without a user who signs in: *ClientCredentials,
-// *Enterprise or *Workload. Each is for one authorization server, its Issuer: if the
-// MCP server names another, that one is sent nothing.
+// Grant gets tokens without an interactive sign-in: *ClientCredentials, *Enterprise or *Workload.
+// Each is for one authorization server, its Issuer: if the MCP server names another one, nothing is
+// sent there.
 type Grant interface {
-	// machine returns what asks for the tokens. The error names what is missing.
+	// machine returns the implementation of the grant. The error names missing
+	// fields.
 	machine() (machine, error)
 }
 
@@ -32,13 +33,13 @@ type machine interface {
 	issuer() string
 	// client is the identifier of the client, of the grant's key.
 	client() string
-	// acquire asks the authorization server for a token, which comes without a
-	// refresh token. Another server than that of issuer is sent nothing.
+	// acquire requests a token, without a refresh token, from the authorization
+	// server. Nothing is sent to another server than that of issuer.
 	acquire(ctx context.Context, r *grantRequest) (*grant, error)
 }
 
-// grantRequest is what a machine needs to know of an authorization server, and
-// what it is to ask for.
+// grantRequest is the authorization server and the resource of a machine's
+// token request.
 type grantRequest struct {
 	HTTP        *http.Client // guarded
 	Issuer      string
@@ -51,8 +52,8 @@ type grantRequest struct {
 	Prover      *prover  // nil asks for a token that is bound to no key
 }
 
-// clientIdentity is who a client is at one authorization server, and how it shows
-// that.
+// clientIdentity is the identifier and the credentials of a client at one
+// authorization server.
 type clientIdentity struct {
 	server     string // its issuer
 	id         string
@@ -82,8 +83,7 @@ func (c *clientIdentity) issuer() string { return c.server }
 
 func (c *clientIdentity) client() string { return c.id }
 
-// auth returns how the client authenticates itself at a server that supports these
-// methods.
+// auth returns the client authentication for a server that supports these methods.
 func (c *clientIdentity) auth(supported []string) oauth.ClientAuth {
 	switch {
 	case c.assertions != nil:
@@ -94,8 +94,8 @@ func (c *clientIdentity) auth(supported []string) oauth.ClientAuth {
 	return oauth.ClientAuth{Method: oauth.AuthNone, ID: c.id}
 }
 
-// secretMethod returns how a secret is sent: in the header, unless a server takes
-// it in the form only.
+// secretMethod returns how a secret is sent: in the header, unless the server
+// only supports the form.
 //
 // Spec: RFC 8414 2; RFC 6749 2.3.1
 func secretMethod(supported []string) string {
@@ -105,7 +105,8 @@ func secretMethod(supported []string) string {
 	return oauth.AuthBasic
 }
 
-// request asks the server of the identity for a token for the resource.
+// request requests a token for the resource from the authorization server of
+// the identity.
 func (c *clientIdentity) request(ctx context.Context, r *grantRequest, form url.Values, scopes []string) (*grant, error) {
 	if err := c.check(r); err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func (c *clientIdentity) request(ctx context.Context, r *grantRequest, form url.
 	return g, nil
 }
 
-// check returns an error if the request would go to another server than the one
-// to which the identity belongs.
+// check returns an error if the request would go to a server that the identity
+// does not belong to.
 func (c *clientIdentity) check(r *grantRequest) error {
 	if r.Issuer != c.server {
 		return fmt.Errorf("authorization server %q: the credentials are for %q", r.Issuer, c.server)
@@ -139,7 +140,7 @@ func (c *clientIdentity) check(r *grantRequest) error {
 	return nil
 }
 
-// union returns the scopes of both, each once.
+// union returns the scopes of both, without duplicates.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, scope := range b {

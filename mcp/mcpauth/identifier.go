@@ -7,9 +7,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// canonicalURL writes a resource identifier in one form: scheme and host in
-// lower case, without the default port, and without a path that is / alone. What
-// is no https or http URL stays as it is.
+// canonicalURL normalizes a resource identifier: scheme and host in lower case,
+// without the default port, and without a path that is only /. It returns text
+// that is not an https or http URL unchanged.
 //
 // Spec: 2026-07-28 basic/authorization#canonical-server-uri; RFC 3986 6.2
 func canonicalURL(text string) string {
@@ -27,7 +27,7 @@ func canonicalURL(text string) string {
 	return egress.Origin(u) + path
 }
 
-// onLoopback reports whether a URL leads to this machine.
+// onLoopback reports whether the host of a URL is this machine.
 func onLoopback(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && oauth.IsLoopback(u.Hostname())

@@ -19,34 +19,35 @@ import (
 
 // Limits of introspection.
 const (
-	// introspectionKept is how long an answer is used again. A token that its
-	// issuer has revoked lives on for so long.
+	// introspectionKept is how long a response is cached. A revoked token is
+	// accepted for up to this time.
 	introspectionKept = time.Minute
-	// maxIntrospected bounds how many answers are kept.
+	// maxIntrospected is the maximum number of cached responses.
 	maxIntrospected = 10_000
-	// maxIntrospecting bounds how many questions are asked at once.
+	// maxIntrospecting is the maximum number of concurrent introspection
+	// requests.
 	maxIntrospecting = 64
-	// introspectionTimeout is how long a request waits for the answer, and for
-	// its turn to ask.
+	// introspectionTimeout is the maximum time to wait for a free slot and for
+	// the response.
 	introspectionTimeout = 10 * time.Second
 )
 
-// Introspection says how an issuer is asked about tokens. It hides the secret
-// when it is printed, logged or written as JSON.
+// Introspection configures token introspection at an issuer. Printing, logging
+// or encoding it as JSON does not show the secret.
 //
 // Spec: RFC 7662
 type Introspection struct {
 	// Issuer is the issuer identifier of the authorization server.
 	Issuer string
-	// Endpoint is where it is asked. Default: the introspection_endpoint of its
-	// metadata.
+	// Endpoint is the URL of the introspection endpoint. Default: the
+	// introspection_endpoint of the issuer's metadata.
 	Endpoint string
 	// ClientID and ClientSecret authenticate this server there, by HTTP Basic.
 	ClientID     string
 	ClientSecret string `json:"-"`
 }
 
-// Format prints everything but the secret, whatever the verb.
+// Format prints everything but the secret, for every verb.
 func (i Introspection) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "introspection by %q at %q as %q", i.Issuer, i.Endpoint, i.ClientID)
 }
@@ -67,8 +68,8 @@ func (i *Introspection) check() error {
 	return nil
 }
 
-// introspector verifies tokens by asking their issuer. Only tokens that are good
-// are remembered, by their digest. Without an answer nothing passes.
+// introspector verifies tokens by introspection. It caches only valid tokens,
+// by their digest. Without a response it refuses the token.
 type introspector struct {
 	Introspection
 
@@ -82,7 +83,7 @@ type introspector struct {
 
 var _ tokenVerifier = (*introspector)(nil)
 
-// tokenDigest stands for a token where it would be kept.
+// tokenDigest is the digest of a token, as a cache key.
 type tokenDigest [sha256.Size]byte
 
 type introspected struct {
@@ -128,8 +129,8 @@ func (i *introspector) verify(ctx context.Context, token string) (*Token, error)
 	return t, nil
 }
 
-// ask returns the answer of the introspection endpoint. Errors repeat nothing of
-// it, since it could hold the token.
+// ask returns the response of the introspection endpoint. Errors repeat nothing
+// of it, because it could contain the token.
 //
 // Spec: RFC 7662 2.1; RFC 6749 2.3.1
 func (i *introspector) ask(ctx context.Context, token string) (jsontext.Value, error) {
@@ -171,8 +172,8 @@ func (i *introspector) endpoint(ctx context.Context) (string, error) {
 	return d.Introspection, nil
 }
 
-// read returns what an answer says of a token that is active. Who is not named
-// is the client itself.
+// read returns the Token of a response for an active token. Without a subject,
+// the subject is the client.
 //
 // Spec: RFC 7662 2.2
 func (i *introspector) read(body jsontext.Value) (*Token, error) {
@@ -212,8 +213,8 @@ func (i *introspector) recall(d tokenDigest, now time.Time) *Token {
 	return nil
 }
 
-// keep remembers a token. Where there is no room, what is over goes first, and
-// then any other.
+// keep caches a token. If the cache is full, it removes expired entries, or
+// else any other.
 func (i *introspector) keep(d tokenDigest, t *Token, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

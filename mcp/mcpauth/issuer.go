@@ -11,14 +11,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// issuerServer is an authorization server as a protected resource sees it. The
-// addresses in its metadata are its word, so it is reached by a guarded client.
+// issuerServer is an authorization server, as used by a protected resource. Its
+// metadata is untrusted, so requests use a guarded client.
 type issuerServer struct {
 	issuer string
 	http   *http.Client
 }
 
-// issuerDocument is what a protected resource needs of the metadata.
+// issuerDocument is the part of the metadata that a protected resource needs.
 //
 // Spec: RFC 8414 2; RFC 7662 4
 type issuerDocument struct {
@@ -27,8 +27,8 @@ type issuerDocument struct {
 	Introspection string `json:"introspection_endpoint"`
 }
 
-// document returns the metadata from the first of the well-known places that
-// has some. Metadata that names another issuer is refused.
+// document returns the metadata from the first of the well-known URLs that has
+// it. Metadata of another issuer is an error.
 //
 // Spec: RFC 8414 3.3; 2026-07-28 basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery
 func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
@@ -52,7 +52,8 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 	return nil, fmt.Errorf("metadata of issuer %s: %w", s.issuer, failed)
 }
 
-// fetchKeys returns the keys of the issuer, at the address if it is not empty.
+// fetchKeys returns the keys of the issuer, from the given URL if it is not
+// empty.
 //
 // Spec: RFC 7517 5
 func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verificationKey, error) {
@@ -75,7 +76,7 @@ func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verific
 	return parseKeys(set.Keys), nil
 }
 
-// hinted names the option that lets a connection through, where one was blocked.
+// hinted adds to the error of a blocked connection the option that allows it.
 func hinted(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 		return fmt.Errorf("%w; mcpauth.AllowedNetworks allows networks", err)

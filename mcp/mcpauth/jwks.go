@@ -16,19 +16,20 @@ import (
 
 // Limits of the keys of one issuer.
 const (
-	// keysFresh is how long keys are used without looking whether there are
-	// others. A key that its issuer has withdrawn lives on for so long.
+	// keysFresh is how long keys are used before they are fetched again. A
+	// withdrawn key is accepted for up to this time.
 	keysFresh = 5 * time.Minute
-	// keysStale is how long they are used while the issuer cannot be reached.
+	// keysStale is how long keys are used while the issuer cannot be reached.
 	keysStale = time.Hour
-	// keysMissed is the time between fetches on account of unknown keys, which
-	// everybody can name, and between attempts while there are keys.
+	// keysMissed is the minimum time between fetches because of unknown keys,
+	// which any request can name, and between attempts while there are keys.
 	keysMissed = 30 * time.Second
-	// keysRetry is the time between attempts while there are none.
+	// keysRetry is the time between attempts while there are no keys.
 	keysRetry = 5 * time.Second
-	// maxKeys are taken of one set; those that follow are left out.
+	// maxKeys is the maximum number of keys of one set; further keys are
+	// ignored.
 	maxKeys = 64
-	// minRSABits is the least size of an RSA key.
+	// minRSABits is the minimum size of an RSA key.
 	//
 	// Spec: RFC 7518 3.3
 	minRSABits = 2048
@@ -43,8 +44,8 @@ type verificationKey struct {
 	public    any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// keySet is the keys of one issuer, fetched when they are needed and one fetch
-// at a time. It is safe for concurrent use.
+// keySet caches the keys of one issuer. It fetches them on demand, with at most
+// one fetch at a time. It is safe for concurrent use.
 //
 //	find
 //	 ├─ known and fresh                 → the key
@@ -70,8 +71,8 @@ func newKeySet(server *issuerServer, address string) *keySet {
 	}}
 }
 
-// find returns the keys that may have signed what has the header. The error is
-// errUnknownKey, or says why the keys are not known.
+// find returns the keys that may have made a signature with the header. The
+// error is errUnknownKey, or says why the keys could not be fetched.
 func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
 	for {
 		found, flight, err := s.look(h, time.Now())
@@ -89,8 +90,8 @@ func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, erro
 	}
 }
 
-// look decides without waiting. When it returns nothing, its caller has to
-// fetch; a flight is one that somebody else has begun.
+// look decides without waiting. If all its results are nil, its caller must
+// fetch the keys; flight is a running fetch of another caller.
 func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, flight chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +110,7 @@ func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, flig
 	return nil, nil, nil
 }
 
-// due reports whether the last failure was long enough ago.
+// due reports whether enough time has passed since the last failure.
 func (s *keySet) due(now time.Time) bool {
 	wait := keysMissed
 	if s.keys == nil {
@@ -118,8 +119,8 @@ func (s *keySet) due(now time.Time) bool {
 	return s.failure == nil || now.Sub(s.tried) >= wait
 }
 
-// verdict is the error for a key that is not there: nobody can tell while the
-// issuer cannot be reached.
+// verdict returns the error for a missing key: that of the last fetch if it
+// failed, otherwise errUnknownKey.
 func (s *keySet) verdict() error {
 	if s.failure != nil {
 		return s.failure
@@ -127,8 +128,8 @@ func (s *keySet) verdict() error {
 	return errUnknownKey
 }
 
-// refresh fetches the keys. It goes on when its caller has left, since others
-// may wait for it.
+// refresh fetches the keys. It continues if its caller is cancelled, because
+// others may wait for it.
 func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
 	keys, err := s.fetchSafely(context.WithoutCancel(ctx))
 	now := time.Now()
@@ -148,7 +149,8 @@ func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, e
 	return nil, s.verdict()
 }
 
-// fetchSafely does not let a panic leave those who wait behind.
+// fetchSafely converts a panic to an error, so that waiting callers are always
+// released.
 func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -158,8 +160,8 @@ func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err e
 	return s.fetch(ctx)
 }
 
-// matchingKeys returns the keys of the header's id and algorithm. Without an id there
-// has to be one key alone that fits.
+// matchingKeys returns the keys with the header's id and algorithm. If the header has no id,
+// exactly one key must fit.
 func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey) {
 	for _, k := range keys {
 		if k.fits(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
@@ -172,7 +174,7 @@ func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey)
 	return found
 }
 
-// fits reports whether the key is one for the algorithm.
+// fits reports whether the key can be used with the algorithm.
 //
 // Spec: RFC 8725 3.1; RFC 7518 3.4
 func (k verificationKey) fits(a jose.SignatureAlgorithm) bool {
@@ -190,11 +192,11 @@ func (k verificationKey) fits(a jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// curves are those of the algorithms that have one.
+// curves are the curves of the ECDSA algorithms.
 var curves = map[jose.SignatureAlgorithm]string{jose.ES256: "P-256", jose.ES384: "P-384", jose.ES512: "P-521"}
 
-// parseKeys reads the keys of a JWK set. Those that are not for signatures, not
-// public, too small or of an unknown kind are left out.
+// parseKeys reads the keys of a JWK set. It ignores keys that are not for
+// signatures, not public, too small or of an unknown type.
 //
 // Spec: RFC 7517 5
 func parseKeys(set []jsontext.Value) []verificationKey {
@@ -208,7 +210,8 @@ func parseKeys(set []jsontext.Value) []verificationKey {
 	return keys
 }
 
-// isForSignatures reports whether the key verifies signatures, and only that.
+// isForSignatures reports whether the key may only be used to verify
+// signatures.
 func isForSignatures(k *jose.JSONWebKey) bool {
 	if !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {
 		return false

@@ -10,8 +10,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// jws is a compact JWS of an allowed algorithm whose header was read strictly.
-// Its payload is out of reach until the signature is verified.
+// jws is a parsed compact JWS with an allowed algorithm. Only verify returns
+// its payload.
 //
 // Spec: RFC 7515 5.2
 type jws struct {
@@ -19,9 +19,9 @@ type jws struct {
 	signed *jose.JSONWebSignature
 }
 
-// jwsHeader is what is taken from a protected header. Keys and addresses of keys
-// (jwk, jku, x5c, x5u) are not: whoever makes a token must not choose the key
-// that it is verified with.
+// jwsHeader is the part of a protected header that is used. Keys and URLs of
+// keys (jwk, jku, x5c, x5u) are ignored: the author of a token must not choose
+// the key that verifies it.
 //
 // Spec: RFC 8725 3.10
 type jwsHeader struct {
@@ -31,14 +31,14 @@ type jwsHeader struct {
 	Critical  jsontext.Value          `json:"crit"`
 }
 
-// Errors of JWS. They say nothing of the text.
+// Errors of JWS. They repeat nothing of the text.
 var (
 	errNotJWS       = errors.New("not a compact JWS of an allowed algorithm")
 	errCritical     = errors.New("critical header parameters, of which none is known")
 	errBadSignature = errors.New("the signature does not fit")
 )
 
-// parseJWS reads a compact JWS. It is linear in the length of the text.
+// parseJWS parses a compact JWS, in time linear in the length of the text.
 func parseJWS(compact string, allowed []jose.SignatureAlgorithm) (*jws, error) {
 	protected, _, _ := strings.Cut(compact, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(protected)
@@ -69,7 +69,7 @@ func (s *jws) verify(keys []verificationKey) ([]byte, error) {
 	return nil, errBadSignature
 }
 
-// mediaType is the typ of a JWT in one form: lower case, without application/.
+// mediaType normalizes the typ of a JWT: lower case, without application/.
 //
 // Spec: RFC 7515 4.1.9
 func mediaType(typ string) string {

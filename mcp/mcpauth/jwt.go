@@ -12,13 +12,12 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tokenVerifier is one way to find out about a token. What it returns is judged
-// besides (Resource.judge).
+// tokenVerifier verifies a token. Resource.judge checks its result in addition.
 type tokenVerifier interface {
 	verify(ctx context.Context, token string) (*Token, error)
 }
 
-// jwtRules are what every JWT is held to, whoever issued it.
+// jwtRules are the rules for the JWTs of all issuers.
 type jwtRules struct {
 	algorithms []jose.SignatureAlgorithm
 	types      []string // of which typ is one, as mediaType writes them
@@ -58,7 +57,8 @@ func (i *jwtIssuer) verify(ctx context.Context, token string) (*Token, error) {
 	return c.token(payload)
 }
 
-// open returns the payload of a JWT that one of the issuer's keys has signed.
+// open verifies the signature of a JWT by the issuer's keys and returns the
+// payload.
 func (i *jwtIssuer) open(ctx context.Context, token string) ([]byte, error) {
 	signed, err := parseJWS(token, i.rules.algorithms)
 	if err != nil {
@@ -82,7 +82,7 @@ func (i *jwtIssuer) open(ctx context.Context, token string) ([]byte, error) {
 }
 
 // claimedIssuer returns the issuer that a token names, if it looks like a JWT.
-// It chooses the keys that the token is verified with, and proves nothing.
+// It is not verified; it only selects the keys for the verification.
 func claimedIssuer(token string) string {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// wellKnown is where the metadata of a protected resource lies.
+// wellKnown is the path of the metadata of a protected resource.
 //
 // Spec: RFC 9728 3
 const wellKnown = "/.well-known/oauth-protected-resource"
@@ -30,16 +30,16 @@ type resourceDocument struct {
 	Terms                string   `json:"resource_tos_uri,omitempty"`
 }
 
-// Metadata returns the handler of the metadata from which clients learn where to
-// get tokens. It belongs on the host that the resource identifier names, at
-// /.well-known/oauth-protected-resource, and below that, where the place for this
-// resource alone has the path of the identifier at its end. A mux wants a pattern
-// for each: one with a slash at its end redirects from the first, which not all
-// clients follow.
+// Metadata returns the handler of the protected resource metadata, from which
+// clients learn where to get tokens. Serve it on the host of the resource
+// identifier at /.well-known/oauth-protected-resource and at all paths below
+// it: the metadata of this resource is at that path followed by the path of the
+// identifier. Register both patterns with a mux: if only the one with a
+// trailing slash is registered, the mux redirects the other, and not all
+// clients follow redirects.
 //
-// The document is public: pages of every origin may read it. A Resource without
-// an authorization server, whose tokens come by another way, has none, and
-// answers 404.
+// The document is public: web pages of every origin may read it. If the
+// Resource has no authorization server, the handler answers 404.
 //
 // Spec: RFC 9728 3.1; 2026-07-28 basic/authorization/authorization-server-discovery#authorization-server-location
 func (r *Resource) Metadata() http.Handler { return http.HandlerFunc(r.serveMetadata) }
@@ -72,8 +72,7 @@ func (r *Resource) serveMetadata(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// encode panics for what cannot be written, which is text that is not
-// UTF-8.
+// encode panics for text that is not UTF-8, which cannot be encoded.
 func (d *resourceDocument) encode() []byte {
 	encoded, err := json.Marshal(d)
 	if err != nil {

@@ -14,9 +14,9 @@ const (
 	maxNonce  = 4 << 10
 )
 
-// nonces are those that servers want to find in proofs, by origin. There is one
-// for a client, whatever the keys. The zero value is empty; it is safe for
-// concurrent use.
+// nonces holds the nonces that servers require in proofs, by origin. A Client
+// has one for all its keys. The zero value is empty; it is safe for concurrent
+// use.
 //
 // Spec: RFC 9449 8, 9
 type nonces struct {
@@ -30,8 +30,7 @@ func (n *nonces) of(u *url.URL) string {
 	return n.byOrigin[egress.Origin(u)]
 }
 
-// learn takes the nonce of a response, and reports whether it differs from the
-// one that was known.
+// learn stores the nonce of a response, and reports whether it is new.
 func (n *nonces) learn(u *url.URL, header http.Header) bool {
 	values := header.Values("DPoP-Nonce")
 	if len(values) != 1 || !isNonce(values[0]) {
@@ -48,7 +47,7 @@ func (n *nonces) learn(u *url.URL, header http.Header) bool {
 	return true
 }
 
-// makeRoom forgets one nonce when there are too many: its server will say it again.
+// makeRoom removes one nonce if there are too many. Its server will send it again.
 func (n *nonces) makeRoom() {
 	if n.byOrigin == nil {
 		n.byOrigin = make(map[string]string)
@@ -62,7 +61,7 @@ func (n *nonces) makeRoom() {
 	}
 }
 
-// isNonce reports whether text is one by its syntax.
+// isNonce reports whether text has the syntax of a nonce.
 //
 // Spec: RFC 9449 8.1
 func isNonce(text string) bool {

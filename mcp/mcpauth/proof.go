@@ -25,18 +25,18 @@ const (
 
 // Limits of proofs.
 const (
-	// proofWindow is how far the time of a proof may be from ours, and how long
-	// a nonce is good for.
+	// proofWindow is the maximum difference between the time of a proof and
+	// ours, and how long a nonce is valid.
 	proofWindow = 5 * time.Minute
 	maxProof    = 8 << 10
 	maxProofID  = 256
 )
 
-// nonceBinding keeps nonces apart from what else the same keys seal.
+// nonceBinding distinguishes nonces from other values that the same keys seal.
 var nonceBinding = []byte("dpop nonce")
 
-// proofChecker holds the senders of tokens to the keys that these are bound to.
-// It is safe for concurrent use.
+// proofChecker checks that the sender of a bound token has its key. It is safe
+// for concurrent use.
 //
 // Spec: RFC 9449
 type proofChecker struct {
@@ -61,9 +61,9 @@ type proofClaims struct {
 	Nonce     string       `json:"nonce"`
 }
 
-// check compares how a token was sent with whether it is bound to a key. It is
-// not enough to send a token that is bound, and a proof does not make up for one
-// that is not. The header is that of the answer, which may get a nonce.
+// check verifies the proof of a request. A bound token needs a proof, and a
+// proof needs a bound token. The header is that of the response, to which check
+// may add a nonce.
 //
 // Spec: RFC 9449 7.1, 7.2
 func (p *proofChecker) check(answer http.Header, r *http.Request, c credentials, t *Token) error {
@@ -93,8 +93,8 @@ func (p *proofChecker) check(answer http.Header, r *http.Request, c credentials,
 	return p.checkUnused(t.ProofKey, claims.ID, time.Now())
 }
 
-// open returns the claims of the proof of a request, which the key with the
-// thumbprint has to have signed.
+// open returns the claims of the proof of a request. The key with the
+// thumbprint must have signed it.
 //
 // Spec: RFC 9449 4.3
 func (p *proofChecker) open(r *http.Request, thumbprint string) (*proofClaims, error) {
@@ -131,7 +131,7 @@ func (p *proofChecker) open(r *http.Request, thumbprint string) (*proofClaims, e
 	return &claims, nil
 }
 
-// headerProofKey is headerProof as net/http keeps it.
+// headerProofKey is headerProof in the canonical form of net/http.
 var headerProofKey = http.CanonicalHeaderKey(headerProof)
 
 // checkClaims compares a proof with the request and the token that it is for.
@@ -152,9 +152,9 @@ func (p *proofChecker) checkClaims(claims *proofClaims, r *http.Request, token s
 }
 
 // isTarget reports whether a proof is for the URL of the request. Scheme and
-// host are those of the resource identifier, whatever the request says. The path
-// is its own, or in front of a proxy that changes paths, that of the identifier.
-// Queries do not count.
+// host must be those of the resource identifier. The path must be that of the
+// request or, for proxies that change paths, that of the identifier. The query
+// is ignored.
 func (p *proofChecker) isTarget(text string, r *http.Request) bool {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *proofChecker) isTarget(text string, r *http.Request) bool {
 	return target == p.resource || target == canonicalURL(p.origin+r.URL.EscapedPath())
 }
 
-// checkUnused lets each proof pass once.
+// checkUnused accepts each proof once.
 func (p *proofChecker) checkUnused(thumbprint, id string, now time.Time) error {
 	switch p.seen.add(thumbprint, id, now) {
 	case proofUsed:

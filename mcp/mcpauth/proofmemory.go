@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Limits of the proofs that are remembered.
+// Limits of the proofs that are stored.
 const (
 	maxProofs       = 1 << 18
 	maxProofsPerKey = maxProofs / 8
 )
 
-// proofMemory knows which proofs were used, in this process, for at least as
-// long as they could be used again. When it is full nothing more is taken, and
-// no key fills it alone. It is safe for concurrent use.
+// proofMemory stores the proofs that were used, in this process, for at least
+// as long as they are valid. When it is full it accepts no more proofs; the
+// number for each key is limited. It is safe for concurrent use.
 //
 // Spec: RFC 9449 11.1
 type proofMemory struct {
@@ -25,13 +25,13 @@ type proofMemory struct {
 	recent, previous proofGeneration
 }
 
-// proofGeneration is the proofs of one life, by digest, and how many each key has.
+// proofGeneration is the set of proofs of one life, by digest, with their number for each key.
 type proofGeneration struct {
 	used  map[[sha256.Size]byte]struct{}
 	byKey map[string]int
 }
 
-// proofVerdict is what a proofMemory says of a proof.
+// proofVerdict is the result of proofMemory.add.
 type proofVerdict uint8
 
 const (
@@ -48,7 +48,7 @@ func newProofGeneration() proofGeneration {
 	return proofGeneration{used: make(map[[sha256.Size]byte]struct{}), byKey: make(map[string]int)}
 }
 
-// add remembers a proof, and tells whether it is used for the first time.
+// add stores a proof, and returns whether it is used for the first time.
 func (m *proofMemory) add(thumbprint, id string, now time.Time) proofVerdict {
 	digest := sha256.Sum256([]byte(thumbprint + " " + id))
 	m.mu.Lock()

@@ -11,46 +11,46 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
-// retryAfter is the number of seconds after which a client may try again when
-// tokens cannot be verified.
+// retryAfter is the number of seconds after which a client may retry if tokens
+// cannot be verified.
 const retryAfter = "5"
 
-// Protect returns a handler that lets only requests with a good access token
-// through to next. It puts an mcp.Identity and a Token (see [TokenFrom]) into
-// their context and takes the headers Authorization and DPoP away, so that no
-// handler can pass the token on.
+// Protect returns a handler that passes only requests with a valid access token
+// to next. It puts an mcp.Identity and a Token (see [TokenFrom]) into their
+// context and removes the headers Authorization and DPoP, so that no handler
+// can forward the token.
 //
-// Others are answered with 401, 403 when RequireScopes lacks one, 400 when the
-// credentials are malformed, or 503 when nobody can tell, and with a
-// WWW-Authenticate header that leads a client on. Every request needs a token
-// of its own, whatever its session.
+// Other requests are answered with 401, with 403 if a scope of RequireScopes is
+// missing, with 400 if the credentials are malformed, or with 503 if the token
+// cannot be verified, and with a WWW-Authenticate header that tells the client
+// how to get a token. Every request needs a token, also within a session.
 //
-// The name under which the server was reached, and the page that a request comes
-// from, are checked first where next is a handler of mcpserver, as it checks
-// them. In front of other handlers the name alone is (see [AllowedHosts]). The CORS
-// preflight of a browser, which cannot have a token, goes to next without an
-// identity: next must answer OPTIONS with nothing but what is allowed.
+// If next is a handler of mcpserver, Protect first does that handler's checks of Host and Origin.
+// For other handlers it checks only the Host (see [AllowedHosts]). It passes CORS preflight
+// requests, which cannot have a token, to next without an identity: next must answer OPTIONS only
+// with the allowed methods and headers.
 //
-// It panics when next is nil. The handler is safe for concurrent use.
+// It panics if next is nil. The handler is safe for concurrent use.
 //
 // Spec: 2026-07-28 basic/authorization#token-handling; RFC 6750 3
 func (r *Resource) Protect(next http.Handler) http.Handler {
 	if next == nil {
 		panic("mcpauth: Protect: no handler")
 	}
-	return &protectedHandler{resource: r, next: next, door: r.doorOf(next)}
+	return &protectedHandler{resource: r, next: next, door: r.admitterOf(next)}
 }
 
-// doorOf returns what checks host and origin of the requests to a handler.
-func (r *Resource) doorOf(next http.Handler) admitter {
+// admitterOf returns the admitter that checks Host and Origin of the requests
+// to a handler.
+func (r *Resource) admitterOf(next http.Handler) admitter {
 	if own, ok := next.(admitter); ok {
 		return own
 	}
 	return r.door
 }
 
-// admitter is a handler whose first checks can be made before it is called. It
-// answers what it does not admit.
+// admitter is a handler whose checks of Host and Origin can be made before it
+// is called. It answers requests that it refuses.
 type admitter interface {
 	Admit(http.ResponseWriter, *http.Request) bool
 }
@@ -89,8 +89,8 @@ func (p *protectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(w, withoutCredentials(ctx, r))
 }
 
-// authenticate finds out about the credentials. What it returns with an error is
-// what is known of a token that does not suffice.
+// authenticate verifies the credentials. If it returns an error and a Token,
+// the token is valid but not sufficient.
 //
 //	authenticate
 //	 └─ verify         by the keys of its issuer, by introspection, or by the author's verifier
@@ -114,8 +114,8 @@ func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c cred
 	return t, nil
 }
 
-// verify asks whoever can tell about the token. An issuer whose keys we have
-// decides alone about the tokens that name it.
+// verify verifies a token with the verifier that is responsible for it. Only
+// the keys of its issuer verify a JWT that names this issuer.
 func (r *Resource) verify(ctx context.Context, token string) (*Token, error) {
 	if len(token) > r.maxToken {
 		return nil, invalidToken("the token is too long")
@@ -138,7 +138,8 @@ func (r *Resource) identity(c credentials, t *Token) *mcp.Identity {
 	}
 }
 
-// refuse answers a request that does not pass. It says what its sender can know.
+// refuse answers a refused request. The response has only what its sender may
+// know.
 func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credentials, t *Token, d *denial) {
 	h := w.Header()
 	if d.status == http.StatusServiceUnavailable {
@@ -157,7 +158,7 @@ func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credential
 	r.logRefusal(req.Context(), d)
 }
 
-// schemeFor is the scheme in which a client is asked for a token.
+// schemeFor returns the scheme of the challenge to a client.
 func (r *Resource) schemeFor(c credentials, t *Token) string {
 	if r.proof.required || c.scheme == schemeProof || t != nil && t.ProofKey != "" {
 		return schemeProof
@@ -165,8 +166,8 @@ func (r *Resource) schemeFor(c credentials, t *Token) string {
 	return schemeBearer
 }
 
-// logRefusal logs what an operator should know: that nobody can get in, and at a
-// lower level why somebody does not.
+// logRefusal logs failures of verification at a high level, because they
+// concern all clients, and other refusals at a lower level.
 func (r *Resource) logRefusal(ctx context.Context, d *denial) {
 	level := slog.LevelInfo
 	switch {
@@ -182,8 +183,7 @@ func (r *Resource) logRefusal(ctx context.Context, d *denial) {
 	r.logger.LogAttrs(ctx, level, "access refused", attrs...)
 }
 
-// isPreflight reports whether the request is one that a browser sends by itself
-// before another, without credentials.
+// isPreflight reports whether the request is a CORS preflight request.
 //
 // Spec: WHATWG Fetch 3.3.2, CORS-preflight request
 func isPreflight(r *http.Request) bool {
@@ -191,7 +191,8 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && h.Get("Origin") != "" && h.Get("Access-Control-Request-Method") != "" && h["Authorization"] == nil
 }
 
-// withoutCredentials returns the request as the protected handler sees it.
+// withoutCredentials returns the request for the protected handler, without
+// credentials.
 //
 // Spec: 2026-07-28 basic/authorization/security-considerations#access-token-privilege-restriction
 func withoutCredentials(ctx context.Context, r *http.Request) *http.Request {

@@ -19,7 +19,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// proofAlgorithm is what our proofs are signed with.
+// proofAlgorithm is the signature algorithm of our proofs.
 const proofAlgorithm = jose.ES256
 
 // prover proves possession of one key, to which tokens are bound. It is safe for
@@ -46,7 +46,7 @@ func newProver(n *nonces) (*prover, error) {
 	return proverOf(key, n)
 }
 
-// parseProver returns the prover of a key as secret returns it.
+// parseProver returns the prover of a key in the format of secret.
 func parseProver(secret oauth.Secret, n *nonces) (*prover, error) {
 	der, err := base64.StdEncoding.DecodeString(secret.Reveal())
 	if err != nil {
@@ -72,14 +72,14 @@ func proverOf(key *ecdsa.PrivateKey, n *nonces) (*prover, error) {
 	return &prover{key, signer, n}, nil
 }
 
-// secret returns the private key, to be kept with the tokens that are bound to it.
+// secret returns the private key, to be stored with the tokens that are bound to it.
 func (p *prover) secret() (oauth.Secret, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(p.key)
 	return oauth.Secret(base64.StdEncoding.EncodeToString(der)), err
 }
 
-// thumbprint returns the name of the key in tokens, and in the dpop_jkt of an
-// authorization request.
+// thumbprint returns the JWK thumbprint, which identifies the key in tokens and
+// in the dpop_jkt of an authorization request.
 //
 // Spec: RFC 7638 3; RFC 9449 6.1, 10
 func (p *prover) thumbprint() string {
@@ -91,7 +91,7 @@ func (p *prover) thumbprint() string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// proofPayload is what a proof says.
+// proofPayload is the payload of a proof.
 //
 // Spec: RFC 9449 4.2
 type proofPayload struct {
@@ -123,7 +123,7 @@ func (p *prover) Remember(address string, header http.Header) bool {
 	return err == nil && p.nonces.learn(u, header)
 }
 
-// proofURL returns a URL as it stands in a proof: without query and fragment.
+// proofURL returns a URL in the form for proofs: without query and fragment.
 func proofURL(u *url.URL) string {
 	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	return bare.String()

@@ -14,7 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Registration is a client as it was made at an authorization server by hand.
+// Registration is a client that was registered manually at an authorization
+// server.
 type Registration struct {
 	// Issuer is the authorization server. Nothing of the registration is sent to
 	// any other.
@@ -30,17 +31,17 @@ type Registration struct {
 	Key *PrivateKey
 }
 
-// ErrNotRegistered says that the authorization server does not know this client,
-// and that there is no way to become known but by hand.
+// ErrNotRegistered means that the client is not registered at the authorization
+// server and must be registered manually.
 var ErrNotRegistered = errors.New("the client is not registered")
 
-// known is a client as it authenticates itself at one authorization server.
+// known is a client with its credentials at one authorization server.
 type known struct {
 	registration
 	key *PrivateKey
 }
 
-// auth returns how it authenticates itself.
+// auth returns the client authentication.
 func (k *known) auth() (oauth.ClientAuth, error) {
 	auth := oauth.ClientAuth{Method: k.Method, ID: k.ID, Secret: k.Secret}
 	if k.Method != oauth.AuthPrivateKeyJWT {
@@ -57,7 +58,7 @@ func (k *known) auth() (oauth.ClientAuth, error) {
 	return auth, nil
 }
 
-// register returns the client for a sign-in that comes back to the address.
+// register returns the client for a sign-in with the redirect URI.
 //
 //	register
 //	├─ Registered              made by hand; of another issuer: an error
@@ -91,7 +92,8 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*kno
 	return &known{registration: *r}, c.keepRegistration(ctx, r)
 }
 
-// recall returns the client to which a grant was given, nil if it is no more.
+// recall returns the client that a grant was issued to, or nil if it no longer
+// exists.
 func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string) (*known, error) {
 	if k := c.given(m); k != nil {
 		return k.as(id), nil
@@ -106,7 +108,7 @@ func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string)
 	return (&known{registration: *r}).as(id), nil
 }
 
-// as returns the client if that is its identifier.
+// as returns the client if it has the identifier.
 func (k *known) as(id string) *known {
 	if k.ID != id || id == "" {
 		return nil
@@ -114,7 +116,8 @@ func (k *known) as(id string) *known {
 	return k
 }
 
-// given returns the client that was made by hand at the issuer of the metadata.
+// given returns the client that was registered manually at the issuer of the
+// metadata.
 func (c *Client) given(m *oauth.ServerMetadata) *known {
 	i := slices.IndexFunc(c.opts.Registered, func(r Registration) bool { return r.Issuer == m.Issuer })
 	if i < 0 {
@@ -137,7 +140,7 @@ func (r *Registration) known(m *oauth.ServerMetadata) *known {
 	return k
 }
 
-// documented is the client of MetadataURL.
+// documented returns the client of MetadataURL.
 func (c *Client) documented(issuer string) *known {
 	return &known{registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, c.opts.Key}
 }
@@ -149,8 +152,8 @@ func (c *Client) documentMethod() string {
 	return oauth.AuthNone
 }
 
-// MetadataDocument returns the JSON that is to be served at ClientOptions.MetadataURL
-// as application/json. It has the public half of the Key, if there is one.
+// MetadataDocument returns the client ID metadata document. Serve it at ClientOptions.MetadataURL
+// as application/json. It has the public part of the Key, if there is one.
 //
 // Spec: 2026-07-28 basic/authorization/client-registration#client-id-metadata-documents
 func (c *Client) MetadataDocument() ([]byte, error) {
@@ -169,7 +172,8 @@ func (c *Client) MetadataDocument() ([]byte, error) {
 	return encodeRecord(m)
 }
 
-// checkMetadataURL says why a URL cannot be the identifier of a client.
+// checkMetadataURL returns an error if a URL cannot be the identifier of a
+// client.
 //
 // Spec: draft-ietf-oauth-client-id-metadata-document 3
 func checkMetadataURL(text string) error {
@@ -180,7 +184,7 @@ func checkMetadataURL(text string) error {
 	return nil
 }
 
-// describe says what kind of client this is.
+// describe returns the metadata of the client.
 func (c *Client) describe(redirect, method string) *oauth.ClientMetadata {
 	m := &oauth.ClientMetadata{
 		Name: c.opts.name(), RedirectURIs: []string{redirect}, AuthMethod: method,
@@ -221,8 +225,8 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	return &k.registration, nil
 }
 
-// registerNew registers the client, and if that is refused once more as an
-// application of the other type.
+// registerNew registers the client. If that is refused, it tries once more with
+// the other application type.
 //
 // Spec: RFC 7591 3; 2026-07-28 basic/authorization/client-registration#application-type-and-redirect-uri-constraints
 func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*registration, error) {
@@ -246,11 +250,11 @@ func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*
 	return r, nil
 }
 
-// lastSecond is the last one that can be stored: the end of the year 9999.
+// lastSecond is the last second that can be stored: the end of the year 9999.
 const lastSecond = 253402300799
 
-// registrationMethod is how we ask to be authenticated: without a secret where the
-// server allows.
+// registrationMethod returns the client authentication method to request: none, if the server
+// allows it.
 //
 // Spec: RFC 8414 2, where silence is client_secret_basic
 func registrationMethod(supported []string) string {
@@ -264,8 +268,8 @@ func registrationMethod(supported []string) string {
 
 func registrationKey(issuer string) string { return fmt.Sprintf("client %q", issuer) }
 
-// storedRegistration returns what an issuer has given us, nil if there is nothing
-// or its secret has expired.
+// storedRegistration returns the stored registration at an issuer, or nil if
+// there is none or its secret has expired.
 func (c *Client) storedRegistration(ctx context.Context, issuer string) (*registration, error) {
 	text, err := c.kept.Load(ctx, registrationKey(issuer))
 	if err != nil {
@@ -282,8 +286,8 @@ func (c *Client) keepRegistration(ctx context.Context, r *registration) error {
 	return c.kept.Update(ctx, registrationKey(r.Issuer), func([]byte) ([]byte, error) { return encodeRecord(r) })
 }
 
-// forgetRegistration drops what an issuer does not know any more, so that the next
-// sign-in registers anew.
+// forgetRegistration removes a registration that the issuer no longer knows, so that the next
+// sign-in registers again.
 func (c *Client) forgetRegistration(ctx context.Context, r *registration) error {
 	return c.kept.Update(ctx, registrationKey(r.Issuer), func(old []byte) ([]byte, error) {
 		stored, err := decodeRecord[registration](old)

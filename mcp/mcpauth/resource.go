@@ -15,9 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
-// Resource is a server as its authorization servers know it: a protected
-// resource. It verifies the tokens of requests ([Resource.Protect]) and tells
-// clients where to get them ([Resource.Metadata]). Make one with [New]. It is
+// Resource is a protected resource of OAuth: an MCP server that requires access
+// tokens. It verifies the tokens of requests ([Resource.Protect]) and publishes
+// where clients get them ([Resource.Metadata]). Create one with [New]. It is
 // immutable and safe for concurrent use.
 //
 // Spec: RFC 9728; 2026-07-28 basic/authorization
@@ -41,15 +41,16 @@ type Resource struct {
 	logger *slog.Logger
 }
 
-// New returns the protected resource with the identifier, which is the URL of the
-// server as its clients know it: absolute, https (http on loopback only), and
-// without a fragment. It is the audience that tokens must name.
+// New returns the protected resource with the identifier, which is the URL that
+// clients use for the server: absolute, https (http on loopback only), and
+// without a fragment. Tokens must name it as their audience.
 //
-// The options have to say who can tell about tokens: [Issuer], [IssuerKeys],
-// [Introspect] or [VerifyWith]. There may be several issuers, of which the one
-// that a JWT names decides; all other tokens go to Introspect or VerifyWith.
+// The options must include a verifier of tokens: [Issuer], [IssuerKeys],
+// [Introspect] or [VerifyWith]. There may be several issuers; a JWT is verified
+// by the issuer that it names. All other tokens are verified by Introspect or
+// VerifyWith.
 //
-// New sends nothing. It panics when the identifier or an option makes no sense.
+// New sends no requests. It panics if the identifier or an option is invalid.
 //
 // Spec: RFC 9728 1.2; RFC 8707 2; 2026-07-28 basic/authorization#canonical-server-uri
 func New(resource string, opts ...Option) *Resource {
@@ -94,8 +95,8 @@ func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
 	return r
 }
 
-// metadataURL is the place of the metadata of this resource alone. The query of
-// an identifier belongs to it.
+// metadataURL is the URL of the metadata of this resource. It includes the
+// query of the identifier.
 //
 // Spec: RFC 9728 3.1
 func metadataURL(resource *url.URL, path string) string {
@@ -106,7 +107,7 @@ func metadataURL(resource *url.URL, path string) string {
 	return address
 }
 
-// hostWithoutPort is the host of a URL as a Host header writes it.
+// hostWithoutPort is the host of a URL in the form of a Host header.
 func hostWithoutPort(u *url.URL) string {
 	if host := u.Hostname(); !strings.Contains(host, ":") {
 		return host
@@ -123,7 +124,8 @@ func (s *resourceSettings) jwtIssuer(issuer, keys string) *jwtIssuer {
 	}
 }
 
-// opaque returns who tells about tokens of no issuer whose keys are known.
+// opaque returns the verifier of tokens that are not JWTs of a configured
+// issuer.
 func (s *resourceSettings) opaque() tokenVerifier {
 	switch {
 	case s.introspection != nil:
@@ -134,8 +136,8 @@ func (s *resourceSettings) opaque() tokenVerifier {
 	return nil
 }
 
-// server returns an authorization server and the way to it. One on loopback,
-// which the author has named, may lead to other ports of loopback.
+// server returns an authorization server and its HTTP client. If its host is on
+// loopback, its metadata may name other ports of loopback.
 func (s *resourceSettings) server(issuer string) *issuerServer {
 	client := egress.Guarded(&egress.Policy{Loopback: onLoopback(issuer), Prefixes: s.allowedNetworks, RootCAs: s.rootCAs})
 	return &issuerServer{issuer: issuer, http: client}
@@ -190,7 +192,7 @@ func (s *resourceSettings) document(r *Resource) *resourceDocument {
 	}
 }
 
-// expand returns the scopes with those that they include, in order.
+// expand returns the scopes and those that they include, in order.
 //
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func (r *Resource) expand(scopes []string) []string {
@@ -202,7 +204,7 @@ func (r *Resource) expand(scopes []string) []string {
 	return slices.Compact(all)
 }
 
-// closure returns what each scope includes, directly or by another.
+// closure returns the scopes that each scope includes, directly or indirectly.
 func closure(includes map[string][]string) map[string][]string {
 	all := make(map[string][]string)
 	for scope := range includes {

@@ -12,10 +12,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// SignIn signs in to the server at the URL, also where there is a token already, and
-// asks for the scopes besides those that the server wants and that were asked for
-// before. It sends the server one request without credentials, to be told where.
-// With a Grant it gets a new token. What fails is a *SignInError.
+// SignIn signs in to the server at the URL, even if there is a token already. It requests the given
+// scopes in addition to those that the server requires and those that were requested before. It
+// sends the server one request without credentials, to discover the authorization server. With a
+// Grant it gets a new token. The error is a *SignInError.
 //
 // Spec: 2026-07-28 basic/authorization/authorization-server-discovery
 func (c *Client) SignIn(ctx context.Context, server string, scopes ...string) error {
@@ -50,7 +50,7 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 	return c.signIn(ctx, t, c.scopes(t, ch, more))
 }
 
-// probe asks a server where to sign in.
+// probe sends a request without credentials and returns the challenge.
 func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, er
 	return t, ch, err
 }
 
-// acquireAnew gets a token for a machine in the place of the one that it has.
+// acquireAnew gets a token for a machine that replaces the present one.
 func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) error {
 	b, err := c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil))
 	if err != nil {
@@ -83,7 +83,8 @@ func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) erro
 	return err
 }
 
-// signIn is one run of the authorization code flow. Nothing of it is used twice.
+// signIn is one run of the authorization code flow. Its secrets are used only
+// once.
 type signIn struct {
 	target   *target
 	client   *known
@@ -96,13 +97,13 @@ type signIn struct {
 	answer chan answer // takes one
 }
 
-// answer is what came back from the authorization server, checked.
+// answer is the checked response of the authorization server.
 type answer struct {
 	code oauth.Secret
 	err  error
 }
 
-// signIn lets the user sign in, and keeps what that brings.
+// signIn lets the user sign in, and stores the grant.
 //
 //	signIn
 //	├─ presentable             PKCE, and an address that a user may be sent to; else nothing is begun
@@ -136,8 +137,8 @@ func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
 	return c.keep(ctx, s, g)
 }
 
-// presentable returns why a user cannot be sent to sign in. A browser reaches what
-// only its user can reach, so that it is led to no place that is closed to us.
+// presentable returns an error if the browser must not be opened. A browser can reach addresses
+// that only its user can reach, so it is not opened for addresses that the guarded client refuses.
 func (c *Client) presentable(t *target) error {
 	m := t.metadata
 	switch {
@@ -158,7 +159,7 @@ func (c *Client) presentable(t *target) error {
 
 var errTooLate = fmt.Errorf("%w: nobody has signed in in time", ErrSignInRequired)
 
-// begin returns a sign-in with secrets of its own.
+// begin returns a sign-in with new secrets.
 func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
 	s := &signIn{
 		target: t, scopes: scopes, verifier: oauth.Random(), state: oauth.Random(),
@@ -173,12 +174,12 @@ func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
 	return s, nil
 }
 
-// bindsTokens reports whether tokens for a target are to be bound to a key.
+// bindsTokens reports whether to request bound tokens for a target.
 func (c *Client) bindsTokens(t *target) bool {
 	return t.proof || c.opts.BindTokens && slices.Contains(t.metadata.DPoPAlgorithms, string(proofAlgorithm))
 }
 
-// ask sends the user to sign in, and redeems what comes back.
+// ask lets the user sign in, and redeems the authorization code.
 func (c *Client) ask(ctx context.Context, s *signIn) (*grant, error) {
 	e, err := c.tokenEndpoint(s.target, s.client, s.prover)
 	if err != nil {
@@ -195,7 +196,7 @@ func (c *Client) ask(ctx context.Context, s *signIn) (*grant, error) {
 	return c.redeem(ctx, s, e, a.code)
 }
 
-// await sends the user to the address, and waits for what comes back.
+// await opens the URL in the browser, and waits for the authorization response.
 func (c *Client) await(ctx context.Context, s *signIn, address string) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.signInTime(), errTooLate)
 	defer cancel()
@@ -212,7 +213,7 @@ func (c *Client) await(ctx context.Context, s *signIn, address string) answer {
 	}
 }
 
-// address is where the user signs in.
+// address returns the URL at which the user signs in.
 //
 // Spec: RFC 6749 4.1.1; RFC 7636 4.3; RFC 8707 2.1; RFC 9126 4; RFC 9449 10
 func (s *signIn) address(ctx context.Context, e *oauth.TokenEndpoint) (string, error) {
@@ -256,7 +257,8 @@ func (s *signIn) request() url.Values {
 	return request
 }
 
-// push sends the request ahead, and returns what stands for it.
+// push sends the request to the pushed authorization endpoint, and returns the
+// parameters that refer to it.
 func (s *signIn) push(ctx context.Context, e *oauth.TokenEndpoint, request url.Values) (url.Values, error) {
 	endpoint := s.target.metadata.PAREndpoint
 	if endpoint == "" {
@@ -289,7 +291,7 @@ func (c *Client) redeem(ctx context.Context, s *signIn, e *oauth.TokenEndpoint, 
 	return newGrant(c.grantKey(s.target, s.client.ID), t, s.scopes, s.prover)
 }
 
-// keep keeps what a sign-in has brought.
+// keep stores the grant and the binding of a sign-in.
 func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
 	if err := c.tokenSource.put(ctx, g.key(), g); err != nil {
 		return err
@@ -299,8 +301,8 @@ func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
 	return err
 }
 
-// unregister forgets a client that its authorization server does not know, so that
-// the next sign-in registers it anew. It returns the error.
+// unregister removes a registration that the authorization server does not know, so that the next
+// sign-in registers again. It returns the error.
 func (c *Client) unregister(ctx context.Context, k *known, err error) error {
 	if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
 		return errors.Join(err, c.forgetRegistration(context.WithoutCancel(ctx), &k.registration))
@@ -308,8 +310,8 @@ func (c *Client) unregister(ctx context.Context, k *known, err error) error {
 	return err
 }
 
-// tokenEndpoint is where a client gets tokens of the authorization server of a
-// target.
+// tokenEndpoint returns the token endpoint of a target's authorization server
+// for a client.
 func (c *Client) tokenEndpoint(t *target, k *known, p *prover) (*oauth.TokenEndpoint, error) {
 	auth, err := k.auth()
 	if err != nil {

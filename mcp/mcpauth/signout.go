@@ -8,11 +8,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// SignOut forgets the token for the server at the URL, and has its authorization
-// server revoke it if that has an endpoint for it. An error that comes of revoking
-// leaves nothing behind here: it says that the token, wherever else it is, may still
-// be good. Tokens of a Grant are not revoked. The registration of the client stays.
-// Where there is no token nothing is done.
+// SignOut removes the token for the server at the URL, and revokes it if its authorization server
+// has a revocation endpoint. If revoking fails, the token is still removed here; the error means
+// that copies of it may still be valid. Tokens of a Grant are not revoked. The registration of the
+// client is kept. Without a token SignOut does nothing.
 //
 // Spec: RFC 7009
 func (c *Client) SignOut(ctx context.Context, server string) error {
@@ -47,8 +46,8 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 	return nil
 }
 
-// revoke makes a grant worthless: its refresh token, with which the others go, or
-// else the access token.
+// revoke revokes the refresh token of a grant, which also revokes its access
+// tokens, or else the access token.
 func (c *Client) revoke(ctx context.Context, g *grant) error {
 	t, _, err := c.renewTarget(ctx, g.key())
 	if err != nil || t.metadata.RevocationEndpoint == "" {

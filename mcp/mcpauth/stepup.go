@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// ErrDenied says that a server does not allow what was asked for, and that signing
-// in again would not change it.
+// ErrDenied means that a server refuses a request, and that signing in again would not change this.
 var ErrDenied = errors.New("not allowed")
 
 // Limits of steps.
@@ -23,20 +22,20 @@ const (
 	maxWatched = 1024
 )
 
-// step is what more scopes were needed for.
+// step identifies an operation of a server that needed more scopes.
 type step struct{ server, operation string }
 
-// attempts are how often that was, and what was asked for the last time.
+// attempts holds the number of attempts for a step, and the scopes of the last
+// one.
 type attempts struct {
 	count  int
 	scopes []string
 	last   time.Time
 }
 
-// stepUp lets the user grant the scopes that a server misses, with all that were
-// asked for before. It does so three times for one operation, and only once for the
-// same scopes: a server that is never content ends with ErrDenied. Machines, whose
-// scopes somebody has configured, do not try.
+// stepUp lets the user grant the missing scopes in addition to all that were requested before. It
+// does so at most three times for one operation, and only once for the same scopes; then it returns
+// ErrDenied. Machines have configured scopes and do not try.
 //
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func (c *Client) stepUp(req *http.Request, ch challenged) error {
@@ -68,7 +67,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	})
 }
 
-// mayStep counts an attempt, and reports whether it may be made.
+// mayStep counts an attempt, and reports whether it is allowed.
 func (c *Client) mayStep(s step, scopes []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,11 +89,12 @@ func (c *Client) mayStep(s step, scopes []string) bool {
 	return true
 }
 
-// maxOperation is how much of a request is looked at to know its operation.
+// maxOperation is how many bytes of a request are read to determine its
+// operation.
 const maxOperation = 1 << 20
 
-// operation names what a request asks for: its method, and the tool, prompt or
-// resource. Requests of which nothing is known are one operation.
+// operation identifies the operation of a request: its method, and the tool,
+// prompt or resource. All other requests count as one operation.
 func operation(req *http.Request) string {
 	if req.GetBody == nil {
 		return ""

@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// Store keeps what a client holds between runs: grants with their tokens, and its
-// registrations at authorization servers. What it is given is not encrypted, and
-// whoever can read it can act as the user. All methods are safe for concurrent use,
-// by all processes that share it.
+// Store stores the data of a client between runs: grants with their tokens, and registrations at
+// authorization servers. Its values are not encrypted; anyone who can read them can act as the
+// user. All methods are safe for concurrent use, by all processes that share the store.
 type Store interface {
-	// Load returns the value under the key, nil when there is none. What is there
-	// and cannot be read is an error, never nil.
+	// Load returns the value of the key, or nil if there is none. A value that
+	// cannot be read is an error.
 	Load(ctx context.Context, key string) ([]byte, error)
-	// Update replaces the value under the key by what change makes of it, nil if
-	// there is none, while nobody else updates it, in this process or another. To
-	// return nil deletes it. An error of change leaves the value as it was and is
-	// returned. The change may ask a server for a token, and take as long as that.
-	// When Update fails for another reason the old value is still there.
+	// Update calls change with the value of the key, or nil if there is none, and stores its
+	// result; a nil result deletes the value. Updates of one key exclude each other, in this
+	// process and others. If change returns an error, Update keeps the value and returns the error.
+	// The change may request a token from a server, and so take long. If Update fails for another
+	// reason, the old value is kept.
 	Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
 }
 
-// MemoryStore returns a store that ends with the process.
+// MemoryStore returns a store in memory, for the life of the process.
 func MemoryStore() Store {
 	return &memoryStore{values: make(map[string][]byte), locks: make(map[string]chan struct{})}
 }

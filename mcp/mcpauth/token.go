@@ -10,12 +10,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// ErrSignInRequired says that there is no token, and none to be had without the
-// user.
+// ErrSignInRequired means that there is no token, and that only the user can
+// get one by signing in.
 var ErrSignInRequired = errors.New("sign-in required")
 
-// grantKey tells apart what a client holds. A grant is used for nothing that
-// differs from its key in one of them.
+// grantKey identifies a grant. A grant is used only where all fields match.
 type grantKey struct {
 	Issuer   string // whose tokens they are
 	Resource string // the server that they are for
@@ -28,7 +27,7 @@ func (k grantKey) String() string {
 	return fmt.Sprintf("grant %q %q %q %q", k.Issuer, k.Resource, k.Account, k.ClientID)
 }
 
-// grant is what an authorization server has given for a key.
+// grant holds the tokens that an authorization server issued for a key.
 type grant struct {
 	Issuer   string       `json:"issuer"`
 	Resource string       `json:"resource"`
@@ -38,8 +37,8 @@ type grant struct {
 	Refresh  oauth.Secret `json:"refresh_token,omitzero"`
 	Type     string       `json:"token_type"` // Bearer or DPoP
 	Scopes   []string     `json:"scopes,omitempty"`
-	// Expires is when the access token ends, by the clock of this machine, and Renew
-	// when there is to be another. Zero means when it is refused.
+	// Expires is when the access token expires, by the clock of this machine, and Renew when to
+	// renew it. Zero means only after it was refused.
 	Expires time.Time `json:"expires,omitzero"`
 	Renew   time.Time `json:"renew,omitzero"`
 	// ProofKey is the private key to which the tokens are bound.
@@ -48,12 +47,13 @@ type grant struct {
 	Refused bool `json:"refused,omitzero"`
 }
 
-// maxMargin is how long before its end an access token is renewed, at most.
+// maxMargin is the maximum time before its expiry at which an access token is
+// renewed.
 const maxMargin = time.Minute
 
-// newGrant returns what a token endpoint has given for a key. Asked are the scopes
-// of the request, which the server names only if it granted others. The prover is
-// that of the request.
+// newGrant returns the grant of a token response for a key. The scopes asked are those of the
+// request; the response has scopes only if the server granted others. The prover is that of the
+// request.
 //
 // Spec: RFC 6749 5.1
 func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (*grant, error) {
@@ -78,11 +78,11 @@ func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (
 	return g, err
 }
 
-// key is that of the grant itself.
+// key returns the key of the grant.
 func (g *grant) key() grantKey { return grantKey{g.Issuer, g.Resource, g.Account, g.ClientID} }
 
-// prover returns what proves possession of the key to which the tokens are bound,
-// or nil if they are not.
+// prover returns the prover of the key that the tokens are bound to, or nil if
+// they are not bound.
 func (g *grant) prover(n *nonces) (*prover, error) {
 	if g.ProofKey == "" {
 		return nil, nil
@@ -100,7 +100,7 @@ func (g *grant) current(now time.Time) bool {
 	return g.usable(now) && (g.Renew.IsZero() || now.Before(g.Renew))
 }
 
-// spent returns the grant without its refresh token, which was refused.
+// spent returns the grant without its refresh token, because that was refused.
 func (g *grant) spent() *grant {
 	if g == nil {
 		return nil
@@ -110,7 +110,7 @@ func (g *grant) spent() *grant {
 	return &spent
 }
 
-// registration is what an authorization server knows this client by.
+// registration holds the credentials of this client at an authorization server.
 type registration struct {
 	Issuer string       `json:"issuer"`
 	ID     string       `json:"client_id"`
@@ -121,18 +121,18 @@ type registration struct {
 	Expires  time.Time `json:"expires,omitzero"` // of the secret; zero is never
 }
 
-// revealed writes secrets as they are, for a Store.
+// revealed encodes secrets in clear text, for a Store.
 var revealed = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, s oauth.Secret) error {
 	return e.WriteToken(jsontext.String(s.Reveal()))
 }))
 
-// encodeRecord returns what a Store is given.
+// encodeRecord returns the value for a Store.
 func encodeRecord(record any) ([]byte, error) {
 	return json.Marshal(record, revealed, json.Deterministic(true))
 }
 
-// decodeRecord reads what a Store has returned; nil if it is nil. Errors repeat
-// nothing of it.
+// decodeRecord decodes a value of a Store; it returns nil for nil. Errors
+// repeat nothing of the value.
 func decodeRecord[T any](text []byte) (*T, error) {
 	if text == nil {
 		return nil, nil
@@ -144,8 +144,8 @@ func decodeRecord[T any](text []byte) (*T, error) {
 	return record, nil
 }
 
-// decodeGrant reads the grant of a key. One of another issuer, resource, account or
-// client is an error, wherever it comes from: it is never sent.
+// decodeGrant decodes the grant of a key. A grant of another issuer, resource, account or client is
+// an error, so that it is never sent.
 func decodeGrant(text []byte, key grantKey) (*grant, error) {
 	g, err := decodeRecord[grant](text)
 	if err != nil || g == nil {

@@ -7,43 +7,45 @@ import (
 	"time"
 )
 
-// Token is what is known about an access token that was verified. It does not
-// hold the token, which must not travel further than the server that it was
-// issued for. It is not changed once it is in a context.
+// Token describes a verified access token. It does not contain the token
+// itself, which must not be sent to another server than the one that it was
+// issued for. It must not be changed once it is in a context.
 //
 // Spec: 2026-07-28 basic/authorization/security-considerations#access-token-privilege-restriction
 type Token struct {
-	// Issuer vouches for the rest. It is never empty.
+	// Issuer issued the token. It is never empty.
 	Issuer string
-	// Subject is the user, or the client that acts for itself. It is never empty.
+	// Subject is the user, or the client if it acts for itself. It is never
+	// empty.
 	Subject string
-	// Client is the program that acts for the subject. Empty: it is not known.
+	// Client is the program that acts for the subject, or empty if it is
+	// unknown.
 	Client string
 	// Audience are the servers that the token is for.
 	Audience []string
-	// Scopes are what was granted, without what these include.
+	// Scopes are the granted scopes, without those that ScopeIncludes adds.
 	Scopes []string
-	// Expires is when the token ends. Zero: it does not say.
+	// Expires is when the token expires, or zero if it does not say.
 	Expires time.Time
-	// ProofKey is the thumbprint (jkt) of the key that the token is bound to.
-	// Whoever uses it has to prove that they hold the key. Empty: no key.
+	// ProofKey is the thumbprint (jkt) of the key that the token is bound to,
+	// or empty. The sender of a bound token must prove that it has the key.
 	ProofKey string
-	// Claims is the JSON object with all that the issuer says: the payload of a
-	// JWT, or the answer of its introspection.
+	// Claims is the JSON object with all claims: the payload of a JWT, or the
+	// introspection response.
 	Claims jsontext.Value
 }
 
 type tokenKey struct{}
 
-// TokenFrom returns what is known about the access token of the request that
-// the context belongs to, or nil when none was verified.
+// TokenFrom returns the Token of the request that the context belongs to, or
+// nil if there is none.
 func TokenFrom(ctx context.Context) *Token {
 	t, _ := ctx.Value(tokenKey{}).(*Token)
 	return t
 }
 
-// judge decides about a token that has been verified in whichever way. No option
-// switches it off.
+// judge checks issuer, subject, audience and expiry of a token, whichever way
+// it was verified. No option disables it.
 //
 // Spec: RFC 9068 4; RFC 8707 2; 2026-07-28 basic/authorization#token-handling
 func (r *Resource) judge(t *Token, now time.Time) error {
@@ -60,7 +62,8 @@ func (r *Resource) judge(t *Token, now time.Time) error {
 	return nil
 }
 
-// isAudience compares whole identifiers: a prefix of ours is another server.
+// isAudience compares whole identifiers, because a prefix of ours identifies
+// another server.
 func (r *Resource) isAudience(aud string) bool {
 	return slices.Contains(r.audiences, canonicalURL(aud))
 }

@@ -13,13 +13,13 @@ import (
 // verifierTimeout is how long an author's verifier may take.
 const verifierTimeout = 10 * time.Second
 
-// ErrUnavailable is for verifiers that cannot tell whether a token is good,
-// because what they have to ask does not answer. The request is then refused with
-// status 503, and its client keeps the token.
+// ErrUnavailable is for verifiers that cannot verify a token, because a service
+// that they use does not respond. The request is then refused with status 503,
+// and its client keeps the token.
 var ErrUnavailable = errors.New("tokens cannot be verified now")
 
-// customVerifier is the author's own. Whatever becomes of it but a token in time,
-// the request does not pass.
+// customVerifier calls the author's verifier. Unless it returns a token in
+// time, the request is refused.
 type customVerifier func(ctx context.Context, token string) (*Token, error)
 
 var _ tokenVerifier = customVerifier(nil)
@@ -41,8 +41,8 @@ func (v customVerifier) verify(ctx context.Context, token string) (*Token, error
 	return &own, nil
 }
 
-// run turns a panic into an error, also one of the error's own text, and takes the
-// token out of errors.
+// run converts panics to errors, also a panic of the error's Error method, and removes the token
+// from errors.
 func (v customVerifier) run(ctx context.Context, token string) (t *Token, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -56,13 +56,13 @@ func (v customVerifier) run(ctx context.Context, token string) (t *Token, err er
 	return t, err
 }
 
-// withoutToken takes a token out of a text, as it is and as a query has it.
+// withoutToken removes a token from a text, in plain and in query-escaped form.
 func withoutToken(text, token string) string {
 	return strings.NewReplacer(token, "[token]", url.QueryEscape(token), "[token]").Replace(text)
 }
 
-// tokenlessError is an author's error with another text. What it is can be
-// asked, but it cannot be taken out: it may hold the token.
+// tokenlessError is an author's error with another text. It supports errors.Is,
+// but cannot be unwrapped, because the original error may contain the token.
 type tokenlessError struct {
 	err  error
 	text string
@@ -73,5 +73,5 @@ func (e *tokenlessError) Error() string { return e.text }
 // Is reports whether the error is the target.
 func (e *tokenlessError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// GoString is Error, for the error may hold the token.
+// GoString returns Error, because the original error may contain the token.
 func (e *tokenlessError) GoString() string { return e.text }

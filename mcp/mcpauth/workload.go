@@ -15,11 +15,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// Workload gets tokens for a program by the identity that the platform on which it
-// runs gives it: a JWT of the platform, which the authorization server trusts.
+// Workload gets tokens for a program by its workload identity: a JWT of the platform on which it
+// runs, which the authorization server trusts.
 //
-// If the server refuses an assertion, this is the end: it is not sent a second time
-// for the same, and nothing else is tried. The next assertion is.
+// If the server refuses an assertion, it is not sent again for the same request, and no other
+// method is tried. The next assertion is sent.
 //
 // Spec: io.modelcontextprotocol/auth/wif (draft); RFC 7523 2.1
 type Workload struct {
@@ -27,17 +27,18 @@ type Workload struct {
 	Issuer string
 	// ID is the identifier of the client. Required.
 	ID string
-	// Assertion returns the JWT of the platform, a current one each time.
-	// AssertionFile makes one of a file. Required.
+	// Assertion returns a current JWT of the platform. It is called for each
+	// request. AssertionFile returns such a function for a file. Required.
 	Assertion func(ctx context.Context) (Secret, error)
-	// Scopes are asked for besides those that the MCP server wants.
+	// Scopes are requested in addition to those that the MCP server requires.
 	Scopes []string
 }
 
 const maxAssertion = 64 << 10
 
-// AssertionFile returns a function that reads the assertion in a file, anew each
-// time: platforms replace it before it expires. It is at most 64 KiB long.
+// AssertionFile returns a function that reads the assertion from a file of at
+// most 64 KiB. It reads the file on each call, because platforms replace it
+// before the assertion expires.
 func AssertionFile(path string) func(context.Context) (Secret, error) {
 	return func(context.Context) (Secret, error) {
 		f, err := os.Open(path)
@@ -78,7 +79,7 @@ type workload struct {
 
 const maxRefused = 64
 
-// attempt is the digest of an assertion and of what it was sent for.
+// attempt is the digest of an assertion and of the request that it was sent in.
 type attempt [sha256.Size]byte
 
 func (w *workload) acquire(ctx context.Context, r *grantRequest) (*grant, error) {
@@ -111,8 +112,8 @@ func (w *workload) acquireToken(ctx context.Context, r *grantRequest, scopes []s
 	return g, err
 }
 
-// isRefusal reports whether an error says that the server will not answer the same
-// request otherwise in a while.
+// isRefusal reports whether an error is a permanent refusal: repeating the same request later would
+// not help.
 func isRefusal(err error) bool {
 	refused, ok := errors.AsType[*oauth.Error](err)
 	return ok && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusRequestTimeout
