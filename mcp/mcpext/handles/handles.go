@@ -101,9 +101,9 @@ func New[T any](o *Options) *Handles[T] {
 	switch {
 	case err != nil:
 	case len(o.prefix()) > maxPrefix || !isPrintable(o.prefix()):
-		err = fmt.Errorf("Prefix %q: want at most %d bytes of printable ASCII", o.prefix(), maxPrefix)
+		err = fmt.Errorf("option Prefix %q: want at most %d bytes of printable ASCII", o.prefix(), maxPrefix)
 	case o.maxSize() > maxSize:
-		err = fmt.Errorf("MaxSize %d: want at most %d", o.maxSize(), maxSize)
+		err = fmt.Errorf("option MaxSize %d: want at most %d", o.maxSize(), maxSize)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("handles.New: %v", err))
