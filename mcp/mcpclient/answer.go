@@ -10,20 +10,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// answer has one request of the server answered, in whatever form it came: as a
-// request of the session era or as a question of the stateless one.
-func (c *Client) answer(ctx context.Context, f *dialect.Facts, key, method string, params jsontext.Value) (any, error) {
-	if err := c.pace(method); err != nil {
+// answerRequest answers one question of the server: a request of the session era, or an
+// input request of the stateless era, which has a key.
+func (c *Client) answerRequest(ctx context.Context, f *dialect.Facts, key, method string, params jsontext.Value) (any, error) {
+	if err := c.checkRate(method); err != nil {
 		return nil, err
 	}
-	c.answers.begin()
-	defer c.answers.end()
-	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.asker(), Key: key})
+	c.handlers.begin()
+	defer c.handlers.end()
+	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.serverInfo(), Key: key})
 	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, client: c, facts: f})
 }
 
-// asker is what the server says of itself. It may ask before it has said so.
-func (c *Client) asker() mcp.Implementation {
+// serverInfo returns the server's description of itself, or zero before the handshake.
+func (c *Client) serverInfo() mcp.Implementation {
 	c.mu.Lock()
 	k := c.current
 	c.mu.Unlock()
@@ -36,15 +36,15 @@ func (c *Client) asker() mcp.Implementation {
 	return mcp.Implementation{}
 }
 
-// route hands a message of the server to its handler. It is what all middleware
-// for inbound messages is folded around.
+// route calls the handler of a message of the server. It is the innermost handler of
+// the middleware for inbound messages.
 func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 	params, ok := r.Params.(jsontext.Value)
 	if !ok {
 		return nil, fmt.Errorf("%s: middleware passed params of type %T: want the raw params", r.Method, r.Params)
 	}
-	if r.note {
-		return nil, c.hear(r.Method, params)
+	if r.notification {
+		return nil, c.handleNotification(r.Method, params)
 	}
 	switch r.Method {
 	case mcp.MethodPing:
@@ -52,13 +52,13 @@ func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList:
 		return c.answerInputRequest(ctx, r.facts, mcp.InputRequest{Method: r.Method, Params: params})
 	}
-	if h := c.extended(r.Method); h != nil {
+	if h := c.extensionHandler(r.Method); h != nil {
 		return h(ctx, r)
 	}
 	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %.64q: not found", r.Method)
 }
 
-// answerInputRequest calls the handler for a question of the server.
+// answerInputRequest decodes a question of the server and calls its handler.
 func (c *Client) answerInputRequest(ctx context.Context, f *dialect.Facts, q mcp.InputRequest) (any, error) {
 	params, err := q.DecodeParams()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Client) answerInputRequest(ctx context.Context, f *dialect.Facts, q mcp
 	return c.roots(ctx, f)
 }
 
-// decodeParams reads the params of a request of the server.
+// decodeParams decodes the params of a request of the server into out.
 func decodeParams(method string, params jsontext.Value, out any) error {
 	if len(params) == 0 {
 		params = jsontext.Value("{}")
@@ -84,8 +84,8 @@ func decodeParams(method string, params jsontext.Value, out any) error {
 	return nil
 }
 
-// entitled refuses what the server may not ask for: what was not declared.
-func (c *Client) entitled(f *dialect.Facts, method string, params any) error {
+// checkDeclared refuses a question for which this client declared no capability.
+func (c *Client) checkDeclared(f *dialect.Facts, method string, params any) error {
 	caps := c.opts.capabilities(f)
 	if dialect.Missing(method, params, &caps) == nil {
 		return nil

@@ -12,151 +12,154 @@ import (
 )
 
 const (
-	// maxKept bounds the results that are kept.
-	maxKept = 1024
-	// mostFresh bounds how long one is, whatever the server says.
-	mostFresh = 24 * time.Hour
+	// maxCachedResults bounds the number of results in the cache.
+	maxCachedResults = 1024
+	// maxTTL bounds how long a result is used, whatever the server allows.
+	maxTTL = 24 * time.Hour
 )
 
-// cache keeps results for as long as the server allows. It belongs to one
-// client, and so to one server and one principal: nothing in it, public or
-// private, reaches anybody else. All methods are safe for concurrent use.
+// cache holds results for as long as the server allows. It belongs to one client,
+// and so to one server and one principal. No other client uses its results, whether
+// their scope is public or private. All methods are safe for concurrent use.
 //
 // Spec: 2026-07-28 server/utilities/caching
 type cache struct {
-	most int // bytes; not more than 0 keeps nothing
+	maxBytes int // zero and less disable the cache
 
-	mu    sync.Mutex
-	kept  map[dialect.CacheKey]kept
-	bytes int
-	news  map[string]uint64 // by method, how often its results became stale
+	mu          sync.Mutex
+	results     map[dialect.CacheKey]cachedResult
+	bytes       int
+	generations map[string]uint64 // by method: how often its results were invalidated
 }
 
-// kept is one result, as it came.
-type kept struct {
-	result jsontext.Value
-	until  time.Time
+// cachedResult is one result as it was received.
+type cachedResult struct {
+	result  jsontext.Value
+	expires time.Time
 }
 
-func (k *kept) size(key dialect.CacheKey) int { return len(k.result) + len(key.Params) + len(key.Name) }
+func (k *cachedResult) size(key dialect.CacheKey) int {
+	return len(k.result) + len(key.Params) + len(key.Name)
+}
 
 // get returns the result under the key, or nil when there is no fresh one.
 func (c *cache) get(key dialect.CacheKey) jsontext.Value {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, ok := c.kept[key]
-	if ok && !time.Now().Before(k.until) {
+	k, ok := c.results[key]
+	if ok && !time.Now().Before(k.expires) {
 		c.removeLocked(key)
 		return nil
 	}
 	return k.result
 }
 
-// newsOf returns a count that rises whenever results of the method become stale.
-func (c *cache) newsOf(method string) uint64 {
+// generation returns a number that rises whenever results of the method are invalidated.
+func (c *cache) generation(method string) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.news[method]
+	return c.generations[method]
 }
 
-// put keeps a result that was received just now. It does not when there was news
-// after the given count, for the result may be older than the news.
-func (c *cache) put(key dialect.CacheKey, result jsontext.Value, news uint64) {
+// put stores a result that was received just now. It drops the result if results of
+// the method were invalidated since the given generation: the server may have
+// produced it before the change.
+func (c *cache) put(key dialect.CacheKey, result jsontext.Value, generation uint64) {
 	var hints mcp.Caching
 	if json.Unmarshal(result, &hints) != nil {
 		return
 	}
-	k := kept{until: time.Now().Add(min(hints.TTL(), mostFresh)), result: result}
+	k := cachedResult{expires: time.Now().Add(min(hints.TTL(), maxTTL)), result: result}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(key)
 	size := k.size(key)
-	if hints.TTL() == 0 || c.news[key.Method] != news || size > c.most/4 {
+	if hints.TTL() == 0 || c.generations[key.Method] != generation || size > c.maxBytes/4 {
 		return
 	}
-	for len(c.kept) >= maxKept || c.bytes+size > c.most {
-		c.removeLocked(c.stalestLocked())
+	for len(c.results) >= maxCachedResults || c.bytes+size > c.maxBytes {
+		c.removeLocked(c.soonestExpiryLocked())
 	}
-	if c.kept == nil {
-		c.kept = make(map[dialect.CacheKey]kept)
+	if c.results == nil {
+		c.results = make(map[dialect.CacheKey]cachedResult)
 	}
 	k.result = slices.Clone(result)
-	c.kept[key] = k
+	c.results[key] = k
 	c.bytes += size
 }
 
-// stalestLocked returns the key of the result that is stale first.
-func (c *cache) stalestLocked() (first dialect.CacheKey) {
-	var until time.Time
-	for key, k := range c.kept {
-		if until.IsZero() || k.until.Before(until) {
-			first, until = key, k.until
+// soonestExpiryLocked returns the key of the result that expires first.
+func (c *cache) soonestExpiryLocked() (first dialect.CacheKey) {
+	var expires time.Time
+	for key, k := range c.results {
+		if expires.IsZero() || k.expires.Before(expires) {
+			first, expires = key, k.expires
 		}
 	}
 	return first
 }
 
 func (c *cache) removeLocked(key dialect.CacheKey) {
-	if k, ok := c.kept[key]; ok {
+	if k, ok := c.results[key]; ok {
 		c.bytes -= k.size(key)
-		delete(c.kept, key)
+		delete(c.results, key)
 	}
 }
 
-// forget drops the results of the methods.
-func (c *cache) forget(methods ...string) {
-	c.drop(methods, func(dialect.CacheKey) bool { return true })
+// invalidate removes the results of the methods.
+func (c *cache) invalidate(methods ...string) {
+	c.removeStale(methods, func(dialect.CacheKey) bool { return true })
 }
 
-// forgetResource drops what was read of a resource, of its parts, and of what it
-// is a part of.
-func (c *cache) forgetResource(uri string) {
-	c.drop([]string{mcp.MethodResourcesRead}, func(key dialect.CacheKey) bool {
+// invalidateResource removes the contents of a resource, of its parts, and of the
+// resources that it is a part of.
+func (c *cache) invalidateResource(uri string) {
+	c.removeStale([]string{mcp.MethodResourcesRead}, func(key dialect.CacheKey) bool {
 		return isPart(key.Name, uri) || isPart(uri, key.Name)
 	})
 }
 
-// forgetAll drops everything.
-func (c *cache) forgetAll() {
-	c.forget(mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList,
+// invalidateAll removes all results.
+func (c *cache) invalidateAll() {
+	c.invalidate(mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList,
 		mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead)
 }
 
-func (c *cache) drop(methods []string, stale func(dialect.CacheKey) bool) {
+// removeStale removes the results of the methods for which stale returns true.
+func (c *cache) removeStale(methods []string, stale func(dialect.CacheKey) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.news == nil {
-		c.news = make(map[string]uint64)
+	if c.generations == nil {
+		c.generations = make(map[string]uint64)
 	}
 	for _, method := range methods {
-		c.news[method]++
+		c.generations[method]++
 	}
-	for key := range c.kept {
+	for key := range c.results {
 		if slices.Contains(methods, key.Method) && stale(key) {
 			c.removeLocked(key)
 		}
 	}
 }
 
-// changedBy returns the methods whose results are stale once a notification has
-// come.
-var changedBy = map[string][]string{
+// invalidatedBy holds, by notification, the methods whose results it makes stale.
+var invalidatedBy = map[string][]string{
 	mcp.NotificationToolsListChanged:     {mcp.MethodToolsList},
 	mcp.NotificationPromptsListChanged:   {mcp.MethodPromptsList},
 	mcp.NotificationResourcesListChanged: {mcp.MethodResourcesList, mcp.MethodResourceTemplatesList},
 }
 
-// NoCache asks the server even if a result of the same request is kept.
+// NoCache sends the request even if its result is in the cache of the client.
 func NoCache() CallOption {
 	return func(o *callOptions) { o.noCache = true }
 }
 
-// noteKept has hit set to whether the result was a kept one.
-func noteKept(hit *bool) CallOption {
+// reportHit sets hit to whether the result came from the cache.
+func reportHit(hit *bool) CallOption {
 	return func(o *callOptions) { o.hit = hit }
 }
 
-// ClearCache drops all results that are kept. Call it when HTTP.Client or HTTP.Auth
-// begins to act for another principal; where that happens often, one client for
-// each is the better way.
-func (c *Client) ClearCache() { c.cache.forgetAll() }
+// ClearCache removes all results from the cache. Call it when HTTP.Client or HTTP.Auth
+// begins to act for another principal. Where that happens often, use one client for
+// each principal.
+func (c *Client) ClearCache() { c.cache.invalidateAll() }

@@ -32,7 +32,7 @@ func (c *Client) Request(ctx context.Context, method string, params, out any, op
 	return nil
 }
 
-// recode takes the answer of middleware that has a type of its own.
+// recode converts an answer of middleware that is not of the type of out.
 func recode(answer, out any) error {
 	raw, err := json.Marshal(answer)
 	if err != nil {
@@ -43,32 +43,32 @@ func recode(answer, out any) error {
 
 // Notify sends a notification.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, client: c, note: true}); err != nil {
+	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, client: c, notification: true}); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil
 }
 
-// roundTrip does one request of the client. It is the handler that all
-// middleware for outbound requests is folded around:
+// roundTrip sends one request of the client. It is the innermost handler of the
+// middleware for outbound requests:
 //
 //	CallTool, ReadResource, …             typed params, encoded once
 //	 └─ middleware
 //	     └─ roundTrip
-//	         └─ exchange                  the extensions, around wire
-//	             └─ wire                  patience: timeout, extended by progress
-//	                 └─ live              the connection, made anew if it was lost
-//	                 └─ connection.call       a fresh result that was kept, or
+//	         └─ exchange                      the extensions around sendRequest
+//	             └─ sendRequest               callDeadline: timeout, restarted by progress
+//	                 └─ currentConnection     reconnects if the connection was lost
+//	                 └─ connection.call       a fresh result from the cache, or
 //	                     └─ dialect.Request   envelope, _meta, headers of the revision
 //	                     └─ Link.Call         stdio line, HTTP POST, memory
 //	                     └─ dialect.Result    error, result, or input required:
-//	                         └─ answerInput   the handlers answer, and once more
-//	                         └─ visits        (2025-11-25) the user goes there, and once more
-//	                 └─ mend              twice at most, when the server has done nothing yet
-//	         └─ decode                    into the typed result, once
+//	                         └─ answerInput   runs the handlers; the request is sent again
+//	                         └─ elicitAndWait (2025-11-25) URL elicitations; likewise
+//	                 └─ mayRetry              twice at most, if the server has not begun
+//	         └─ decode                        into the typed result, once
 func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
-	if r.note {
-		return nil, c.note(ctx, r)
+	if r.notification {
+		return nil, c.sendNotification(ctx, r)
 	}
 	kind, raw, err := c.exchange(ctx, r)
 	switch {
@@ -86,69 +86,68 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 // call is one request under way. Its methods run on the goroutine of the caller.
 type call struct {
 	*Request
-	patience
-	over *connection // nil until there is one
+	callDeadline
+	conn *connection // nil until there is one
 }
 
 var _ exchange.Caller = (*call)(nil)
 
-// wire is the Exchange that all extensions are folded around.
-func (c *Client) wire(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
-	if err := c.enter(); err != nil {
+// sendRequest is the Exchange that those of the extensions wrap.
+func (c *Client) sendRequest(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
+	if err := c.beginRequest(); err != nil {
 		return "", nil, err
 	}
 	defer c.requests.Done()
 	w := &call{Request: r}
 	w.start(ctx, c, &r.opts)
 	defer w.stop()
-	outcome, err := c.attempt(w)
+	outcome, err := c.sendWithRetries(w)
 	return outcome.Type, outcome.Result, withPublicErrors(err)
 }
 
-// note sends a notification.
-func (c *Client) note(ctx context.Context, r *Request) error {
-	var p patience
+// sendNotification sends a notification.
+func (c *Client) sendNotification(ctx context.Context, r *Request) error {
+	var p callDeadline
 	p.start(ctx, c, &r.opts)
 	defer p.stop()
-	k, err := c.live(p.ctx)
+	k, err := c.currentConnection(p.ctx)
 	if err == nil {
-		err = k.explain(k.notify(p.ctx, r.Method, r.Params))
+		err = k.markLost(k.notify(p.ctx, r.Method, r.Params))
 	}
 	return withPublicErrors(err)
 }
 
-// mostMends is how often one request is made again: its server may be leaving, and
-// the one that takes over not know the session.
-const mostMends = 2
+// maxRetries bounds how often one request is sent again. Two, because a server may
+// refuse it while it shuts down, and the one that replaces it may not know the session.
+const maxRetries = 2
 
-// attempt does the request, and again when it came to nothing for a reason that
-// could be mended.
-func (c *Client) attempt(w *call) (dialect.Outcome, error) {
-	for mends := 0; ; mends++ {
-		k, err := c.live(w.ctx)
+// sendWithRetries sends the request, and again as long as mayRetry allows.
+func (c *Client) sendWithRetries(w *call) (dialect.Outcome, error) {
+	for retries := 0; ; retries++ {
+		k, err := c.currentConnection(w.ctx)
 		if err != nil {
 			return dialect.Outcome{}, err
 		}
-		w.over = k
+		w.conn = k
 		outcome, err := k.call(w)
-		if err == nil || mends == mostMends || !c.mend(w.ctx, k, w.Request, err, mends) {
-			return outcome, k.explain(err)
+		if err == nil || retries == maxRetries || !c.mayRetry(w.ctx, k, w.Request, err, retries) {
+			return outcome, k.markLost(err)
 		}
 	}
 }
 
-// mend reports whether a failed request may succeed if it is made again, after
-// doing what is needed for that. The server has not worked on the first one.
-// What the server says of the request itself it would say again.
-func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error, mends int) bool {
+// mayRetry reports whether to send a failed request again, and prepares that. It does
+// so only for requests that the server has not begun, and not for errors that concern
+// the request itself.
+func (c *Client) mayRetry(ctx context.Context, k *connection, r *Request, err error, retries int) bool {
 	if e, ok := errors.AsType[*exchange.NotSentError](err); ok {
 		if !e.Alive {
 			k.link.End(e.Err)
 		}
-		return e.Alive || c.target.renewable()
+		return e.Alive || c.target.canReconnect()
 	}
 	switch e, _ := errors.AsType[*mcp.Error](err); {
-	case e == nil || !e.Remote || mends > 0:
+	case e == nil || !e.Remote || retries > 0:
 		return false
 	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
 		return c.renegotiate(k)
@@ -158,7 +157,7 @@ func (c *Client) mend(ctx context.Context, k *connection, r *Request, err error,
 	return false
 }
 
-// call does one request over this connection, unless its result was kept.
+// call sends one request over this connection, unless its result is in the cache.
 func (k *connection) call(w *call) (dialect.Outcome, error) {
 	d, r := k.dialect(), w.Request
 	params := dialect.RequestParams{
@@ -185,8 +184,8 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 	return k.cached(w, d, first)
 }
 
-// cached does a request whose result may have been kept, and keeps the result. What
-// came of answers is never kept.
+// cached returns the result from the cache, or sends the request and stores its
+// result. Results that depend on answers to questions are never stored.
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
@@ -201,23 +200,24 @@ func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (d
 			return dialect.Outcome{Type: mcp.ResultComplete, Result: result}, nil
 		}
 	}
-	news := cache.newsOf(key.Method)
+	generation := cache.generation(key.Method)
 	outcome, rounds, err := k.rounds(w, d, req, req)
 	if err == nil && cacheable && rounds == 0 && outcome.Type == mcp.ResultComplete {
-		cache.put(key, outcome.Result, news)
+		cache.put(key, outcome.Result, generation)
 	}
 	return outcome, err
 }
 
-// rounds does a request with as many rounds as the server needs, and says how
-// many those were. The first one is what is made again with the answers.
+// rounds sends a request, and sends it again with answers for as long as the server
+// requires input. It returns the number of further rounds. The first request is the
+// one to which answers are added.
 func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Request) (_ dialect.Outcome, rounds int, err error) {
-	required := visits{client: k.client}
-	defer required.end()
+	required := urlElicitations{client: k.client}
+	defer required.release()
 	for ; ; rounds++ {
 		outcome, err := k.exchange(w, d, req)
-		if e := k.client.visitsRequired(err, w.Request); e != nil {
-			if err := required.await(&w.patience, d.Facts, e); err != nil {
+		if e := k.client.urlElicitationsRequired(err, w.Request); e != nil {
+			if err := required.elicitAndWait(&w.callDeadline, d.Facts, e); err != nil {
 				return dialect.Outcome{}, rounds, err
 			}
 			continue
@@ -228,20 +228,20 @@ func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Requ
 		case w.opts.manual:
 			return outcome, rounds, &InputRequiredError{outcome.InputRequired}
 		}
-		if req, err = k.client.answerInput(&w.patience, d, first, outcome.InputRequired, rounds); err != nil {
+		if req, err = k.client.answerInput(&w.callDeadline, d, first, outcome.InputRequired, rounds); err != nil {
 			return outcome, rounds, err
 		}
 		w.extend()
 	}
 }
 
-// exchange sends the request once and returns what came of it.
+// exchange sends the request once and returns its outcome.
 func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
 	m, err := k.link.Call(w.ctx, exchange.Outbound{Message: req, Caller: w, Logs: w.Method != mcp.MethodListen})
 	if err != nil {
-		return dialect.Outcome{}, unanswered(err)
+		return dialect.Outcome{}, markMayHaveRun(err)
 	}
-	k.touch()
+	k.received()
 	return d.Result(w.Method, m, k.resultTypes()...)
 }
 
@@ -249,32 +249,33 @@ func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) 
 func (w *call) Hear(m jsonrpc.Message) {
 	switch {
 	case m.Method == mcp.NotificationProgress:
-		w.over.touch()
+		w.conn.received()
 		w.pause()
 		defer w.extend()
-		tell(w.client, w.opts.progress, m)
+		callHandler(w.client, w.opts.progress, m)
 	case m.Method == mcp.NotificationMessage && w.opts.log != nil:
-		w.over.touch()
-		tell(w.client, func(p mcp.LoggingMessageParams) { w.opts.log(&p) }, m)
+		w.conn.received()
+		callHandler(w.client, func(p mcp.LoggingMessageParams) { w.opts.log(&p) }, m)
 	default:
-		w.over.hear(m)
+		w.conn.receiveNotification(m)
 	}
 }
 
 // Cancel implements exchange.Caller.
-func (w *call) Cancel(id jsonrpc.ID) []byte { return w.over.dialect().Cancel(id, w.reason()) }
+func (w *call) Cancel(id jsonrpc.ID) []byte { return w.conn.dialect().Cancel(id, w.cancelReason()) }
 
-// tell calls the handler of a call, if there is one, with what a notification says.
-func tell[Params any](c *Client, handler func(Params), m jsonrpc.Message) {
+// callHandler decodes the params of a notification and calls the handler with them.
+// It does nothing without a handler or with params that it cannot decode.
+func callHandler[Params any](c *Client, handler func(Params), m jsonrpc.Message) {
 	var params Params
 	if handler != nil && json.Unmarshal(m.Params, &params) == nil {
-		c.guard(m.Method, func() { handler(params) })
+		c.runHandler(m.Method, func() { handler(params) })
 	}
 }
 
-// explain marks an error that is the end of the connection, or of the stream that
-// was to bring the answer.
-func (k *connection) explain(err error) error {
+// markLost wraps an error in a LostError if its cause is the end of the connection, or
+// of the stream on which the answer was to arrive.
+func (k *connection) markLost(err error) error {
 	if _, ok := errors.AsType[*httpclient.StreamError](err); ok {
 		return &LostError{err}
 	}
@@ -285,9 +286,9 @@ func (k *connection) explain(err error) error {
 	return &LostError{err}
 }
 
-// guard runs a handler of the user's and logs its panic.
-func (c *Client) guard(what string, f func()) {
+// runHandler runs a handler of the user and logs its panic.
+func (c *Client) runHandler(what string, f func()) {
 	var err error
-	defer c.contain(what, &err)
+	defer c.recoverPanic(what, &err)
 	f()
 }

@@ -23,19 +23,19 @@ import (
 // dropped. Handlers that answer the server run side by side. Any of them may
 // call the client, except for Close.
 type Client struct {
-	opts        *Options
-	target      Target
-	candidates  []*dialect.Facts // newest first
-	middleware  middleware
-	exchange    Exchange // of requests, with the extensions folded in
-	tools       toolCache
-	cache       cache
-	credentials *credentials // nil without Options.HTTP.Auth
-	notes       *exchange.Dispatcher[func()]
-	answers     answers
-	asking      asking
-	limits      *limit.Reporter
-	level       atomic.Pointer[mcp.LoggingLevel]
+	opts          *Options
+	target        Target
+	candidates    []*dialect.Facts // newest first
+	middleware    middleware
+	exchange      Exchange // sends requests, wrapped by the extensions
+	tools         toolCache
+	cache         cache
+	credentials   *credentials // nil without Options.HTTP.Auth
+	notifications *exchange.Dispatcher[func()]
+	handlers      handlerActivity
+	questionRates questionRates
+	limits        *limit.Reporter
+	level         atomic.Pointer[mcp.LoggingLevel]
 
 	// Lifetime.
 	ctx      context.Context // of handlers and of all work in the background
@@ -44,38 +44,38 @@ type Client struct {
 	requests sync.WaitGroup // under way
 	started  chan struct{}  // closed when Connect has come to a connection
 
-	mu         sync.Mutex // guards the fields below
-	closed     bool
-	leaving    bool // no request is to begin any more
-	current    *connection
-	remembered mcp.Revision // what was spoken the last time
-	renewal    *renewal     // under way, or nil
-	failures   failures     // of connections
-	parked     time.Time    // until then there is no renewal; zero when there may be
-	watchers   map[*watcher]struct{}
-	spreads    map[string]*time.Timer // by method of the notification
-	visiting   map[string]awaited     // visits that calls wait for, by id
-	rootPaths  map[string]bool        // roots that the server was told, and whether they are there
+	mu                  sync.Mutex // guards the fields below
+	closed              bool
+	shuttingDown        bool // no request is to begin any more
+	current             *connection
+	lastRevision        mcp.Revision  // what was spoken the last time
+	reconnecting        *reconnection // under way, or nil
+	losses              lossHistory   // of connections
+	suspendedUntil      time.Time     // until then there is no renewal; zero when there may be
+	watchers            map[*watcher]struct{}
+	delayedHandlers     map[string]*time.Timer        // by method of the notification
+	pendingElicitations map[string]pendingElicitation // by id
+	sentRoots           map[string]bool               // paths of the roots that were sent, and whether they exist
 }
 
 func newClient(t Target, opts *Options) *Client {
 	c := &Client{
-		opts:     opts,
-		target:   t,
-		watchers: make(map[*watcher]struct{}),
-		spreads:  make(map[string]*time.Timer),
-		visiting: make(map[string]awaited),
-		started:  make(chan struct{}),
+		opts:                opts,
+		target:              t,
+		watchers:            make(map[*watcher]struct{}),
+		delayedHandlers:     make(map[string]*time.Timer),
+		pendingElicitations: make(map[string]pendingElicitation),
+		started:             make(chan struct{}),
 	}
 	c.candidates = dialect.Supported(c.opts.Revisions)
-	c.asking = newAsking(c.opts.questionRate())
+	c.questionRates = newQuestionRates(c.opts.questionRate())
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
-	c.cache.most = c.opts.maxCache()
+	c.cache.maxBytes = c.opts.maxCache()
 	if c.opts.HTTP.Auth != nil {
 		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache, client: c}
 	}
-	c.remembered = c.opts.LastRevision
-	c.notes = exchange.NewDispatcher(c.run)
+	c.lastRevision = c.opts.LastRevision
+	c.notifications = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.foldExtensions()
 	if l := c.opts.LogLevel; l != "" {
@@ -105,9 +105,9 @@ func (c *Client) start(ctx context.Context, k *connection) {
 
 // adopt makes k the current connection. The caller holds mu.
 func (c *Client) adopt(k *connection) {
-	c.current, k.begun = k, time.Now()
-	c.remembered = k.dialect().Facts.Revision
-	c.beginLocked(func() { c.mind(k) })
+	c.current, k.adoptedAt = k, time.Now()
+	c.lastRevision = k.dialect().Facts.Revision
+	c.goTrackedLocked(func() { c.monitor(k) })
 }
 
 // Shutdown is a Close that lets the requests under way finish first; new ones fail
@@ -116,7 +116,7 @@ func (c *Client) adopt(k *connection) {
 // client.
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
-	c.leaving = true
+	c.shuttingDown = true
 	c.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
@@ -132,12 +132,12 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return cmp.Or(late, c.Close())
 }
 
-// enter counts a request in, unless the client is closed. Each needs one Done of
+// beginRequest counts a request in, unless the client is closed. Each needs one Done of
 // requests.
-func (c *Client) enter() error {
+func (c *Client) beginRequest() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving || c.closed {
+	if c.shuttingDown || c.closed {
 		return ErrClosed
 	}
 	c.requests.Add(1)
@@ -145,7 +145,7 @@ func (c *Client) enter() error {
 }
 
 // Close ends the connection: a session is ended on the server, a command is
-// told to exit and in the end killed, a server of this process has returned.
+// asked to exit and finally killed, a server of this process has returned.
 // Calls under way fail with ErrClosed. Close waits until nothing of the client
 // runs any more, and returns an error when that takes longer than
 // Options.Timeouts.Close. It must not be called from a handler of the client.
@@ -153,7 +153,7 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	k := c.current
-	for _, t := range c.spreads {
+	for _, t := range c.delayedHandlers {
 		t.Stop()
 	}
 	c.mu.Unlock()
@@ -165,10 +165,10 @@ func (c *Client) Close() error {
 			err = k.link.Close()
 		}
 		c.work.Wait()
-		c.notes.Close()
+		c.notifications.Close()
 		ended <- err
 	}()
-	ctx, cancel := bounded(context.Background(), c.opts.closeTimeout(), "not done within %v")
+	ctx, cancel := withTimeout(context.Background(), c.opts.closeTimeout(), "not done within %v")
 	defer cancel()
 	select {
 	case err := <-ended:
@@ -178,14 +178,14 @@ func (c *Client) Close() error {
 	}
 }
 
-// begin runs f on a goroutine that Close waits for, unless the client is closed.
-func (c *Client) begin(f func()) bool {
+// goTracked runs f on a goroutine that Close waits for, unless the client is closed.
+func (c *Client) goTracked(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.beginLocked(f)
+	return c.goTrackedLocked(f)
 }
 
-func (c *Client) beginLocked(f func()) bool {
+func (c *Client) goTrackedLocked(f func()) bool {
 	if c.closed {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 // Complete asks how an argument of a prompt or of a resource template could go
 // on. A Completer asks less often.
 func (c *Client) Complete(ctx context.Context, params *mcp.CompleteParams, opts ...CallOption) (*mcp.Completion, error) {
-	result, err := ask[mcp.CompleteResult](ctx, c, mcp.MethodComplete, params, opts)
+	result, err := request[mcp.CompleteResult](ctx, c, mcp.MethodComplete, params, opts)
 	if err != nil {
 		return nil, fmt.Errorf("complete %q: %w", params.Argument.Name, err)
 	}
@@ -39,11 +39,11 @@ type Completer struct {
 	ref    mcp.Reference
 
 	mu        sync.Mutex
-	supersede context.CancelCauseFunc // of the call under way, or nil
-	answers   map[string]remembered   // by encoded question
+	supersede context.CancelCauseFunc     // of the call under way, or nil
+	answers   map[string]cachedCompletion // by encoded question
 }
 
-type remembered struct {
+type cachedCompletion struct {
 	completion *mcp.Completion
 	until      time.Time
 }
@@ -51,7 +51,7 @@ type remembered struct {
 // Completer returns a completer for the arguments of one prompt or resource
 // template. It needs no closing.
 func (c *Client) Completer(ref mcp.Reference) *Completer {
-	return &Completer{client: c, ref: ref, answers: make(map[string]remembered)}
+	return &Completer{client: c, ref: ref, answers: make(map[string]cachedCompletion)}
 }
 
 // Complete returns how the argument could go on, given what was typed of it and
@@ -68,7 +68,7 @@ func (c *Completer) Complete(ctx context.Context, argument, typed string, settle
 	}
 	ctx, done := c.begin(ctx)
 	defer done(nil)
-	if answer := c.recall(string(question)); answer != nil {
+	if answer := c.cached(string(question)); answer != nil {
 		return answer, nil
 	}
 	if err := sleep(ctx, debounce); err != nil {
@@ -76,7 +76,7 @@ func (c *Completer) Complete(ctx context.Context, argument, typed string, settle
 	}
 	answer, err := c.client.Complete(ctx, params)
 	if err == nil {
-		c.remember(string(question), answer)
+		c.store(string(question), answer)
 	}
 	return answer, err
 }
@@ -93,7 +93,7 @@ func (c *Completer) begin(ctx context.Context) (context.Context, context.CancelC
 	return ctx, cancel
 }
 
-func (c *Completer) recall(question string) *mcp.Completion {
+func (c *Completer) cached(question string) *mcp.Completion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.answers[question]; ok && time.Now().Before(r.until) {
@@ -102,11 +102,11 @@ func (c *Completer) recall(question string) *mcp.Completion {
 	return nil
 }
 
-func (c *Completer) remember(question string, answer *mcp.Completion) {
+func (c *Completer) store(question string, answer *mcp.Completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.answers) >= maxCompletions {
 		clear(c.answers)
 	}
-	c.answers[question] = remembered{answer, time.Now().Add(completionTTL)}
+	c.answers[question] = cachedCompletion{answer, time.Now().Add(completionTTL)}
 }

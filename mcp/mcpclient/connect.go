@@ -16,13 +16,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Connect connects to a server and settles on a revision with it. Options may
-// be nil. The context bounds the connecting alone; the Client lives until its
-// Close.
+// Connect connects to a server and negotiates a revision with it. Options may be nil.
+// The context bounds Connect alone; the Client lives until its Close.
 //
 //	Connect
 //	 └─ Target.connect          a command is started, a URL tried
-//	     └─ agree               the same over every pipe:
+//	     └─ agree               the same over every transport:
 //	         ├─ discover        server/discover: is it the stateless era?
 //	         └─ initialize      otherwise, with the newest revision of sessions
 func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
@@ -43,9 +42,9 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	return c, nil
 }
 
-// establish makes a connection, within the time for it.
+// establish makes a connection within Options.Timeouts.Connect.
 func (c *Client) establish(ctx context.Context) (*connection, error) {
-	ctx, cancel := bounded(ctx, c.opts.initTimeout(), "no agreement within %v")
+	ctx, cancel := withTimeout(ctx, c.opts.initTimeout(), "no agreement within %v")
 	defer cancel()
 	k, err := c.target.connect(ctx, c)
 	if err != nil {
@@ -55,17 +54,17 @@ func (c *Client) establish(ctx context.Context) (*connection, error) {
 	return k, nil
 }
 
-// connectBy makes a connection of whole messages and agrees over it. A server
-// that did not survive the probe for the stateless era gets a second connection
-// without one, unless it is known to survive it: that would only start what crashes
-// twice as often.
+// connectBy dials a connection of whole messages and negotiates over it. If the
+// connection ends during the probe for the stateless era, it dials a second time and
+// does not probe. It does not do so for a server that was of the stateless era before,
+// because the probe cannot be the reason then.
 func (c *Client) connectBy(ctx context.Context, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	k, err := c.connectOver(ctx, conn, true)
-	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.remembers(dialect.StatelessEra) {
+	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.wasEra(dialect.StatelessEra) {
 		return k, err
 	}
 	if conn, err = dial(ctx); err != nil {
@@ -74,7 +73,7 @@ func (c *Client) connectBy(ctx context.Context, dial func(context.Context) (mcp.
 	return c.connectOver(ctx, conn, false)
 }
 
-// connectOver agrees over a connection of whole messages, which it owns.
+// connectOver negotiates over a connection of whole messages, which it owns.
 func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, probe bool) (*connection, error) {
 	k := newConnection(c)
 	k.link = exchange.Dial(conn, k)
@@ -86,8 +85,8 @@ func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, probe bool) (*c
 	return k, nil
 }
 
-// connectHTTP tries Streamable HTTP and, when the server refuses initialize as
-// only one that does not know it would, HTTP+SSE.
+// connectHTTP tries Streamable HTTP. If the server refuses the POST of initialize with
+// a status that means it has no such endpoint, it tries HTTP+SSE.
 //
 // Spec: 2026-07-28 basic/transports#backward-compatibility
 func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, error) {
@@ -101,7 +100,7 @@ func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, erro
 		return k, nil
 	}
 	_ = link.Close()
-	if !knowsNoPost(err) || !slices.ContainsFunc(c.candidates, travelsAsEvents) {
+	if !refusesPost(err) || !slices.ContainsFunc(c.candidates, servedOverEventStream) {
 		return nil, err
 	}
 	k, failed := c.connectEventStream(ctx, u)
@@ -111,9 +110,9 @@ func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, erro
 	return k, nil
 }
 
-// knowsNoPost reports whether initialize was refused by a server that has
-// nothing to do with POST at this address.
-func knowsNoPost(err error) bool {
+// refusesPost reports whether err is the refusal of a server that does not serve POST
+// at this URL.
+func refusesPost(err error) bool {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
 		return !dialect.IsModernError(&jsonrpc.Error{Code: e.Number, Data: e.Data})
 	}
@@ -121,10 +120,10 @@ func knowsNoPost(err error) bool {
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
 }
 
-// connectEventStream agrees over HTTP+SSE, where only revisions of the session
-// era travel.
+// connectEventStream negotiates over HTTP+SSE, which only revisions of the session era
+// have.
 func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connection, error) {
-	if !slices.ContainsFunc(c.candidates, travelsAsEvents) {
+	if !slices.ContainsFunc(c.candidates, servedOverEventStream) {
 		return nil, fmt.Errorf("HTTP+SSE: want a revision that travels over it, may speak only %s", names(c.candidates))
 	}
 	conn, err := httpclient.DialEventStream(ctx, c.httpParams(u, nil))
@@ -136,7 +135,7 @@ func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connectio
 
 var errInterrupted = errors.New("the stream of notifications was interrupted")
 
-func travelsAsEvents(f *dialect.Facts) bool { return f.EventStream }
+func servedOverEventStream(f *dialect.Facts) bool { return f.EventStream }
 
 func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 	return httpclient.ClientParams{
@@ -147,6 +146,6 @@ func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 		Inbox:        k,
 		MaxMessage:   c.opts.maxMessage(),
 		CloseTimeout: c.opts.closeTimeout(),
-		Gap:          func() { c.missed(errInterrupted) },
+		Gap:          func() { c.notificationsMissed(errInterrupted) },
 	}
 }

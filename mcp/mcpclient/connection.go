@@ -13,32 +13,32 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// connection is one connection to the server, or one session over HTTP, with
-// what was agreed over it. It takes what the server sends by itself.
+// connection is one connection to the server, or one session over HTTP, with what was
+// negotiated over it. It receives the requests and notifications of the server.
 type connection struct {
-	client *Client
-	http   bool // Streamable HTTP
-	link   exchange.Link
-	agreed atomic.Pointer[agreement] // nil until the server has answered the handshake
-	heard  atomic.Int64              // when the server was last heard of, in Unix nanoseconds
+	client       *Client
+	http         bool // Streamable HTTP
+	link         exchange.Link
+	agreed       atomic.Pointer[agreement] // nil until the server has answered the handshake
+	lastReceived atomic.Int64              // when the server was last heard of, in Unix nanoseconds
 
-	begun   time.Time    // when it became current; guarded by Client.mu
-	counted bool         // its loss was; guarded by Client.mu
-	ended   atomic.Int64 // when that was noticed, in Unix nanoseconds
+	adoptedAt   time.Time    // when it became current; guarded by Client.mu
+	lossCounted bool         // its loss was; guarded by Client.mu
+	endedAt     atomic.Int64 // when that was noticed, in Unix nanoseconds
 
-	lost       sync.Once      // the end of the link was reported
-	turn       chan struct{}  // held by whoever changes subscriptions, session era
-	subscribed map[string]int // by URI, how many watch it; guarded by turn
+	reportOnce       sync.Once      // the end of the link was reported
+	subscriptionTurn chan struct{}  // held by whoever changes subscriptions, session era
+	subscribed       map[string]int // by URI, how many watch it; guarded by turn
 }
 
 var _ exchange.Inbox = (*connection)(nil)
 
 func newConnection(c *Client) *connection {
-	return &connection{client: c, turn: make(chan struct{}, 1), subscribed: make(map[string]int)}
+	return &connection{client: c, subscriptionTurn: make(chan struct{}, 1), subscribed: make(map[string]int)}
 }
 
-// dialect returns what is spoken; before the agreement that is the session
-// era's, in which a server may ping.
+// dialect returns the dialect of the negotiated revision. Before the negotiation that
+// is one of the session era, in which a server may ping.
 func (k *connection) dialect() *dialect.Client {
 	if a := k.agreed.Load(); a != nil {
 		return a.dialect
@@ -48,26 +48,26 @@ func (k *connection) dialect() *dialect.Client {
 
 func (k *connection) stateless() bool { return k.dialect().Facts.Era == dialect.StatelessEra }
 
-// mirrors reports whether arguments of tools travel in headers as well.
+// mirrors reports whether arguments of tools are sent as headers as well.
 func (k *connection) mirrors() bool { return k.http && k.dialect().Facts.StandardHeaders }
 
-func (k *connection) touch() { k.heard.Store(time.Now().UnixNano()) }
+func (k *connection) received() { k.lastReceived.Store(time.Now().UnixNano()) }
 
 // Limits implements exchange.Inbox.
 func (k *connection) Limits() jsonrpc.Limits { return k.client.opts.limits() }
 
-// Request implements exchange.Inbox: it answers one request of the server. In
-// the stateless era there is no such thing.
+// Request implements exchange.Inbox: it answers one request of the server. It drops
+// requests in the stateless era, whose servers send none.
 //
 // Spec: 2026-07-28 basic/transports#stdio
 func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
-	k.touch()
+	k.received()
 	c, d := k.client, k.dialect()
 	if d.Facts.Era == dialect.StatelessEra {
 		c.opts.logger().Warn("request of the server dropped: this revision has none", "method", m.Method)
 		return nil
 	}
-	result, err := c.answer(ctx, d.Facts, "", m.Method, m.Params)
+	result, err := c.answerRequest(ctx, d.Facts, "", m.Method, m.Params)
 	if err != nil && mcp.CodeOf(err) == mcp.CodeInternal {
 		level := slog.LevelError
 		if ctx.Err() != nil { // nobody waits for the answer any more
@@ -78,29 +78,29 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	return d.Reply(m.ID, result, err)
 }
 
-// Notification implements exchange.Inbox. What comes for a subscription that has
-// ended is for nobody.
+// Notification implements exchange.Inbox. It drops notifications of subscriptions that
+// have ended.
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 func (k *connection) Notification(m jsonrpc.Message) {
 	if _, late := dialect.SubscriptionOf(m); !late {
-		k.hear(m)
+		k.receiveNotification(m)
 	}
 }
 
-// hear takes one notification that is for somebody.
-func (k *connection) hear(m jsonrpc.Message) {
-	k.touch()
-	k.client.notified(m)
+// receiveNotification hands a notification to the client.
+func (k *connection) receiveNotification(m jsonrpc.Message) {
+	k.received()
+	k.client.receiveNotification(m)
 }
 
-// encode encodes a message that the connection sends by itself.
+// encode encodes a message that does not come from the user.
 func (k *connection) encode(method string, params any) (*dialect.Request, error) {
 	return k.dialect().Request(dialect.RequestParams{Method: method, Params: params})
 }
 
-// ask sends a request of the connection's own, which no middleware sees.
-func (k *connection) ask(ctx context.Context, method string, params any) error {
+// request sends a request that does not come from the user. Middleware does not see it.
+func (k *connection) request(ctx context.Context, method string, params any) error {
 	req, err := k.encode(method, params)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (k *connection) ask(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return err
 	}
-	k.touch()
+	k.received()
 	if m.Error != nil {
 		return k.dialect().Error(m.Error)
 	}

@@ -19,7 +19,7 @@ import (
 // Spec: 2026-07-28 client/elicitation#security-considerations
 var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_ ]?key|access[-_ ]?(key|token)|private[-_ ]?key|credential|\b(pin|cvv|cvc|ssn)\b|credit[-_ ]?card|card[-_ ]?number`)
 
-// checkForm refuses a form that asks for what looks like a secret.
+// checkForm refuses a form with a field that looks like one for a secret.
 func checkForm(p *mcp.ElicitParams) error {
 	var form mcp.ElicitSchema
 	if json.Unmarshal(p.RequestedSchema, &form) != nil {
@@ -32,17 +32,16 @@ func checkForm(p *mcp.ElicitParams) error {
 		}
 		_ = json.Unmarshal(text, &shown)
 		if secretField.MatchString(strings.ReplaceAll(f.Name, "_", " ")) || secretField.MatchString(f.Name) || secretField.MatchString(shown.Title) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; want a URL visit for it", mcp.MethodElicit, f.Name)
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, f.Name)
 		}
 	}
 	return nil
 }
 
-// checkVisit refuses a URL that a user should not be sent to: only https is, and
-// http on this machine.
+// checkURL refuses a URL that is neither https nor http on this machine.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode-security
-func checkVisit(p *mcp.ElicitParams) error {
+func checkURL(p *mcp.ElicitParams) error {
 	u, err := url.Parse(p.URL)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil:
@@ -63,11 +62,10 @@ func isLoopback(host string) bool {
 // plainHost is a host in plain letters, with a port or without.
 var plainHost = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
-// URLHost returns the host that a URL elicitation leads to, to be shown to the user
-// together with the whole URL. It is in plain small letters, with xn-- in front of
-// each part that has others: so a name that only looks like a familiar one does
-// not, and a user can be warned of it. It is empty when there is no such host;
-// Visit is never called then.
+// URLHost returns the host of a URL elicitation. Show it to the user together with the
+// whole URL. It is in lower case, and a label with characters beyond ASCII is in its
+// xn-- form, so that a name cannot imitate another one. It is empty for a URL without
+// such a host, for which Options.ElicitURL is never called.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode-security
 func URLHost(p *mcp.ElicitParams) string {

@@ -87,7 +87,7 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 	}
 }
 
-func TestVisitsAreHTTPSAlone(t *testing.T) {
+func TestURLElicitationsAreHTTPSAlone(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-345", "R-346b")
 	for address, allowed := range map[string]bool{

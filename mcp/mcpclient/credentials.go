@@ -36,7 +36,7 @@ func (c *Client) authorizer() httpclient.Authorizer {
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (c *credentials) Authorize(req *http.Request) (err error) {
-	defer c.client.contain("Options.Auth", &err)
+	defer c.client.recoverPanic("Options.Auth", &err)
 	if err := c.auth.Authorize(req); err != nil {
 		return err
 	}
@@ -46,14 +46,14 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 	c.last = now
 	c.mu.Unlock()
 	if changed {
-		c.cache.forgetAll()
+		c.cache.invalidateAll()
 	}
 	return nil
 }
 
 // Challenged implements httpclient.Authorizer.
 func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err error) {
-	defer c.client.contain("Options.Auth", &err)
+	defer c.client.recoverPanic("Options.Auth", &err)
 	return c.auth.Challenged(req, resp)
 }
 

@@ -17,26 +17,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// How long a server may leave the probe unanswered. A local server answers at
-// once, or was still being started; over HTTP silence means a slow way.
+// Default timeouts of the probe. A local server answers at once unless it still starts;
+// over HTTP the network may be slow.
 const (
 	connProbeTimeout = 3 * time.Second
 	httpProbeTimeout = 10 * time.Second
 )
 
-// maxDiscover bounds the revisions that are tried in turn.
+// maxDiscover bounds the revisions that are tried one after the other.
 const maxDiscover = 3
 
 var (
 	// errLegacy: the server does not know the stateless era.
 	errLegacy = errors.New("the server knows no revision without sessions")
-	// errSilent: it did not answer the probe, which says the same less surely.
-	errSilent = fmt.Errorf("%w: no answer to server/discover", errLegacy)
+	// errNoProbeAnswer: it did not answer the probe, which says the same less surely.
+	errNoProbeAnswer = fmt.Errorf("%w: no answer to server/discover", errLegacy)
 	// errProbeFatal: the connection did not survive the probe.
 	errProbeFatal = errors.New("the connection ended at server/discover")
 )
 
-// agreement is what was settled with a server.
+// agreement is the result of the negotiation with a server.
 type agreement struct {
 	dialect      *dialect.Client
 	server       mcp.Implementation
@@ -44,26 +44,26 @@ type agreement struct {
 	instructions string
 }
 
-// negotiation settles on a revision over one link.
+// negotiation negotiates a revision over one link.
 type negotiation struct {
 	*connection
 	probe        bool // whether to look for the stateless era
 	probeTimeout time.Duration
 }
 
-// agree finds the era of the server and the newest revision that both speak.
+// agree finds the era of the server and the newest revision that both support.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
 func (n *negotiation) agree(ctx context.Context) error {
 	c := n.client
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
-	if n.probe && stateless != nil && !c.remembers(dialect.SessionEra) {
-		patience := n.probeTimeout
+	if n.probe && stateless != nil && !c.wasEra(dialect.SessionEra) {
+		timeout := n.probeTimeout
 		if session == nil {
-			patience = 0 // a slow server is the only one there can be
+			timeout = 0 // without another era to try, wait for a slow server
 		}
-		probed = n.discoverWithin(ctx, patience)
+		probed = n.discoverWithin(ctx, timeout)
 		if !errors.Is(probed, errLegacy) {
 			return probed
 		}
@@ -72,8 +72,8 @@ func (n *negotiation) agree(ctx context.Context) error {
 		return fmt.Errorf("%w: may speak only %s", probed, names(c.candidates))
 	}
 	err := n.initialize(ctx, session)
-	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errSilent) || c.remembers(dialect.SessionEra)) {
-		// What seemed to be an older server was a slow one, or became a newer one.
+	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errNoProbeAnswer) || c.wasEra(dialect.SessionEra)) {
+		// The server was slow, or was replaced by a newer one.
 		if n.discover(ctx, stateless) == nil {
 			return nil
 		}
@@ -81,7 +81,7 @@ func (n *negotiation) agree(ctx context.Context) error {
 	return err
 }
 
-// answered reports whether err is the server's own word.
+// answered reports whether err is an error that the server answered with.
 func answered(err error) bool {
 	e, ok := errors.AsType[*mcp.Error](err)
 	return ok && e.Remote
@@ -90,16 +90,17 @@ func answered(err error) bool {
 func (n *negotiation) discoverWithin(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = exchange.WithTimeout(ctx, d, errSilent)
+		ctx, cancel = exchange.WithTimeout(ctx, d, errNoProbeAnswer)
 		defer cancel()
 	}
 	return n.discover(ctx, n.client.newest(dialect.StatelessEra))
 }
 
-// discover asks in the given revision, and in another that the server names.
+// discover sends server/discover in the given revision, and then in those that the
+// server names.
 func (n *negotiation) discover(ctx context.Context, f *dialect.Facts) error {
 	for range maxDiscover {
-		next, err := n.ask(ctx, f)
+		next, err := n.discoverOnce(ctx, f)
 		switch {
 		case err != nil || next == nil:
 			return err
@@ -111,18 +112,18 @@ func (n *negotiation) discover(ctx context.Context, f *dialect.Facts) error {
 	return fmt.Errorf("server/discover: the server refuses %s and names it as supported", f.Revision)
 }
 
-// ask sends server/discover in one revision. It returns another one to try when
-// the server refuses this one in favour of it.
-func (n *negotiation) ask(ctx context.Context, f *dialect.Facts) (next *dialect.Facts, err error) {
+// discoverOnce sends server/discover in one revision. If the server refuses that and
+// names others, it returns the newest of these that the client supports.
+func (n *negotiation) discoverOnce(ctx context.Context, f *dialect.Facts) (next *dialect.Facts, err error) {
 	d, m, err := n.send(ctx, f, mcp.MethodDiscover, nil)
 	if err != nil {
-		return nil, n.verdict(ctx, err)
+		return nil, n.probeError(ctx, err)
 	}
 	if m.Error != nil && !dialect.IsModernError(m.Error) {
 		return nil, errLegacy
 	}
 	if m.Error != nil {
-		if next = n.client.among(dialect.SupportedIn(m.Error)); next != nil {
+		if next = n.client.newestOf(dialect.SupportedIn(m.Error)); next != nil {
 			return next, nil
 		}
 		return nil, fmt.Errorf("server/discover: %w (may speak %s)", d.Error(m.Error), names(n.client.candidates))
@@ -130,12 +131,12 @@ func (n *negotiation) ask(ctx context.Context, f *dialect.Facts) (next *dialect.
 	return n.discovered(d, m)
 }
 
-// verdict says what it means that the probe got no answer in the protocol.
-func (n *negotiation) verdict(ctx context.Context, err error) error {
+// probeError returns the outcome of a probe that got no answer in the protocol.
+func (n *negotiation) probeError(ctx context.Context, err error) error {
 	e, isStatus := errors.AsType[*httpclient.StatusError](err)
 	switch {
-	case errors.Is(context.Cause(ctx), errSilent):
-		return errSilent
+	case errors.Is(context.Cause(ctx), errNoProbeAnswer):
+		return errNoProbeAnswer
 	case ctx.Err() != nil:
 		return err
 	case isStatus && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
@@ -148,15 +149,15 @@ func (n *negotiation) verdict(ctx context.Context, err error) error {
 	return fmt.Errorf("server/discover: %w", err)
 }
 
-// discovered takes the answer to server/discover. One that names no revisions
-// comes from a server that answers everything.
+// discovered evaluates the answer to server/discover. An answer without revisions means
+// the session era: it comes from a server that answers every method.
 func (n *negotiation) discovered(d *dialect.Client, m jsonrpc.Message) (next *dialect.Facts, err error) {
 	outcome, err := d.Result(mcp.MethodDiscover, m)
 	var result mcp.DiscoverResult
 	if err != nil || outcome.InputRequired != nil || json.Unmarshal(outcome.Result, &result) != nil || len(result.SupportedVersions) == 0 {
 		return nil, errLegacy
 	}
-	best := n.client.among(dialect.Known(result.SupportedVersions))
+	best := n.client.newestOf(dialect.Known(result.SupportedVersions))
 	switch {
 	case best == nil:
 		return nil, fmt.Errorf("the server speaks %s: want one of %s", strings.Join(result.SupportedVersions, ", "), names(n.client.candidates))
@@ -164,7 +165,7 @@ func (n *negotiation) discovered(d *dialect.Client, m jsonrpc.Message) (next *di
 		return best, nil
 	}
 	if best != d.Facts {
-		if d, err = n.client.speak(best); err != nil {
+		if d, err = n.client.dialectFor(best); err != nil {
 			return nil, err
 		}
 	}
@@ -194,11 +195,11 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	if err := json.Unmarshal(m.Result, &result); err != nil {
 		return fmt.Errorf("initialize: %w", dialect.Invalid("%w", err))
 	}
-	best := c.among(dialect.Known([]string{result.ProtocolVersion}))
+	best := c.newestOf(dialect.Known([]string{result.ProtocolVersion}))
 	if best == nil || best.Era != dialect.SessionEra {
 		return fmt.Errorf("initialize: the server answered in revision %.32q: want one of %s", result.ProtocolVersion, names(c.candidates))
 	}
-	if d, err = c.speak(best); err != nil {
+	if d, err = c.dialectFor(best); err != nil {
 		return err
 	}
 	n.agreed.Store(&agreement{dialect: d, server: result.ServerInfo, capabilities: result.Capabilities, instructions: result.Instructions})
@@ -208,9 +209,9 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	return nil
 }
 
-// send makes one request of the handshake, which is never cancelled.
+// send sends one request of the handshake, which is never cancelled.
 func (n *negotiation) send(ctx context.Context, f *dialect.Facts, method string, params any) (*dialect.Client, jsonrpc.Message, error) {
-	d, err := n.client.speak(f)
+	d, err := n.client.dialectFor(f)
 	if err != nil {
 		return nil, jsonrpc.Message{}, err
 	}
@@ -222,8 +223,8 @@ func (n *negotiation) send(ctx context.Context, f *dialect.Facts, method string,
 	return d, m, err
 }
 
-// speak returns the dialect of this client in one revision.
-func (c *Client) speak(f *dialect.Facts) (*dialect.Client, error) {
+// dialectFor returns the client's dialect of one revision.
+func (c *Client) dialectFor(f *dialect.Facts) (*dialect.Client, error) {
 	return dialect.NewClient(f, c.opts.info(), c.opts.capabilities(f))
 }
 
@@ -237,8 +238,8 @@ func (c *Client) newest(era dialect.Era) *dialect.Facts {
 	return nil
 }
 
-// among returns the newest candidate that is one of the given, or nil.
-func (c *Client) among(revisions []mcp.Revision) *dialect.Facts {
+// newestOf returns the newest candidate among the given revisions, or nil.
+func (c *Client) newestOf(revisions []mcp.Revision) *dialect.Facts {
 	for _, f := range c.candidates {
 		if slices.Contains(revisions, f.Revision) {
 			return f
@@ -247,13 +248,13 @@ func (c *Client) among(revisions []mcp.Revision) *dialect.Facts {
 	return nil
 }
 
-// remembers reports whether the server was found to be one of an era before.
+// wasEra reports whether the last negotiation found a revision of the era.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
-func (c *Client) remembers(era dialect.Era) bool {
+func (c *Client) wasEra(era dialect.Era) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := dialect.Of(c.remembered)
+	f := dialect.Of(c.lastRevision)
 	return f != nil && f.Era == era && slices.Contains(c.candidates, f)
 }
 

@@ -41,14 +41,14 @@
 // Servers of the stateless era say for how long a list or a resource may be kept,
 // and the client believes them: the same question has the same answer until then,
 // or until a notification says that it has changed. Handlers and Watch make the
-// server send those. [Fresh] asks anew. What is kept belongs to one client, so
-// [Options].Header and [Options].HTTPClient have to act for one principal; what
-// the server calls public is shared with nobody either. When [Options].Auth comes with
+// server send those. [NoCache] sends the request anyway. What is kept belongs to one client, so
+// [Options].HTTP.Header and [Options].HTTP.Client have to act for one principal; what
+// the server calls public is shared with nobody either. When [Options].HTTP.Auth comes with
 // another token, everything is asked anew.
 //
 // # Credentials
 //
-// [Options].Auth gives every HTTP request its credentials, and is asked for others when
+// [Options].HTTP.Auth gives every HTTP request its credentials, and is asked for others when
 // the server answers 401 or 403; the request is then sent again, at most three times. A
 // *mcpauth.Client signs users in. Credentials never leave for another origin.
 //
@@ -73,7 +73,7 @@
 //	idle session       ping every 30 s, three misses end it
 //	Close              10 s
 //
-// Each has an option. None of them runs while [Options].Auth gives a request its
+// Each has an option. None of them runs while [Options].HTTP.Auth gives a request its
 // credentials, which can take as long as a user needs to sign in; Close does not wait
 // for that. How calls, callbacks and goroutines relate is told at
 // [Client].

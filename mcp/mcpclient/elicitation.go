@@ -20,13 +20,13 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitPara
 	if p.Mode != "" && p.Mode != mcp.ElicitForm && p.Mode != mcp.ElicitURL {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: mode %.32q: want form or url", mcp.MethodElicit, p.Mode)
 	}
-	if err := c.entitled(f, mcp.MethodElicit, p); err != nil {
+	if err := c.checkDeclared(f, mcp.MethodElicit, p); err != nil {
 		return nil, err
 	}
 	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
 	handler, check := c.opts.ElicitForm, checkForm
 	if p.Mode == mcp.ElicitURL {
-		handler, check = c.opts.ElicitURL, checkVisit
+		handler, check = c.opts.ElicitURL, checkURL
 	} else if c.opts.Ask.AllowSecretFields {
 		check = func(*mcp.ElicitParams) error { return nil }
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
-// Errors of calls. An answer of the server that is an error is an *mcp.Error
-// with Remote set; no other error has it. A call that was given up for time
-// wraps context.DeadlineExceeded.
+// Errors of calls. An error that the server answered with is an *mcp.Error with Remote
+// set; no other error has it. The error of a call whose time was over wraps
+// context.DeadlineExceeded.
 
-// ErrClosed is the error of everything that is asked of a closed client.
+// ErrClosed is the error of all operations of a closed client.
 var ErrClosed = exchange.ErrClosed
 
 // HTTPError reports an HTTP response that is not an answer in the protocol. Its body
@@ -57,30 +57,31 @@ func invalid(format string, args ...any) error {
 	return &ProtocolError{fmt.Errorf("invalid response: "+format, args...)}
 }
 
-// LostError reports that the connection ended, or over HTTP the stream that was to
-// bring the answer, and could not be taken up again. For a call that was under way
-// there is a MayHaveRunError in its chain.
+// LostError reports that the connection ended or, over HTTP, that the stream on which
+// the answer was to arrive ended and could not be resumed. For a call that was in
+// flight there is a MayHaveRunError in its chain.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string { return e.Err.Error() }
 
-// Unwrap gives access to what ended the connection.
+// Unwrap returns the reason.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// MayHaveRunError reports a request that was sent, or may have been, and got no
-// answer: its connection was lost, its time was over, or something between here and
-// the server gave up. The server may have done what was asked, or not, so that
-// sending it again may do it twice. Requests that certainly were not begun are sent
-// again by the client itself, or fail with other errors.
+// MayHaveRunError reports a request that was sent, or may have been sent, and got no
+// answer: its connection was lost, its time was over, or a proxy gave up. The server
+// may have processed the request, so to send it again may process it twice. A request
+// that certainly did not begin is sent again by the client itself, or fails with
+// another error.
 type MayHaveRunError struct{ Err error }
 
 func (e *MayHaveRunError) Error() string { return e.Err.Error() }
 
-// Unwrap gives access to what became of the request.
+// Unwrap returns the failure of the request.
 func (e *MayHaveRunError) Unwrap() error { return e.Err }
 
-// unanswered marks the error of a request that may have run.
-func unanswered(err error) error {
+// markMayHaveRun wraps the error of a request in a MayHaveRunError, unless the error
+// shows that the server did not begin the request or has answered it.
+func markMayHaveRun(err error) error {
 	if _, unsent := errors.AsType[*exchange.NotSentError](err); unsent {
 		return err
 	}
@@ -147,7 +148,7 @@ type publicError struct {
 
 func (e *publicError) Unwrap() []error { return append([]error{e.error}, e.public...) }
 
-// ToolError reports a tool that ran and failed: its result says why.
+// ToolError reports a tool that ran and failed. Its result says why.
 type ToolError struct{ Result *mcp.CallToolResult }
 
 func (e *ToolError) Error() string {
@@ -157,16 +158,16 @@ func (e *ToolError) Error() string {
 	return "tool failed"
 }
 
-// bounded returns ctx with a deadline whose cause says which one it was. A
-// negative time is none.
-func bounded(ctx context.Context, d time.Duration, format string) (context.Context, context.CancelFunc) {
+// withTimeout returns ctx with a timeout whose cause has the given text. The format
+// has one verb, for the duration. A negative duration is no timeout.
+func withTimeout(ctx context.Context, d time.Duration, format string) (context.Context, context.CancelFunc) {
 	if d < 0 {
 		return context.WithCancel(ctx)
 	}
 	return exchange.WithTimeout(ctx, d, fmt.Errorf(format+": %w", d, context.DeadlineExceeded))
 }
 
-// isTransport reports whether an HTTP request did not come to a response.
+// isTransport reports whether an HTTP request got no response.
 func isTransport(err error) bool {
 	_, ok := errors.AsType[*httpclient.TransportError](err)
 	return ok

@@ -1,13 +1,13 @@
 package mcpclient
 
-// Event is something that happened to the connection.
+// Event is a change of the connection.
 type Event struct {
 	Kind EventKind
-	// Err is the reason of EventLost and of EventGap, if there is one to tell.
+	// Err is the reason of EventLost and EventGap, or nil if it is not known.
 	Err error
 }
 
-// EventKind tells what happened.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of event.
@@ -16,20 +16,20 @@ const (
 	EventConnected EventKind = "connected"
 	// EventLost: the connection or the session has ended.
 	EventLost EventKind = "lost"
-	// EventReinitialised: a lost connection was made anew. What the server knew
-	// of the old session it has forgotten.
+	// EventReinitialised: a new connection has replaced a lost one. The server has no
+	// state of the old session.
 	EventReinitialised EventKind = "reinitialised"
 	// EventGap: notifications may have been missed. Handlers of lists that may
-	// have changed are called, and watchers told, after it.
+	// have changed are called after it, and watches yield their resources.
 	EventGap EventKind = "gap"
 )
 
-// emit tells the handler of events, in their order.
+// emit queues an event for Options.OnEvent.
 func (c *Client) emit(e Event) {
 	h := c.opts.OnEvent
 	if h == nil {
 		return
 	}
 	e.Err = withPublicErrors(e.Err)
-	c.notes.Put(func() { c.guard("OnEvent", func() { h(c.ctx, e) }) }, 0)
+	c.notifications.Put(func() { c.runHandler("OnEvent", func() { h(c.ctx, e) }) }, 0)
 }

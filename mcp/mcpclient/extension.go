@@ -76,7 +76,7 @@ func (e *Extension) holds(f *dialect.Facts) bool { return e.Sessions || f.Era ==
 // Go runs f on a goroutine that Close waits for, with a context that ends when the
 // client is closed. It reports false, and does nothing, once it is.
 func (c *Client) Go(f func(ctx context.Context)) bool {
-	return c.begin(func() { c.guard("extension", func() { f(c.ctx) }) })
+	return c.goTracked(func() { c.runHandler("extension", func() { f(c.ctx) }) })
 }
 
 // RemoteError returns an error of the server that came by a way of an extension's
@@ -149,7 +149,7 @@ func (k *connection) resultTypes() []mcp.ResultType {
 
 // foldExtensions wraps what the client does in what extensions do with it.
 func (c *Client) foldExtensions() {
-	c.exchange = c.wire
+	c.exchange = c.sendRequest
 	outbound, inbound := c.roundTrip, c.route
 	for _, e := range slices.Backward(c.opts.Extensions) {
 		if e.Exchange != nil {
@@ -162,9 +162,9 @@ func (c *Client) foldExtensions() {
 	c.middleware.init(outbound, inbound)
 }
 
-// extended returns the handler for a request of the server that an extension
+// extensionHandler returns the handler for a request of the server that an extension
 // answers, or nil.
-func (c *Client) extended(method string) Handler {
+func (c *Client) extensionHandler(method string) Handler {
 	for _, e := range c.opts.Extensions {
 		if h := e.Requests[method]; h != nil {
 			return h
@@ -173,9 +173,9 @@ func (c *Client) extended(method string) Handler {
 	return nil
 }
 
-// hearExtended hands a notification to the extension that defines it, if there
+// handledByExtension hands a notification to the extension that defines it, if there
 // is one.
-func (c *Client) hearExtended(method string, params jsontext.Value) bool {
+func (c *Client) handledByExtension(method string, params jsontext.Value) bool {
 	for _, e := range c.opts.Extensions {
 		if h := e.Notifications[method]; h != nil {
 			h(c.ctx, c, params)

@@ -12,25 +12,25 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Pauses before a request that needs no input is made again.
+// Pauses before a request is sent again whose input_required has only state.
 const (
-	leastInputPause = 100 * time.Millisecond
-	mostInputPause  = 5 * time.Second
+	minInputPause = 100 * time.Millisecond
+	maxInputPause = 5 * time.Second
 )
 
-// mayRequireInput holds the requests that may be answered with input_required.
+// mayRequireInput are the methods whose answer may be input_required.
 var mayRequireInput = map[string]bool{
 	mcp.MethodToolsCall:     true,
 	mcp.MethodPromptsGet:    true,
 	mcp.MethodResourcesRead: true,
 }
 
-// answerInput answers the questions of one round and returns the request to make
-// again: the params of the first, the answers under the keys of their questions, and
-// the state of the server as it came.
+// answerInput answers the questions of one round. It returns the request to send next:
+// the params of the first request, the answers under the keys of their questions, and
+// the state of the server unchanged.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
-func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Request, in *mcp.InputRequiredResult, round int) (*dialect.Request, error) {
+func (c *Client) answerInput(p *callDeadline, d *dialect.Client, first *dialect.Request, in *mcp.InputRequiredResult, round int) (*dialect.Request, error) {
 	switch {
 	case !mayRequireInput[first.Method]:
 		return nil, fmt.Errorf("invalid response: input_required is no answer to %s", first.Method)
@@ -41,7 +41,7 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	}
 	again := mcp.InputResponseParams{RequestState: in.RequestState}
 	if len(in.InputRequests) == 0 {
-		if err := sleep(p.ctx, min(leastInputPause<<min(round, 10), mostInputPause)); err != nil {
+		if err := sleep(p.ctx, min(minInputPause<<min(round, 10), maxInputPause)); err != nil {
 			return nil, err
 		}
 		return first.Again(again)
@@ -58,9 +58,8 @@ func (c *Client) answerInput(p *patience, d *dialect.Client, first *dialect.Requ
 	return first.Again(again)
 }
 
-// Answer has a question answered by the handlers of this client, as if a call had
-// asked it, and returns the answer in the form in which it is sent. It is for
-// extensions whose questions come by ways of their own.
+// Answer calls the handler of this client for a question and returns the answer in its
+// form on the wire. It is for extensions that get questions in their own messages.
 func (c *Client) Answer(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	answer, err := c.answerQuestion(ctx, c.agreement().dialect, key, q)
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *Client) answerQuestion(ctx context.Context, d *dialect.Client, key stri
 	default:
 		return nil, fmt.Errorf("invalid response: %.64q is no question to a client", q.Method)
 	}
-	result, err := c.answer(ctx, d.Facts, key, q.Method, q.Params)
+	result, err := c.answerRequest(ctx, d.Facts, key, q.Method, q.Params)
 	if err != nil {
 		return nil, err
 	}

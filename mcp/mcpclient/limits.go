@@ -7,25 +7,25 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// asking limits how often the server may ask.
-type asking map[string]askingRate
+// questionRates limits how often the server may ask, by method.
+type questionRates map[string]questionRate
 
-// askingRate is how often it may ask by one method.
-type askingRate struct {
+// questionRate is the limit of one method.
+type questionRate struct {
 	limit  mcp.Limit
 	bucket *limit.Bucket
 }
 
-func newAsking(r mcp.Rate) asking {
-	return asking{
+func newQuestionRates(r mcp.Rate) questionRates {
+	return questionRates{
 		mcp.MethodCreateMessage: {mcp.LimitSamplingRate, limit.NewBucket(r)},
 		mcp.MethodElicit:        {mcp.LimitElicitationRate, limit.NewBucket(r)},
 	}
 }
 
-// pace refuses a question that comes too soon after others.
-func (c *Client) pace(method string) error {
-	rate, ok := c.asking[method]
+// checkRate refuses a question that exceeds the rate of its method.
+func (c *Client) checkRate(method string) error {
+	rate, ok := c.questionRates[method]
 	if !ok {
 		return nil
 	}

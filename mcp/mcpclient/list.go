@@ -24,15 +24,15 @@ func list[Page, Item any](
 			return
 		}
 		var none Item
-		var again restart
-		opts := append(slices.Clip(opts), noteKept(&again.kept))
-		loop := loopGuard{most: c.opts.maxPages()}
+		var again listRestart
+		opts := append(slices.Clip(opts), reportHit(&again.cachedPage))
+		loop := loopGuard{maxPages: c.opts.maxPages()}
 		for cursor := (*string)(nil); ; {
-			kept := again.kept
-			page, err := ask[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
-			if kept && again.helps(err) {
-				c.cache.forget(method)
-				loop = loopGuard{most: c.opts.maxPages()}
+			kept := again.cachedPage
+			page, err := request[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
+			if kept && again.restartsAfter(err) {
+				c.cache.invalidate(method)
+				loop = loopGuard{maxPages: c.opts.maxPages()}
 				cursor = nil
 				continue
 			}
@@ -58,18 +58,18 @@ func list[Page, Item any](
 	}
 }
 
-// restart begins a list once more from the start when a page that was kept names
+// listRestart begins a list once more from the start when a page that was kept names
 // a cursor that the server knows no more. Items are not yielded twice.
 //
 // Spec: 2026-07-28 server/utilities/caching#pagination
-type restart struct {
-	kept    bool // the page at hand was a kept one
-	done    bool
-	yielded map[string]bool // by name
+type listRestart struct {
+	cachedPage bool // the page at hand was a kept one
+	done       bool
+	yielded    map[string]bool // by name
 }
 
-// helps reports whether to begin once more after err, and only once.
-func (r *restart) helps(err error) bool {
+// restartsAfter reports whether to begin once more after err, and only once.
+func (r *listRestart) restartsAfter(err error) bool {
 	if r.done || mcp.CodeOf(err) != mcp.CodeInvalidParams {
 		return false
 	}
@@ -78,7 +78,7 @@ func (r *restart) helps(err error) bool {
 }
 
 // first reports whether the item has not been yielded yet.
-func (r *restart) first(name string) bool {
+func (r *listRestart) first(name string) bool {
 	if r.done && r.yielded[name] {
 		return false
 	}
@@ -91,8 +91,8 @@ func (r *restart) first(name string) bool {
 
 // loopGuard notices a list without end.
 type loopGuard struct {
-	most int
-	seen map[[sha256.Size]byte]bool // cursors
+	maxPages int
+	seen     map[[sha256.Size]byte]bool // cursors
 }
 
 func (g *loopGuard) check(cursor string) error {
@@ -104,8 +104,8 @@ func (g *loopGuard) check(cursor string) error {
 		g.seen = make(map[[sha256.Size]byte]bool)
 	}
 	g.seen[key] = true
-	if g.most > 0 && len(g.seen) >= g.most {
-		return &ProtocolError{Err: fmt.Errorf("more than %d pages", g.most)}
+	if g.maxPages > 0 && len(g.seen) >= g.maxPages {
+		return &ProtocolError{Err: fmt.Errorf("more than %d pages", g.maxPages)}
 	}
 	return nil
 }

@@ -30,12 +30,12 @@ func (c *Client) setLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 	if !level.Valid() {
 		return fmt.Errorf("level %.32q: want one of RFC 5424, such as %q", level, mcp.LevelInfo)
 	}
-	k, err := c.live(ctx)
+	k, err := c.currentConnection(ctx)
 	if err != nil {
 		return err
 	}
 	if !k.stateless() {
-		if _, err := ask[mcp.EmptyResult](ctx, c, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: level}, nil); err != nil {
+		if _, err := request[mcp.EmptyResult](ctx, c, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: level}, nil); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (c *Client) restoreLogLevel(ctx context.Context, k *connection) {
 	if level == nil || k.stateless() || k.agreed.Load().capabilities.Logging == nil {
 		return
 	}
-	if err := k.ask(ctx, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: *level}); err != nil {
+	if err := k.request(ctx, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: *level}); err != nil {
 		c.opts.logger().Warn("log level not taken", "level", string(*level), "error", err)
 	}
 }

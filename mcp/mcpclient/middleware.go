@@ -24,11 +24,11 @@ type Request struct {
 	// Inbound tells that the server sent the message.
 	Inbound bool
 
-	client *Client
-	result any // what an answer is decoded into
-	opts   callOptions
-	note   bool           // a notification
-	facts  *dialect.Facts // of an inbound request
+	client       *Client
+	result       any // what an answer is decoded into
+	opts         callOptions
+	notification bool           // a notification
+	facts        *dialect.Facts // of an inbound request
 }
 
 // Client returns the client that sends or gets the message.
@@ -99,20 +99,20 @@ func (m *middleware) use(more []Middleware) {
 
 // send has a message of this client sent. A panic of user code is an error.
 func (m *middleware) send(ctx context.Context, r *Request) (result any, err error) {
-	defer r.client.contain(r.Method, &err)
+	defer r.client.recoverPanic(r.Method, &err)
 	return (*m.outbound.Load())(ctx, r)
 }
 
 // receive has a message of the server handled, likewise.
 func (m *middleware) receive(ctx context.Context, r *Request) (result any, err error) {
-	defer r.client.contain(r.Method, &err)
+	defer r.client.recoverPanic(r.Method, &err)
 	return (*m.inbound.Load())(ctx, r)
 }
 
-// contain turns a panic of the function that defers it into an error, so that it ends
+// recoverPanic turns a panic of the function that defers it into an error, so that it ends
 // one handler and nothing else. The stack goes into the log alone: the error may reach
 // the server.
-func (c *Client) contain(what string, err *error) {
+func (c *Client) recoverPanic(what string, err *error) {
 	if v := recover(); v != nil {
 		p := &usercode.Panic{Value: v, Stack: debug.Stack()}
 		*err = p
@@ -120,8 +120,8 @@ func (c *Client) contain(what string, err *error) {
 	}
 }
 
-// ask sends a request through the middleware and returns its result.
-func ask[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
+// request sends a request through the middleware and returns its result.
+func request[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
 	asked := new(struct { // one allocation for both
 		Request
 		result Result

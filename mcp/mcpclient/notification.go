@@ -10,27 +10,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// spread is the time over which the handlers of many clients that hear the same
-// news are spread.
-const spread = 250 * time.Millisecond
+// maxHandlerDelay bounds the random delay before the handler of a changed list. Without
+// it all clients of a server would list at the same moment.
+const maxHandlerDelay = 250 * time.Millisecond
 
-// notified takes one notification of the server. It returns at once.
-func (c *Client) notified(m jsonrpc.Message) {
-	c.cache.forget(changedBy[m.Method]...)
+// receiveNotification updates the caches and queues the notification for its handler.
+// It does not wait for the handler.
+func (c *Client) receiveNotification(m jsonrpc.Message) {
+	c.cache.invalidate(invalidatedBy[m.Method]...)
 	switch m.Method {
 	case mcp.NotificationToolsListChanged:
 		c.tools.forget()
 	case mcp.NotificationElicitationComplete:
-		c.visitDone(m.Params)
+		c.elicitationCompleted(m.Params)
 	case mcp.NotificationResourceUpdated:
 		var p mcp.ResourceUpdatedParams
 		if json.Unmarshal(m.Params, &p) == nil {
-			c.cache.forgetResource(p.URI)
+			c.cache.invalidateResource(p.URI)
 			c.markUpdated(p.URI)
 		}
 	}
-	fits := c.notes.Put(func() {
-		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, note: true}
+	fits := c.notifications.Put(func() {
+		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, notification: true}
 		if _, err := c.middleware.receive(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}
@@ -40,8 +41,8 @@ func (c *Client) notified(m jsonrpc.Message) {
 	}
 }
 
-// hear hands a notification to its handler, if there is one.
-func (c *Client) hear(method string, params jsontext.Value) error {
+// handleNotification calls the handler of a notification, if there is one.
+func (c *Client) handleNotification(method string, params jsontext.Value) error {
 	switch method {
 	case mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged:
 		c.listChanged(method)
@@ -50,7 +51,7 @@ func (c *Client) hear(method string, params jsontext.Value) error {
 	case mcp.NotificationMessage:
 		return c.logged(params)
 	default:
-		if h := c.opts.OnNotification; !c.hearExtended(method, params) && h != nil {
+		if h := c.opts.OnNotification; !c.handledByExtension(method, params) && h != nil {
 			h(c.ctx, method, params)
 		}
 	}
@@ -69,11 +70,11 @@ func (c *Client) listHandler(method string) func() {
 	if h == nil {
 		return nil
 	}
-	return func() { c.guard(method, func() { h(c.ctx, c) }) }
+	return func() { c.runHandler(method, func() { h(c.ctx, c) }) }
 }
 
-// listChanged calls the handler for the list a little later, and once for all
-// changes until then.
+// listChanged calls the handler for the list after a random delay, once for all changes
+// until then.
 func (c *Client) listChanged(method string) {
 	handler := c.listHandler(method)
 	if handler == nil {
@@ -81,14 +82,14 @@ func (c *Client) listChanged(method string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.spreads[method] != nil {
+	if c.closed || c.delayedHandlers[method] != nil {
 		return
 	}
-	c.spreads[method] = time.AfterFunc(rand.N(spread), func() {
+	c.delayedHandlers[method] = time.AfterFunc(rand.N(maxHandlerDelay), func() {
 		c.mu.Lock()
-		delete(c.spreads, method)
+		delete(c.delayedHandlers, method)
 		c.mu.Unlock()
-		c.notes.Put(handler, 0)
+		c.notifications.Put(handler, 0)
 	})
 }
 
@@ -114,10 +115,11 @@ func (c *Client) logged(params jsontext.Value) error {
 	return nil
 }
 
-// missed tells everybody that changes may have gone unheard.
-func (c *Client) missed(why error) {
+// notificationsMissed invalidates all caches and calls all handlers for changes, because
+// notifications may have been missed.
+func (c *Client) notificationsMissed(why error) {
 	c.tools.forget()
-	c.cache.forgetAll()
+	c.cache.invalidateAll()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {
 		c.listChanged(method)

@@ -47,11 +47,11 @@ type Options struct {
 	// ElicitForm asks the user to fill in a form. An accepted form is completed with
 	// the defaults of its schema and checked against it.
 	ElicitForm func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// ElicitURL sends the user to a URL, after consent. Nothing is fetched before. The
-	// URL is https, or http on this machine; others are refused. URLHost tells where
-	// it leads. A server of 2025-11-25 can refuse a call until a URL was visited:
-	// ElicitURL sends the user there, and the call is made again when the server
-	// tells that this is done, or now and then, until Timeouts.MaxCall.
+	// ElicitURL opens a URL for the user, after consent. Fetch nothing before consent.
+	// The URL is https, or http on this machine; others are refused. URLHost returns
+	// its host. A server of 2025-11-25 can refuse a call until a URL elicitation is
+	// complete: the client calls ElicitURL, and sends the call again when the server
+	// reports it as complete, and after pauses of 2 to 30 s, until Timeouts.MaxCall.
 	ElicitURL func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// Sample asks the model.
 	//

@@ -20,7 +20,7 @@ var errUnresponsive = errors.New("no answer to ping")
 // Ping asks the server whether it answers. The stateless era has no ping: there
 // the server is asked for what it offers, which every server answers.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	k, err := c.live(ctx)
+	k, err := c.currentConnection(ctx)
 	if err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
@@ -28,18 +28,18 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	if k.stateless() {
 		method = mcp.MethodDiscover
 	}
-	if _, err := ask[mcp.EmptyResult](ctx, c, method, nil, opts); err != nil {
+	if _, err := request[mcp.EmptyResult](ctx, c, method, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil
 }
 
-// pulse pings the server of an idle session and returns how many pings in a row
+// pingIfIdle pings the server of an idle session and returns how many pings in a row
 // had no answer. After the last one the connection is given up.
 //
 // Spec: 2025-11-25 basic/utilities/ping
-func (c *Client) pulse(k *connection, misses int) int {
-	idle := time.Since(time.Unix(0, k.heard.Load()))
+func (c *Client) pingIfIdle(k *connection, misses int) int {
+	idle := time.Since(time.Unix(0, k.lastReceived.Load()))
 	if idle < c.opts.pingInterval()*8/10 {
 		return 0
 	}
@@ -57,6 +57,6 @@ func (c *Client) pulse(k *connection, misses int) int {
 func (k *connection) ping(ctx context.Context) bool {
 	ctx, cancel := exchange.WithTimeout(ctx, pingTimeout, errUnresponsive)
 	defer cancel()
-	err := k.ask(ctx, mcp.MethodPing, nil)
+	err := k.request(ctx, mcp.MethodPing, nil)
 	return err == nil || answered(err)
 }

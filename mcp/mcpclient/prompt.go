@@ -22,7 +22,7 @@ func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.
 
 // GetPrompt gets a prompt, filled in with the arguments, which may be nil.
 func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
-	result, err := ask[mcp.GetPromptResult](ctx, c, mcp.MethodPromptsGet, &mcp.GetPromptParams{Name: name, Arguments: args}, opts)
+	result, err := request[mcp.GetPromptResult](ctx, c, mcp.MethodPromptsGet, &mcp.GetPromptParams{Name: name, Arguments: args}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("get prompt %q: %w", name, err)
 	}

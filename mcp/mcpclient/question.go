@@ -6,12 +6,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Question says which question of the server a handler answers. It hangs on the
-// context of Elicit, Visit, Sample and Roots, and of the hooks around them.
+// Question describes the question of the server that a handler answers. The contexts
+// of Options.ElicitForm, ElicitURL, Sample and Roots, and those of the hooks in
+// Options.Ask, carry it.
 type Question struct {
 	// Method is the one of the question, such as elicitation/create.
 	Method string
-	// Server is what the server says of itself, to show who asks. It may be a lie.
+	// Server is the server's own description of itself, which is not verified.
 	Server mcp.Implementation
 	// Key is the server's name for the question within the call that it belongs
 	// to. It is empty in the session era, whose questions have none.
@@ -27,8 +28,8 @@ func QuestionFrom(ctx context.Context) (Question, bool) {
 	return q, ok
 }
 
-// InputRequiredError reports a call of the stateless era that needs input, to
-// who asked for it with ManualInput. The call is made again with WithInput.
+// InputRequiredError is the error of a call with ManualInput, in the stateless era,
+// that requires input. Make the call again with WithInput.
 type InputRequiredError struct {
 	// Result holds the questions, and the state to send back.
 	Result *mcp.InputRequiredResult
@@ -40,14 +41,14 @@ func (e *InputRequiredError) Error() string { return "the server requires input"
 // that needs input fails with an *InputRequiredError, and no handler is called.
 // A user interface answers the questions in its own time and makes the same call
 // again, with WithInput. In the session era, where calls cannot be left open, it
-// concerns visits that a server of 2025-11-25 requires: they are an *mcp.Error of
+// concerns the URL elicitations that a server of 2025-11-25 requires: they are an *mcp.Error of
 // CodeURLElicitationRequired.
 func ManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
 }
 
-// WithInput makes a call again that needed input: with the answers under the keys
-// of their questions, and the state as it came.
+// WithInput makes a call again that required input. The input has the answers under the
+// keys of their questions, and RequestState as the server sent it.
 func WithInput(in mcp.InputResponseParams) CallOption {
 	return func(o *callOptions) { o.input = &in }
 }

@@ -35,7 +35,7 @@ func offersResources(s mcp.ServerCapabilities) bool { return s.Resources != nil 
 // ReadResource reads a resource. One that does not exist is an *mcp.Error of
 // code CodeResourceNotFound or, in the stateless era, CodeInvalidParams.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
-	result, err := ask[mcp.ReadResourceResult](ctx, c, mcp.MethodResourcesRead, &mcp.ReadResourceParams{URI: uri}, opts)
+	result, err := request[mcp.ReadResourceResult](ctx, c, mcp.MethodResourcesRead, &mcp.ReadResourceParams{URI: uri}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", uri, err)
 	}

@@ -31,7 +31,7 @@ func (c *Client) roots(ctx context.Context, f *dialect.Facts) (any, error) {
 		}
 	}
 	if f != nil && f.Era == dialect.SessionEra {
-		c.toldRoots(roots)
+		c.rememberSentRoots(roots)
 	}
 	return &mcp.ListRootsResult{Roots: roots}, nil
 }
@@ -42,7 +42,7 @@ func (c *Client) roots(ctx context.Context, f *dialect.Facts) (any, error) {
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
 func (c *Client) RootsChanged(ctx context.Context) error {
-	k, err := c.live(ctx)
+	k, err := c.currentConnection(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", mcp.NotificationRootsListChanged, err)
 	}

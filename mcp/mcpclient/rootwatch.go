@@ -8,12 +8,12 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxWatchedRoots bounds the roots that are looked after.
+// maxWatchedRoots bounds the roots that are checked.
 const maxWatchedRoots = 1024
 
-// toldRoots notes the roots that a server of the session era was told, and begins
-// to look after them. Those that it was told before stay noted: they may come back.
-func (c *Client) toldRoots(roots []mcp.Root) {
+// rememberSentRoots records the roots that were sent to a server of the session era, and
+// starts to check them. It keeps those that were sent before: they may come back.
+func (c *Client) rememberSentRoots(roots []mcp.Root) {
 	if c.opts.rootsInterval() < 0 {
 		return
 	}
@@ -25,19 +25,19 @@ func (c *Client) toldRoots(roots []mcp.Root) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.rootPaths == nil {
-		c.rootPaths = make(map[string]bool)
-		c.beginLocked(c.watchRoots)
+	if c.sentRoots == nil {
+		c.sentRoots = make(map[string]bool)
+		c.goTrackedLocked(c.watchRoots)
 	}
 	for path, now := range there {
-		if len(c.rootPaths) < maxWatchedRoots {
-			c.rootPaths[path] = now
+		if len(c.sentRoots) < maxWatchedRoots {
+			c.sentRoots[path] = now
 		}
 	}
 }
 
-// watchRoots looks now and then whether roots have vanished or come back, and
-// tells the server.
+// watchRoots checks every Options.Ask.RootsInterval whether roots have vanished or come
+// back, and notifies the server.
 //
 // Spec: 2025-11-25 client/roots#root-list-changes
 func (c *Client) watchRoots() {
@@ -49,11 +49,11 @@ func (c *Client) watchRoots() {
 		case <-c.ctx.Done():
 			return
 		}
-		if !c.rootsDiffer() || c.connected() != nil {
+		if !c.rootsDiffer() || c.connectionErr() != nil {
 			continue
 		}
 		if err := c.RootsChanged(c.ctx); err != nil && c.ctx.Err() == nil {
-			c.opts.logger().Warn("the server was not told of changed roots", "error", err)
+			c.opts.logger().Warn("the server was not notified of changed roots", "error", err)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (c *Client) watchRoots() {
 // rootsDiffer reports whether a root has vanished or come back since the last time.
 func (c *Client) rootsDiffer() bool {
 	c.mu.Lock()
-	before := maps.Clone(c.rootPaths)
+	before := maps.Clone(c.sentRoots)
 	c.mu.Unlock()
 	differ := false
 	for path, was := range before {
@@ -71,12 +71,12 @@ func (c *Client) rootsDiffer() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.Copy(c.rootPaths, before)
+	maps.Copy(c.sentRoots, before)
 	return differ
 }
 
-// connected returns nil while the connection lasts, and otherwise its end.
-func (c *Client) connected() error {
+// connectionErr returns nil while the connection lasts, and otherwise why it ended.
+func (c *Client) connectionErr() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current.link.Err()

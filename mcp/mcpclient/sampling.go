@@ -15,7 +15,7 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMess
 	if c.opts.Sample == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no model", mcp.MethodCreateMessage)
 	}
-	if err := c.entitled(f, mcp.MethodCreateMessage, p); err != nil {
+	if err := c.checkDeclared(f, mcp.MethodCreateMessage, p); err != nil {
 		return nil, err
 	}
 	if err := dialect.CheckConversation(p); err != nil {

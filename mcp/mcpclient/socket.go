@@ -22,7 +22,7 @@ type socketTarget struct{ network, address string }
 
 func (t socketTarget) String() string { return fmt.Sprintf("%s socket %q", t.network, t.address) }
 
-func (t socketTarget) renewable() bool { return true }
+func (t socketTarget) canReconnect() bool { return true }
 
 func (socketTarget) spawns() bool { return false }
 
@@ -36,7 +36,7 @@ func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, erro
 		if err != nil {
 			return nil, err
 		}
-		return c.lines(conn), nil
+		return c.lineConn(conn), nil
 	})
 }
 
@@ -49,15 +49,15 @@ type streamTarget struct{ stream io.ReadWriteCloser }
 
 func (streamTarget) String() string { return "server" }
 
-func (streamTarget) renewable() bool { return false }
+func (streamTarget) canReconnect() bool { return false }
 
 func (streamTarget) spawns() bool { return false }
 
 func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectOver(ctx, c.lines(t.stream), true)
+	return c.connectOver(ctx, c.lineConn(t.stream), true)
 }
 
-// lines is the connection over a byte stream, within the client's limits.
-func (c *Client) lines(s io.ReadWriteCloser) mcp.Conn {
+// lineConn is the connection over a byte stream, within the client's limits.
+func (c *Client) lineConn(s io.ReadWriteCloser) mcp.Conn {
 	return stdio.New(s, s, s, &stdio.Options{MaxLine: c.opts.maxMessage()})
 }

@@ -17,44 +17,45 @@ import (
 )
 
 const (
-	// listenGrace is how long Connect waits for the subscription to lists.
+	// listenGrace bounds how long Connect waits for the subscription to lists.
 	listenGrace = 5 * time.Second
-	// unsubscribeTimeout bounds the goodbye to a resource.
+	// unsubscribeTimeout bounds resources/unsubscribe.
 	unsubscribeTimeout = 5 * time.Second
 )
 
-// subscription is a wish to hear of changes. It is put in place again on every
-// new connection, in the form of its era: as resources/subscribe for each URI,
-// or as one subscriptions/listen that stays open.
+// subscription asks for notifications of changes. It is made again on every new
+// connection, in the form of its era: as resources/subscribe for each URI, or as one
+// subscriptions/listen that stays open.
 type subscription struct {
 	filter mcp.SubscriptionFilter
-	// placed is called each time when it is in place. After the first time there
-	// was a while without it, in which changes may have gone unheard; lost says
-	// why and is nil at first.
-	placed func(lost error)
+	// active is called each time that the server has acknowledged the subscription.
+	// The first time lost is nil. Later it says why the subscription was interrupted,
+	// and changes may have been missed meanwhile.
+	active func(lost error)
 }
 
-// follow keeps a subscription in place until ctx ends or the server refuses it.
-func (c *Client) follow(ctx context.Context, s *subscription) error {
-	var lost error // why it is no longer in place, once it was
+// keepSubscribed makes a subscription, and makes it again whenever it ends, until ctx
+// ends or the server refuses it.
+func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
+	var lost error // why it ended the last time, once it was active
 	for failures := 1; ; failures++ {
-		began, held := time.Now(), false
-		k, err := c.live(ctx)
+		began, active := time.Now(), false
+		k, err := c.currentConnection(ctx)
 		if err == nil {
-			err = k.place(ctx, s, func() {
-				s.placed(lost)
-				held = true
+			err = k.subscribeUntilLost(ctx, s, func() {
+				s.active(lost)
+				active = true
 			})
 		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isFinal(err) && !(isPassing(err) && (held || lost != nil)):
+		case isPermanent(err) && !(isTransient(err) && (active || lost != nil)):
 			return withPublicErrors(err)
-		case held:
+		case active:
 			lost = err
 		}
-		if held && time.Since(began) > window {
+		if active && time.Since(began) > lossWindow {
 			failures = 1
 		}
 		if err := sleep(ctx, backoff(failures)); err != nil {
@@ -63,35 +64,36 @@ func (c *Client) follow(ctx context.Context, s *subscription) error {
 	}
 }
 
-// isPassing reports an answer of a server that is in trouble, such as one that is
-// being shut down. One that has taken the subscription before may take it again.
-func isPassing(err error) bool { return answered(err) && mcp.CodeOf(err) == mcp.CodeInternal }
+// isTransient reports an internal error of the server, such as one during its shutdown.
+// A server that accepted the subscription before may accept it again.
+func isTransient(err error) bool { return answered(err) && mcp.CodeOf(err) == mcp.CodeInternal }
 
-// isFinal reports whether it is of no use to try a subscription again.
-func isFinal(err error) bool {
+// isPermanent reports whether to give up a subscription after err.
+func isPermanent(err error) bool {
 	_, lost := errors.AsType[*LostError](err)
-	if lost && !errors.Is(err, errParked) || errors.Is(err, ErrClosed) || errors.Is(err, errUnoffered) || answered(err) {
+	if lost && !errors.Is(err, errSuspended) || errors.Is(err, ErrClosed) || errors.Is(err, errNotOffered) || answered(err) {
 		return true
 	}
 	e, ok := errors.AsType[*httpclient.StatusError](err)
 	return ok && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
-// place puts the subscription in place and returns when it has ended.
-func (k *connection) place(ctx context.Context, s *subscription, placed func()) error {
+// subscribeUntilLost makes the subscription, calls active when the server has
+// acknowledged it, and returns when it has ended.
+func (k *connection) subscribeUntilLost(ctx context.Context, s *subscription, active func()) error {
 	filter, err := k.offered(s.filter)
 	if err != nil {
 		return err
 	}
 	if k.stateless() && !isEmpty(filter) {
-		return k.listen(ctx, filter, placed)
+		return k.listen(ctx, filter, active)
 	}
 	subscribed, err := k.subscribe(ctx, filter.ResourceSubscriptions)
 	defer k.unsubscribe(ctx, subscribed)
 	if err != nil {
 		return err
 	}
-	placed()
+	active()
 	select {
 	case <-k.link.Done():
 		return k.link.Err()
@@ -100,12 +102,12 @@ func (k *connection) place(ctx context.Context, s *subscription, placed func()) 
 	}
 }
 
-// offered returns what the server promises to tell of a filter. Lists are left
-// out in silence; resources are what somebody waits for.
+// offered returns the part of a filter that the server declares. It fails for
+// resources without subscriptions, because a Watch waits for them.
 func (k *connection) offered(filter mcp.SubscriptionFilter) (mcp.SubscriptionFilter, error) {
 	caps := k.agreed.Load().capabilities
 	if len(filter.ResourceSubscriptions) > 0 && (caps.Resources == nil || !caps.Resources.Subscribe) {
-		return filter, errUnoffered
+		return filter, errNotOffered
 	}
 	filter.ToolsListChanged = filter.ToolsListChanged && caps.Tools != nil && caps.Tools.ListChanged
 	filter.PromptsListChanged = filter.PromptsListChanged && caps.Prompts != nil && caps.Prompts.ListChanged
@@ -125,7 +127,7 @@ func (k *connection) subscribe(ctx context.Context, uris []string) (done []strin
 	err = k.inTurn(ctx, func() error {
 		for i, uri := range uris {
 			if k.subscribed[uri] == 0 {
-				if err := k.ask(ctx, mcp.MethodResourcesSubscribe, &mcp.SubscribeParams{URI: uri}); err != nil {
+				if err := k.request(ctx, mcp.MethodResourcesSubscribe, &mcp.SubscribeParams{URI: uri}); err != nil {
 					return fmt.Errorf("subscribe to %q: %w", uri, err)
 				}
 			}
@@ -151,7 +153,7 @@ func (k *connection) unsubscribe(ctx context.Context, uris []string) {
 			}
 			delete(k.subscribed, uri)
 			if k.link.Err() == nil {
-				_ = k.ask(ctx, mcp.MethodResourcesUnsubscribe, &mcp.SubscribeParams{URI: uri})
+				_ = k.request(ctx, mcp.MethodResourcesUnsubscribe, &mcp.SubscribeParams{URI: uri})
 			}
 		}
 		return nil
@@ -159,11 +161,11 @@ func (k *connection) unsubscribe(ctx context.Context, uris []string) {
 }
 
 // inTurn runs f while no other changes the subscriptions of the session, so that
-// the server hears the changes in the order in which they were made.
+// the server gets the changes in the order in which they were made.
 func (k *connection) inTurn(ctx context.Context, f func() error) error {
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case k.subscriptionTurn <- struct{}{}:
+		defer func() { <-k.subscriptionTurn }()
 		return f()
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -173,31 +175,31 @@ func (k *connection) inTurn(ctx context.Context, f func() error) error {
 var (
 	// errEnded: the server ended the subscription in an orderly way.
 	errEnded = errors.New("the server has ended the subscription")
-	// errUnoffered: the server did not declare the capability.
-	errUnoffered = errors.New("the server does not tell of changes of resources")
+	// errNotOffered: the server did not declare the capability.
+	errNotOffered = errors.New("the server sends no notifications of changed resources")
 )
 
-// listen opens a subscription of the stateless era and returns when it has
-// ended. Nothing counts before the server has acknowledged it.
+// listen opens a subscription of the stateless era and returns when it has ended. The
+// subscription is active once the server has acknowledged it.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
-func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, placed func()) error {
+func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, active func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if limit := k.client.opts.initTimeout(); limit > 0 {
 		late := exchange.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
 		defer late.Stop()
 		ctx = exchange.WithClock(ctx, late)
-		acknowledged := placed
-		placed = func() { late.Stop(); acknowledged() }
+		acknowledged := active
+		active = func() { late.Stop(); acknowledged() }
 	}
-	placed = sync.OnceFunc(placed) // a server may acknowledge as often as it likes
+	active = sync.OnceFunc(active) // a server may acknowledge more than once
 	d := k.dialect()
 	req, err := k.encode(mcp.MethodListen, &mcp.ListenParams{Notifications: filter})
 	if err != nil {
 		return err
 	}
-	m, err := k.link.Call(ctx, exchange.Outbound{Message: req, Caller: &listener{k, ctx, cancel, filter, placed}})
+	m, err := k.link.Call(ctx, exchange.Outbound{Message: req, Caller: &listenCaller{k, ctx, cancel, filter, active}})
 	if err != nil {
 		return err
 	}
@@ -207,19 +209,19 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	return errEnded
 }
 
-// listener is a subscription of the stateless era that is open.
-type listener struct {
-	over   *connection
+// listenCaller is a subscription of the stateless era that is open.
+type listenCaller struct {
+	conn   *connection
 	ctx    context.Context // ends with the subscription
 	end    context.CancelCauseFunc
 	filter mcp.SubscriptionFilter
-	placed func() // told when the server has acknowledged it
+	active func() // called when the server has acknowledged it
 }
 
-var _ exchange.Caller = (*listener)(nil)
+var _ exchange.Caller = (*listenCaller)(nil)
 
 // Hear implements exchange.Caller.
-func (l *listener) Hear(m jsonrpc.Message) {
+func (l *listenCaller) Hear(m jsonrpc.Message) {
 	switch m.Method {
 	case mcp.NotificationAcknowledged:
 		var p mcp.AcknowledgedParams
@@ -227,45 +229,44 @@ func (l *listener) Hear(m jsonrpc.Message) {
 			l.end(fmt.Errorf("invalid acknowledgement: %w", err))
 			return
 		}
-		if err := l.over.compare(l.filter, p.Notifications); err != nil {
+		if err := l.conn.checkAcknowledged(l.filter, p.Notifications); err != nil {
 			l.end(err)
 			return
 		}
-		l.placed()
+		l.active()
 	case mcp.NotificationCancelled:
 		l.end(errEnded)
 	default:
-		l.over.hear(m)
+		l.conn.receiveNotification(m)
 	}
 }
 
 // Cancel implements exchange.Caller.
-func (l *listener) Cancel(id jsonrpc.ID) []byte {
-	if context.Cause(l.ctx) == errEnded { // the server has said so itself
+func (l *listenCaller) Cancel(id jsonrpc.ID) []byte {
+	if context.Cause(l.ctx) == errEnded { // the server has ended it
 		return nil
 	}
-	return l.over.dialect().Cancel(id, "")
+	return l.conn.dialect().Cancel(id, "")
 }
 
-// compare looks at what of a subscription the server does not honour. Somebody
-// waits for a resource, so that is an error; lists are a courtesy.
-func (k *connection) compare(wanted, honoured mcp.SubscriptionFilter) error {
+// checkAcknowledged returns an error for a resource that the server did not acknowledge,
+// because a Watch waits for it. Lists that are missing are only logged.
+func (k *connection) checkAcknowledged(wanted, honoured mcp.SubscriptionFilter) error {
 	for _, uri := range wanted.ResourceSubscriptions {
 		if !slices.Contains(honoured.ResourceSubscriptions, uri) {
-			return fmt.Errorf("resource %q: %w", uri, errUnoffered)
+			return fmt.Errorf("resource %q: %w", uri, errNotOffered)
 		}
 	}
 	if wanted.ToolsListChanged && !honoured.ToolsListChanged ||
 		wanted.PromptsListChanged && !honoured.PromptsListChanged ||
 		wanted.ResourcesListChanged && !honoured.ResourcesListChanged {
-		k.client.opts.logger().Info("the server does not tell of changes of every list")
+		k.client.opts.logger().Info("the server does not send notifications for every list")
 	}
 	return nil
 }
 
-// followLists subscribes to the changes of the lists that have a handler and,
-// because a change between Connect and the first listing would go unheard, waits
-// a little for the subscription.
+// followLists subscribes to the changes of the lists that have a handler. It waits up to
+// listenGrace for the subscription, so that no change after Connect is missed.
 func (c *Client) followLists(ctx context.Context) {
 	s := &subscription{filter: mcp.SubscriptionFilter{
 		ToolsListChanged:     c.opts.OnToolsChanged != nil,
@@ -276,18 +277,18 @@ func (c *Client) followLists(ctx context.Context) {
 		return
 	}
 	ready := make(chan struct{})
-	s.placed = func(lost error) {
+	s.active = func(lost error) {
 		if lost != nil {
-			c.missed(lost)
+			c.notificationsMissed(lost)
 			return
 		}
 		close(ready)
 	}
 	ended := make(chan struct{})
-	c.begin(func() {
+	c.goTracked(func() {
 		defer close(ended)
-		if err := c.follow(c.ctx, s); c.ctx.Err() == nil {
-			c.opts.logger().Warn("the server does not tell of changes of its lists", "error", err)
+		if err := c.keepSubscribed(c.ctx, s); c.ctx.Err() == nil {
+			c.opts.logger().Warn("the server sends no notifications of changed lists", "error", err)
 		}
 	})
 	grace := time.NewTimer(listenGrace)

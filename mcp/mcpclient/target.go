@@ -20,8 +20,8 @@ type Target interface {
 	String() string
 	// connect makes one connection and settles on a revision over it.
 	connect(ctx context.Context, c *Client) (*connection, error)
-	// renewable reports whether connect works more than once.
-	renewable() bool
+	// canReconnect reports whether connect works more than once.
+	canReconnect() bool
 	// spawns reports whether connect starts a process.
 	spawns() bool
 }
@@ -52,7 +52,7 @@ func Command(path string, args ...string) *CommandTarget {
 
 func (t *CommandTarget) String() string { return fmt.Sprintf("command %q", t.Path) }
 
-func (t *CommandTarget) renewable() bool { return true }
+func (t *CommandTarget) canReconnect() bool { return true }
 
 func (*CommandTarget) spawns() bool { return true }
 
@@ -83,7 +83,7 @@ type dialTarget struct {
 
 func (dialTarget) String() string { return "server" }
 
-func (dialTarget) renewable() bool { return true }
+func (dialTarget) canReconnect() bool { return true }
 
 func (dialTarget) spawns() bool { return false }
 
@@ -99,7 +99,7 @@ type connTarget struct{ conn mcp.Conn }
 
 func (connTarget) String() string { return "server" }
 
-func (connTarget) renewable() bool { return false }
+func (connTarget) canReconnect() bool { return false }
 
 func (connTarget) spawns() bool { return false }
 
@@ -164,7 +164,7 @@ func (t urlTarget) String() string {
 	return egress.Origin(u) + u.Path
 }
 
-func (t urlTarget) renewable() bool { return true }
+func (t urlTarget) canReconnect() bool { return true }
 
 func (urlTarget) spawns() bool { return false }
 

@@ -18,7 +18,7 @@ import (
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Tools != nil }
 	return list(ctx, c, mcp.MethodToolsList, offers, opts, func(page *mcp.ListToolsResult) ([]mcp.Tool, *string) {
-		return c.listed(page.Tools), page.NextCursor
+		return c.rememberTools(page.Tools), page.NextCursor
 	}, func(t mcp.Tool) string { return t.Name })
 }
 
@@ -40,7 +40,7 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 	if err != nil {
 		return nil, err
 	}
-	result, err := ask[mcp.CallToolResult](ctx, c, mcp.MethodToolsCall, &mcp.CallToolParams{Name: name, Arguments: arguments}, opts)
+	result, err := request[mcp.CallToolResult](ctx, c, mcp.MethodToolsCall, &mcp.CallToolParams{Name: name, Arguments: arguments}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts 
 	var out Out
 	result, err := c.callTool(ctx, name, args, opts)
 	if err == nil {
-		err = take(result, &out)
+		err = decodeResult(result, &out)
 	}
 	if err != nil {
 		return out, fmt.Errorf("call %q: %w", name, err)
@@ -69,8 +69,8 @@ func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts 
 	return out, nil
 }
 
-// take reads a result into what is wanted of it.
-func take[Out any](result *mcp.CallToolResult, out *Out) error {
+// decodeResult reads a result into what is wanted of it.
+func decodeResult[Out any](result *mcp.CallToolResult, out *Out) error {
 	if result.IsError {
 		return &ToolError{result}
 	}
@@ -88,12 +88,12 @@ func take[Out any](result *mcp.CallToolResult, out *Out) error {
 		if raw == nil {
 			raw = jsontext.Value(result.Content.Text())
 		}
-		return takeContent(raw, out)
+		return decodeContent(raw, out)
 	}
 	return nil
 }
 
-func takeContent[Out any](raw jsontext.Value, out *Out) error {
+func decodeContent[Out any](raw jsontext.Value, out *Out) error {
 	decoded := new(Out) // what json may keep; out stays on the stack
 	if err := json.Unmarshal(raw, decoded); err != nil {
 		return fmt.Errorf("result: %w", err)

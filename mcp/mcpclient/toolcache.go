@@ -80,10 +80,10 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 	return &ProtocolError{Err: fmt.Errorf("result does not satisfy the output schema: %w", invalid)}
 }
 
-// listed remembers tools and returns those that may be called.
+// rememberTools remembers tools and returns those that may be called.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
-func (c *Client) listed(tools []mcp.Tool) []mcp.Tool {
+func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 	mirrors, numbers := c.mirrorsNow()
 	kept := tools[:0]
 	for _, t := range tools {

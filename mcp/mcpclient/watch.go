@@ -12,12 +12,12 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxUpdated bounds the parts of resources that a watcher has yet to be told of.
+// maxUpdated bounds the changed URIs that a watcher has not yielded yet.
 const maxUpdated = 1024
 
-// Watch tells of changes of resources. It yields every URI once as soon as the
-// server tells of its changes, and again whenever the resource has changed, or
-// may have while the connection was lost:
+// Watch yields the URIs of resources that have changed. It yields every URI once as soon
+// as the subscription is active, and again whenever the resource has changed, or may
+// have changed while the connection was lost:
 //
 //	for uri, err := range c.Watch(ctx, "status://today") {
 //		if err != nil {
@@ -30,8 +30,7 @@ const maxUpdated = 1024
 // while the body of the loop runs are yielded once each. A server may name a
 // part of a resource. The loop ends without an error when ctx does, and with
 // one when the server refuses or a lost connection is not made anew. Leaving the
-// loop does not wait for the server: it is told in the background that nobody
-// watches any more.
+// loop does not wait for the server: the subscription is cancelled in the background.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if len(uris) == 0 {
@@ -41,8 +40,8 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 		defer stop()
 		w := c.addWatcher(uris)
 		defer c.removeWatcher(w)
-		ended := make(chan error, 1) // Close waits for follow, the loop does not: it may still tell the server
-		following := c.begin(func() { ended <- c.follow(ctx, c.watching(w)) })
+		ended := make(chan error, 1) // Close waits for keepSubscribed, the loop does not: it may still unsubscribe
+		following := c.goTracked(func() { ended <- c.keepSubscribed(ctx, c.watching(w)) })
 		if !following {
 			yield("", fmt.Errorf("watch: %w", ErrClosed))
 			return
@@ -56,19 +55,19 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 func (c *Client) watching(w *watcher) *subscription {
 	return &subscription{
 		filter: mcp.SubscriptionFilter{ResourceSubscriptions: w.uris},
-		placed: func(lost error) {
+		active: func(lost error) {
 			if lost != nil {
 				c.emit(Event{Kind: EventGap, Err: lost})
 			}
 			for _, uri := range w.uris {
-				c.cache.forgetResource(uri) // it may have changed before it was watched
+				c.cache.invalidateResource(uri) // it may have changed before it was watched
 			}
 			w.markAll()
 		},
 	}
 }
 
-// watcher gathers the changes that one Watch has yet to tell of.
+// watcher collects the changes that one Watch has not yielded yet.
 type watcher struct {
 	uris []string
 	wake chan struct{} // one token: something has changed
@@ -91,7 +90,7 @@ func (c *Client) removeWatcher(w *watcher) {
 	delete(c.watchers, w)
 }
 
-// markUpdated tells the watchers of a resource that it has changed.
+// markUpdated marks a resource as changed for its watchers.
 func (c *Client) markUpdated(uri string) {
 	for _, w := range c.allWatchers() {
 		w.mark(uri)
@@ -110,8 +109,8 @@ func (c *Client) allWatchers() []*watcher {
 	return slices.Collect(maps.Keys(c.watchers))
 }
 
-// yieldAll yields changes until the loop is left, which is no error, or the
-// following has ended.
+// yieldAll yields changes until the loop is left, or the subscription has ended, and
+// returns the error of the latter.
 func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) error {
 	for {
 		select {
@@ -127,7 +126,7 @@ func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) err
 	}
 }
 
-// mark notes a change of what is watched, or of a part of it.
+// mark records a change of a watched resource or of a part of it.
 func (w *watcher) mark(uri string) {
 	watched := slices.ContainsFunc(w.uris, func(whole string) bool { return isPart(uri, whole) })
 	if !watched {
@@ -146,7 +145,7 @@ func (w *watcher) mark(uri string) {
 	w.signal()
 }
 
-// markAll notes that everything may have changed. It stands for all parts.
+// markAll records that every watched resource may have changed.
 func (w *watcher) markAll() {
 	w.mu.Lock()
 	clear(w.updated)

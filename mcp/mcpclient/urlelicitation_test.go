@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// gate is a server of 2025-11-25 whose tool requires visits until it is open.
+// gate is a server of 2025-11-25 whose tool requires URL elicitations until it is open.
 type gate struct {
 	open  atomic.Bool
 	visit atomic.Pointer[string] // the elicitations
@@ -58,7 +58,7 @@ func (v *visitor) options() *mcpclient.Options {
 	}
 }
 
-func TestARequiredVisitIsMadeAndTheCallAgain(t *testing.T) {
+func TestRequiredURLElicitationIsMadeAndTheCallSentAgain(t *testing.T) {
 	claim.Shows(t, "R-344a")
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate("[" + elicitation("1") + "," + elicitation("2") + "]")
@@ -78,14 +78,14 @@ func TestARequiredVisitIsMadeAndTheCallAgain(t *testing.T) {
 		}
 		calls := servers.nth(0).messages(mcp.MethodToolsCall)
 		if fmt.Sprint(v.urls) != "[1 2]" || len(calls) != 2 || string(calls[0].ID) == string(calls[1].ID) {
-			t.Errorf("got visits %v and %d calls", v.urls, len(calls))
+			t.Errorf("got URLs %v and %d calls", v.urls, len(calls))
 		}
 	})
 }
 
 // A server need not tell, so the call is made again now and then. Nobody is sent
 // to the same place twice.
-func TestARequiredVisitIsWaitedForWithoutNews(t *testing.T) {
+func TestRequiredURLElicitationIsAwaitedWithoutNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate("[" + elicitation("1") + "]")
 		servers, target := serve(t, session(mcp.V20251125, g.handle))
@@ -94,7 +94,7 @@ func TestARequiredVisitIsWaitedForWithoutNews(t *testing.T) {
 		time.AfterFunc(100*time.Second, func() { g.open.Store(true) }) // more than Timeout
 		got, err := c.Call[string](t.Context(), "enter", nil)
 		if err != nil || got != "in" || fmt.Sprint(v.urls) != "[1]" {
-			t.Errorf("got %q, %v, visits %v", got, err, v.urls)
+			t.Errorf("got %q, %v, URLs %v", got, err, v.urls)
 		}
 		if n := len(servers.nth(0).messages(mcp.MethodToolsCall)); n < 3 || n > 10 {
 			t.Errorf("got %d calls in 100 s, want a few", n)
@@ -102,19 +102,19 @@ func TestARequiredVisitIsWaitedForWithoutNews(t *testing.T) {
 	})
 }
 
-func TestARequiredVisitHasAnEnd(t *testing.T) {
+func TestRequiredURLElicitationHasAnEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		action mcp.ElicitAction
 		visit  string
 		again  bool // news that it is done, and a new one
 		want   string
 	}{
-		"the user declines":          {mcp.ElicitDecline, elicitation("1"), false, "the user did not agree"},
-		"the user goes away":         {mcp.ElicitCancel, elicitation("1"), false, "the user did not agree"},
+		"the user declines":          {mcp.ElicitDecline, elicitation("1"), false, "the user did not accept"},
+		"the user goes away":         {mcp.ElicitCancel, elicitation("1"), false, "the user did not accept"},
 		"nothing ever happens":       {mcp.ElicitAccept, elicitation("1"), false, "no answer within 10m0s, the maximum"},
-		"ever more visits":           {mcp.ElicitAccept, elicitation("1"), true, "still requires visits after 8 rounds"},
-		"a form":                     {mcp.ElicitAccept, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, false, "want visits of mode url with an elicitationId"},
-		"no id":                      {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"https://example.com/"}`, false, "want visits of mode url with an elicitationId"},
+		"ever more elicitations":           {mcp.ElicitAccept, elicitation("1"), true, "still requires URL elicitation after 8 rounds"},
+		"a form":                     {mcp.ElicitAccept, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, false, "want elicitations of mode url with an elicitationId"},
+		"no id":                      {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"https://example.com/"}`, false, "want elicitations of mode url with an elicitationId"},
 		"a URL that nobody may open": {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"file:///etc","elicitationId":"1"}`, false, "want an absolute one without a user"},
 		"none":                       {mcp.ElicitAccept, ``, false, "found no elicitations"},
 		"very many":                  {mcp.ElicitAccept, elicitation("1") + strings.Repeat(","+elicitation("1"), 16), false, "or more than 16"},
@@ -143,9 +143,9 @@ func TestARequiredVisitHasAnEnd(t *testing.T) {
 	}
 }
 
-// Told that a visit is done, a server that still requires it is not asked in a
+// A server that reports an elicitation as complete and that still requires it is not asked in a
 // tight loop.
-func TestADoneVisitThatIsStillRequiredIsGivenTime(t *testing.T) {
+func TestCompleteURLElicitationThatIsStillRequiredIsGivenTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate("[" + elicitation("1") + "]")
 		servers, target := serve(t, session(mcp.V20251125, func(s *script, m message) string {
@@ -165,7 +165,7 @@ func TestADoneVisitThatIsStillRequiredIsGivenTime(t *testing.T) {
 	})
 }
 
-func TestARequiredVisitWithoutAHandlerIsTheServersError(t *testing.T) {
+func TestRequiredURLElicitationWithoutAHandlerIsTheServersError(t *testing.T) {
 	t.Parallel()
 	g := newGate("[" + elicitation("1") + "]")
 	_, target := serve(t, session(mcp.V20251125, g.handle))

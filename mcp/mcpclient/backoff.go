@@ -1,0 +1,56 @@
+package mcpclient
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Pauses before a client reconnects to a server whose connections keep being lost.
+const (
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = time.Minute
+	// A command that loses maxLosses connections within lossWindow is suspended: it is
+	// started again only after suspension, and calls fail until then. It is no longer
+	// suspended once a connection has lasted for lossWindow.
+	maxLosses  = 5
+	lossWindow = time.Minute
+	suspension = 2 * time.Minute
+)
+
+// lossHistory records the lost connections of one client.
+type lossHistory struct {
+	recent      []time.Time // within lossWindow, oldest first
+	consecutive int         // losses since a connection lasted for lossWindow
+	suspended   bool        // no connection has lasted for lossWindow since maxLosses
+}
+
+// add records the loss of a connection that lasted for the given time, or zero for a
+// failed attempt to connect. It suspends a command that is lost too often.
+func (f *lossHistory) add(now time.Time, lasted time.Duration, isCommand bool) {
+	if lasted >= lossWindow {
+		*f = lossHistory{}
+	}
+	for len(f.recent) > 0 && now.Sub(f.recent[0]) >= lossWindow {
+		f.recent = f.recent[1:]
+	}
+	if len(f.recent) == 0 && !f.suspended {
+		f.consecutive = 0
+	}
+	f.recent = append(f.recent, now)
+	f.consecutive++
+	f.suspended = f.suspended || isCommand && len(f.recent) >= maxLosses
+}
+
+// pause returns how long to wait before the next attempt. There is no pause after the
+// first failure.
+func (f *lossHistory) pause() time.Duration { return backoff(f.consecutive - 1) }
+
+// backoff returns the nth pause in a row with up to a quarter of jitter, and zero for
+// n <= 0. The pauses double from minBackoff to maxBackoff.
+func backoff(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	pause := min(minBackoff<<min(n-1, 10), maxBackoff)
+	return pause + rand.N(pause/4)
+}

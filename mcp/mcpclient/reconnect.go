@@ -1,0 +1,208 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
+)
+
+// reconnection is one attempt to replace a lost connection. All calls that need the
+// connection wait for it.
+type reconnection struct {
+	lost   *connection
+	clocks exchange.Clocks // of the calls that wait
+	done   chan struct{}
+	k      *connection // set before done is closed
+	err    error       // likewise
+}
+
+// currentConnection returns the current connection. If that is lost, it starts a
+// reconnection or waits for the one that runs.
+func (c *Client) currentConnection(ctx context.Context) (*connection, error) {
+	k, r, err := c.currentOrReconnection()
+	if k != nil || err != nil {
+		return k, err
+	}
+	defer r.clocks.Add(ctx)()
+	select {
+	case <-r.done:
+		return r.k, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Client) currentOrReconnection() (*connection, *reconnection, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, ErrClosed
+	}
+	lost := c.current.link.Err()
+	if lost == nil {
+		return c.current, nil, nil
+	}
+	if !c.mayReconnect(lost) {
+		return nil, nil, &LostError{lost}
+	}
+	if c.reconnecting == nil {
+		pause, err := c.pauseAfter(lost)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := &reconnection{lost: c.current, done: make(chan struct{})}
+		c.reconnecting = r
+		c.goTrackedLocked(func() { c.reconnect(r, pause) })
+	}
+	return nil, c.reconnecting, nil
+}
+
+// mayReconnect reports whether to replace a lost connection. Options.NoRestart does not
+// concern a session that the server has forgotten, because a new one starts nothing.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+func (c *Client) mayReconnect(lost error) bool {
+	forgotten := errors.Is(lost, httpclient.ErrSessionLost) || errors.Is(lost, errRenegotiate)
+	return c.target.canReconnect() && (forgotten || !c.opts.NoRestart)
+}
+
+// pauseAfter returns the pause before the next reconnection, or an error while the
+// server is suspended. The caller holds mu.
+func (c *Client) pauseAfter(lost error) (time.Duration, error) {
+	now := time.Now()
+	switch {
+	case now.Before(c.suspendedUntil):
+		return 0, c.suspendedError(lost)
+	case !c.suspendedUntil.IsZero(): // the suspension is over: one attempt
+		c.suspendedUntil = time.Time{}
+		return 0, nil
+	}
+	lasted := c.current.lasted(now)
+	if errors.Is(lost, httpclient.ErrSessionLost) && lasted >= minBackoff {
+		return 0, nil // the server runs
+	}
+	c.losses.add(now, lasted, c.target.spawns())
+	if !c.losses.suspended {
+		return c.losses.pause(), nil
+	}
+	c.suspendedUntil = now.Add(suspension)
+	return 0, c.suspendedError(lost)
+}
+
+// errSuspended is in the chain of the errors of calls to a suspended server.
+var errSuspended = fmt.Errorf("lost %d times within %v", maxLosses, lossWindow)
+
+func (c *Client) suspendedError(lost error) error {
+	left := time.Until(c.suspendedUntil).Round(time.Second)
+	return &LostError{fmt.Errorf("%w, to be started again in %v: %w", errSuspended, left, lost)}
+}
+
+// lasted returns how long a lost connection lasted, once. Later calls return zero,
+// because they follow failed attempts to replace it. The caller holds the client's mu.
+func (k *connection) lasted(now time.Time) time.Duration {
+	if k.lossCounted {
+		return 0
+	}
+	k.lossCounted = true
+	if ended := k.endedAt.Load(); ended != 0 {
+		now = time.Unix(0, ended)
+	}
+	return now.Sub(k.adoptedAt)
+}
+
+// reconnect replaces the connection after a pause, and ends r.
+func (c *Client) reconnect(r *reconnection, pause time.Duration) {
+	defer close(r.done)
+	r.lost.reportLost()
+	if r.err = sleep(c.ctx, pause); r.err == nil {
+		ctx := exchange.WithClock(c.ctx, &r.clocks)
+		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // that server was shutting down as well
+			r.k, r.err = c.establish(ctx)
+		}
+	}
+	c.mu.Lock()
+	c.reconnecting = nil
+	if r.err == nil && c.closed {
+		r.err = ErrClosed
+	}
+	if r.err == nil {
+		c.adopt(r.k)
+	}
+	c.mu.Unlock()
+	if r.err != nil {
+		if r.k != nil {
+			_ = r.k.link.Close()
+		}
+		r.k = nil
+		return
+	}
+	c.tools.forget()
+	c.cache.invalidateAll()
+	c.emit(Event{Kind: EventReinitialised})
+}
+
+// renegotiate ends a connection whose server no longer supports the negotiated
+// revision. It reports false if the client cannot reconnect.
+func (c *Client) renegotiate(k *connection) bool {
+	if !c.target.canReconnect() {
+		return false
+	}
+	k.link.End(errRenegotiate)
+	return true
+}
+
+var errRenegotiate = errors.New("the server no longer supports the revision")
+
+// monitor pings the server of an idle session, and closes the connection when it is
+// lost.
+func (c *Client) monitor(k *connection) {
+	k.received()
+	var tick <-chan time.Time
+	if every := c.opts.pingInterval(); every > 0 && !k.stateless() {
+		ticker := time.NewTicker(every - rand.N(every/10+1))
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for misses := 0; ; {
+		select {
+		case <-tick:
+			misses = c.pingIfIdle(k, misses)
+		case <-k.link.Done():
+			k.endedAt.Store(time.Now().UnixNano())
+			k.reportLost()
+			_ = k.link.Close()
+			return
+		}
+	}
+}
+
+// reportLost reports the end of the connection once, unless the client ended it.
+func (k *connection) reportLost() {
+	err := k.link.Err()
+	if errors.Is(err, ErrClosed) {
+		return
+	}
+	k.reportOnce.Do(func() {
+		k.client.opts.logger().Info("connection lost", "server", k.client.target.String(), "error", err)
+		k.client.emit(Event{Kind: EventLost, Err: err})
+	})
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
