@@ -133,6 +133,7 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		IdleTimeout:       idleTimeout,
+		ConnState:         bounded.noteState,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(bounded) }()

@@ -2,11 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -236,52 +234,3 @@ func (w *recorder) Header() http.Header         { return w.header }
 func (w *recorder) WriteHeader(code int)        { w.code = code }
 func (w *recorder) Write(p []byte) (int, error) { return len(p), nil }
 func (w *recorder) status() int                 { return max(w.code, 200) }
-
-func TestConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var told limitsTold
-		srv := mcpserver.New("small", "1", &mcpserver.Options{
-			HTTP: &mcpserver.HTTPOptions{MaxConns: 2}, Logger: textLog(new(logbook)), OnLimit: told.hear,
-		})
-		p, stop := serveListener(t, srv)
-		var conns []net.Conn
-		answered := func(i int) bool {
-			conn := conns[i]
-			_ = conn.SetDeadline(time.Now().Add(time.Second))
-			if _, err := fmt.Fprint(conn, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-				return false
-			}
-			buf := make([]byte, 512)
-			n, err := conn.Read(buf)
-			return err == nil && strings.HasPrefix(string(buf[:n]), "HTTP/1.1 200")
-		}
-		dialled := make(chan net.Conn, 1)
-		for range 2 {
-			conn, err := p.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, conn)
-			defer conn.Close()
-		}
-		go func() {
-			conn, _ := p.dial(t.Context(), "", "")
-			dialled <- conn
-		}()
-		synctest.Wait()
-		if !answered(0) || !answered(1) || len(dialled) > 0 {
-			t.Error("want two connections served and the third waiting")
-		}
-		if told.of(mcp.LimitConnections) != 1 {
-			t.Errorf("got %v told, want %s once", told.limits, mcp.LimitConnections)
-		}
-		conns[0].Close()
-		conns = append(conns, <-dialled)
-		defer conns[2].Close()
-		if !answered(2) {
-			t.Error("want the third served when there is room")
-		}
-		<-stop()
-	})
-}

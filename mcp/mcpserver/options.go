@@ -191,8 +191,11 @@ type HTTPOptions struct {
 	LameDuck time.Duration
 
 	// MaxConns bounds the connections that ListenAndServe and ServeListener have open
-	// at once; more wait until one is closed. So they do when 95 percent of the
-	// descriptors are in use that the process may have. Default: 20,000.
+	// at once. When it is reached, a new one takes the place of the one that has been
+	// idle longest, first of those that were never used, of the address that has most.
+	// When none is idle it is closed, unless another address has more. Idle ones are
+	// closed too while 95 percent of the descriptors are in use that the process may
+	// have; when none is idle, new ones wait. Default: 20,000.
 	MaxConns int
 	// MaxSessions bounds the sessions of all clients. Default: 65,536.
 	MaxSessions int

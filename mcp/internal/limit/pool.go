@@ -215,6 +215,27 @@ func (p *Place) SetIdle(used bool) {
 	to.pushBack(p)
 }
 
+// EvictIdle takes away one place that is idle, and reports whether there was one: of the
+// group that holds most among those with idle places, the place that this group would
+// lose first.
+func (p *Pool) EvictIdle() bool {
+	p.mu.Lock()
+	var victim *Place
+	for _, g := range p.groups {
+		if idle := g.longestIdle(); idle != nil && (victim == nil || g.held > victim.of.group.held) {
+			victim = idle
+		}
+	}
+	if victim != nil {
+		p.remove(victim)
+	}
+	p.mu.Unlock()
+	if victim != nil {
+		victim.evict()
+	}
+	return victim != nil
+}
+
 // Full reports whether all owners together hold as much as they may.
 func (p *Pool) Full() bool {
 	p.mu.Lock()

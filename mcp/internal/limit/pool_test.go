@@ -231,6 +231,25 @@ func TestIdlePlacesGoFirst(t *testing.T) {
 	l.wantLost("idle, and then busy again") // of the busy ones it was there first
 }
 
+func TestIdlePlacesCanBeTakenWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 10, KeepBusy: true})}
+	l.takes(session("192.0.2.1"), "busy", 1)
+	l.takes(session("192.0.2.1"), "busy too", 1)
+	if l.pool.EvictIdle() {
+		t.Error("a busy place was taken away")
+	}
+	l.takes(session("192.0.2.2"), "used", 1).SetIdle(true)
+	l.takes(session("192.0.2.2"), "unused", 1).SetIdle(false)
+	l.takes(session("192.0.2.3"), "of whoever holds less", 1).SetIdle(false)
+	for l.pool.EvictIdle() {
+	}
+	l.wantLost("unused", "used", "of whoever holds less")
+	if n := l.pool.Held(); n != 2 {
+		t.Errorf("%d are held, want the two busy ones", n)
+	}
+}
+
 func TestAPoolUnderAStormKeepsItsBoundsAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	const total = 50
