@@ -294,6 +294,9 @@ func (f *Facts) Notification(method string, params any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if string(raw) == "null" { // params are an object or absent
+		raw = nil
+	}
 	return jsonrpc.AppendNotification(nil, method, raw), nil
 }
 

@@ -26,6 +26,9 @@ func (f *Facts) Announcement(method string, params any) (Announcement, error) {
 	if err != nil {
 		return Announcement{}, err
 	}
+	if string(raw) == "null" {
+		raw = []byte("{}")
+	}
 	members, user, err := splitMeta(raw)
 	if err != nil {
 		return Announcement{}, err
