@@ -19,7 +19,7 @@ func (c *Client) answerRequest(ctx context.Context, f *dialect.Facts, key, metho
 	c.handlers.begin()
 	defer c.handlers.end()
 	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.serverInfo(), Key: key})
-	return c.middleware.receive(ctx, &Request{Method: method, Params: params, Inbound: true, client: c, facts: f})
+	return c.handle(ctx, &Request{Method: method, Params: params, Inbound: true, client: c, facts: f})
 }
 
 // serverInfo returns the server's description of itself, or zero before the handshake.

@@ -22,7 +22,7 @@ func (c *Client) Request(ctx context.Context, method string, params, out any, op
 		out = new(jsontext.Value)
 	}
 	r := &Request{Method: method, Params: params, client: c, result: out, opts: callOptionsOf(opts)}
-	answer, err := c.middleware.send(ctx, r)
+	answer, err := c.handle(ctx, r)
 	if err == nil && answer != out {
 		err = recode(answer, out)
 	}
@@ -43,7 +43,7 @@ func recode(answer, out any) error {
 
 // Notify sends a notification.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
-	if _, err := c.middleware.send(ctx, &Request{Method: method, Params: params, client: c, notification: true}); err != nil {
+	if _, err := c.handle(ctx, &Request{Method: method, Params: params, client: c, notification: true}); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil

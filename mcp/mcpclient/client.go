@@ -77,7 +77,6 @@ func newClient(t Target, opts *Options) *Client {
 	c.lastRevision = c.opts.LastRevision
 	c.notifications = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.foldExtensions()
 	if l := c.opts.LogLevel; l != "" {
 		c.level.Store(&l)
 	}

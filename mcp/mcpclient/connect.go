@@ -33,6 +33,9 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := newClient(t, opts)
+	if err := c.extend(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
 	k, err := c.establish(ctx)
 	if err != nil {
 		_ = c.Close()

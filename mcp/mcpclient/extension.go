@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Extension is an addition to the protocol that lies outside of its core: what it
@@ -36,7 +38,8 @@ type Extension struct {
 	// that declare the extension. Exchange has to make them complete.
 	ResultTypes []mcp.ResultType
 	// Exchange wraps the requests of this client where results are still as they
-	// came. It is folded inside of all middleware, once, before c is connected.
+	// came. It is called once, before c is connected, and runs inside of all
+	// middleware.
 	Exchange func(c *Client, next Exchange) Exchange
 
 	// Requests answer those that a server of the session era sends, by method:
@@ -107,7 +110,9 @@ func (o *Options) declareExtensions(caps *mcp.ClientCapabilities, f *dialect.Fac
 	caps.Extensions = nil
 	for _, e := range o.Extensions {
 		if e.Capabilities != nil {
-			e.Capabilities(caps)
+			if err := usercode.Run(func() error { e.Capabilities(caps); return nil }); err != nil {
+				o.logger().LogAttrs(context.Background(), slog.LevelError, "function of Extension.Capabilities failed", append(usercode.Attrs(err), slog.String("extension", e.ID))...)
+			}
 		}
 		if !e.holds(f) {
 			continue
@@ -147,19 +152,26 @@ func (k *connection) resultTypes() []mcp.ResultType {
 	return types
 }
 
-// foldExtensions wraps what the client does in what extensions do with it.
-func (c *Client) foldExtensions() {
+// extend adds what the extensions do to each exchange and each message. A panic of
+// an extension is an error.
+func (c *Client) extend() (err error) {
+	defer c.recoverPanic("Options.Extensions", &err)
 	c.exchange = c.sendRequest
-	outbound, inbound := c.roundTrip, c.route
+	var middleware []Middleware
 	for _, e := range slices.Backward(c.opts.Extensions) {
-		if e.Exchange != nil {
-			c.exchange = e.Exchange(c, c.exchange)
+		if e.Exchange == nil {
+			continue
 		}
-		if e.Middleware != nil {
-			outbound, inbound = e.Middleware(outbound), e.Middleware(inbound)
+		if c.exchange = e.Exchange(c, c.exchange); c.exchange == nil {
+			return fmt.Errorf("extension %q: Exchange returned nil; want an Exchange", e.ID)
 		}
 	}
-	c.middleware.init(outbound, inbound)
+	for _, e := range c.opts.Extensions {
+		if e.Middleware != nil {
+			middleware = append(middleware, e.Middleware)
+		}
+	}
+	return c.middleware.extend(middleware)
 }
 
 // extensionHandler returns the handler for a request of the server that an extension

@@ -2,8 +2,9 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Request struct {
 	opts         callOptions
 	notification bool           // a notification
 	facts        *dialect.Facts // of an inbound request
+	layers       []*layer       // of middleware that the message goes through
 }
 
 // Client returns the client that sends or gets the message.
@@ -50,63 +52,109 @@ type Handler func(ctx context.Context, r *Request) (any, error)
 
 // Middleware wraps the handling of every message: the calls and notifications of
 // this client, a call once however often the server asks for input, and with
-// Inbound set the requests and notifications of the server. Calling next goes on; not calling
-// it answers in its place. The handshake, pings, subscriptions and progress
-// pass it by.
+// Inbound set the requests and notifications of the server. The Handler that it
+// returns calls next, with the Request that it got, to go on; one that does not call
+// next answers in its place. The handshake, pings, subscriptions and progress do not
+// go through middleware.
+//
+// It is called once by each Use, not once for each method or message, and what it
+// keeps is shared by all messages in both directions: the Handler that it returns has
+// to be safe for concurrent use. It may call the client. next is not to be called
+// before the first message.
 type Middleware func(next Handler) Handler
 
-// Use adds middleware around all methods. The first one added is the outermost.
-// It is folded in here, not at each call; calls under way are not affected.
-func (c *Client) Use(m ...Middleware) { c.middleware.use(m) }
+// Use adds middleware around all methods. The first one added is the outermost. Each
+// is called once, on the goroutine of the caller; messages under way are not
+// affected. Use panics when a middleware is nil or returns nil.
+func (c *Client) Use(m ...Middleware) {
+	if err := c.middleware.use(m); err != nil {
+		panic("mcpclient: Use: " + err.Error())
+	}
+}
 
-// middleware holds the two handlers that all messages go through, plain and
-// with the middleware folded in.
+// middleware is what all messages go through: the layers of Use, then those of
+// extensions, then roundTrip or route.
 type middleware struct {
-	outer, inner Handler // as given to init
+	mu         sync.Mutex
+	used       []*layer // guarded by mu: of Use, the outermost first
+	extensions []*layer // guarded by mu: likewise
 
-	mu      sync.Mutex
-	chain   []Middleware // guarded by mu; what it holds is not modified
-	changes int          // guarded by mu: how often chain has changed
-	folded  int          // guarded by mu: the change that outbound and inbound have
-
-	outbound, inbound atomic.Pointer[Handler]
+	current atomic.Pointer[[]*layer] // both; not modified
 }
 
-func (m *middleware) init(outbound, inbound Handler) {
-	m.outer, m.inner = outbound, inbound
-	m.use(nil)
+// layer is one middleware. It is constructed once, whatever is added later: which
+// layer comes next is read from the request.
+type layer struct{ handle Handler }
+
+// newLayers constructs middleware, whose code must not run under a lock.
+func newLayers(more []Middleware) ([]*layer, error) {
+	layers := make([]*layer, len(more))
+	for i, m := range more {
+		if m == nil {
+			return nil, errors.New("a middleware is nil")
+		}
+		l := new(layer)
+		l.handle = m(func(ctx context.Context, r *Request) (any, error) {
+			if r.client == nil {
+				return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+			}
+			return r.client.pass(ctx, r, slices.Index(r.layers, l)+1)
+		})
+		if l.handle == nil {
+			return nil, errors.New("a middleware returned nil; want a Handler")
+		}
+		layers[i] = l
+	}
+	return layers, nil
 }
 
-func (m *middleware) use(more []Middleware) {
-	m.mu.Lock()
-	m.chain = append(slices.Clip(m.chain), more...)
-	chain := m.chain
-	m.changes++
-	change := m.changes
-	m.mu.Unlock()
-	out, in := m.outer, m.inner
-	for _, layer := range slices.Backward(chain) { // the user's code, so without the lock
-		out, in = layer(out), layer(in)
+// use adds layers of Use.
+func (m *middleware) use(more []Middleware) error {
+	layers, err := newLayers(more)
+	if err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if change > m.folded {
-		m.folded = change
-		m.outbound.Store(&out)
-		m.inbound.Store(&in)
+	m.used = append(m.used, layers...)
+	m.publishLocked()
+	return nil
+}
+
+// extend adds layers of extensions.
+func (m *middleware) extend(more []Middleware) error {
+	layers, err := newLayers(more)
+	if err != nil {
+		return err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.extensions = append(m.extensions, layers...)
+	m.publishLocked()
+	return nil
 }
 
-// send has a message of this client sent. A panic of user code is an error.
-func (m *middleware) send(ctx context.Context, r *Request) (result any, err error) {
-	defer r.client.recoverPanic(r.Method, &err)
-	return (*m.outbound.Load())(ctx, r)
+func (m *middleware) publishLocked() {
+	m.current.Store(new(slices.Concat(m.used, m.extensions)))
 }
 
-// receive has a message of the server handled, likewise.
-func (m *middleware) receive(ctx context.Context, r *Request) (result any, err error) {
-	defer r.client.recoverPanic(r.Method, &err)
-	return (*m.inbound.Load())(ctx, r)
+// pass runs the layers of a message from that index on, then its handler.
+func (c *Client) pass(ctx context.Context, r *Request, index int) (any, error) {
+	switch {
+	case index < len(r.layers):
+		return r.layers[index].handle(ctx, r)
+	case r.Inbound:
+		return c.route(ctx, r)
+	}
+	return c.roundTrip(ctx, r)
+}
+
+// handle has a message sent, or one of the server handled. A panic of user code is an
+// error.
+func (c *Client) handle(ctx context.Context, r *Request) (result any, err error) {
+	defer c.recoverPanic(r.Method, &err)
+	r.layers = *c.middleware.current.Load()
+	return c.pass(ctx, r, 0)
 }
 
 // recoverPanic turns a panic of the function that defers it into an error, so that it ends
@@ -114,7 +162,7 @@ func (m *middleware) receive(ctx context.Context, r *Request) (result any, err e
 // the server.
 func (c *Client) recoverPanic(what string, err *error) {
 	if v := recover(); v != nil {
-		p := &usercode.Panic{Value: v, Stack: debug.Stack()}
+		p := usercode.NewPanic(v)
 		*err = p
 		c.opts.logger().LogAttrs(c.ctx, slog.LevelError, "handler panicked", append(usercode.Attrs(p), slog.String("handler", what))...)
 	}
@@ -127,7 +175,7 @@ func request[Result any](ctx context.Context, c *Client, method string, params a
 		result Result
 	})
 	asked.Request = Request{Method: method, Params: params, client: c, result: &asked.result, opts: callOptionsOf(opts)}
-	answer, err := c.middleware.send(ctx, &asked.Request)
+	answer, err := c.handle(ctx, &asked.Request)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (c *Client) receiveNotification(m jsonrpc.Message) {
 	}
 	fits := c.notifications.Put(func() {
 		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, notification: true}
-		if _, err := c.middleware.receive(c.ctx, r); err != nil {
+		if _, err := c.handle(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}
 	}, len(m.Params))

@@ -187,10 +187,14 @@ func (k *connection) reportLost() {
 	if errors.Is(err, ErrClosed) {
 		return
 	}
+	first := false
 	k.reportOnce.Do(func() {
-		k.client.opts.logger().Info("connection lost", "server", k.client.target.String(), "error", err)
+		first = true
 		k.client.emit(Event{Kind: EventLost, Err: err})
 	})
+	if first { // outside of Do, which is a lock: the logger may use the client
+		k.client.opts.logger().Info("connection lost", "server", k.client.target.String(), "error", err)
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -2,12 +2,14 @@ package mcpclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
@@ -59,15 +61,18 @@ func (*CommandTarget) spawns() bool { return true }
 func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, error) {
 	return c.connectBy(ctx, func(context.Context) (mcp.Conn, error) {
 		log := c.opts.logger().With("server", t.Path)
-		heard := t.Stderr
-		if heard == nil {
-			heard = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
+		stderr := t.Stderr
+		logged := func(line string, omitted int) {
+			c.runHandler("CommandTarget.Stderr", func() { stderr(line, omitted) })
+		}
+		if stderr == nil {
+			logged = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
 		}
 		return stdio.Start(
 			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir},
 			&stdio.ChildOptions{
 				Conn:    &stdio.Options{MaxLine: c.opts.maxMessage()},
-				Process: &spawn.Options{StderrLine: heard},
+				Process: &spawn.Options{StderrLine: logged},
 				Logger:  log,
 			})
 	})
@@ -88,7 +93,16 @@ func (dialTarget) canReconnect() bool { return true }
 func (dialTarget) spawns() bool { return false }
 
 func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectBy(ctx, t.dial)
+	return c.connectBy(ctx, func(ctx context.Context) (conn mcp.Conn, err error) {
+		defer c.recoverPanic("function of Dial", &err)
+		if conn, err = t.dial(ctx); err == nil && conn == nil {
+			err = errors.New("the function of Dial returned neither a connection nor an error")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return exchange.ContainPanics(conn, c.opts.logger()), nil
+	})
 }
 
 // Conn returns the target at the other end of conn, which the client then owns.
@@ -104,7 +118,7 @@ func (connTarget) canReconnect() bool { return false }
 func (connTarget) spawns() bool { return false }
 
 func (t connTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectOver(ctx, t.conn, true)
+	return c.connectOver(ctx, exchange.ContainPanics(t.conn, c.opts.logger()), true)
 }
 
 // Server serves one connection until it ends or ctx does. A server of package
@@ -116,17 +130,29 @@ type Server interface {
 // InProcess returns the target that is a server of this process. Closing the
 // client ends the connection and waits for Serve.
 func InProcess(s Server) Target {
-	return dialTarget{func(context.Context) (mcp.Conn, error) {
+	return inProcessTarget{s}
+}
+
+type inProcessTarget struct{ server Server }
+
+func (inProcessTarget) String() string { return "server" }
+
+func (inProcessTarget) canReconnect() bool { return true }
+
+func (inProcessTarget) spawns() bool { return false }
+
+func (t inProcessTarget) connect(ctx context.Context, c *Client) (*connection, error) {
+	return c.connectBy(ctx, func(context.Context) (mcp.Conn, error) {
 		ours, theirs := memory.Pair()
 		ctx, cancel := context.WithCancel(context.Background())
-		c := &served{Conn: ours, cancel: cancel, done: make(chan struct{})}
+		conn := &served{Conn: ours, cancel: cancel, done: make(chan struct{})}
 		go func() {
-			defer close(c.done)
+			defer close(conn.done)
 			defer theirs.Close()
-			_ = s.Serve(ctx, theirs)
+			c.runHandler("Server.Serve", func() { _ = t.server.Serve(ctx, theirs) })
 		}()
-		return c, nil
-	}}
+		return conn, nil
+	})
 }
 
 // served is a connection to a server that runs for it alone.

@@ -109,3 +109,59 @@ func TestMiddlewareMayUseTheClientWhileItIsMade(t *testing.T) {
 		t.Fatal("Use waits for itself")
 	}
 }
+
+func TestMiddlewareIsConstructedOncePerUse(t *testing.T) {
+	t.Parallel()
+	srv := mcpserver.New("test", "1", nil)
+	srv.Tool("quick", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	var order []string
+	constructed := make(map[string]int)
+	layer := func(name string) mcpclient.Middleware {
+		return func(next mcpclient.Handler) mcpclient.Handler {
+			constructed[name]++
+			return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+				order = append(order, name)
+				return next(ctx, r)
+			}
+		}
+	}
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(srv), &mcpclient.Options{
+		Extensions: []mcpclient.Extension{{ID: "com.example/a", Middleware: layer("extension")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Use(layer("first"), layer("second"))
+	c.Use(layer("third"))
+	if _, err := c.CallTool(t.Context(), "quick", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(order, " "), "first second third extension"; got != want {
+		t.Errorf("the call went through %q, want %q", got, want)
+	}
+	for name, n := range constructed {
+		if n != 1 {
+			t.Errorf("the middleware %q was constructed %d times, want once", name, n)
+		}
+	}
+}
+
+func TestUseRefusesMiddlewareThatIsNil(t *testing.T) {
+	t.Parallel()
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(mcpserver.New("test", "1", nil)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, m := range []mcpclient.Middleware{nil, func(mcpclient.Handler) mcpclient.Handler { return nil }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("Use did not panic")
+				}
+			}()
+			c.Use(m)
+		}()
+	}
+}

@@ -74,7 +74,7 @@ func (r *Request) runFeeds(open *lazyctx.Context, feeds []feed) (stop func()) {
 func (r *Request) tell(ctx context.Context, f feed) (err error) {
 	defer contain(&err)
 	for method, params := range f {
-		if err := r.deliver(ctx, &event{topic: topic{method: method}, params: params}); err != nil {
+		if err := r.sendSubscribed(ctx, method, params); err != nil {
 			return err
 		}
 	}

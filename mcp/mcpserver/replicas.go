@@ -97,7 +97,7 @@ func (r *replicas) deliver(ctx context.Context, e *event) error {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, busTimeout)
 		defer cancel()
-		err = usercode.Run(func() error { return r.bus.Publish(ctx, r.topic, msg) })
+		err = r.bus.Publish(ctx, r.topic, msg)
 	}
 	if err != nil {
 		r.hub.server.options.logger().LogAttrs(ctx, slog.LevelWarn, "other replicas were not told of a change",
@@ -135,11 +135,7 @@ func (r *replicas) follow(ctx context.Context) {
 func (r *replicas) subscribe() {
 	defer close(r.placed)
 	for pause := leastBusPause; ; pause = min(2*pause, mostBusPause) {
-		var leave func()
-		err := usercode.Run(func() (err error) {
-			leave, err = r.bus.Subscribe(r.ctx, r.topic, r.take)
-			return err
-		})
+		leave, err := r.bus.Subscribe(r.ctx, r.topic, r.take)
 		if err == nil {
 			r.leave = leave
 			if pause > leastBusPause {
@@ -200,7 +196,7 @@ func (r *replicas) close() {
 		r.begin.Do(func() { close(r.placed) })
 		r.hub.server.drain.apart(func() {
 			if <-r.placed; r.leave != nil {
-				r.hub.server.background(context.Background(), "leaving the Bus", func() error { r.leave(); return nil })
+				r.leave()
 			}
 		})
 	})

@@ -29,7 +29,7 @@ type Request struct {
 	// receiving it.
 	Outbound bool
 	replays  bool // the client makes the call again with its answers
-	over     bool // guarded by scope: the call has ended
+	over     bool // guarded by sending: the call has ended
 
 	ctx    context.Context // ends when nobody waits for the message any more
 	way    way             // what the message goes through
@@ -52,7 +52,8 @@ type Request struct {
 	progress progress
 	logs     logLimit
 	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
-	scope    sync.Mutex                 // serialises what the call sends against its end
+	sending  sync.Mutex                 // not held while a message is sent, which may run user code
+	sends    sync.WaitGroup             // messages being sent; Add needs sending, and not over
 }
 
 // runContext is the context of a request's handlers, by which they are known to belong to
@@ -217,11 +218,11 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	if err != nil || msg == nil {
 		return err
 	}
-	r.scope.Lock()
-	defer r.scope.Unlock()
-	switch {
-	case r.over || ctx.Err() != nil:
+	if ctx.Err() != nil || !r.beginSend() {
 		return nil
+	}
+	defer r.sends.Done()
+	switch {
 	case r.apart == nil:
 		return r.in.Back.Send(ctx, msg)
 	case r.call.Session != nil && r.in.Session != nil:
@@ -230,14 +231,28 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// end marks the end of what the request does, before which what was held back of its
-// progress and log is told, and reports whether it was the first to do so.
+// beginSend reports whether the request has not ended, and then keeps end waiting until
+// sends.Done.
+func (r *Request) beginSend() bool {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	if r.over {
+		return false
+	}
+	r.sends.Add(1)
+	return true
+}
+
+// end sends what was held back of progress and log, waits for the messages that are
+// being sent, and has Notify do nothing from then on. It reports whether it was the
+// first call.
 func (r *Request) end() bool {
 	r.progress.flush()
 	r.endLog()
-	r.scope.Lock()
-	defer r.scope.Unlock()
+	r.sending.Lock()
 	was := r.over
 	r.over = true
+	r.sending.Unlock()
+	r.sends.Wait()
 	return !was
 }

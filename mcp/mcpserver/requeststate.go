@@ -41,15 +41,21 @@ func (s *Server) initState() (err error) {
 	default:
 		s.keys = seal.Random()
 	}
-	if s.store = o.Store; s.store == nil {
+	switch s.store = o.Store; {
+	case s.store == nil:
 		s.store = new(MemoryStore)
+	case isSharedStore(s.store):
+		s.store = containedStore{s.store, s}
+	}
+	if s.bus = o.Bus; isShared(s.bus) {
+		s.bus = containedBus{s.bus, s}
 	}
 	instance := rand.Text()
 	s.questions = newWaitingQuestions(o.Ask)
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
-	if s.hub.server = s; o.Bus != nil {
-		s.hub.openReplicas(o.Bus, s.info.Name, instance)
+	if s.hub.server = s; s.bus != nil {
+		s.hub.openReplicas(s.bus, s.info.Name, instance)
 	}
 	return err
 }

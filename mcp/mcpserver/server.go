@@ -40,6 +40,7 @@ type Server struct {
 
 	keys         *seal.Ring
 	store        mcp.Store
+	bus          mcp.Bus // may be nil
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
 	usedStates   replay.UsedStates // without Options.Store
@@ -122,7 +123,7 @@ func (o ConnOptions) identity() *mcp.Identity {
 // ServeConn is Serve for a transport of one's own that others can reach.
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
-		Conn: conn, Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
+		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
 		Address: s.addressOf(o.Request),
 	})
 	if err != nil && s.drain.ended() {
@@ -140,13 +141,15 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
 
-// Store returns where the server keeps state: Options.Store, or its own. What
-// others keep there needs a prefix of its own in the keys.
+// Store returns where the server keeps state: Options.Store, or its own. A panic of a
+// method of Options.Store is the error of the method. What others keep there needs a
+// prefix of its own in the keys.
 func (s *Server) Store() mcp.Store { return s.store }
 
 // Bus returns what carries news between the replicas of the server, or nil when
-// it has none. Others use topics with a prefix of their own.
-func (s *Server) Bus() mcp.Bus { return s.options.orZero().Bus }
+// it has none. A panic of a method of Options.Bus is the error of the method. Others
+// use topics with a prefix of their own.
+func (s *Server) Bus() mcp.Bus { return s.bus }
 
 // Info returns what the server says of itself.
 func (s *Server) Info() mcp.Implementation { return s.info }

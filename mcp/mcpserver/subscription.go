@@ -127,13 +127,30 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 // because it has gone.
 var errUnheard = errors.New("the client does not take what is sent")
 
-// deliver sends what a subscription is about.
+// deliver implements listener: it sends a change.
 func (r *Request) deliver(ctx context.Context, e *event) error {
 	a, err := e.in(r.call.Facts)
-	if err == nil && r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
-		err = errUnheard
+	if err != nil {
+		return err
 	}
-	return err
+	return r.sendAnnouncement(ctx, a)
+}
+
+// sendSubscribed sends a notification of the subscription that goes to it alone. The
+// params may be of a type that encodes itself.
+func (r *Request) sendSubscribed(ctx context.Context, method string, params any) error {
+	a, err := r.call.Facts.Announcement(method, params)
+	if err != nil {
+		return err
+	}
+	return r.sendAnnouncement(ctx, a)
+}
+
+func (r *Request) sendAnnouncement(ctx context.Context, a dialect.Announcement) error {
+	if r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
+		return errUnheard
+	}
+	return nil
 }
 
 // letGo drops the params of a request that lasts. They can be as large as a message.
@@ -180,8 +197,7 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
 		}
 	}
-	ack := &event{topic: topic{method: mcp.NotificationAcknowledged}, params: &mcp.AcknowledgedParams{Notifications: filter}}
-	return feeds, r.deliver(ctx, ack)
+	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
 }
 
 // honour returns the part of a filter that the server can serve.

@@ -19,10 +19,14 @@ type Panic struct {
 // Error returns the value of the panic, without the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
+// NewPanic returns the error for a value that was recovered, with the stack of the
+// panic. It is called by the deferred function that has called recover.
+func NewPanic(value any) *Panic { return &Panic{Value: value, Stack: debug.Stack()} }
+
 // Contain turns a panic of the function that defers it into a *Panic.
 func Contain(err *error) {
 	if v := recover(); v != nil {
-		*err = &Panic{Value: v, Stack: debug.Stack()}
+		*err = NewPanic(v)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -70,11 +70,7 @@ func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next
 // contained does a call on a goroutine of its own, where nobody else contains the
 // panics of what is wrapped around the tool.
 func contained(ctx context.Context, p *mcp.CallToolParams, next mcpserver.ToolHandler) (result mcp.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
-	}()
+	defer usercode.Contain(&err)
 	return next(ctx, p)
 }
 

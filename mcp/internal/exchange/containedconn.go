@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
+)
+
+// ContainPanics returns a connection that does what conn does, except that a panic of
+// a method of conn is the error of that method. The panic is logged with its stack.
+func ContainPanics(conn mcp.Conn, logger *slog.Logger) mcp.Conn {
+	c := containedConn{conn, logger}
+	if batch, ok := conn.(BatchConn); ok {
+		return &containedBatchConn{c, batch}
+	}
+	return &c
+}
+
+// containedConn is a connection of a user of the library.
+type containedConn struct {
+	conn   mcp.Conn
+	logger *slog.Logger
+}
+
+// Read implements mcp.Conn.
+func (c *containedConn) Read(ctx context.Context) (msg []byte, err error) {
+	defer c.contain(ctx, "Read", &err)
+	return c.conn.Read(ctx)
+}
+
+// Write implements mcp.Conn.
+func (c *containedConn) Write(ctx context.Context, msg []byte) (err error) {
+	defer c.contain(ctx, "Write", &err)
+	return c.conn.Write(ctx, msg)
+}
+
+// Close implements mcp.Conn.
+func (c *containedConn) Close() (err error) {
+	defer c.contain(context.Background(), "Close", &err)
+	return c.conn.Close()
+}
+
+// contain makes a panic of the method that defers it an error.
+func (c *containedConn) contain(ctx context.Context, method string, err *error) {
+	if v := recover(); v != nil {
+		p := usercode.NewPanic(v)
+		*err = p
+		c.logger.LogAttrs(ctx, slog.LevelError, "connection panicked", append(usercode.Attrs(p), slog.String("method", method))...)
+	}
+}
+
+// containedBatchConn is a containedConn that writes several messages at once.
+type containedBatchConn struct {
+	containedConn
+	batch BatchConn
+}
+
+// WriteAll implements BatchConn.
+func (c *containedBatchConn) WriteAll(ctx context.Context, msgs [][]byte) (err error) {
+	defer c.contain(ctx, "WriteAll", &err)
+	return c.batch.WriteAll(ctx, msgs)
+}

@@ -1,0 +1,79 @@
+package mcpserver
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
+)
+
+// containedStore is a Store of an author: a panic of a method is the method's error,
+// and its stack is in the log. Extensions use it on goroutines of their own.
+type containedStore struct {
+	store  mcp.Store
+	server *Server
+}
+
+// contain makes a panic of the method that defers it an error.
+func (s *Server) contain(what string, err *error) {
+	if v := recover(); v != nil {
+		p := usercode.NewPanic(v)
+		*err = p
+		s.options.logger().LogAttrs(context.Background(), slog.LevelError, what+" panicked", usercode.Attrs(p)...)
+	}
+}
+
+// Get implements mcp.Store.
+func (s containedStore) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
+	defer s.server.contain("Store.Get", &err)
+	return s.store.Get(ctx, key)
+}
+
+// Put implements mcp.Store.
+func (s containedStore) Put(ctx context.Context, key string, value []byte, ttl time.Duration) (err error) {
+	defer s.server.contain("Store.Put", &err)
+	return s.store.Put(ctx, key, value, ttl)
+}
+
+// Create implements mcp.Store.
+func (s containedStore) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (created bool, err error) {
+	defer s.server.contain("Store.Create", &err)
+	return s.store.Create(ctx, key, value, ttl)
+}
+
+// Swap implements mcp.Store.
+func (s containedStore) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) (swapped bool, err error) {
+	defer s.server.contain("Store.Swap", &err)
+	return s.store.Swap(ctx, key, old, value, ttl)
+}
+
+// Delete implements mcp.Store.
+func (s containedStore) Delete(ctx context.Context, key string) (err error) {
+	defer s.server.contain("Store.Delete", &err)
+	return s.store.Delete(ctx, key)
+}
+
+// containedBus is a Bus of an author, likewise.
+type containedBus struct {
+	bus    mcp.Bus
+	server *Server
+}
+
+// Publish implements mcp.Bus.
+func (b containedBus) Publish(ctx context.Context, topic string, msg []byte) (err error) {
+	defer b.server.contain("Bus.Publish", &err)
+	return b.bus.Publish(ctx, topic, msg)
+}
+
+// Subscribe implements mcp.Bus.
+func (b containedBus) Subscribe(ctx context.Context, topic string, deliver func(msg []byte)) (cancel func(), err error) {
+	defer b.server.contain("Bus.Subscribe", &err)
+	leave, err := b.bus.Subscribe(ctx, topic, deliver)
+	return func() {
+		var err error
+		defer b.server.contain("cancel of Bus.Subscribe", &err)
+		leave()
+	}, err
+}
