@@ -59,10 +59,11 @@ var floors = []placement{
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
-	// One message and its reply, and the transports that carry messages.
+	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
+	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/wire"},

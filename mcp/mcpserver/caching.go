@@ -46,7 +46,7 @@ func (o *Options) cacheFor(method string) Cache {
 // hinted returns what was read, with the hints of the handler or else those of
 // the resource.
 func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
-	hints, private := read.Caching, r.private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
+	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
 	switch {
 	case hints.TTLMs == nil && r.cache != nil:
 		hints = r.cache.hints(private)

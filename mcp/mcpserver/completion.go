@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // Completer proposes values for an argument of a prompt or a variable of a
@@ -143,19 +144,19 @@ const maxCompletions = 100
 
 // complete does completion/complete.
 func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
-	snap := s.features.snapshot()
-	if !snap.completions {
+	snap := s.features.Snapshot()
+	if !snap.Completes() {
 		return nil, undeclared(r.Method)
 	}
 	var p mcp.CompleteParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f, err := snap.completed(&p, r.Identity())
+	f, err := featureToComplete(snap, &p, r.Identity())
 	if err != nil {
 		return nil, err
 	}
-	if err := r.RequireScopes(f.scopes...); err != nil {
+	if err := r.RequireScopes(f.Scopes...); err != nil {
 		return nil, err
 	}
 	found, err := f.complete(ctx, &p)
@@ -188,24 +189,24 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 	return found, err
 }
 
-// completed finds what the argument belongs to: a prompt, a template, or a
+// featureToComplete finds what the argument belongs to: a prompt, a template, or a
 // resource, which may be one that a template serves.
-func (s *snapshot) completed(p *mcp.CompleteParams, who *mcp.Identity) (*common, error) {
+func featureToComplete(s *registry.Snapshot, p *mcp.CompleteParams, who *mcp.Identity) (*common, error) {
 	if p.Argument.Name == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: argument: want the name of one")
 	}
 	switch p.Ref.Type {
 	case mcp.RefPrompt:
-		f, ok := lookup[*prompt](s, kindPrompts, p.Ref.Name, who)
+		f, ok := registry.Lookup[*prompt](s, registry.Prompts, p.Ref.Name, who)
 		if !ok {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: prompt %q: unknown", cleanText(p.Ref.Name, 128))
 		}
 		return &f.common, nil
 	case mcp.RefResource:
-		if f, ok := lookup[*resource](s, kindTemplates, p.Ref.URI, who); ok {
+		if f, ok := registry.Lookup[*resource](s, registry.Templates, p.Ref.URI, who); ok {
 			return &f.common, nil
 		}
-		if f := s.resourceAt(p.Ref.URI, who); f != nil {
+		if f := resourceAt(s, p.Ref.URI, who); f != nil {
 			return &f.common, nil
 		}
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: resource %q: unknown", cleanText(p.Ref.URI, 128))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // Visible is the option that restricts who may know of a feature. What is hidden
@@ -59,31 +59,19 @@ type Option interface {
 
 // common is what every kind of feature has.
 type common struct {
-	visible     func(mcp.Principal) bool
-	scopes      []string
-	hides       bool // from those who were not granted the scopes
+	registry.Access
 	completers  map[string]Completer
 	completeAny RawCompleter // for arguments without a completer; may be nil
 }
 
-func (c *common) shared() *common { return c }
-
-func (c *common) visibleTo(who *mcp.Identity) bool {
-	return (!c.hides || granted(who, c.scopes)) && (c.visible == nil || c.visible(exchange.PrincipalOf(who)))
-}
-
-func (c *common) restricted() bool { return c.visible != nil || c.hides && len(c.scopes) > 0 }
-
-// private reports whether what the feature answers is not for everybody.
-func (c *common) private() bool { return c.restricted() || len(c.scopes) > 0 }
-
-func (c *common) completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
+// Completes is a method of registry.Feature.
+func (c *common) Completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
 
 type visible func(mcp.Principal) bool
 
-func (v visible) tool(t *tool)         { t.visible = v }
-func (v visible) resource(r *resource) { r.visible = v }
-func (v visible) prompt(p *prompt)     { p.visible = v }
+func (v visible) tool(t *tool)         { t.Visible = v }
+func (v visible) resource(r *resource) { r.Visible = v }
+func (v visible) prompt(p *prompt)     { p.Visible = v }
 
 type titled string
 

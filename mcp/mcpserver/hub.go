@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // hub knows who hears of which changes: the sessions of the session era, and the
@@ -80,11 +81,11 @@ func (e *event) in(f *dialect.Facts) (dialect.Announcement, error) {
 }
 
 // listNote is the notification that announces a change of a kind's list.
-var listNote = [kinds]string{
-	kindTools:     mcp.NotificationToolsListChanged,
-	kindResources: mcp.NotificationResourcesListChanged,
-	kindTemplates: mcp.NotificationResourcesListChanged,
-	kindPrompts:   mcp.NotificationPromptsListChanged,
+var listNote = [registry.Kinds]string{
+	registry.Tools:     mcp.NotificationToolsListChanged,
+	registry.Resources: mcp.NotificationResourcesListChanged,
+	registry.Templates: mcp.NotificationResourcesListChanged,
+	registry.Prompts:   mcp.NotificationPromptsListChanged,
 }
 
 // everyList are the topics that a session hears of unasked.
@@ -264,21 +265,21 @@ func (h *hub) hearersOf(t topic) []*subscriber {
 }
 
 // listChanged announces changes of lists, here and to the other replicas.
-func (h *hub) listChanged(changes []change) {
+func (h *hub) listChanged(changes []registry.Change) {
 	h.tellLists(changes)
 	h.replicas.listChanged(changes)
 }
 
 // tellLists tells of each list once, those who see any of the features that
 // changed.
-func (h *hub) tellLists(changes []change) {
+func (h *hub) tellLists(changes []registry.Change) {
 	for _, t := range everyList {
-		of := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return listNote[c.kind] != t.method })
+		of := slices.DeleteFunc(slices.Clone(changes), func(c registry.Change) bool { return listNote[c.Kind] != t.method })
 		if len(of) == 0 {
 			continue
 		}
 		sees := h.perCaller(func(who *mcp.Identity) bool {
-			return slices.ContainsFunc(of, func(c change) bool { return c.feature.visibleTo(who) })
+			return slices.ContainsFunc(of, func(c registry.Change) bool { return c.Feature.VisibleTo(who) })
 		})
 		e := eventOf(t)
 		for _, sub := range h.hearersOf(t) {
@@ -298,14 +299,14 @@ func (h *hub) updated(uri string) {
 // tellUpdated tells those who watch a resource, and those who watch a parent of
 // it and may read the resource itself. None of them hears of one that is hidden.
 func (h *hub) tellUpdated(uri string) {
-	snap := h.server.features.snapshot()
-	gone := !snap.serves(uri)
-	mayRead := h.perCaller(func(who *mcp.Identity) bool { return snap.mayRead(uri, who) })
+	snap := h.server.features.Snapshot()
+	gone := !isServed(snap, uri)
+	reads := h.perCaller(func(who *mcp.Identity) bool { return mayRead(snap, uri, who) })
 	e := eventOf(updates(uri))
 	for watched := range itselfAndParents(uri) {
 		whole := eventOf(updates(watched))
 		for _, sub := range h.hearersOf(updates(watched)) {
-			if gone && watched == uri || mayRead(sub.Identity()) {
+			if gone && watched == uri || reads(sub.Identity()) {
 				sub.offer(e, whole)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // initialize opens a session of the session era.
@@ -57,19 +58,19 @@ func (s *Server) discover(_ context.Context, r *Request) (any, error) {
 // capabilities declares what has ever been registered, so that a client that
 // comes before the first tool can be told of it later.
 func (s *Server) capabilities(f *dialect.Facts) mcp.ServerCapabilities {
-	snap := s.features.snapshot()
+	snap := s.features.Snapshot()
 	o := s.options.orZero()
 	c := mcp.ServerCapabilities{Logging: new(mcp.Capability), Experimental: o.Experimental}
-	if snap.declared[kindTools] {
+	if snap.Offers(registry.Tools) {
 		c.Tools = &mcp.ListCapability{ListChanged: true}
 	}
-	if snap.declared[kindPrompts] {
+	if snap.Offers(registry.Prompts) {
 		c.Prompts = &mcp.ListCapability{ListChanged: true}
 	}
-	if snap.hasResources() {
+	if snap.Offers(registry.Resources) {
 		c.Resources = &mcp.ResourcesCapability{ListChanged: true, Subscribe: true}
 	}
-	if snap.completions {
+	if snap.Completes() {
 		c.Completions = new(mcp.Capability)
 	}
 	s.extensions.declare(&c, f)

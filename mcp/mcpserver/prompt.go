@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // PromptHandler makes the messages of one prompt. The result is an
@@ -24,8 +25,8 @@ type prompt struct {
 	make PromptHandler
 }
 
-func (p *prompt) key() string     { return p.def.Name }
-func (p *prompt) definition() any { return &p.def }
+func (p *prompt) Key() string     { return p.def.Name }
+func (p *prompt) Definition() any { return &p.def }
 
 // Prompt registers a prompt whose arguments are the fields of Args, a struct of
 // strings, numbers and booleans with the tags of tools. It panics when the
@@ -71,12 +72,12 @@ func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption
 }
 
 // RemovePrompt removes a prompt and reports whether there was one.
-func (s *Server) RemovePrompt(name string) bool { return s.features.remove(kindPrompts, name) }
+func (s *Server) RemovePrompt(name string) bool { return s.features.Remove(registry.Prompts, name) }
 
 // EnablePrompt switches a prompt on or off and reports whether that changed
 // anything. A prompt that is off is unknown to clients.
 func (s *Server) EnablePrompt(name string, on bool) bool {
-	return s.features.enable(kindPrompts, name, on)
+	return s.features.Enable(registry.Prompts, name, on)
 }
 
 // UserMessage returns a message of the user with the given text.
@@ -107,7 +108,7 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 		return errors.New("the handler is nil")
 	case !coversAll(names, p.completers):
 		return fmt.Errorf("completion: want arguments of the prompt: %v", names)
-	case !s.features.put(kindPrompts, p, replace):
+	case !s.features.Put(registry.Prompts, p, replace):
 		return errors.New("registered already; want another name, or ReplacePrompt or SetPrompt to replace it")
 	}
 	return nil
@@ -138,7 +139,7 @@ func typedPrompt[Args any](name, description string, h func(context.Context, Arg
 	}}, nil
 }
 
-var promptListing = listing{kindPrompts, func(page []feature, next *string, hints mcp.Caching) any {
+var promptListing = listing{registry.Prompts, func(page []registry.Feature, next *string, hints mcp.Caching) any {
 	r := &mcp.ListPromptsResult{NextCursor: next, Caching: hints, Prompts: make([]mcp.Prompt, len(page))}
 	for i, f := range page {
 		r.Prompts[i] = f.(*prompt).def
@@ -154,19 +155,19 @@ func (s *Server) listPrompts(_ context.Context, r *Request) (any, error) {
 //
 // Spec: 2026-07-28 server/prompts#getting-a-prompt
 func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
-	snap := s.features.snapshot()
-	if !snap.declared[kindPrompts] {
+	snap := s.features.Snapshot()
+	if !snap.Offers(registry.Prompts) {
 		return nil, undeclared(r.Method)
 	}
 	var params mcp.GetPromptParams
 	if err := r.Decode(&params); err != nil {
 		return nil, err
 	}
-	p, ok := lookup[*prompt](snap, kindPrompts, params.Name, r.Identity())
+	p, ok := registry.Lookup[*prompt](snap, registry.Prompts, params.Name, r.Identity())
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown", cleanText(params.Name, 128))
 	}
-	if err := r.RequireScopes(p.scopes...); err != nil {
+	if err := r.RequireScopes(p.Scopes...); err != nil {
 		return nil, err
 	}
 	if err := p.checkArguments(params.Arguments); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -63,14 +64,14 @@ func (h *hub) openReplicas(bus mcp.Bus, name, self string) {
 
 // listChanged announces changes of lists. What not everybody may know of goes by
 // its key, and each replica judges by its own feature who may hear of it.
-func (r *replicas) listChanged(changes []change) {
+func (r *replicas) listChanged(changes []registry.Change) {
 	if r.bus == nil {
 		return
 	}
 	for _, c := range changes {
-		t := topic{method: listNote[c.kind]}
-		if c.feature.restricted() {
-			t.subject = c.feature.key()
+		t := topic{method: listNote[c.Kind]}
+		if c.Feature.Restricted() {
+			t.subject = c.Feature.Key()
 		}
 		e := &event{topic: t}
 		r.out.offer(e, e)
@@ -165,22 +166,21 @@ func (r *replicas) take(msg []byte) {
 	case n.Method == mcp.NotificationResourceUpdated:
 		r.hub.tellUpdated(n.Subject)
 	default:
-		r.hub.tellLists(r.hub.server.features.named(n.Method, n.Subject))
+		r.hub.tellLists(r.changesOf(n.Method, n.Subject))
 	}
 }
 
-// named returns, as changes, the features of one key in the lists that a
+// changesOf returns, as changes, the features of one key in the lists that a
 // notification is about; without a key something that everybody sees.
-func (r *registry) named(method, key string) (found []change) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for k := range kinds {
-		switch f := r.features[k][key]; {
-		case listNote[k] != method:
-		case key == "":
-			found = append(found, change{k, &tool{}})
-		case f != nil:
-			found = append(found, change{k, f})
+func (r *replicas) changesOf(method, key string) (found []registry.Change) {
+	for k := range registry.Kinds {
+		if listNote[k] != method {
+			continue
+		}
+		if key == "" {
+			found = append(found, registry.Change{Kind: k, Feature: &tool{}})
+		} else if f := r.hub.server.features.Registered(k, key); f != nil {
+			found = append(found, registry.Change{Kind: k, Feature: f})
 		}
 	}
 	return found

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
 
@@ -36,10 +37,10 @@ type resource struct {
 	whileWatched whileWatched
 }
 
-// key is the URI, or the text of the template.
-func (r *resource) key() string { return r.def.URI }
+// Key is the URI, or the text of the template.
+func (r *resource) Key() string { return r.def.URI }
 
-func (r *resource) definition() any { return &r.def }
+func (r *resource) Definition() any { return &r.def }
 
 // Resource registers a resource at a fixed URI. Its contents are text when they
 // are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. The
@@ -88,19 +89,19 @@ func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...Resour
 }
 
 // RemoveResource removes the resource at a URI and reports whether there was one.
-func (s *Server) RemoveResource(uri string) bool { return s.features.remove(kindResources, uri) }
+func (s *Server) RemoveResource(uri string) bool { return s.features.Remove(registry.Resources, uri) }
 
 // EnableResource switches the resource at a URI on or off and reports whether
 // that changed anything. A resource that is off is unknown to clients.
 func (s *Server) EnableResource(uri string, on bool) bool {
-	return s.features.enable(kindResources, uri, on)
+	return s.features.Enable(registry.Resources, uri, on)
 }
 
 func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) error {
 	if err := r.applyToURI(opts); err != nil {
 		return err
 	}
-	return s.putResource(kindResources, r, replace)
+	return s.putResource(registry.Resources, r, replace)
 }
 
 // applyToURI applies the options of a resource with a URI, and says what is wrong with it.
@@ -111,8 +112,8 @@ func (r *resource) applyToURI(opts []ResourceOption) error {
 	return r.apply(opts)
 }
 
-func (s *Server) putResource(k kind, r *resource, replace bool) error {
-	if !s.features.put(k, r, replace) {
+func (s *Server) putResource(k registry.Kind, r *resource, replace bool) error {
+	if !s.features.Put(k, r, replace) {
 		return errors.New("registered already; want another one, or to replace it by a method that begins with Replace or Set")
 	}
 	return nil
@@ -157,25 +158,13 @@ func contentsOf(uri, mimeType string, data []byte) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.NewResourceContents(uri, mimeType, data)}}
 }
 
-var resourceListing = listing{kindResources, func(page []feature, next *string, hints mcp.Caching) any {
+var resourceListing = listing{registry.Resources, func(page []registry.Feature, next *string, hints mcp.Caching) any {
 	r := &mcp.ListResourcesResult{NextCursor: next, Caching: hints, Resources: make([]mcp.Resource, len(page))}
 	for i, f := range page {
 		r.Resources[i] = f.(*resource).def
 	}
 	return r
 }}
-
-// hasResources reports whether the server has resources or templates of them.
-func (s *snapshot) hasResources() bool { return s.declared[kindResources] || s.declared[kindTemplates] }
-
-// offers reports whether the capability for a kind of feature is declared. That of
-// resources is one for resources and templates.
-func (s *snapshot) offers(k kind) bool {
-	if k == kindResources || k == kindTemplates {
-		return s.hasResources()
-	}
-	return s.declared[k]
-}
 
 func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
 	return s.list(r, resourceListing)
@@ -186,19 +175,19 @@ func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
 //
 // Spec: 2026-07-28 server/resources#reading-resources
 func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
-	snap := s.features.snapshot()
-	if !snap.hasResources() {
+	snap := s.features.Snapshot()
+	if !snap.Offers(registry.Resources) {
 		return nil, undeclared(r.Method)
 	}
 	var p mcp.ReadResourceParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f := snap.resourceAt(p.URI, r.Identity())
+	f := resourceAt(snap, p.URI, r.Identity())
 	if f == nil {
 		return nil, notFound(p.URI)
 	}
-	if err := r.RequireScopes(f.scopes...); err != nil {
+	if err := r.RequireScopes(f.Scopes...); err != nil {
 		return nil, err
 	}
 	result, err := r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return f.read(ctx, &p) })
@@ -213,9 +202,9 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 
 // resourceAt returns the resource or template that serves a URI, as far as a caller
 // may know of it.
-func (s *snapshot) resourceAt(uri string, who *mcp.Identity) *resource {
-	for r := range s.resourcesAt(uri) {
-		if r.visibleTo(who) {
+func resourceAt(s *registry.Snapshot, uri string, who *mcp.Identity) *resource {
+	for r := range resourcesAt(s, uri) {
+		if r.VisibleTo(who) {
 			return r
 		}
 	}
@@ -223,26 +212,26 @@ func (s *snapshot) resourceAt(uri string, who *mcp.Identity) *resource {
 }
 
 // mayRead reports whether a caller may read what is at a URI.
-func (s *snapshot) mayRead(uri string, who *mcp.Identity) bool {
-	r := s.resourceAt(uri, who)
-	return r != nil && granted(who, r.scopes)
+func mayRead(s *registry.Snapshot, uri string, who *mcp.Identity) bool {
+	r := resourceAt(s, uri, who)
+	return r != nil && registry.Granted(who, r.Scopes)
 }
 
-// serves reports whether there is a resource at a URI, for whomever.
-func (s *snapshot) serves(uri string) bool {
-	for range s.resourcesAt(uri) {
+// isServed reports whether there is a resource at a URI, for whomever.
+func isServed(s *registry.Snapshot, uri string) bool {
+	for range resourcesAt(s, uri) {
 		return true
 	}
 	return false
 }
 
 // resourcesAt yields what serves a URI: the resource, then the templates in order.
-func (s *snapshot) resourcesAt(uri string) func(yield func(*resource) bool) {
+func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bool) {
 	return func(yield func(*resource) bool) {
-		if r, ok := s.catalogs[kindResources].byKey[uri].(*resource); ok && !yield(r) {
+		if r, ok := s.Get(registry.Resources, uri).(*resource); ok && !yield(r) {
 			return
 		}
-		for _, f := range s.catalogs[kindTemplates].order {
+		for _, f := range s.All(registry.Templates) {
 			t := f.(*resource)
 			if _, ok := t.template.Match(uri); ok && !yield(t) {
 				return

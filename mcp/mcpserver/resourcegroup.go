@@ -2,9 +2,9 @@ package mcpserver
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // ResourceGroup is a set of resources that share one handler and are replaced
@@ -14,7 +14,7 @@ type ResourceGroup struct {
 	server  *Server
 	read    ResourceHandler
 	options []ResourceOption
-	members map[string]feature // by URI; guarded by the lock of the registry
+	members registry.Group
 }
 
 // ResourceGroup returns a group of resources that read reads. It is empty until Set.
@@ -35,7 +35,7 @@ func (s *Server) ResourceGroup(read ResourceHandler, opts ...ResourceOption) *Re
 // Set returns the error that AddResource would panic with, also when two definitions
 // have the same URI, and changes nothing then.
 func (g *ResourceGroup) Set(definitions []mcp.Resource) (taken []string, err error) {
-	resources := make([]feature, len(definitions))
+	resources := make([]registry.Feature, len(definitions))
 	uris := make(map[string]bool, len(definitions))
 	for i, def := range definitions {
 		r := &resource{def: def, read: g.read}
@@ -48,40 +48,5 @@ func (g *ResourceGroup) Set(definitions []mcp.Resource) (taken []string, err err
 		}
 		resources[i], uris[def.URI] = r, true
 	}
-	return g.server.features.replaceGroup(kindResources, &g.members, resources), nil
-}
-
-// replaceGroup replaces the features of a group, which all have the same options, and
-// returns the keys that are taken by features outside of the group. It keeps the
-// features whose definitions are as before.
-func (r *registry) replaceGroup(k kind, group *map[string]feature, features []feature) (taken []string) {
-	members := make(map[string]feature, len(features))
-	for _, f := range features {
-		f.shared().hides = r.hides
-		members[f.key()] = f
-	}
-	r.update(k, func() (seen []feature, ok bool) {
-		for key, old := range *group {
-			if members[key] == nil && r.features[k][key] == old {
-				removed, _ := r.drop(k, key)
-				seen = append(seen, removed...)
-			}
-		}
-		for _, f := range features {
-			key := f.key()
-			old, now := (*group)[key], r.features[k][key]
-			switch {
-			case now != nil && now != old:
-				taken = append(taken, key)
-				delete(members, key)
-			case now != nil && reflect.DeepEqual(now.definition(), f.definition()):
-				members[key] = now
-			default:
-				seen = append(seen, r.place(k, f)...)
-			}
-		}
-		*group = members
-		return seen, true
-	})
-	return taken
+	return g.server.features.SetGroup(registry.Resources, &g.members, resources), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // Scopes is the option that lets a feature be used by those callers alone who were
@@ -34,7 +35,7 @@ func (w withScopes) tool(t *tool)         { w.add(&t.common) }
 func (w withScopes) resource(r *resource) { w.add(&r.common) }
 func (w withScopes) prompt(p *prompt)     { w.add(&p.common) }
 
-func (w withScopes) add(c *common) { c.scopes = union(c.scopes, w) }
+func (w withScopes) add(c *common) { c.Scopes = union(c.Scopes, w) }
 
 // checkScopes says what is wrong with a list of scopes.
 func checkScopes(scopes []string) error {
@@ -98,20 +99,10 @@ func (m *middleware) require(method string, scopes []string) error {
 // depend on the arguments. The status and the challenge need an answer that has not
 // become an event stream. Outside of a request nobody is asked.
 func (r *Request) RequireScopes(scopes ...string) error {
-	if r == nil || granted(r.in.Identity, scopes) {
+	if r == nil || registry.Granted(r.in.Identity, scopes) {
 		return nil
 	}
 	return r.forbid(scopes)
-}
-
-// granted reports whether a caller may use what needs the scopes.
-func granted(who *mcp.Identity, scopes []string) bool {
-	if len(scopes) == 0 {
-		return true
-	}
-	return who != nil && (who.Principal == mcp.PrincipalLocal || !slices.ContainsFunc(scopes, func(scope string) bool {
-		return !slices.Contains(who.Scopes, scope)
-	}))
 }
 
 // forbid makes the error of a request without its scopes. A caller whom nobody has

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -101,41 +102,41 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 // checked, and costs nothing where there are no scopes. The handlers check the scopes of
 // the feature again, because middleware can change which one a request names.
 func (s *Server) authorize(r *Request) error {
-	needs, snap := s.middleware.scopes(r.Method), s.features.snapshot()
-	if snap.scoped {
-		for f := range snap.named(r) {
-			needs = union(needs, f.scopes)
+	needs, snap := s.middleware.scopes(r.Method), s.features.Snapshot()
+	if snap.Scoped() {
+		for f := range namedFeatures(snap, r) {
+			needs = union(needs, f.Scopes)
 		}
 	}
 	return r.RequireScopes(needs...)
 }
 
-// named yields the features that a request names, as far as its sender may know of
+// namedFeatures yields the features that a request names, as far as its sender may know of
 // them. Params that cannot be read name none: nothing is done with them.
-func (s *snapshot) named(r *Request) iter.Seq[*common] {
+func namedFeatures(s *registry.Snapshot, r *Request) iter.Seq[*common] {
 	return func(yield func(*common) bool) {
 		who := r.in.Identity
 		switch r.Method {
 		case mcp.MethodToolsCall:
-			if t, ok := lookup[*tool](s, kindTools, paramsOf[byName](r).Name, who); ok {
+			if t, ok := registry.Lookup[*tool](s, registry.Tools, paramsOf[byName](r).Name, who); ok {
 				yield(&t.common)
 			}
 		case mcp.MethodPromptsGet:
-			if p, ok := lookup[*prompt](s, kindPrompts, paramsOf[byName](r).Name, who); ok {
+			if p, ok := registry.Lookup[*prompt](s, registry.Prompts, paramsOf[byName](r).Name, who); ok {
 				yield(&p.common)
 			}
 		case mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe:
-			if f := s.resourceAt(paramsOf[mcp.SubscribeParams](r).URI, who); f != nil {
+			if f := resourceAt(s, paramsOf[mcp.SubscribeParams](r).URI, who); f != nil {
 				yield(&f.common)
 			}
 		case mcp.MethodComplete:
-			if c, err := s.completed(paramsOf[mcp.CompleteParams](r), who); err == nil {
+			if c, err := featureToComplete(s, paramsOf[mcp.CompleteParams](r), who); err == nil {
 				yield(c)
 			}
 		case mcp.MethodListen:
 			uris := paramsOf[mcp.ListenParams](r).Notifications.ResourceSubscriptions
 			for _, uri := range uris[:min(len(uris), maxWatched)] { // more are refused
-				if f := s.resourceAt(uri, who); f != nil && !yield(&f.common) {
+				if f := resourceAt(s, uri, who); f != nil && !yield(&f.common) {
 					return
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
@@ -27,7 +28,7 @@ type Server struct {
 	options *Options
 	dialect *dialect.Server
 
-	features        registry
+	features        *registry.Registry
 	middleware      middleware
 	extensions      extensions
 	hub             hub
@@ -84,8 +85,9 @@ func New(name, version string, o *Options) *Server {
 	})
 	s.admission = newAdmission(o.orZero().Load)
 	s.limits = &limit.Reporter{Hook: o.orZero().OnLimit, Logger: o.logger()}
-	s.features.changed = s.hub.listChanged
-	s.features.dynamic, s.features.hides = o.orZero().Dynamic, o.orZero().HideForbidden
+	s.features = registry.New(registry.Options{
+		Changed: s.hub.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
+	})
 	s.middleware.serve(s.routes())
 	return s
 }
@@ -140,6 +142,12 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	}
 	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
+
+// Change makes many changes one event: what fn registers, replaces and removes is
+// announced once, after fn has returned or panicked. Changes within changes are
+// announced by the outermost. Other goroutines that call the server meanwhile have
+// their changes announced then too.
+func (s *Server) Change(fn func()) { s.features.Batch(fn) }
 
 // Store returns where the server keeps state: Options.Store, or its own. A panic of a
 // method of Options.Store is the error of the method. What others keep there needs a

@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // What one session or one listen request watches is bounded in number and in the
@@ -44,11 +45,11 @@ func (r *Request) Updated(uri string) {
 // Spec: 2025-11-25 server/resources#subscriptions
 func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 	return nil, s.watch(r, func(sub *subscriber, uri string) error {
-		f := s.features.snapshot().resourceAt(uri, r.Identity())
+		f := resourceAt(s.features.Snapshot(), uri, r.Identity())
 		if f == nil {
 			return notFound(uri)
 		}
-		if err := r.RequireScopes(f.scopes...); err != nil {
+		if err := r.RequireScopes(f.Scopes...); err != nil {
 			return err
 		}
 		s.hub.replicas.follow(ctx)
@@ -69,7 +70,7 @@ func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
 }
 
 func (s *Server) watch(r *Request, change func(*subscriber, string) error) error {
-	if !s.features.snapshot().hasResources() {
+	if !s.features.Snapshot().Offers(registry.Resources) {
 		return undeclared(r.Method)
 	}
 	var p mcp.SubscribeParams
@@ -202,20 +203,20 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 
 // honour returns the part of a filter that the server can serve.
 func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
-	snap := s.features.snapshot()
+	snap := s.features.Snapshot()
 	if len(f.ResourceSubscriptions) > maxWatched {
 		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.Method, len(f.ResourceSubscriptions), maxWatched)
 	}
-	if !snap.hasResources() && !snap.declared[kindTools] && !snap.declared[kindPrompts] && len(f.Extra) == 0 {
+	if !snap.Offers(registry.Resources) && !snap.Offers(registry.Tools) && !snap.Offers(registry.Prompts) && len(f.Extra) == 0 {
 		return f, undeclared(r.Method)
 	}
 	honoured := mcp.SubscriptionFilter{
-		ToolsListChanged:     f.ToolsListChanged && snap.declared[kindTools],
-		PromptsListChanged:   f.PromptsListChanged && snap.declared[kindPrompts],
-		ResourcesListChanged: f.ResourcesListChanged && snap.hasResources(),
+		ToolsListChanged:     f.ToolsListChanged && snap.Offers(registry.Tools),
+		PromptsListChanged:   f.PromptsListChanged && snap.Offers(registry.Prompts),
+		ResourcesListChanged: f.ResourcesListChanged && snap.Offers(registry.Resources),
 	}
 	for _, uri := range f.ResourceSubscriptions {
-		if snap.mayRead(uri, r.Identity()) {
+		if mayRead(snap, uri, r.Identity()) {
 			honoured.ResourceSubscriptions = append(honoured.ResourceSubscriptions, uri)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
 
@@ -56,13 +57,13 @@ func (s *Server) SetTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts .
 
 // RemoveTemplate removes a template and reports whether there was one.
 func (s *Server) RemoveTemplate(uriTemplate string) bool {
-	return s.features.remove(kindTemplates, uriTemplate)
+	return s.features.Remove(registry.Templates, uriTemplate)
 }
 
 // EnableTemplate switches a template on or off and reports whether that changed
 // anything. A template that is off serves nothing.
 func (s *Server) EnableTemplate(uriTemplate string, on bool) bool {
-	return s.features.enable(kindTemplates, uriTemplate, on)
+	return s.features.Enable(registry.Templates, uriTemplate, on)
 }
 
 func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (err error) {
@@ -72,7 +73,7 @@ func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (
 	if err := r.apply(opts); err != nil {
 		return err
 	}
-	return s.putResource(kindTemplates, r, replace)
+	return s.putResource(registry.Templates, r, replace)
 }
 
 func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {
@@ -112,7 +113,7 @@ func templateHandler[Vars any](text, mimeType string, read func(context.Context,
 	}, nil
 }
 
-var templateListing = listing{kindTemplates, func(page []feature, next *string, hints mcp.Caching) any {
+var templateListing = listing{registry.Templates, func(page []registry.Feature, next *string, hints mcp.Caching) any {
 	r := &mcp.ListResourceTemplatesResult{NextCursor: next, Caching: hints, ResourceTemplates: make([]mcp.ResourceTemplate, len(page))}
 	for i, f := range page {
 		d := f.(*resource).def

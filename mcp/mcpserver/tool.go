@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // ToolHandler does one call of a tool with raw arguments, which have passed the
@@ -41,8 +42,8 @@ type tool struct {
 	perform    ToolHandler // a whole call with valid arguments, wraps folded in
 }
 
-func (t *tool) key() string     { return t.def.Name }
-func (t *tool) definition() any { return &t.def }
+func (t *tool) Key() string     { return t.def.Name }
+func (t *tool) Definition() any { return &t.def }
 
 // Tool registers a tool whose arguments and result are Go types. The input
 // schema is inferred from In, a struct, and its tags; arguments are validated
@@ -99,12 +100,12 @@ func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error 
 
 // RemoveTool removes a tool and reports whether there was one. Calls that are
 // running go on.
-func (s *Server) RemoveTool(name string) bool { return s.features.remove(kindTools, name) }
+func (s *Server) RemoveTool(name string) bool { return s.features.Remove(registry.Tools, name) }
 
 // EnableTool switches a tool on or off and reports whether that changed
 // anything. A tool that is off is unknown to clients.
 func (s *Server) EnableTool(name string, on bool) bool {
-	return s.features.enable(kindTools, name, on)
+	return s.features.Enable(registry.Tools, name, on)
 }
 
 func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
@@ -120,7 +121,7 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	for _, wrap := range slices.Backward(t.wraps) {
 		t.perform = wrap(t.perform)
 	}
-	if !s.features.put(kindTools, t, replace) {
+	if !s.features.Put(registry.Tools, t, replace) {
 		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")
 	}
 	return nil
@@ -218,7 +219,7 @@ func (t *tool) compile() (err error) {
 	return nil
 }
 
-var toolListing = listing{kindTools, func(page []feature, next *string, hints mcp.Caching) any {
+var toolListing = listing{registry.Tools, func(page []registry.Feature, next *string, hints mcp.Caching) any {
 	r := &mcp.ListToolsResult{NextCursor: next, Caching: hints, Tools: make([]mcp.Tool, len(page))}
 	for i, f := range page {
 		r.Tools[i] = f.(*tool).def

@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // callTool handles tools/call. A malformed request is a protocol error; arguments that
@@ -18,19 +19,19 @@ import (
 //
 // Spec: 2026-07-28 server/tools#calling-tools
 func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
-	snap := s.features.snapshot()
-	if !snap.declared[kindTools] {
+	snap := s.features.Snapshot()
+	if !snap.Offers(registry.Tools) {
 		return nil, undeclared(r.Method)
 	}
 	p, err := r.call.ToolCall()
 	if err != nil {
 		return nil, err
 	}
-	t, ok := lookup[*tool](snap, kindTools, p.Name, r.Identity())
+	t, ok := registry.Lookup[*tool](snap, registry.Tools, p.Name, r.Identity())
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
 	}
-	if err := r.RequireScopes(t.scopes...); err != nil {
+	if err := r.RequireScopes(t.Scopes...); err != nil {
 		return nil, err
 	}
 	if p.Task != nil && s.takesTasks(r.call.Facts) && t.def.TaskSupport() == mcp.TaskForbidden {

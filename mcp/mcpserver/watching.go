@@ -33,7 +33,7 @@ func (s *Server) whileWatched(t topic, who *mcp.Identity) whileWatched {
 	if t.method != mcp.NotificationResourceUpdated {
 		return nil
 	}
-	if f := s.features.snapshot().resourceAt(t.subject, who); f != nil {
+	if f := resourceAt(s.features.Snapshot(), t.subject, who); f != nil {
 		return f.whileWatched
 	}
 	return nil

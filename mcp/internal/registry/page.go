@@ -1,0 +1,135 @@
+package registry
+
+import (
+	"encoding/base64"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
+)
+
+// PageParams say which page of a list is asked for, and by whom.
+type PageParams struct {
+	Kind   Kind
+	Cursor *string // nil: the first page
+	Who    *mcp.Identity
+	Facts  *dialect.Facts // of the revision to encode for
+	Size   int            // features on a page
+}
+
+// Page returns a page as the list result that encode makes of the features on it and
+// the cursor of the next page, if there is one. restricted says that the list may differ
+// between callers. Page calls encode once for all callers who see the same features, and
+// again only when it does not keep the page. The error is that of the cursor, for the
+// peer, or one of encode.
+func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, restricted bool) any) (*dialect.Encoded, error) {
+	c := &s.catalogs[p.Kind]
+	start, err := c.startOf(p.Kind, p.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	hidden, view := c.view(p.Who)
+	at := place{p.Facts, p.Kind, start, view}
+	if page := s.pages.get(at); page != nil {
+		return page, nil
+	}
+	page, next := c.page(p.Kind, start, hidden, p.Size)
+	encoded, err := p.Facts.Encode(result(page, next, len(c.restricted) > 0))
+	if err != nil {
+		return nil, err
+	}
+	s.pages.put(at, encoded)
+	return encoded, nil
+}
+
+// page returns the features of one page from the given place on, without the
+// hidden ones, and the cursor of the next page when there is one.
+func (c *catalog) page(k Kind, start int, hidden map[Feature]bool, size int) (page []Feature, next *string) {
+	for i := start; i < len(c.order); i++ {
+		if hidden[c.order[i]] {
+			continue
+		}
+		if len(page) == size {
+			return page, new(cursor(k, page[size-1].Key()))
+		}
+		page = append(page, c.order[i])
+	}
+	return page, nil
+}
+
+// view returns the features that a caller may not know of, and a name for the set
+// of them that is the same for all callers who see the same.
+func (c *catalog) view(who *mcp.Identity) (hidden map[Feature]bool, name string) {
+	if len(c.restricted) == 0 {
+		return nil, ""
+	}
+	hidden = make(map[Feature]bool)
+	var b strings.Builder
+	for _, f := range c.restricted {
+		if f.VisibleTo(who) {
+			b.WriteByte('1')
+			continue
+		}
+		hidden[f] = true
+		b.WriteByte('0')
+	}
+	return hidden, b.String()
+}
+
+// cursor returns the cursor of the page after the feature of that key. It holds the kind
+// and the key, so that it is valid after a restart, and a change between two pages
+// neither loses nor repeats features that did not change. Cursors are opaque to clients
+// and not secret.
+func cursor(k Kind, last string) string {
+	return base64.RawURLEncoding.EncodeToString(append([]byte{'a' + byte(k)}, last...))
+}
+
+// startOf returns the place in the order at which the page of a cursor starts.
+func (c *catalog) startOf(k Kind, cur *string) (int, error) {
+	if cur == nil {
+		return 0, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(*cur)
+	if err != nil || len(raw) < 2 || raw[0] != 'a'+byte(k) {
+		return 0, mcp.Errorf(mcp.CodeInvalidParams, "cursor: not one of this list; want the nextCursor of a page before, or none")
+	}
+	last := string(raw[1:])
+	return sort.Search(len(c.order), func(i int) bool { return c.order[i].Key() > last }), nil
+}
+
+// maxPages is the limit of the encoded pages that one snapshot keeps. Other pages are
+// encoded at each request.
+const maxPages = 256
+
+// pageCache keeps encoded pages for the life of a snapshot.
+type pageCache struct {
+	mu    sync.RWMutex
+	pages map[place]*dialect.Encoded // guarded by mu
+}
+
+// place says which page it is.
+type place struct {
+	facts *dialect.Facts
+	kind  Kind
+	start int
+	view  string
+}
+
+func (c *pageCache) get(at place) *dialect.Encoded {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.pages[at]
+}
+
+func (c *pageCache) put(at place, page *dialect.Encoded) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pages == nil {
+		c.pages = make(map[place]*dialect.Encoded)
+	}
+	if len(c.pages) < maxPages {
+		c.pages[at] = page
+	}
+}

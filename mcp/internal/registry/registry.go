@@ -1,0 +1,180 @@
+// Package registry holds the features that a server offers: tools, resources,
+// templates of resources, and prompts.
+//
+// The registry holds immutable snapshots. A change discards the current snapshot, and
+// the next reader makes a new one, so that many changes in a row cost one. Readers take
+// no lock while a snapshot is current.
+//
+// A view is what one identity may see of a snapshot. What an identity may not see is
+// the same as unknown, in lists and everywhere else (Lookup).
+//
+// Pages of lists are encoded once per snapshot, revision and set of visible features,
+// and copied from then on (Snapshot.Page).
+package registry
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Registry holds features by kind and key. Make one with New. Its methods are safe for
+// concurrent use.
+type Registry struct {
+	options Options
+
+	mu       sync.Mutex
+	features [Kinds]map[string]Feature // guarded by mu
+	disabled [Kinds]map[string]bool    // guarded by mu
+	declared [Kinds]bool               // guarded by mu: something was ever registered
+	batching int                       // guarded by mu: depth of Batch
+	pending  []Change                  // guarded by mu: not announced yet
+
+	current atomic.Pointer[Snapshot] // nil when stale
+}
+
+// Options of a registry.
+type Options struct {
+	// Changed is told of changes that clients can see, after the change and without
+	// the lock.
+	Changed func([]Change)
+	// Dynamic declares every kind and completion, whatever is registered.
+	Dynamic bool
+	// HideForbidden hides features from callers who were not granted their scopes.
+	HideForbidden bool
+}
+
+// Change is a feature that was added, removed or replaced. Of a replaced feature there
+// are two changes, with the old one and with the new one.
+type Change struct {
+	Kind    Kind
+	Feature Feature
+}
+
+// New returns an empty registry.
+func New(o Options) *Registry { return &Registry{options: o} }
+
+// Put registers a feature. It reports false, and changes nothing, when one of the key
+// exists and replace is false.
+func (r *Registry) Put(k Kind, f Feature, replace bool) bool {
+	f.access().hides = r.options.HideForbidden
+	return r.update(k, func() ([]Feature, bool) {
+		if r.features[k][f.Key()] != nil && !replace {
+			return nil, false
+		}
+		return r.placeLocked(k, f), true
+	})
+}
+
+// Remove removes a feature and reports whether there was one.
+func (r *Registry) Remove(k Kind, key string) bool {
+	return r.update(k, func() ([]Feature, bool) { return r.dropLocked(k, key) })
+}
+
+// Enable switches a feature on or off and reports whether that changed anything. A
+// feature that is off is in no snapshot; one that replaces it is off, too.
+func (r *Registry) Enable(k Kind, key string, on bool) bool {
+	return r.update(k, func() ([]Feature, bool) {
+		f := r.features[k][key]
+		if f == nil || r.disabled[k][key] != on {
+			return nil, false
+		}
+		if on {
+			delete(r.disabled[k], key)
+			return []Feature{f}, true
+		}
+		if r.disabled[k] == nil {
+			r.disabled[k] = make(map[string]bool)
+		}
+		r.disabled[k][key] = true
+		return []Feature{f}, true
+	})
+}
+
+// Registered returns the feature of a key, also when it is switched off, or nil.
+func (r *Registry) Registered(k Kind, key string) Feature {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.features[k][key]
+}
+
+// Batch announces the changes that fn makes at once, after fn has returned or panicked.
+// Of nested batches the outermost announces. Changes that other goroutines make meanwhile
+// are announced then, too.
+func (r *Registry) Batch(fn func()) {
+	r.mu.Lock()
+	r.batching++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.batching--
+		announce := r.takePendingLocked()
+		r.mu.Unlock()
+		if len(announce) > 0 {
+			r.options.Changed(announce)
+		}
+	}()
+	fn()
+}
+
+// placeLocked makes f the feature of its key. It returns the features that clients see
+// come or go by that: none when f is listed as the one before it.
+func (r *Registry) placeLocked(k Kind, f Feature) []Feature {
+	key := f.Key()
+	old := r.features[k][key]
+	if r.features[k] == nil {
+		r.features[k] = make(map[string]Feature)
+	}
+	r.features[k][key] = f
+	r.declared[k] = true
+	switch {
+	case r.disabled[k][key] || old != nil && looksLike(f, old):
+		return nil
+	case old != nil:
+		return []Feature{old, f}
+	}
+	return []Feature{f}
+}
+
+// dropLocked removes the feature of a key, and reports whether there was one. It returns
+// the features that clients see go by that.
+func (r *Registry) dropLocked(k Kind, key string) (seen []Feature, ok bool) {
+	old := r.features[k][key]
+	if old == nil {
+		return nil, false
+	}
+	if !r.disabled[k][key] {
+		seen = []Feature{old}
+	}
+	delete(r.features[k], key)
+	delete(r.disabled[k], key)
+	return seen, true
+}
+
+// update makes one edit under the lock, and announces the features that it returns
+// as seen to change. It returns what the edit reports: whether anything changed.
+func (r *Registry) update(k Kind, edit func() (seen []Feature, ok bool)) bool {
+	r.mu.Lock()
+	seen, ok := edit()
+	for _, f := range seen {
+		r.pending = append(r.pending, Change{k, f})
+	}
+	if ok {
+		r.current.Store(nil)
+	}
+	announce := r.takePendingLocked()
+	r.mu.Unlock()
+	if len(announce) > 0 {
+		r.options.Changed(announce)
+	}
+	return ok
+}
+
+// takePendingLocked returns the changes to announce now. Within Batch there are none.
+func (r *Registry) takePendingLocked() []Change {
+	if r.batching > 0 {
+		return nil
+	}
+	announce := r.pending
+	r.pending = nil
+	return announce
+}
