@@ -45,7 +45,7 @@ type resourceDocument struct {
 func (r *Resource) Metadata() http.Handler { return http.HandlerFunc(r.serveMetadata) }
 
 func (r *Resource) serveMetadata(w http.ResponseWriter, req *http.Request) {
-	if !r.door.Admit(w, req) {
+	if !r.hostCheck.Admit(w, req) {
 		return
 	}
 	h := w.Header()

@@ -37,7 +37,7 @@ func (r *Resource) Protect(next http.Handler) http.Handler {
 	if next == nil {
 		panic("mcpauth: Protect: no handler")
 	}
-	return &protectedHandler{resource: r, next: next, door: r.admitterOf(next)}
+	return &protectedHandler{resource: r, next: next, hostCheck: r.admitterOf(next)}
 }
 
 // admitterOf returns the admitter that checks Host and Origin of the requests
@@ -46,7 +46,7 @@ func (r *Resource) admitterOf(next http.Handler) admitter {
 	if own, ok := next.(admitter); ok {
 		return own
 	}
-	return r.door
+	return r.hostCheck
 }
 
 // admitter is a handler whose checks of Host and Origin can be made before it
@@ -58,17 +58,17 @@ type admitter interface {
 var (
 	_ admitter = (*streamhttp.Handler)(nil)
 	_ admitter = (*streamhttp.EventStream)(nil)
-	_ admitter = (*streamhttp.Door)(nil)
+	_ admitter = (*streamhttp.HostCheck)(nil)
 )
 
 type protectedHandler struct {
-	resource *Resource
-	next     http.Handler
-	door     admitter
+	resource  *Resource
+	next      http.Handler
+	hostCheck admitter
 }
 
 func (p *protectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.door.Admit(w, r) {
+	if !p.hostCheck.Admit(w, r) {
 		return
 	}
 	if isPreflight(r) {

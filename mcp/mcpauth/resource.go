@@ -37,8 +37,8 @@ type Resource struct {
 	skew     time.Duration
 	maxToken int
 
-	door   *streamhttp.Door
-	logger *slog.Logger
+	hostCheck *streamhttp.HostCheck
+	logger    *slog.Logger
 }
 
 // New returns the protected resource with the identifier, which is the URL that
@@ -79,7 +79,7 @@ func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
 		proof:        s.proof(u),
 		skew:         s.skew,
 		maxToken:     s.maxToken,
-		door:         streamhttp.NewDoor(append(s.allowedHosts, hostWithoutPort(u))...),
+		hostCheck:    streamhttp.NewHostCheck(append(s.allowedHosts, hostWithoutPort(u))...),
 		logger:       s.logger,
 	}
 	for _, aud := range append([]string{identifier}, s.audiences...) {

@@ -11,16 +11,15 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// A body has to keep coming: every bodyPace bytes of it, or the rest, within
-// bodyPatience.
+// A client has to send the next bodyProgress bytes of a body, or the rest, within
+// bodyTimeout.
 const (
-	bodyPatience = 10 * time.Second
-	bodyPace     = 64 << 10
+	bodyTimeout  = 10 * time.Second
+	bodyProgress = 64 << 10
 )
 
-// readBody reads the body of a request, which may not be longer than limit. The
-// buffer grows with what has arrived: to what was announced, but not to more than
-// four times as much.
+// readBody reads the body of a request, up to limit bytes. The buffer grows to the
+// announced length, but to at most four times what has arrived.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
 	control := http.NewResponseController(w)
 	if r.ContentLength > limit {
@@ -31,8 +30,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 	buf := make([]byte, 0, min(max(r.ContentLength+1, 512), 32<<10))
 	for next := 0; ; {
 		if len(buf) >= next {
-			_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
-			next += bodyPace
+			_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+			next += bodyProgress
 		}
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -51,8 +50,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 	}
 }
 
-// growth returns by how much to grow a full buffer for a body of the announced
-// length, which is negative when none was. One byte more shows the end.
+// growth returns by how much to grow a full buffer for a body of the announced length,
+// which is negative if none was announced. One byte more shows the end.
 func growth(have int, announced int64) int {
 	rest := announced + 1 - int64(have)
 	if rest <= 0 {

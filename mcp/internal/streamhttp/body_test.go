@@ -52,8 +52,8 @@ func TestBodyOverTheLimitIsRefusedAfterLittleMoreThanTheLimit(t *testing.T) {
 			if w.Code != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s, length %d: got status %d, want 413", name, declared, w.Code)
 			}
-			if most := int64(4<<20 + 64<<10); body.read > most {
-				t.Errorf("%s, length %d: read %d bytes, want at most %d", name, declared, body.read, most)
+			if maxCount := int64(4<<20 + 64<<10); body.read > maxCount {
+				t.Errorf("%s, length %d: read %d bytes, want at most %d", name, declared, body.read, maxCount)
 			}
 			if heap := int64(after.HeapAlloc) - int64(before.HeapAlloc); heap > 16<<20 {
 				t.Errorf("%s, length %d: the heap grew by %d bytes, want at most 16 MiB", name, declared, heap)
@@ -152,7 +152,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 func TestBodyHasToKeepComing(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 3*bodyPace)))
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 3*bodyProgress)))
 	if _, refused := readBody(w, r, 1<<20); refused != nil {
 		t.Fatalf("got %+v, want the body", refused)
 	}

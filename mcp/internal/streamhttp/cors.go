@@ -7,9 +7,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// allowReading lets a page of an allowed origin read the answer. Without a
-// configured origin no answer has a header of this kind. Credentials that a
-// browser adds by itself are never asked for.
+// allowReading sets the headers that let a page of an allowed origin read the answer.
+// Without a configured origin it sets none. It never allows credentials that a browser
+// adds by itself.
 //
 // Spec: WHATWG Fetch 3.3, CORS protocol
 func (g *gate) allowReading(answer http.Header, r *http.Request) {
@@ -23,8 +23,8 @@ func (g *gate) allowReading(answer http.Header, r *http.Request) {
 	}
 }
 
-// preflight answers a browser that asks before it sends a request of a page of
-// an allowed origin. It reports false for every other request.
+// preflight answers a CORS preflight request of an allowed origin. It reports false for
+// every other request.
 func (g *gate) preflight(w http.ResponseWriter, r *http.Request, methods string) bool {
 	h := w.Header()
 	if r.Method != http.MethodOptions || h.Get(httpheader.CORSAllowOrigin) == "" || r.Header.Get(httpheader.CORSRequestMethod) == "" {
@@ -42,7 +42,7 @@ func requestedHeaders(r *http.Request) []string {
 	var granted []string
 	for _, line := range r.Header[httpheader.CORSRequestHeaders] {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); mayCrossOrigins(name) {
+			if name = strings.TrimSpace(name); allowedAcrossOrigins(name) {
 				granted = append(granted, name)
 			}
 		}

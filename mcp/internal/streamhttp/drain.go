@@ -83,7 +83,7 @@ func (d *drain) refuses() *refusal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.begun || d.refusing {
-		return stopping
+		return shuttingDown
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (d *drain) streamsOf(r *http.Request) context.Context {
 	return scope
 }
 
-var stopping = refuse(http.StatusServiceUnavailable, "the server is shutting down")
+var shuttingDown = refuse(http.StatusServiceUnavailable, "the server is shutting down")
 
 // begin refuses what is new and ends the streams.
 func (d *drain) begin() {

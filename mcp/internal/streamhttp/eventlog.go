@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxLogged bounds what is kept of one stream, in bytes. Half of it is kept at
-	// least.
+	// maxLogged bounds the events in the store of one stream, in bytes. At least the
+	// newest half of that is kept.
 	maxLogged = 4 << 20
 	// storeTimeout bounds one call of the event store.
 	storeTimeout = 5 * time.Second
@@ -31,57 +31,56 @@ const (
 //
 //	<16 random characters>-<number>
 //
-// What belongs to the log is guarded by its turn, which one goroutine has at a
-// time, also while it calls the store, whose calls have to be in order. The store is
-// user code that may call the server: nothing that it can call waits for the turn, see
-// forget. A nil eventLog is that of a stream which cannot be resumed: its events
-// have no ids.
+// One goroutine at a time has the turn, which guards the log. It keeps the turn while it
+// calls the store, so that the calls are in order. The store is user code that may call
+// the server: nothing that it can call waits for the turn, see discard. A nil eventLog
+// is that of a stream that cannot be resumed: its events have no ids.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 type eventLog struct {
-	store  mcp.EventStore
-	owner  limit.Owner // for whom the events count
-	logger *slog.Logger
-	name   string
-	turn   chan struct{} // of capacity 1: full while somebody has the turn
-	ending atomic.Bool   // whoever gives the turn away forgets everything first
+	store      mcp.EventStore
+	owner      limit.Owner // whose events they are, see limit.Owner
+	logger     *slog.Logger
+	name       string
+	turn       chan struct{} // of capacity 1: full while a goroutine has the turn
+	discarding atomic.Bool   // unlock discards the events
 
-	sent  int64 // the number of the last event
-	gone  bool  // nothing is kept any more
-	half  int64 // the events up to here are trimmed next
-	bytes int   // of the events behind half
+	sent      int64 // the number of the last event
+	discarded bool  // the store has no events of the stream any more
+	trimNext  int64 // the next trim removes the events up to this one
+	bytes     int   // of the events after trimNext
 }
 
 func newEventLog(store mcp.EventStore, owner limit.Owner, logger *slog.Logger) *eventLog {
 	return &eventLog{store: store, owner: owner, logger: logger, name: rand.Text()[:16], turn: make(chan struct{}, 1)}
 }
 
-func (l *eventLog) take() {
+func (l *eventLog) lock() {
 	if l != nil {
 		l.turn <- struct{}{}
 	}
 }
 
-func (l *eventLog) give() {
+func (l *eventLog) unlock() {
 	if l == nil {
 		return
 	}
 	<-l.turn
-	if l.ending.Load() {
-		l.forget()
+	if l.discarding.Load() {
+		l.discard()
 	}
 }
 
-// forget forgets everything, now or when whoever has the turn gives it away. It waits
-// for nobody.
-func (l *eventLog) forget() {
+// discard removes all events from the store: at once, or in unlock if another goroutine
+// has the turn. It does not wait.
+func (l *eventLog) discard() {
 	if l == nil {
 		return
 	}
-	l.ending.Store(true)
+	l.discarding.Store(true)
 	select {
 	case l.turn <- struct{}{}:
-		l.end()
+		l.discardLocked()
 		<-l.turn
 	default:
 	}
@@ -89,8 +88,8 @@ func (l *eventLog) forget() {
 
 // The methods below need the turn.
 
-// add numbers messages and keeps them. An event that the store did not take is
-// sent all the same.
+// add numbers messages and stores them. An event that the store fails to take is sent
+// as well.
 func (l *eventLog) add(msgs ...[]byte) []sse.Event {
 	events := make([]sse.Event, len(msgs))
 	for i, msg := range msgs {
@@ -100,13 +99,13 @@ func (l *eventLog) add(msgs ...[]byte) []sse.Event {
 		}
 		l.sent++
 		events[i].ID = l.id(l.sent)
-		l.keep(msg)
+		l.append(msg)
 	}
 	return events
 }
 
-func (l *eventLog) keep(msg []byte) {
-	if l.gone {
+func (l *eventLog) append(msg []byte) {
+	if l.discarded {
 		return
 	}
 	if m, own := l.store.(*eventMemory); own {
@@ -115,15 +114,15 @@ func (l *eventLog) keep(msg []byte) {
 		l.call("keep event", func(ctx context.Context) error { return l.store.Append(ctx, l.name, l.sent, msg) })
 	}
 	if l.bytes += len(msg) + eventOverhead; l.bytes > maxLogged/2 {
-		l.trim(l.half)
-		l.half, l.bytes = l.sent, 0
+		l.trim(l.trimNext)
+		l.trimNext, l.bytes = l.sent, 0
 	}
 }
 
-// after returns the events behind number n again. It reports false when there
-// never were so many, or one of them is not kept any more.
+// after returns the events after number n. It reports false if there is no event n, or
+// if the store does not have all of them any more.
 func (l *eventLog) after(n int64) ([]sse.Event, bool) {
-	if n > l.sent || l.gone {
+	if n > l.sent || l.discarded {
 		return nil, false
 	}
 	var msgs [][]byte
@@ -144,15 +143,16 @@ func (l *eventLog) after(n int64) ([]sse.Event, bool) {
 }
 
 func (l *eventLog) trim(n int64) {
-	if n > 0 && !l.gone {
+	if n > 0 && !l.discarded {
 		l.call("forget events", func(ctx context.Context) error { return l.store.Trim(ctx, l.name, n) })
 	}
 }
 
-// end forgets everything, once: the stream cannot be resumed any more.
-func (l *eventLog) end() {
+// discardLocked removes all events from the store. The stream cannot be resumed any
+// more.
+func (l *eventLog) discardLocked() {
 	l.trim(math.MaxInt64)
-	l.gone = true
+	l.discarded = true
 }
 
 func (l *eventLog) call(what string, f func(context.Context) error) bool {
@@ -179,6 +179,7 @@ func parseEventID(id string) (stream string, n int64, ok bool) {
 	return stream, n, ok && err == nil && n >= 0 && strconv.FormatInt(n, 10) == number
 }
 
-// noEvent answers a client that wants to go on behind an event which is none of
-// its session's, or is not kept any more. The two are not told apart.
-var noEvent = refuse(http.StatusBadRequest, "last event id: not known here, or not any more: the stream cannot be resumed")
+// eventNotFound refuses to resume after an event that is not one of the session's, or
+// that the store does not have any more. It does not say which, so that a client cannot
+// find out the ids of others.
+var eventNotFound = refuse(http.StatusBadRequest, "last event id: not known here, or not any more: the stream cannot be resumed")

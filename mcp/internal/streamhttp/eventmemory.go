@@ -10,27 +10,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// maxRemembered bounds the events that are kept in memory for all clients, in
-// bytes.
-const maxRemembered = 64 << 20
+// eventMemorySize bounds the events of all clients in memory, in bytes.
+const eventMemorySize = 64 << 20
 
-// eventOverhead is what an event is counted for besides its bytes, so that many
-// small ones are bounded as well.
+// eventOverhead is the size that an event counts besides its bytes. It bounds the number
+// of small events.
 const eventOverhead = 64
 
-// eventMemory is the EventStore of a single process. When it is full, whoever has most
-// kept in it loses a stream; who has most itself loses the one of its streams to which
-// nothing was added for longest.
+// eventMemory is the EventStore of a single process. When it is full, the owner with the
+// most bytes loses a stream. If that is the owner for whom there is no room, it loses
+// the stream to which nothing was added for longest.
 type eventMemory struct {
 	pool *limit.Pool // of bytes; never asked under mu for more, which can forget a stream
 
 	mu      sync.Mutex
 	streams map[string]*list.Element   // of the list of its owner
-	order   map[limit.Owner]*list.List // of *remembered, the longest untouched first
+	byAge   map[limit.Owner]*list.List // of *remembered, the longest untouched first
 }
 
-// remembered holds the events first, first+1, … of one stream.
-type remembered struct {
+// storedEvents are the events first, first+1, … of one stream.
+type storedEvents struct {
 	name  string
 	owner limit.Owner
 	place *limit.Place // as large as size, soon after size has changed
@@ -45,7 +44,7 @@ func newEventMemory(size int) *eventMemory {
 	return &eventMemory{
 		pool:    limit.NewPool(limit.PoolBounds{Total: int64(size)}),
 		streams: make(map[string]*list.Element),
-		order:   make(map[limit.Owner]*list.List),
+		byAge:   make(map[limit.Owner]*list.List),
 	}
 }
 
@@ -55,20 +54,20 @@ func (m *eventMemory) Append(_ context.Context, stream string, n int64, msg []by
 	return nil
 }
 
-// append is Append for a stream that counts for an owner.
+// append is Append for a stream of an owner.
 func (m *eventMemory) append(owner limit.Owner, stream string, n int64, msg []byte) {
 	r := m.add(owner, stream, n, msg)
 	for !m.fits(r) && m.makeRoom(r) {
 	}
 }
 
-// add keeps an event, whether there is room or not.
-func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte) *remembered {
+// add stores an event even if there is no room.
+func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte) *storedEvents {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.touch(owner, stream)
+	r := m.storedLocked(owner, stream)
 	if n != r.first+int64(len(r.msgs)) { // what came before was forgotten
-		r.shift(len(r.msgs))
+		r.dropOldest(len(r.msgs))
 		r.first = n
 	}
 	r.msgs = append(r.msgs, msg)
@@ -76,17 +75,16 @@ func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte)
 	return r
 }
 
-// fits reports whether there is room for what is kept of a stream, which it may take
-// from other owners. One stream is changed by one goroutine at a time, so that its
-// place is its own.
-func (m *eventMemory) fits(r *remembered) bool {
+// fits reports whether there is room for the events of a stream. It may evict streams of
+// other owners. One goroutine at a time changes a stream, and so its place.
+func (m *eventMemory) fits(r *storedEvents) bool {
 	m.mu.Lock()
 	size, place := r.size, r.place
 	m.mu.Unlock()
 	if place != nil {
 		return place.Resize(size) == nil
 	}
-	place, err := m.pool.Take(r.owner, size, func() { m.forget(r) })
+	place, err := m.pool.Take(r.owner, size, func() { m.discard(r) })
 	if err != nil {
 		return false
 	}
@@ -101,22 +99,22 @@ func (m *eventMemory) fits(r *remembered) bool {
 	return true
 }
 
-// makeRoom forgets another stream of the same owner, and in the end the oldest event of
-// the only one that is left. It reports false when nothing of the stream is left.
-func (m *eventMemory) makeRoom(r *remembered) bool {
+// makeRoom removes the oldest other stream of the same owner or, if there is none, the
+// oldest event of this one. It reports false when nothing of the stream is left.
+func (m *eventMemory) makeRoom(r *storedEvents) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.streams[r.name] == nil || m.streams[r.name].Value != r {
 		return false
 	}
-	oldest := m.order[r.owner].Front().Value.(*remembered)
+	oldest := m.byAge[r.owner].Front().Value.(*storedEvents)
 	if oldest == r {
-		r.shift(1)
+		r.dropOldest(1)
 		if len(r.msgs) > 0 {
 			return true
 		}
 	}
-	m.remove(oldest)
+	m.removeLocked(oldest)
 	return oldest != r
 }
 
@@ -128,7 +126,7 @@ func (m *eventMemory) After(_ context.Context, stream string, n int64) ([][]byte
 	if e == nil {
 		return nil, nil
 	}
-	r := e.Value.(*remembered)
+	r := e.Value.(*storedEvents)
 	from := min(max(n+1-r.first, 0), int64(len(r.msgs)))
 	return slices.Clone(r.msgs[from:]), nil
 }
@@ -138,10 +136,10 @@ func (m *eventMemory) Trim(_ context.Context, stream string, n int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.streams[stream]; e != nil {
-		r := e.Value.(*remembered)
-		r.shift(int(min(max(n-r.first+1, 0), int64(len(r.msgs)))))
+		r := e.Value.(*storedEvents)
+		r.dropOldest(int(min(max(n-r.first+1, 0), int64(len(r.msgs)))))
 		if len(r.msgs) == 0 {
-			m.remove(r)
+			m.removeLocked(r)
 		} else if r.place != nil {
 			_ = r.place.Resize(r.size) // smaller, so that nobody loses anything
 		}
@@ -149,44 +147,44 @@ func (m *eventMemory) Trim(_ context.Context, stream string, n int64) error {
 	return nil
 }
 
-// forget forgets a stream whose place was taken away.
-func (m *eventMemory) forget(r *remembered) {
+// discard removes a stream whose place went to another owner.
+func (m *eventMemory) discard(r *storedEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(r)
+	m.removeLocked(r)
 }
 
 // The methods below need the lock.
 
-// touch returns what is remembered of a stream, as the one touched last.
-func (m *eventMemory) touch(owner limit.Owner, stream string) *remembered {
+// storedLocked returns the events of a stream, and makes it the newest of its owner.
+func (m *eventMemory) storedLocked(owner limit.Owner, stream string) *storedEvents {
 	e := m.streams[stream]
 	if e == nil {
-		if m.order[owner] == nil {
-			m.order[owner] = list.New()
+		if m.byAge[owner] == nil {
+			m.byAge[owner] = list.New()
 		}
-		e = m.order[owner].PushBack(&remembered{name: stream, owner: owner, first: 1})
+		e = m.byAge[owner].PushBack(&storedEvents{name: stream, owner: owner, first: 1})
 		m.streams[stream] = e
 	}
-	r := e.Value.(*remembered)
-	m.order[r.owner].MoveToBack(e)
+	r := e.Value.(*storedEvents)
+	m.byAge[r.owner].MoveToBack(e)
 	return r
 }
 
-func (m *eventMemory) remove(r *remembered) {
+func (m *eventMemory) removeLocked(r *storedEvents) {
 	e := m.streams[r.name]
 	if e == nil || e.Value != r {
 		return
 	}
 	delete(m.streams, r.name)
-	if m.order[r.owner].Remove(e); m.order[r.owner].Len() == 0 {
-		delete(m.order, r.owner)
+	if m.byAge[r.owner].Remove(e); m.byAge[r.owner].Len() == 0 {
+		delete(m.byAge, r.owner)
 	}
 	r.place.Release()
 }
 
-// shift forgets the oldest n events of a stream.
-func (r *remembered) shift(n int) {
+// dropOldest removes the oldest n events of a stream.
+func (r *storedEvents) dropOldest(n int) {
 	for _, msg := range r.msgs[:n] {
 		r.size -= len(msg) + eventOverhead
 	}

@@ -61,20 +61,20 @@ func TestEventMemoryForgetsTheSilentestStreamsFirst(t *testing.T) {
 		t.Errorf("trimmed: got %s, want those behind 6", got)
 	}
 	_ = m.Trim(ctx, "c", math.MaxInt64)
-	if m.held() != 0 || len(m.streams) != 0 || len(m.order) != 0 {
-		t.Errorf("got %d bytes, %d streams, %d in order, want none", m.held(), len(m.streams), len(m.order))
+	if m.held() != 0 || len(m.streams) != 0 || len(m.byAge) != 0 {
+		t.Errorf("got %d bytes, %d streams, %d in order, want none", m.held(), len(m.streams), len(m.byAge))
 	}
 }
 
 func TestOneStreamIsLoggedWithinItsBounds(t *testing.T) {
 	t.Parallel()
-	m := newEventMemory(maxRemembered)
+	m := newEventMemory(eventMemorySize)
 	l := newEventLog(m, limit.Owner{}, nil)
 	big := make([]byte, 64<<10)
 	for range 1000 {
-		l.take()
+		l.lock()
 		l.add(big)
-		l.give()
+		l.unlock()
 		if m.held() > maxLogged+len(big)+eventOverhead {
 			t.Fatalf("got %d bytes kept, want at most about %d", m.held(), maxLogged)
 		}
@@ -107,7 +107,7 @@ func TestKeptEventsOfOneOwnerDoNotDisplaceThoseOfAnother(t *testing.T) {
 	if msgs, _ := m.After(t.Context(), "modest", 0); len(msgs) != 20 {
 		t.Errorf("got %d events of the modest owner, want all 20", len(msgs))
 	}
-	if got, most := m.held(), 64*(eventOverhead+1); got > most {
-		t.Errorf("%d bytes are kept, want at most %d", got, most)
+	if got, maxCount := m.held(), 64*(eventOverhead+1); got > maxCount {
+		t.Errorf("%d bytes are kept, want at most %d", got, maxCount)
 	}
 }

@@ -68,7 +68,7 @@ const eventStreamMethods = "GET, POST"
 
 // ServeHTTP serves both methods on one path.
 func (e *EventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e.o.farewell(w.Header())
+	e.o.setConnectionClose(w.Header())
 	if refused := e.serve(w, r); refused != nil {
 		e.o.report(refused, r)
 		refused.write(w)
@@ -80,7 +80,7 @@ func (e *EventStream) serve(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	if !e.drain.enter() {
-		return stopping
+		return shuttingDown
 	}
 	defer e.drain.leave()
 	switch {
@@ -110,7 +110,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	ctx := lazyctx.New(r.Context(), e.drain.streams)
 	defer ctx.Cancel(nil)
 	owner := e.o.ownerOf(r, by, limit.NewMember())
-	place, refused := e.streams.take(owner, func() { ctx.Cancel(e.streams.crowdedOut(owner)) })
+	place, refused := e.streams.take(owner, func() { ctx.Cancel(e.streams.evicted(owner)) })
 	if refused != nil {
 		return refused
 	}

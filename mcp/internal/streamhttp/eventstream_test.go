@@ -41,11 +41,11 @@ func (s *testServer) connect(headers ...string) (*openAnswer, *testServer) {
 	if !ok {
 		s.t.Fatalf("got status %d, event %q, want the endpoint", stream.resp.StatusCode, endpoint)
 	}
-	at, err := stream.resp.Request.URL.Parse(strings.TrimSpace(endpoint))
+	sw, err := stream.resp.Request.URL.Parse(strings.TrimSpace(endpoint))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return stream, &testServer{Server: s.Server, t: s.t, core: s.core, url: at.String()}
+	return stream, &testServer{Server: s.Server, t: s.t, core: s.core, url: sw.String()}
 }
 
 func TestEventStreamFromEndToEnd(t *testing.T) {

@@ -13,10 +13,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// gate holds what is checked of every request before anything else, on every
-// method: under which name the server was reached, and from which web page.
-// Together the two checks keep out pages that a user merely visits, also those
-// whose name was made to point at this machine (DNS rebinding).
+// gate checks host and origin of every request before anything else. Together the two
+// checks refuse pages that a user merely visits, also those whose name was made to point
+// at this machine (DNS rebinding).
 //
 // Spec: 2025-11-25 basic/transports#security-warning
 type gate struct {
@@ -91,8 +90,8 @@ func onLoopback(r *http.Request) bool {
 }
 
 // checkOrigin refuses pages of other origins. A page of the server's own origin
-// passes only under a host that cannot have been rebound: a name that the
-// server knows, or an address.
+// passes only under a host that cannot have been rebound: a name that is configured, or
+// an address.
 func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
 	origins := r.Header[httpheader.Origin]
 	switch {
@@ -110,9 +109,8 @@ func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
 	return nil
 }
 
-// allowed reports whether the origin of a request is a configured one. What a
-// browser adds by itself could have authenticated the request, so that then no
-// more than the origins that are known by name are.
+// allowed reports whether the origin of a request is a configured one. "*" does not hold
+// for an authenticated request, because a browser may have added its credentials.
 func (g *gate) allowed(origin string, r *http.Request) bool {
 	anonymous := mcp.IdentityFrom(r.Context()) == nil
 	return g.anyOrigin && origin != "null" && anonymous || g.origins[strings.ToLower(origin)]

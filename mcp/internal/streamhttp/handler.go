@@ -51,8 +51,8 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 	return h
 }
 
-// Refuse has new requests refused from now on, with status 503. Streams go on, and
-// so do the running requests, with what clients send for them.
+// Refuse refuses new requests from now on, with status 503. Streams and running requests
+// continue, and so do the messages that clients send for them.
 func (h *Handler) Refuse() { h.drain.refuse() }
 
 // Shutdown refuses new requests and ends the streams that serve none, then
@@ -82,7 +82,7 @@ func (h *Handler) cancel() {
 // contract: host, origin, method, media types, size of the body, and only then
 // the message.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.o.farewell(w.Header())
+	h.o.setConnectionClose(w.Header())
 	if refused := h.serve(w, r); refused != nil {
 		h.o.report(refused, r)
 		refused.write(w)
@@ -95,7 +95,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	if !h.drain.enter() {
-		return stopping
+		return shuttingDown
 	}
 	defer h.drain.leave()
 	switch {
@@ -121,7 +121,7 @@ func notAllowed(r *http.Request, methods string) *refusal {
 	return refused
 }
 
-// page tells a person that there is nothing to see.
+// page refuses a request of a browser with a sentence for its user.
 func page(status int) *refusal {
 	refused := refuse(status, "This is an endpoint of the Model Context Protocol. Give its address to an MCP client, such as an AI application.")
 	refused.page = true
@@ -129,16 +129,17 @@ func page(status int) *refusal {
 }
 
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) *refusal {
-	in, refused := h.read(w, r)
+	in, refused := h.readMessage(w, r)
 	if in == nil {
 		return refused
 	}
-	return h.take(w, r, in)
+	return h.dispatch(w, r, in)
 }
 
-// read reads one message. What cannot be taken further it answers, or says how to
-// refuse it. Its frame is gone when streams wait, which is what memory they need.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inbound, *refusal) {
+// readMessage reads one message. It returns nil for a request that it has answered or
+// that it refuses. It is a function of its own so that its stack frame is freed before a
+// long-lived stream waits.
+func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (*exchange.Inbound, *refusal) {
 	if refused := checkContent(r.Header); refused != nil {
 		return nil, refused
 	}
@@ -155,14 +156,14 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (*exchange.Inboun
 	}
 	m, err := jsonrpc.Decode(body, h.core.Limits())
 	if err != nil {
-		h.answer(w, exchange.Malformed(err))
+		h.reply(w, exchange.Malformed(err))
 		return nil, nil
 	}
 	in.Message = m
 	return in, nil
 }
 
-// newInbound returns what is known of the message that a request brings.
+// newInbound returns an Inbound for the message of a request, without the message.
 func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
 	by := mcp.IdentityFrom(r.Context())
 	in := &struct {
@@ -180,12 +181,11 @@ func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
 	return &in.Inbound
 }
 
-// take sends one message its way. The era is told before anything is asked of a
-// session, so that a request of the stateless era is one whatever its method
-// and its session header.
+// dispatch handles one message in its era. It determines the era before it looks for a
+// session, so that the session header of a request of the stateless era has no effect.
 //
 // Spec: 2026-07-28 basic/versioning#serving-both-eras
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	m := in.Message
 	if m.Kind == jsonrpc.Request {
 		if refused := h.drain.refuses(); refused != nil {
@@ -198,17 +198,17 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, in *exchange.Inbo
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		return h.initialize(w, r, in)
 	}
-	return h.inSession(w, r, in)
+	return h.serveInSession(w, r, in)
 }
 
-// answer writes a reply that is known at once.
-func (h *Handler) answer(w http.ResponseWriter, reply dialect.Reply) {
+// reply writes a reply without running a handler.
+func (h *Handler) reply(w http.ResponseWriter, reply dialect.Reply) {
 	newResponder(w, h.o, nil).finish(&reply)
 }
 
-// notify hands a notification to the core. In a session it is answered before its
-// handler has run, and handled in the order in which the notifications were read;
-// without a session it is answered when its handler has returned.
+// notify handles a notification. In a session it answers before the handler has run, and
+// handlers run in the order in which the notifications were read. Without a session it
+// answers when the handler has returned.
 func (h *Handler) notify(ctx context.Context, w http.ResponseWriter, in *exchange.Inbound) *refusal {
 	err := h.core.Notification(ctx, in)
 	if e, ok := errors.AsType[*mcp.Error](err); ok {

@@ -28,9 +28,9 @@ func (h paramHeaders) Param(name string) []string {
 	return http.Header(h).Values(httpheader.ParamPrefix + name)
 }
 
-// mayCrossOrigins reports whether a page of an allowed origin may set the
+// allowedAcrossOrigins reports whether a page of an allowed origin may set the
 // header: those of the protocol, and the few that its requests need.
-func mayCrossOrigins(name string) bool {
+func allowedAcrossOrigins(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	switch name {
 	case httpheader.ProtocolVersion, httpheader.Method, httpheader.Name, httpheader.SessionID, httpheader.LastEventID,

@@ -15,7 +15,7 @@ func TestAnswersBecomeStreamsThoughAClientReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var queue jsonTimeouts
 		first := newResponder(&stuck{ResponseRecorder: httptest.NewRecorder()}, &Options{}, nil)
-		first.opening = func() []sse.Event { return []sse.Event{{ID: "1"}} }
+		first.firstEvents = func() []sse.Event { return []sse.Event{{ID: "1"}} }
 		queue.add(first)
 		written := make([]*httptest.ResponseRecorder, 3)
 		others := make([]*responder, len(written))

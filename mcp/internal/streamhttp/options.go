@@ -31,13 +31,13 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
 	Answer Answer
-	// Leaving tells that the server is about to stop: connections are closed behind
-	// their next reply, so that clients make their next one elsewhere. Nil: never.
+	// Leaving reports whether the server is about to stop. Connections are closed after
+	// their next reply then, so that clients connect to another replica. Nil: never.
 	Leaving func() bool
 	// Logger receives what an operator should know. Default: slog.Default().
 	Logger *slog.Logger
 
-	// Reached is told of limits that were reached. May be nil.
+	// Reached is called for each limit that was reached. May be nil.
 	Reached func(mcp.LimitReached)
 
 	// MaxBody bounds the body of one request in bytes. Default: 4 MiB.
@@ -52,8 +52,8 @@ type Options struct {
 	PrincipalSessions int
 	PrincipalStreams  int
 
-	// Events keeps the events of sessions for clients that come back. Default: one
-	// in memory, of 64 MiB.
+	// Events stores the events of sessions for clients that resume a stream. Default: a
+	// store in memory, of 64 MiB.
 	Events mcp.EventStore
 
 	// SessionIdle is how long a session without requests and streams is kept.
@@ -88,21 +88,21 @@ func (o *Options) orZero() *Options {
 	return o
 }
 
-// farewell has the connection closed behind a reply when the server is leaving.
-func (o *Options) farewell(h http.Header) {
+// setConnectionClose sets "Connection: close" while the server is leaving.
+func (o *Options) setConnectionClose(h http.Header) {
 	if o != nil && o.Leaving != nil && o.Leaving() {
 		h.Set(httpheader.Connection, "close")
 	}
 }
 
-// reached tells of a limit. No lock may be held.
+// reached calls Reached. The caller holds no lock.
 func (o *Options) reached(l mcp.Limit, p mcp.Principal) {
 	if r := o.orZero().Reached; r != nil {
 		r(mcp.LimitReached{Limit: l, Principal: p})
 	}
 }
 
-// report tells of the limit for which a request is refused, if it is for one.
+// report calls Reached if a request is refused because of a limit.
 func (o *Options) report(refused *refusal, r *http.Request) {
 	if refused.limit != "" {
 		o.reached(refused.limit, exchange.PrincipalOf(mcp.IdentityFrom(r.Context())))
@@ -120,7 +120,7 @@ func (o *Options) logger() *slog.Logger {
 
 func (o *Options) events() mcp.EventStore {
 	if o == nil || o.Events == nil {
-		return newEventMemory(maxRemembered)
+		return newEventMemory(eventMemorySize)
 	}
 	return o.Events
 }

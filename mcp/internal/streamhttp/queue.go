@@ -2,10 +2,10 @@ package streamhttp
 
 import "slices"
 
-// maxQueued bounds the bytes in one queue.
-const maxQueued = 4 << 20
+// maxQueueBytes bounds the bytes in one queue.
+const maxQueueBytes = 4 << 20
 
-// queue holds messages that wait, oldest first. The zero queue is empty. It is
+// queue is a first-in-first-out queue of messages. The zero queue is empty. It is
 // not safe for concurrent use.
 type queue struct {
 	msgs [][]byte
@@ -15,7 +15,7 @@ type queue struct {
 // fits reports whether msg has room among at most max messages. One message
 // fits into an empty queue whatever its size.
 func (q *queue) fits(msg []byte, max int) bool {
-	return len(q.msgs) == 0 || len(q.msgs) < max && q.size+len(msg) <= maxQueued
+	return len(q.msgs) == 0 || len(q.msgs) < max && q.size+len(msg) <= maxQueueBytes
 }
 
 func (q *queue) push(msg []byte) {
@@ -23,11 +23,11 @@ func (q *queue) push(msg []byte) {
 	q.size += len(msg)
 }
 
-// pop removes the oldest messages, at most so many and up to about the given
-// number of bytes, and at least one if there is any.
-func (q *queue) pop(most, bytes int) [][]byte {
+// pop removes and returns the oldest messages: at most maxCount, and as many as fit into
+// the given number of bytes, but at least one if maxCount allows it.
+func (q *queue) pop(maxCount, bytes int) [][]byte {
 	n, size := 0, 0
-	for n < min(most, len(q.msgs)) && (n == 0 || size+len(q.msgs[n]) <= bytes) {
+	for n < min(maxCount, len(q.msgs)) && (n == 0 || size+len(q.msgs[n]) <= bytes) {
 		size += len(q.msgs[n])
 		n++
 	}

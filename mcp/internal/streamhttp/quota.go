@@ -9,20 +9,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// quota bounds the sessions or the event streams of an endpoint. See limit.Pool for
-// whose goes first when there are too many. It is safe for concurrent use.
+// quota bounds the sessions or the event streams of an endpoint. When it is full,
+// limit.Pool says which owner loses one. It is safe for concurrent use.
 type quota struct {
-	o           *Options
-	pool        *limit.Pool
-	full, spent *refusal // when there is no more at all, and no more for its owner
+	o               *Options
+	pool            *limit.Pool
+	full, ownerFull *refusal // the refusals when the quota, and when the share of the owner is full
 }
 
-// newQuota returns a quota that is known by the names of its two limits.
+// newQuota returns a quota that reports the two given limits.
 func newQuota(o *Options, b limit.PoolBounds, whole, share mcp.Limit) *quota {
 	full := refuse(http.StatusServiceUnavailable, "the server is full: try again later")
 	spent := refuse(http.StatusTooManyRequests, "too many at once: end some or try again later")
 	full.limit, spent.limit = whole, share
-	return &quota{o: o, pool: limit.NewPool(b), full: full, spent: spent}
+	return &quota{o: o, pool: limit.NewPool(b), full: full, ownerFull: spent}
 }
 
 // newStreamQuota returns the quota of the long-lived event streams.
@@ -31,29 +31,29 @@ func newStreamQuota(o *Options) *quota {
 		mcp.LimitStreams, mcp.LimitPrincipalStreams)
 }
 
-// take counts one more for an owner, which needs one Release. Otherwise it returns full
-// or spent. evict is called, without a lock, when the place goes to another owner; it
-// has to call crowdedOut.
+// take takes a place for an owner, which needs one Release, or returns full or
+// ownerFull. It calls evict, without a lock, when the place goes to another owner; evict
+// has to call evicted.
 func (q *quota) take(owner limit.Owner, evict func()) (*limit.Place, *refusal) {
 	place, err := q.pool.Take(owner, 1, evict)
 	switch {
 	case errors.Is(err, limit.ErrOwnerFull):
-		return nil, q.spent
+		return nil, q.ownerFull
 	case err != nil:
 		return nil, q.full
 	}
 	return place, nil
 }
 
-// crowdedOut tells that somebody has lost a place to another owner.
-func (q *quota) crowdedOut(owner limit.Owner) error {
+// evicted reports that an owner has lost a place to another one, and returns the error.
+func (q *quota) evicted(owner limit.Owner) error {
 	q.o.reached(q.full.limit, owner.Principal())
-	return errCrowdedOut
+	return errEvicted
 }
 
-// errCrowdedOut ends what has to make room for another owner. Its client may come back
-// for it, and finds room once it holds less than others do.
-var errCrowdedOut = mcp.RetryLaterf(mcp.CodeOverloaded, retryCrowdedOut, "ended to make room: the server is full, and you hold more than others; try again later")
+// errEvicted is the end of a session or stream whose place went to another owner. Its
+// client can open it again, and gets a place once it holds less than other owners.
+var errEvicted = mcp.RetryLaterf(mcp.CodeOverloaded, retryEvicted, "ended to make room: the server is full, and you hold more than others; try again later")
 
-// retryCrowdedOut is as Retry-After says for what is refused.
-const retryCrowdedOut = 5 * time.Second
+// retryEvicted is the same as retryAfter.
+const retryEvicted = 5 * time.Second

@@ -43,7 +43,7 @@ func (s *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set(httpheader.ContentType, "text/plain; charset=utf-8")
 	h.Set(httpheader.ContentTypeOptions, "nosniff")
 	h.Set(httpheader.CacheControl, "no-store")
-	s.o.farewell(h)
+	s.o.setConnectionClose(h)
 	if !s.ready() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, "leaving\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// refusal is the answer to a request that did not get as far as the protocol:
-// an HTTP status and, for the client's log, a JSON-RPC error without an id.
+// refusal is the answer to a request that is refused before its message is handled: an
+// HTTP status and, for the client's log, a JSON-RPC error without an id.
 type refusal struct {
 	status int
 	err    *mcp.Error
@@ -21,8 +21,8 @@ type refusal struct {
 	limit  mcp.Limit // that was reached, if one was
 }
 
-// refuse returns a refusal with a reason that names what would be right. It
-// holds nothing that the client does not know or may not.
+// refuse returns a refusal with a reason that says what would be right. The reason must
+// not contain what the client may not know.
 func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: mcp.Errorf(mcp.CodeInvalidRequest, format, args...)}
 }
@@ -56,7 +56,7 @@ func (f *refusal) write(w http.ResponseWriter) {
 	_, _ = w.Write(dialect.Refuse(jsonrpc.ID{}, f.err).Body)
 }
 
-// clip shortens what is quoted of a peer's input.
+// clip shortens input of a peer for an error text.
 func clip(s string) string {
 	const longest = 64
 	if len(s) > longest {

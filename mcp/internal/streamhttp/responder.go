@@ -31,22 +31,22 @@ const (
 // is nothing but the reply, and an event stream from the first message that
 // comes before it, or when the reply takes long. It is safe for concurrent use.
 //
-// A client that takes too long to accept a piece is given up: every later write
-// fails with the same error.
+// When a client takes too long to accept a piece, that write and every later one fail
+// with the same error.
 type responder struct {
 	w http.ResponseWriter
 	o *Options
-	// lost is cancelled at the first failure, with its error. May be nil.
-	lost *lazyctx.Context
-	// opening returns the events that an event stream begins with. May be nil.
-	opening func() []sse.Event
+	// cancelled is cancelled at the first failure, with its error. May be nil.
+	cancelled *lazyctx.Context
+	// firstEvents returns the first events of an event stream. May be nil.
+	firstEvents func() []sse.Event
 
 	mu       sync.Mutex
 	stream   bool // the answer has become an event stream
-	over     bool // the answer has ended: w is not to be touched any more
-	held     bool // w cannot flush
+	ended    bool // the answer has ended: w must not be used any more
+	warned   bool // warnNoFlush has logged that w cannot flush
 	err      error
-	timer    *time.Timer // for the next comment; nil as long as none is needed
+	timer    *time.Timer // for the next comment; nil until one is needed
 	deadline time.Time   // of the write that was last given one
 
 	ticks    sync.WaitGroup // ticks that a timer has started or will start
@@ -59,14 +59,14 @@ var _ exchange.Back = (*responder)(nil)
 // newResponder returns a responder that needs a finish or an abandon before the
 // HTTP handler returns.
 func newResponder(w http.ResponseWriter, o *Options, lost *lazyctx.Context) *responder {
-	return &responder{w: w, o: o, lost: lost}
+	return &responder{w: w, o: o, cancelled: lost}
 }
 
-// open makes the answer an event stream now, with events to begin with.
+// open makes the answer an event stream now, and writes events.
 func (a *responder) open(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.openStream(0)
+	a.writeStreamHeader(0)
 	for _, ev := range events {
 		a.writeEvent(ev)
 	}
@@ -75,18 +75,17 @@ func (a *responder) open(events ...sse.Event) error {
 	return a.err
 }
 
-// tick shows that the answer is still being worked on: it opens the event stream,
-// or sends a comment on it. It runs on a goroutine of its own. Whoever starts it
-// adds one to ticks before.
+// tick keeps the connection alive: it opens the event stream, or sends a comment on it.
+// It runs on a goroutine of its own. Its starter adds one to ticks before.
 func (a *responder) tick() {
 	defer a.ticks.Done()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.over || a.err != nil:
+	case a.ended || a.err != nil:
 		return
 	case !a.stream:
-		a.openStream(0)
+		a.writeStreamHeader(0)
 	default:
 		a.write(emptyComment)
 	}
@@ -110,7 +109,7 @@ func (a *responder) sendEvents(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.over:
+	case a.ended:
 		return errAnswered
 	case len(events) > 0:
 		a.events(events)
@@ -119,13 +118,13 @@ func (a *responder) sendEvents(events ...sse.Event) error {
 	return a.err
 }
 
-// becomeStream makes the answer an event stream if it is none yet. What follows
-// sees to it that the beginning leaves.
-func (a *responder) becomeStream() {
+// startStream makes the answer an event stream if it is none yet. The next write flushes
+// it.
+func (a *responder) startStream() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.over {
-		a.beginEvents()
+	if !a.ended {
+		a.startStreamLocked()
 	}
 }
 
@@ -142,8 +141,8 @@ func (a *responder) finishJSON(reply *dialect.Reply) bool {
 	return true
 }
 
-// hangUp ends the answer with an event that tells the client to come back.
-func (a *responder) hangUp(ev sse.Event) {
+// closeForRetry ends the answer with an event that asks the client to reconnect.
+func (a *responder) closeForRetry(ev sse.Event) {
 	_ = a.sendEvents(ev)
 	a.abandon()
 }
@@ -156,7 +155,7 @@ func (a *responder) finishEvents(events []sse.Event) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.over {
+	if !a.ended {
 		a.events(events)
 		a.end()
 	}
@@ -178,23 +177,23 @@ func (a *responder) finish(reply *dialect.Reply) {
 	case a.o.answer() == AnswerJSON:
 		a.w.WriteHeader(http.StatusAccepted)
 	default:
-		a.opening = nil // nothing follows that a client could come back for
-		a.openStream(0)
+		a.firstEvents = nil // the client has nothing to resume
+		a.writeStreamHeader(0)
 	}
 }
 
 // abandon ends the answer as it is, unless it has ended. It returns after the last
 // tick and reports the limit when the client took too long to accept something.
 func (a *responder) abandon() {
-	slow := a.abandoned()
+	slow := a.endAbandoned()
 	a.ticks.Wait()
 	if slow {
 		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
 	}
 }
 
-// abandoned ends the answer and reports, once, whether its client took too long.
-func (a *responder) abandoned() (slow bool) {
+// endAbandoned ends the answer and reports, once, whether its client took too long.
+func (a *responder) endAbandoned() (slow bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
@@ -205,7 +204,7 @@ func (a *responder) abandoned() (slow bool) {
 	return slow
 }
 
-// errSlow is the failure of a client that was given up, once that has been told.
+// errSlow replaces the error of a client that took too long, once that is reported.
 var errSlow = errors.New("the client took too long to accept what was sent")
 
 // repliesByEvent reports whether the reply is to be an event although nothing
@@ -217,7 +216,7 @@ func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 // The methods below need the lock.
 
 func (a *responder) end() {
-	a.over = true
+	a.ended = true
 	if a.timeouts != nil {
 		a.timeouts.remove(a)
 	}
@@ -243,7 +242,7 @@ func (a *responder) stopTimer() {
 }
 
 func (a *responder) json(reply *dialect.Reply) {
-	a.o.farewell(a.w.Header())
+	a.o.setConnectionClose(a.w.Header())
 	a.w.Header().Set(httpheader.ContentType, httpheader.TypeJSON)
 	if reply.Challenge != "" {
 		a.w.Header().Set(httpheader.WWWAuthenticate, reply.Challenge)
@@ -265,7 +264,7 @@ func (a *responder) json(reply *dialect.Reply) {
 func (a *responder) event(reply *dialect.Reply) {
 	const before, behind = "event: message\ndata: ", "\n\n"
 	if !a.stream {
-		a.openStream(len(before) + reply.Size() + len(behind))
+		a.writeStreamHeader(len(before) + reply.Size() + len(behind))
 	}
 	a.gather(func(p *pieces) {
 		p.add([]byte(before))
@@ -274,8 +273,8 @@ func (a *responder) event(reply *dialect.Reply) {
 	})
 }
 
-// announce tells how long the answer is, if net/http does not find out by itself.
-// It need not cut it into chunks then.
+// announce sets the length of an answer if net/http would not find it out, so that
+// net/http does not send it in chunks.
 func (a *responder) announce(size int) {
 	const buffered = 2048
 	if size > buffered {
@@ -283,45 +282,46 @@ func (a *responder) announce(size int) {
 	}
 }
 
-// beginEvents makes the answer an event stream if it is none yet. The first comment
+// startStreamLocked makes the answer an event stream if it is none yet. The first comment
 // on it is the one at jsonTimeout, unless KeepAlive asks for an earlier one: most
 // streams end before either and need no timer of their own.
-func (a *responder) beginEvents() {
+func (a *responder) startStreamLocked() {
 	if a.stream {
 		return
 	}
-	a.openStream(0)
+	a.writeStreamHeader(0)
 	if interval := a.o.keepAlive(); interval < jsonTimeout && a.timeouts != nil {
 		a.timeouts.remove(a)
 		a.keepAlive(interval)
 	}
 }
 
-// openStream begins an event stream, which a flush sends. A size is that of all
-// that follows, 0 is not known. Proxies are told to pass every event on at once.
+// writeStreamHeader begins an event stream, which the next flush sends. The size is that
+// of all that follows, or 0 if it is not known. The header asks proxies to forward every
+// event at once.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
-func (a *responder) openStream(size int) {
+func (a *responder) writeStreamHeader(size int) {
 	a.stream = true
 	h := a.w.Header()
-	a.o.farewell(h)
+	a.o.setConnectionClose(h)
 	h.Set(httpheader.ContentType, httpheader.TypeEventStream)
 	h.Set(httpheader.CacheControl, "no-cache, no-transform")
 	h.Set(httpheader.AccelBuffering, "no")
-	if a.opening == nil {
+	if a.firstEvents == nil {
 		a.announce(size)
 	}
 	a.w.WriteHeader(http.StatusOK)
-	if a.opening != nil {
-		for _, ev := range a.opening() {
+	if a.firstEvents != nil {
+		for _, ev := range a.firstEvents() {
 			a.writeEvent(ev)
 		}
 	}
 }
 
-// events writes events, which a flush sends, or the end of the HTTP handler.
+// events writes events. A flush or the end of the HTTP handler sends them.
 func (a *responder) events(events []sse.Event) {
-	a.beginEvents()
+	a.startStreamLocked()
 	for _, ev := range events {
 		if a.err != nil {
 			return
@@ -334,7 +334,8 @@ func (a *responder) events(events []sse.Event) {
 	}
 }
 
-// buffers are for events on their way out. A stream waits much longer than it writes.
+// buffers are for the encoding of events. They are pooled because a stream waits much
+// longer than it writes.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // writeEvent writes one event.
@@ -378,7 +379,7 @@ func (a *responder) write(p []byte) {
 	}
 }
 
-// flush sees to it that the events written so far leave.
+// flush sends the events that were written.
 func (a *responder) flush() {
 	if a.err != nil {
 		return
@@ -386,22 +387,22 @@ func (a *responder) flush() {
 	a.setDeadline(0)
 	switch err := http.NewResponseController(a.w).Flush(); {
 	case errors.Is(err, http.ErrNotSupported):
-		a.warnHeld()
+		a.warnNoFlush()
 	case err != nil:
 		a.fail(err)
 	}
 }
 
-// warnHeld says once what a streaming test would find.
-func (a *responder) warnHeld() {
-	if !a.held {
-		a.held = true
+// warnNoFlush logs once that events are delayed until the end of the answer.
+func (a *responder) warnNoFlush() {
+	if !a.warned {
+		a.warned = true
 		a.o.logger().Warn("streamhttp: events are held back: a middleware's http.ResponseWriter has neither Flush nor Unwrap")
 	}
 }
 
-// setDeadline covers the next write, of so many bytes. For a flush, which follows what
-// was written, a deadline of a moment ago does. The http.Server lifts it after the
+// setDeadline sets the deadline for the next write, of so many bytes. A flush, with size
+// 0, uses the deadline of a write shortly before. The http.Server removes it after the
 // request.
 func (a *responder) setDeadline(size int) {
 	pieces := max(1, (size+writePiece-1)/writePiece)
@@ -416,8 +417,8 @@ func (a *responder) setDeadline(size int) {
 func (a *responder) fail(err error) {
 	if a.err == nil {
 		a.err = err
-		if a.lost != nil {
-			a.lost.Cancel(err)
+		if a.cancelled != nil {
+			a.cancelled.Cancel(err)
 		}
 	}
 }

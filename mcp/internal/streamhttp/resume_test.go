@@ -330,7 +330,7 @@ func TestStreamsOfASessionThatCanBeResumedAreBounded(t *testing.T) {
 	s := serveTest(t, newTestCore(plainTools), nil)
 	session := s.open(initialize)
 	var ids []string
-	for range maxParked + 2 {
+	for range maxDetached + 2 {
 		a := s.start("POST", callTool(1, "talk"), httpheader.SessionID, session)
 		ids = append(ids, idOf(a.block()))
 		for a.block() != "" {
@@ -417,8 +417,8 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 	defer s.handler.sessions.release(live)
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	if len(live.gets) > maxGetStreams || len(live.parked) > maxParked || len(live.streams) > maxGetStreams+maxParked {
-		t.Errorf("got %d attached, %d parked, %d known, want at most %d, %d", len(live.gets), len(live.parked), len(live.streams), maxGetStreams, maxParked)
+	if len(live.getStreams) > maxGetStreams || len(live.detached) > maxDetached || len(live.streams) > maxGetStreams+maxDetached {
+		t.Errorf("got %d attached, %d parked, %d known, want at most %d, %d", len(live.getStreams), len(live.detached), len(live.streams), maxGetStreams, maxDetached)
 	}
 	delete(statuses, 503)
 	if statuses[200] == 0 || len(statuses) != 1 {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// maxGetStreams bounds the GET streams of one session. One more ends the
-	// oldest, which is often one that the client has lost.
+	// maxGetStreams bounds the GET streams of one session. One more ends the oldest,
+	// which the client has often lost.
 	maxGetStreams = 8
-	// maxPending bounds the messages that wait for a GET stream. The oldest ones
-	// make room.
-	maxPending = 64
-	// maxParked bounds the streams of one session that have ended or lost their
-	// connection and can still be resumed, besides those whose requests run.
-	maxParked = 16
+	// maxUndelivered bounds the messages that wait for a GET stream. When it is reached,
+	// the oldest are dropped.
+	maxUndelivered = 64
+	// maxDetached bounds the streams of one session that are done and can be resumed.
+	// Streams whose requests run do not count.
+	maxDetached = 16
 )
 
 var (
@@ -36,23 +36,22 @@ var (
 	errSessionEnded   = errors.New("the session has ended")
 )
 
-// session is one session of Streamable HTTP: what initialize agreed on, the
-// requests that run in it, and the streams on which messages leave that belong
-// to no request.
+// session is one session of Streamable HTTP: what initialize negotiated, the requests
+// that run in it, and its streams.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 type session struct {
 	*exchange.Session
-	id   string
-	run  lazyctx.Context // of all that runs in the session
-	lost func()          // called when a message finds no room, without a lock
+	id             string
+	ctx            lazyctx.Context // of everything that runs in the session
+	messageDropped func()          // called without a lock when a message is dropped
 
-	mu      sync.Mutex
-	gets    []*stream // attached, newest last
-	pending queue
-	streams map[string]*stream // that can be resumed, by name
-	parked  []*stream          // of these, those that are done, oldest first
-	over    bool
+	mu          sync.Mutex
+	getStreams  []*stream // with a connection, newest last
+	undelivered queue
+	streams     map[string]*stream // that can be resumed, by the name of their log
+	detached    []*stream          // those of streams that are done, oldest first
+	closed      bool
 
 	// Guarded by the lock of the table.
 	place *limit.Place  // while it is in the table
@@ -66,8 +65,8 @@ type session struct {
 // newSession returns a session for p with an id that cannot be guessed: 130
 // random bits, visible ASCII.
 func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *session {
-	s := &session{id: rand.Text(), lost: func() {}}
-	s.run.Begin(context.Background(), nil)
+	s := &session{id: rand.Text(), messageDropped: func() {}}
+	s.ctx.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,
 		Owner:     owner,
@@ -81,7 +80,7 @@ func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *
 // context returns a context that ends with the session, not with the request,
 // and has the values of the request.
 func (s *session) context(request context.Context) context.Context {
-	return callContext{Context: &s.run, values: request}
+	return callContext{Context: &s.ctx, values: request}
 }
 
 type callContext struct {
@@ -98,26 +97,26 @@ func (c callContext) Value(key any) any {
 	return context.WithoutCancel(c.values).Value(key)
 }
 
-// stop ends all that belongs to the session.
+// stop ends everything that belongs to the session.
 func (s *session) stop(cause error) {
-	s.run.Cancel(cause)
+	s.ctx.Cancel(cause)
 	s.Pending.Fail(cause)
 	s.StopNotes()
 	for _, st := range s.close() {
-		st.forget()
+		st.discardLog()
 	}
 }
 
-// close takes all streams out of the session and ends those that belong to no
-// request. It returns those that could be resumed.
+// close removes all streams from the session and ends those of no request. It returns
+// those that could be resumed.
 func (s *session) close() (resumable []*stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	for _, st := range s.gets {
+	s.closed = true
+	for _, st := range s.getStreams {
 		st.end(dialect.Reply{})
 	}
 	resumable = slices.Collect(maps.Values(s.streams))
-	s.gets, s.pending, s.streams, s.parked = nil, queue{}, nil, nil
+	s.getStreams, s.undelivered, s.streams, s.detached = nil, queue{}, nil, nil
 	return resumable
 }

@@ -378,11 +378,11 @@ func TestPushedMessageGoesToOneStreamTheNewest(t *testing.T) {
 			}
 		}
 	}
-	for n := range maxPending + 3 { // nobody is attached: the oldest three are lost
+	for n := range maxUndelivered + 3 { // nobody is attached: the oldest three are lost
 		push(n)
 	}
 	first := get()
-	for n := range maxPending {
+	for n := range maxUndelivered {
 		expect(first, n+3)
 	}
 	push(100)
@@ -473,18 +473,18 @@ func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
 			ended <- time.Now()
 		}()
 		synctest.Wait()
-		most := 0
+		maxCount := 0
 		for range 100_000 {
 			if err := session.push([]byte(noteA)); err != nil {
 				t.Fatal(err)
 			}
-			most = max(most, session.held())
+			maxCount = max(maxCount, session.held())
 		}
 		if time.Since(began) != 0 {
 			t.Errorf("pushing took %v, want no waiting", time.Since(began))
 		}
-		if most > maxWaiting+maxPending {
-			t.Errorf("got %d messages held, want at most %d", most, maxWaiting+maxPending)
+		if maxCount > maxStreamQueue+maxUndelivered {
+			t.Errorf("got %d messages held, want at most %d", maxCount, maxStreamQueue+maxUndelivered)
 		}
 		if after := (<-ended).Sub(began); after != 10*time.Second {
 			t.Errorf("the stream ended after %v, want the write timeout", after)
@@ -500,8 +500,8 @@ func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
 func (s *session) held() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := len(s.pending.msgs)
-	for _, st := range s.gets {
+	held := len(s.undelivered.msgs)
+	for _, st := range s.getStreams {
 		st.mu.Lock()
 		held += len(st.queue.msgs)
 		st.mu.Unlock()
@@ -554,7 +554,7 @@ func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
 	}
 	child, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.run.Cancel(errSessionDeleted)
+	s.ctx.Cancel(errSessionDeleted)
 	if err := context.Cause(child); err != errSessionDeleted {
 		t.Errorf("got %v, want %v", err, errSessionDeleted)
 	}

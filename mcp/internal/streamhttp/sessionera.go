@@ -12,9 +12,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
-// initialize opens a session. An id that the client brings is not looked at: it
-// is the server that makes them. Of a session that the core refuses, or whose
-// client is gone before it could learn the id, nothing is kept.
+// initialize opens a session. It ignores an id that the client sends, because the server
+// makes the ids. It ends the session if the core refuses it, or if the client is gone
+// before it could get the id.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
@@ -30,7 +30,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	reply := h.core.Request(ctx, in)
 	if reply.Err != nil || s.Agreed() == nil || r.Context().Err() != nil {
 		h.sessions.end(s, errSessionRefused)
-		h.answer(w, reply)
+		h.reply(w, reply)
 		return nil
 	}
 	if refused := h.sessions.add(s); refused != nil {
@@ -38,7 +38,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 		return refused
 	}
 	w.Header().Set(httpheader.SessionID, s.id)
-	h.answer(w, reply)
+	h.reply(w, reply)
 	return nil
 }
 
@@ -61,8 +61,8 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 	return s, nil
 }
 
-// inSession takes a message of a session.
-func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+// serveInSession handles a message of a session.
+func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	s, refused := h.session(r, in)
 	if refused != nil {
 		return refused
@@ -83,14 +83,14 @@ func (h *Handler) inSession(w http.ResponseWriter, r *http.Request, in *exchange
 	return nil
 }
 
-// batch takes an array of messages, which only a session of a revision that has
-// batches may send.
+// batch handles an array of messages, which only sessions of revisions with batches may
+// send.
 //
 // Spec: 2025-03-26 basic#batching
 func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, body []byte) *refusal {
 	if !h.stateful {
 		_, reply := exchange.CheckBatch(body, nil, h.core.Limits())
-		h.answer(w, *reply)
+		h.reply(w, *reply)
 		return nil
 	}
 	s, refused := h.session(r, in)
@@ -100,10 +100,10 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	defer h.sessions.leave(s)
 	items, reply := exchange.CheckBatch(body, s.Agreed(), h.core.Limits())
 	if reply != nil {
-		h.answer(w, *reply)
+		h.reply(w, *reply)
 		return nil
 	}
-	begin := func(m jsonrpc.Message) exchange.Run { return h.item(s, r, in, m) }
+	begin := func(m jsonrpc.Message) exchange.Run { return h.beginBatchItem(s, r, in, m) }
 	if !slices.ContainsFunc(items, hasReply) {
 		exchange.BeginBatch(items, begin)
 		w.WriteHeader(http.StatusAccepted)
@@ -126,8 +126,8 @@ func hasReply(item jsonrpc.Item) bool {
 	return item.Err != nil || item.Message.Kind == jsonrpc.Request
 }
 
-// item takes one message of a batch. It returns the rest of a request, or nil.
-func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) exchange.Run {
+// beginBatchItem begins one message of a batch. It returns the rest of a request, or nil.
+func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) exchange.Run {
 	in := *batch
 	in.Message = m
 	ctx := s.context(r.Context())
@@ -142,8 +142,7 @@ func (h *Handler) item(s *session, r *http.Request, batch *exchange.Inbound, m j
 	return nil
 }
 
-// stream returns the stream for what one POST asks for, and makes it the way
-// back.
+// stream returns the stream for the answer to one POST, and sets it as in.Back.
 func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 	st := newStream()
 	if h.o.answer() != AnswerJSON {
@@ -153,16 +152,15 @@ func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 	return st
 }
 
-// resumable gives a stream what the revision of its session has for clients that
-// come back.
+// resumable gives a stream an event log, if the revision of its session has resumption.
 func (h *Handler) resumable(s *session, st *stream) {
 	if f := s.Agreed().Facts; f.Resume {
-		st.log, st.poll = newEventLog(h.events, s.Owner, h.o.logger()), f.Priming
+		st.log, st.canReconnect = newEventLog(h.events, s.Owner, h.o.logger()), f.Priming
 	}
 }
 
-// run lets what one POST asks for run as a part of the session: it goes on when
-// the connection that brought it ends.
+// run runs the requests of one POST as a part of the session. They continue when the
+// connection of the POST ends.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on disconnection
 func (h *Handler) run(s *session, st *stream, run exchange.Run) {
@@ -170,32 +168,32 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 		reply, wanted := run()
 		if !wanted {
 			st.end(dialect.Reply{})
-			s.drop(st) // its client waits for nothing
+			s.removeResumable(st) // its client has cancelled it
 			return
 		}
 		st.end(reply)
-		if st.settle() {
-			s.park(st)
+		if st.moveToLog() {
+			s.keepDetached(st)
 		}
 	})
 }
 
-// copy answers an HTTP request with a stream.
+// copy answers a POST with its stream.
 func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *stream) {
 	ctx := lazyctx.New(r.Context(), nil)
 	defer ctx.Cancel(nil)
 	a := newResponder(w, h.o, ctx)
 	defer a.abandon()
-	a.opening = s.opening(st, 0)
+	a.firstEvents = s.firstEvents(st, 0)
 	if h.o.answer() != AnswerJSON {
 		h.timeouts.add(a)
 	}
-	at := st.attach(ctx)
-	defer s.leave(at)
-	at.copyTo(a)
+	sw := st.attach(ctx)
+	defer s.detach(sw)
+	sw.copyTo(a)
 }
 
-// delete ends a session on its client's word.
+// delete ends a session at the request of its client.
 func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
 	s, refused := h.session(r, &exchange.Inbound{Identity: mcp.IdentityFrom(r.Context())})
 	if refused != nil {

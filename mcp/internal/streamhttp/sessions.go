@@ -14,7 +14,7 @@ import (
 // sessions is the table of the sessions. A session is in use while a request of
 // it is handled, a stream is attached, or a call runs; otherwise it is idle, and
 // ends when it has been idle for too long. When the table is full, an idle session
-// of whoever has most of them ends. It is safe for concurrent use.
+// of the owner with the most sessions ends. It is safe for concurrent use.
 type sessions struct {
 	core  exchange.Core
 	o     *Options
@@ -48,10 +48,10 @@ func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) 
 	s.Identify(by)
 	s.uses = 1
 	s.Spawn = func(run func()) { t.spawn(s, run) }
-	s.lost = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
+	s.messageDropped = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
 	if err := t.core.Opened(s.Session); err != nil {
-		s.run.Cancel(err)
-		return nil, stopping
+		s.ctx.Cancel(err)
+		return nil, shuttingDown
 	}
 	return s, nil
 }
@@ -66,9 +66,9 @@ func (t *sessions) spawn(s *session, f func()) {
 	})
 }
 
-// add enters a session in the table.
+// add adds a session to the table.
 func (t *sessions) add(s *session) *refusal {
-	place, refused := t.quota.take(s.Owner, func() { t.end(s, t.quota.crowdedOut(s.Owner)) })
+	place, refused := t.quota.take(s.Owner, func() { t.end(s, t.quota.evicted(s.Owner)) })
 	if refused != nil {
 		return refused
 	}
@@ -76,7 +76,7 @@ func (t *sessions) add(s *session) *refusal {
 	defer t.mu.Unlock()
 	if t.closed || s.ended {
 		place.Release()
-		return stopping
+		return shuttingDown
 	}
 	s.place = place
 	t.byID[s.id] = s
@@ -85,8 +85,8 @@ func (t *sessions) add(s *session) *refusal {
 
 // acquire returns the session of that id and the sender's principal, for one use
 // that needs one release. It returns nil for an id that is unknown and for one that
-// belongs to another: the two are not to be told apart. The ids are long and
-// random, and a lookup by hash tells nothing of how close a guess was.
+// belongs to another, so that a client cannot tell the two apart. The ids are long and
+// random, and the time of a lookup by hash does not depend on how close a guess is.
 func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 	}
 	s.Identify(by)
 	s.Presence.Enter()
-	t.retain(s)
+	t.retainLocked(s)
 	return s
 }
 
@@ -111,11 +111,11 @@ func (t *sessions) share(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.used = true
-	t.retain(s)
+	t.retainLocked(s)
 }
 
-// retain needs the lock.
-func (t *sessions) retain(s *session) {
+// retainLocked counts one more use. The caller holds mu.
+func (t *sessions) retainLocked(s *session) {
 	s.uses++
 	if s.idle != nil {
 		t.idle.Remove(s.idle)
@@ -124,7 +124,7 @@ func (t *sessions) retain(s *session) {
 	}
 }
 
-// release ends one use. The last one of an ended session tells the core.
+// release ends one use. After the last use of an ended session it calls core.Closed.
 func (t *sessions) release(s *session) {
 	t.mu.Lock()
 	s.uses--
@@ -133,7 +133,7 @@ func (t *sessions) release(s *session) {
 		s.since = time.Now()
 		s.idle = t.idle.PushBack(s)
 		s.place.SetIdle(s.used)
-		t.sweepLater()
+		t.scheduleSweepLocked()
 	}
 	t.mu.Unlock()
 	if unused && ended {
@@ -149,18 +149,18 @@ func (t *sessions) end(s *session, cause error) {
 		t.mu.Unlock()
 		return
 	}
-	t.remove(s)
+	t.removeLocked(s)
 	unused := s.uses == 0
 	t.mu.Unlock()
 	if unused {
 		t.finish(s, cause)
 		return
 	}
-	s.stop(cause) // and the last release tells the core
+	s.stop(cause) // the last release calls core.Closed
 }
 
-// remove takes a session out of the table. It needs the lock.
-func (t *sessions) remove(s *session) {
+// removeLocked removes a session from the table. The caller holds mu.
+func (t *sessions) removeLocked(s *session) {
 	s.ended = true
 	if t.byID[s.id] == s {
 		delete(t.byID, s.id)
@@ -195,18 +195,18 @@ func (t *sessions) close(cause error) {
 	}
 }
 
-// sweepLater sets the timer for the session that is idle for longest, if there
-// is one and the timer does not run. It needs the lock.
-func (t *sessions) sweepLater() {
+// scheduleSweepLocked sets the timer for the session that is idle for longest, if there
+// is one and the timer does not run. The caller holds mu.
+func (t *sessions) scheduleSweepLocked() {
 	front := t.idle.Front()
 	if front == nil || t.closed || t.sweep != nil {
 		return
 	}
-	t.sweep = time.AfterFunc(time.Until(front.Value.(*session).since.Add(t.ttl)), t.sweepNow)
+	t.sweep = time.AfterFunc(time.Until(front.Value.(*session).since.Add(t.ttl)), t.sweepExpired)
 }
 
-// sweepNow ends the sessions that have been idle for too long.
-func (t *sessions) sweepNow() {
+// sweepExpired ends the sessions that have been idle for too long.
+func (t *sessions) sweepExpired() {
 	if !t.work.enter() {
 		return
 	}
@@ -222,10 +222,10 @@ func (t *sessions) removeExpired() (expired []*session) {
 	defer t.mu.Unlock()
 	for e := t.idle.Front(); e != nil && time.Since(e.Value.(*session).since) >= t.ttl; e = t.idle.Front() {
 		s := e.Value.(*session)
-		t.remove(s)
+		t.removeLocked(s)
 		expired = append(expired, s)
 	}
 	t.sweep = nil
-	t.sweepLater()
+	t.scheduleSweepLocked()
 	return expired
 }

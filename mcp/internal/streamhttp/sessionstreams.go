@@ -7,23 +7,24 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
-// push sends a message that belongs to no request, on one stream: the newest
-// that can take it. A stream that is too far behind ends behind what it holds.
+// push sends a message that belongs to no request on one stream: the newest with room. A
+// stream without room ends after the messages that it has.
 //
 // Spec: 2025-11-25 basic/transports#multiple-connections
 func (s *session) push(msg []byte) error {
 	room, err := s.tryPush(msg)
 	if !room {
-		s.lost()
+		s.messageDropped()
 	}
 	return err
 }
 
-// tryPush is push, and reports whether there was room for all messages.
+// tryPush does what push does, and reports whether no message was dropped and no stream
+// ended.
 func (s *session) tryPush(msg []byte) (room bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.closed {
 		return true, errSessionEnded
 	}
 	return s.pushLocked(msg), nil
@@ -31,94 +32,94 @@ func (s *session) tryPush(msg []byte) (room bool, err error) {
 
 func (s *session) pushLocked(msg []byte) (room bool) {
 	room = true
-	for len(s.gets) > 0 {
-		last := len(s.gets) - 1
-		if s.gets[last].offer(msg) {
+	for len(s.getStreams) > 0 {
+		last := len(s.getStreams) - 1
+		if s.getStreams[last].tryQueue(msg) {
 			return room
 		}
 		room = false
-		s.gets[last].end(dialect.Reply{})
-		s.gets = s.gets[:last]
+		s.getStreams[last].end(dialect.Reply{})
+		s.getStreams = s.getStreams[:last]
 	}
-	for !s.pending.fits(msg, maxPending) {
-		s.pending.pop(1, 0) // the oldest
+	for !s.undelivered.fits(msg, maxUndelivered) {
+		s.undelivered.pop(1, 0) // the oldest
 		room = false
 	}
-	s.pending.push(msg)
+	s.undelivered.push(msg)
 	return room
 }
 
-// listen attaches a connection to a new stream for the messages that belong to
-// no request, with those that wait for one. It needs one leave.
-func (s *session) listen(ctx *lazyctx.Context, st *stream) *attachment {
+// attachGetStream attaches a connection to a new stream for the messages that belong to
+// no request, and queues those that wait for one. It needs one detach.
+func (s *session) attachGetStream(ctx *lazyctx.Context, st *stream) *streamWriter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.join(st)
+	s.addGetStreamLocked(st)
 	return st.attach(ctx)
 }
 
-// rejoin makes a resumed stream one that messages leave on again, if it belongs
-// to no request.
-func (s *session) rejoin(st *stream) {
-	if !st.resident {
+// readdGetStream adds a resumed stream to the GET streams again, if it is one.
+func (s *session) readdGetStream(st *stream) {
+	if !st.standalone {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parked = without(s.parked, st)
-	if !slices.Contains(s.gets, st) {
-		st.revive()
-		s.join(st)
+	s.detached = without(s.detached, st)
+	if !slices.Contains(s.getStreams, st) {
+		st.reopen()
+		s.addGetStreamLocked(st)
 	}
 }
 
-// join needs the lock.
-func (s *session) join(st *stream) {
-	if s.over {
+// addGetStreamLocked needs the lock.
+func (s *session) addGetStreamLocked(st *stream) {
+	if s.closed {
 		st.end(dialect.Reply{})
 		return
 	}
-	for len(s.pending.msgs) > 0 && st.offer(s.pending.msgs[0]) {
-		s.pending.pop(1, 0)
+	for len(s.undelivered.msgs) > 0 && st.tryQueue(s.undelivered.msgs[0]) {
+		s.undelivered.pop(1, 0)
 	}
-	if len(s.gets) >= maxGetStreams {
-		s.gets[0].end(dialect.Reply{})
-		s.gets = slices.Delete(s.gets, 0, 1)
+	if len(s.getStreams) >= maxGetStreams {
+		s.getStreams[0].end(dialect.Reply{})
+		s.getStreams = slices.Delete(s.getStreams, 0, 1)
 	}
-	s.gets = append(s.gets, st)
+	s.getStreams = append(s.getStreams, st)
 }
 
-// leave detaches a connection. Unless another has taken over, a stream that
-// belongs to no request passes on what it had not sent; one that is done waits
-// for its client.
-func (s *session) leave(at *attachment) {
-	at.detach()
-	if st := at.stream; s.pass(st) {
-		s.park(st)
+// detach detaches a connection. If no other has replaced it, a GET stream passes the
+// messages that it has not sent to another one. A stream that is done is kept for its
+// client.
+func (s *session) detach(sw *streamWriter) {
+	sw.detach()
+	if st := sw.stream; s.removeGetStream(st) {
+		s.keepDetached(st)
 	}
 }
 
-// pass takes a stream without connection from those that messages leave on. It
-// reports false when the stream is not done.
-func (s *session) pass(st *stream) bool {
+// removeGetStream removes a stream without a connection from the GET streams, and pushes
+// its messages again. It reports whether the stream is done.
+func (s *session) removeGetStream(st *stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	attached, ended := st.state()
-	if attached || !st.resident {
+	if attached || !st.standalone {
 		return !attached && ended
 	}
-	s.gets = without(s.gets, st)
-	for _, msg := range st.rest() {
+	s.getStreams = without(s.getStreams, st)
+	for _, msg := range st.takeQueued() {
 		s.pushLocked(msg)
 	}
 	return true
 }
 
-// keep makes a stream one that can be resumed: its client is about to know an id.
-func (s *session) keep(st *stream) {
+// makeResumable adds a stream to those that can be resumed, before its client gets an
+// event id.
+func (s *session) makeResumable(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.closed {
 		return
 	}
 	if s.streams == nil {
@@ -127,32 +128,32 @@ func (s *session) keep(st *stream) {
 	s.streams[st.log.name] = st
 }
 
-// park keeps a stream that is done for a client that comes back. The one that
-// was parked first makes room.
-func (s *session) park(st *stream) {
-	if oldest := s.parkLocked(st); oldest != nil {
-		oldest.forget()
+// keepDetached keeps a stream that is done for a client that resumes it. If there are too
+// many, it discards the oldest.
+func (s *session) keepDetached(st *stream) {
+	if oldest := s.keepDetachedLocked(st); oldest != nil {
+		oldest.discardLog()
 	}
 }
 
-func (s *session) parkLocked(st *stream) (oldest *stream) {
+func (s *session) keepDetachedLocked(st *stream) (oldest *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st.log == nil || s.streams[st.log.name] != st {
 		return nil
 	}
-	s.parked = append(without(s.parked, st), st)
-	if len(s.parked) <= maxParked {
+	s.detached = append(without(s.detached, st), st)
+	if len(s.detached) <= maxDetached {
 		return nil
 	}
-	oldest = s.parked[0]
-	s.parked = slices.Delete(s.parked, 0, 1)
+	oldest = s.detached[0]
+	s.detached = slices.Delete(s.detached, 0, 1)
 	delete(s.streams, oldest.log.name)
 	return oldest
 }
 
-// drop makes a stream one that cannot be resumed.
-func (s *session) drop(st *stream) {
+// removeResumable discards a stream, which cannot be resumed any more.
+func (s *session) removeResumable(st *stream) {
 	s.mu.Lock()
 	known := st.log != nil && s.streams[st.log.name] == st
 	if known {
@@ -160,12 +161,12 @@ func (s *session) drop(st *stream) {
 	}
 	s.mu.Unlock()
 	if known {
-		st.forget()
+		st.discardLog()
 	}
 }
 
-// find returns the stream that an event id leads to, and the number in it.
-func (s *session) find(id string) (st *stream, n int64) {
+// findStream returns the stream of an event id and the number of the event, or nil.
+func (s *session) findStream(id string) (st *stream, n int64) {
 	name, n, ok := parseEventID(id)
 	if !ok {
 		return nil, 0

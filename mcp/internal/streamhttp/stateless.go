@@ -22,7 +22,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 		defer ctx.Cancel(nil)
 		return h.notify(ctx, w, in)
 	case jsonrpc.Response:
-		return refuse(http.StatusBadRequest, "a response: want a request or a notification, since this server has asked nothing")
+		return refuse(http.StatusBadRequest, "a response: want a request or a notification, because this server has sent no request")
 	}
 	if in.Message.Method == mcp.MethodListen {
 		return h.subscribe(w, r, in)
@@ -31,11 +31,11 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 	return nil
 }
 
-// subscribe answers a subscription, which lasts and takes one of the streams.
+// subscribe answers subscriptions/listen, which takes a place among the streams.
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	ctx, cancel := context.WithCancelCause(h.drain.streams)
 	defer cancel(nil)
-	place, refused := h.streams.take(in.Owner(), func() { cancel(h.streams.crowdedOut(in.Owner())) })
+	place, refused := h.streams.take(in.Owner(), func() { cancel(h.streams.evicted(in.Owner())) })
 	if refused != nil {
 		return refused
 	}

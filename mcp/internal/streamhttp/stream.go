@@ -10,36 +10,35 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// maxWaiting bounds the messages that wait in one stream.
-const maxWaiting = 256
+// maxStreamQueue bounds the messages that wait in one stream.
+const maxStreamQueue = 256
 
-// stream holds what the server sends on one stream of a session until the
-// attached connection has copied it: everything that belongs to one request and
-// last the reply, or what belongs to none. It belongs to the session, so that
-// it outlives the connection:
+// stream holds the messages of one stream of a session until a connection has written
+// them: those of one request, with the reply last, or those of no request. It belongs to
+// the session and outlives its connections:
 //
 //	Send, offer, end ──> queue ──> attached connection
 //	                        └────> event log ──> connection that resumes
 //
 // The queue holds 256 messages or 4 MiB, and one message of any size. When it
 // is full, Send waits for the attached connection and fails when there is none;
-// offer fails at once. The reply does not count and is never dropped.
+// tryQueue fails at once. The reply does not count and is never dropped.
 type stream struct {
-	log      *eventLog // nil when the stream cannot be resumed
-	poll     bool      // the client comes back when its connection is closed
-	resident bool      // for what belongs to no request
+	log          *eventLog // nil when the stream cannot be resumed
+	canReconnect bool      // the client reconnects when its connection is closed
+	standalone   bool      // for messages of no request
 
-	mu       sync.Mutex
-	queue    queue
-	holder   *attachment // the connection that copies, once it does
-	detached bool
-	known    bool // the client has an event id of the stream
-	ended    bool
-	reply    dialect.Reply
-	hangUp   time.Duration // the connection is to be closed, and the client to wait so long; 0 for none
-	ahead    int           // the messages in the queue that are sent before that
-	wake     chan struct{} // one token for the connection: there is something to copy
-	room     chan struct{} // closed when a full queue may have room again; nil while nobody waits
+	mu          sync.Mutex
+	queue       queue
+	writer      *streamWriter // nil until a connection attaches, and after it detaches
+	detached    bool
+	resumable   bool // the client has an event id of the stream
+	ended       bool
+	reply       dialect.Reply
+	closeRetry  time.Duration // unless 0: close the connection, and ask the client to reconnect after this time
+	beforeClose int           // number of messages in the queue that are sent before that
+	wake        chan struct{} // one token for the writer: there is something to write
+	room        chan struct{} // closed when a full queue may have room again; nil while no Send waits
 }
 
 var (
@@ -47,18 +46,18 @@ var (
 	_ exchange.Poller = (*stream)(nil)
 )
 
-// newStream returns a stream with a connection about to attach.
+// newStream returns a stream to which a connection is about to attach.
 func newStream() *stream { return &stream{wake: make(chan struct{}, 1)} }
 
 var (
-	errStreamFull  = errors.New("the client does not read: too many messages wait for it")
+	errStreamFull  = errors.New("the client does not read: its queue of messages is full")
 	errStreamEnded = errors.New("the stream has ended")
 )
 
 // Send queues a message that belongs to the request.
 func (s *stream) Send(ctx context.Context, msg []byte) error {
 	for {
-		room, err := s.put(msg)
+		room, err := s.queueOrRoom(msg)
 		if room == nil {
 			return err
 		}
@@ -70,15 +69,15 @@ func (s *stream) Send(ctx context.Context, msg []byte) error {
 	}
 }
 
-// put queues a message. When there is no room but a connection that makes some,
-// it returns a channel that is closed when it has.
-func (s *stream) put(msg []byte) (room <-chan struct{}, err error) {
+// queueOrRoom queues a message. If the queue is full and has a writer, it returns a
+// channel that is closed when there may be room.
+func (s *stream) queueOrRoom(msg []byte) (room <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.ended:
 		return nil, errStreamEnded
-	case s.queue.fits(msg, maxWaiting):
+	case s.queue.fits(msg, maxStreamQueue):
 		s.push(msg)
 		return nil, nil
 	case s.detached:
@@ -90,35 +89,35 @@ func (s *stream) put(msg []byte) (room <-chan struct{}, err error) {
 	return s.room, nil
 }
 
-// offer queues a message and reports whether there was room.
-func (s *stream) offer(msg []byte) bool {
+// tryQueue queues a message if there is room, and reports whether there was.
+func (s *stream) tryQueue(msg []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || !s.queue.fits(msg, maxWaiting) {
+	if s.ended || !s.queue.fits(msg, maxStreamQueue) {
 		return false
 	}
 	s.push(msg)
 	return true
 }
 
-// HangUp implements exchange.Poller: what is queued is still sent, and then the
-// connection closed. Without one there is nothing to do.
+// HangUp implements exchange.Poller: it closes the connection after what is queued.
+// Without a connection it does nothing.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on closing the connection
 func (s *stream) HangUp(retry time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.poll || s.ended {
+	if !s.canReconnect || s.ended {
 		return false
 	}
-	if !s.detached && s.hangUp == 0 {
-		s.hangUp, s.ahead = retry, len(s.queue.msgs)
+	if !s.detached && s.closeRetry == 0 {
+		s.closeRetry, s.beforeClose = retry, len(s.queue.msgs)
 		s.signal()
 	}
 	return true
 }
 
-// end ends the stream behind what is queued, with the reply if it has a body.
+// end ends the stream after what is queued, with the reply if it has a body.
 func (s *stream) end(reply dialect.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,39 +129,39 @@ func (s *stream) end(reply dialect.Reply) {
 	s.makeRoom()
 }
 
-// settle moves the rest of an ended stream to the event log when no connection is
-// there to take it, so that the store bounds what is kept for clients that may
-// never come back. It reports whether the client may: it knows an id then.
-func (s *stream) settle() bool {
-	s.log.take()
-	defer s.log.give()
-	msgs, known := s.leftBehind()
+// moveToLog moves the rest of an ended stream without a writer to the event log, so that
+// the bounds of the store hold for clients that may never reconnect. It reports whether
+// the client can resume the stream.
+func (s *stream) moveToLog() bool {
+	s.log.lock()
+	defer s.log.unlock()
+	msgs, resumable := s.takeUnsent()
 	if len(msgs) > 0 {
 		s.log.add(msgs...)
 	}
-	return known
+	return resumable
 }
 
-// leftBehind removes what an ended stream holds that has no connection, and returns
-// it if the client knows an id by which it can come back.
-func (s *stream) leftBehind() (msgs [][]byte, known bool) {
+// takeUnsent removes the messages of an ended stream without a writer, and returns them
+// if the client can resume the stream.
+func (s *stream) takeUnsent() (msgs [][]byte, resumable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended || !s.detached || s.resident {
-		return nil, s.known
+	if !s.ended || !s.detached || s.standalone {
+		return nil, s.resumable
 	}
-	if s.known {
+	if s.resumable {
 		msgs = s.queue.msgs
 		if s.reply.Body != nil {
 			msgs = append(msgs, s.reply.Whole())
 		}
 	}
 	s.queue, s.reply = queue{}, dialect.Reply{}
-	return msgs, s.known
+	return msgs, s.resumable
 }
 
-// rest returns what the stream still held for connections.
-func (s *stream) rest() [][]byte {
+// takeQueued removes and returns the messages in the queue.
+func (s *stream) takeQueued() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest := s.queue.msgs
@@ -170,20 +169,20 @@ func (s *stream) rest() [][]byte {
 	return rest
 }
 
-// state reports whether a connection copies the stream, and whether it has ended.
+// state reports whether the stream has a writer, and whether it has ended.
 func (s *stream) state() (attached, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.holder != nil, s.ended
+	return s.writer != nil, s.ended
 }
 
-// forget gives up what was kept for a client that comes back.
-func (s *stream) forget() {
-	s.log.forget()
+// discardLog removes the events of the stream from the log.
+func (s *stream) discardLog() {
+	s.log.discard()
 }
 
-// revive lets a stream that ended because there were too many be used again.
-func (s *stream) revive() {
+// reopen makes a stream usable that was ended because the session had too many.
+func (s *stream) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = false

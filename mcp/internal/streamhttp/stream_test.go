@@ -22,9 +22,9 @@ func copying(ctx context.Context, st *stream) (w *httptest.ResponseRecorder, don
 	w, done = httptest.NewRecorder(), make(chan struct{})
 	go func() {
 		defer close(done)
-		at := st.attach(lazyctx.New(ctx, nil))
-		defer at.detach()
-		at.copyTo(newResponder(w, &Options{}, nil))
+		sw := st.attach(lazyctx.New(ctx, nil))
+		defer sw.detach()
+		sw.copyTo(newResponder(w, &Options{}, nil))
 	}()
 	return w, done
 }
@@ -33,23 +33,23 @@ func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
-		sent := make(chan error, maxWaiting+2)
+		sent := make(chan error, maxStreamQueue+2)
 		go func() {
-			for n := range maxWaiting + 2 {
+			for n := range maxStreamQueue + 2 {
 				sent <- st.Send(t.Context(), fmt.Append(nil, n))
 			}
 			st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
 		}()
 		synctest.Wait()
-		if len(sent) != maxWaiting {
-			t.Errorf("got %d messages queued, want %d", len(sent), maxWaiting)
+		if len(sent) != maxStreamQueue {
+			t.Errorf("got %d messages queued, want %d", len(sent), maxStreamQueue)
 		}
 		w, done := copying(t.Context(), st)
 		<-done
-		if got := strings.Count(w.Body.String(), "event: "); got != maxWaiting+3 || !strings.HasSuffix(w.Body.String(), event("257")+"\n"+event("reply")+"\n") {
+		if got := strings.Count(w.Body.String(), "event: "); got != maxStreamQueue+3 || !strings.HasSuffix(w.Body.String(), event("257")+"\n"+event("reply")+"\n") {
 			t.Errorf("got %d events, the last %q, want every message in order and the reply", got, w.Body.String()[w.Body.Len()-60:])
 		}
-		for range maxWaiting + 2 {
+		for range maxStreamQueue + 2 {
 			if err := <-sent; err != nil {
 				t.Errorf("send: %v", err)
 			}
@@ -62,11 +62,11 @@ func TestReplyThatComesWhileItsConnectionLooksIsTheWholeAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
 		st.log = newEventLog(newEventMemory(1), limit.Owner{}, slog.New(slog.DiscardHandler))
-		st.log.take()
+		st.log.lock()
 		w, done := copying(t.Context(), st)
 		synctest.Wait() // it has seen no reply, and is about to look for messages
 		st.end(dialect.Reply{Body: []byte("refusal"), Status: 403, Challenge: "more scopes"})
-		st.log.give()
+		st.log.unlock()
 		<-done
 		if got := w.Header().Get(httpheader.WWWAuthenticate); w.Code != 403 || got != "more scopes" || w.Body.String() != "refusal" {
 			t.Errorf("got %d %q %q, want the refusal with its status and challenge", w.Code, got, w.Body)
@@ -87,8 +87,8 @@ func TestFullStreamWithoutConnectionRefusesAndKeepsTheReply(t *testing.T) {
 		for ; err == nil && n < 10_000; n++ {
 			err = st.Send(t.Context(), []byte(noteA))
 		}
-		if !errors.Is(err, errStreamFull) || n != maxWaiting+1 {
-			t.Errorf("got %v at message %d, want %v at %d", err, n, errStreamFull, maxWaiting+1)
+		if !errors.Is(err, errStreamFull) || n != maxStreamQueue+1 {
+			t.Errorf("got %v at message %d, want %v at %d", err, n, errStreamFull, maxStreamQueue+1)
 		}
 		st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
 		st.end(dialect.Reply{Body: []byte("another"), Status: 200})
@@ -97,7 +97,7 @@ func TestFullStreamWithoutConnectionRefusesAndKeepsTheReply(t *testing.T) {
 		}
 		w, done := copying(t.Context(), st) // as a resumed connection would
 		<-done
-		if got := w.Body.String(); strings.Count(got, "event: ") != maxWaiting+1 || !strings.HasSuffix(got, event("reply")+"\n") {
+		if got := w.Body.String(); strings.Count(got, "event: ") != maxStreamQueue+1 || !strings.HasSuffix(got, event("reply")+"\n") {
 			t.Errorf("got %d events, want what was queued and the reply", strings.Count(got, "event: "))
 		}
 	})
@@ -107,7 +107,7 @@ func TestDetachWakesAWaitingSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
-		for st.offer([]byte(noteA)) {
+		for st.tryQueue([]byte(noteA)) {
 		}
 		results := make(chan error, 2)
 		go func() { results <- st.Send(t.Context(), []byte(noteA)) }()
@@ -129,17 +129,17 @@ func TestDetachWakesAWaitingSender(t *testing.T) {
 func TestQueueIsBoundedInBytesAndTakesOneMessageOfAnySize(t *testing.T) {
 	t.Parallel()
 	st := newStream()
-	if !st.offer(make([]byte, 2*maxQueued)) {
+	if !st.tryQueue(make([]byte, 2*maxQueueBytes)) {
 		t.Error("a large message alone was refused")
 	}
-	if st.offer([]byte("x")) {
+	if st.tryQueue([]byte("x")) {
 		t.Error("a second one was taken")
 	}
 	if msgs, _ := st.attach(lazyctx.New(t.Context(), nil)).pop(false); len(msgs) != 1 {
 		t.Errorf("got %d messages, want 1", len(msgs))
 	}
 	n := 0
-	for st.offer(make([]byte, 1<<20)) {
+	for st.tryQueue(make([]byte, 1<<20)) {
 		n++
 	}
 	if n != 4 {
@@ -151,7 +151,7 @@ func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 	t.Parallel()
 	st := newStream()
 	for range 5 {
-		st.offer(make([]byte, writePiece))
+		st.tryQueue(make([]byte, writePiece))
 	}
 	st.end(dialect.Reply{Body: []byte("reply"), Status: 200})
 	w, done := copying(t.Context(), st)
@@ -164,8 +164,8 @@ func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
 	t.Parallel()
 	st := newStream()
-	st.poll = true
-	if !st.offer([]byte("1")) || !st.HangUp(time.Second) || !st.offer([]byte("2")) {
+	st.canReconnect = true
+	if !st.tryQueue([]byte("1")) || !st.HangUp(time.Second) || !st.tryQueue([]byte("2")) {
 		t.Fatal("the stream takes no messages before its connection has attached")
 	}
 	first := st.attach(lazyctx.New(t.Context(), nil))

@@ -12,60 +12,60 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// opening returns what is to be done when an answer becomes an event stream that
-// goes on behind event n: from then on the client can come back.
-func (s *session) opening(st *stream, n int64) func() []sse.Event {
+// firstEvents returns the function that makes the first events of an answer which is an
+// event stream and continues after event n. Its call makes the stream resumable.
+func (s *session) firstEvents(st *stream, n int64) func() []sse.Event {
 	if st.log == nil {
 		return nil
 	}
 	return func() []sse.Event {
-		s.keep(st)
-		return st.prime(n)
+		s.makeResumable(st)
+		return st.primingEvent(n)
 	}
 }
 
-// get opens a stream for the messages that belong to no request, or resumes a
-// stream. The connection ends when the credentials that opened it expire; the
-// client comes back with new ones.
+// get opens a stream for the messages that belong to no request, or resumes a stream.
+// The connection ends when the credentials that opened it expire. The client then
+// reconnects with new ones.
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
-	if refused := mayStream(r.Header); refused != nil {
+	if refused := checkGet(r.Header); refused != nil {
 		return refused
 	}
 	by := mcp.IdentityFrom(r.Context())
-	crowded, leave := context.WithCancelCause(r.Context())
-	defer leave(nil)
-	s, place, refused := h.listener(r, by, leave)
+	ctx, end := context.WithCancelCause(r.Context())
+	defer end(nil)
+	s, place, refused := h.getStreamSession(r, by, end)
 	if refused != nil {
 		return refused
 	}
 	defer h.sessions.leave(s)
 	defer place.Release()
-	ctx, cancel := exchange.WhileValid(crowded, by)
+	ctx, cancel := exchange.WhileValid(ctx, by)
 	defer cancel()
 	if ids := r.Header[httpheader.LastEventID]; len(ids) > 0 {
 		return h.resume(ctx, w, r, s, ids)
 	}
-	return h.listen(ctx, w, r, s)
+	return h.openGetStream(ctx, w, r, s)
 }
 
-// mayStream refuses a GET that is not for an event stream.
-func mayStream(header http.Header) *refusal {
+// checkGet refuses a GET that does not accept an event stream.
+func checkGet(header http.Header) *refusal {
 	if wantsPage(header) {
 		return page(http.StatusNotAcceptable)
 	}
 	return checkAccept(header, httpheader.TypeEventStream)
 }
 
-// listener returns the session that a GET names, for one use, with a place among the
-// streams. leave ends the stream when another owner gets the place.
-func (h *Handler) listener(r *http.Request, by *mcp.Identity, leave context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
+// getStreamSession returns the session that a GET names, for one use that needs a leave,
+// and a place among the streams. It calls end when another owner gets the place.
+func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
 	s, refused := h.session(r, &exchange.Inbound{Identity: by})
 	if refused != nil {
 		return nil, nil, refused
 	}
-	place, refused := h.streams.take(s.Owner, func() { leave(h.streams.crowdedOut(s.Owner)) })
+	place, refused := h.streams.take(s.Owner, func() { end(h.streams.evicted(s.Owner)) })
 	if refused != nil {
 		h.sessions.leave(s)
 		return nil, nil, refused
@@ -73,8 +73,8 @@ func (h *Handler) listener(r *http.Request, by *mcp.Identity, leave context.Canc
 	return s, place, nil
 }
 
-// listen opens a stream for the messages that belong to no request.
-func (h *Handler) listen(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session) *refusal {
+// openGetStream opens a stream for the messages that belong to no request.
+func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session) *refusal {
 	if refused := h.drain.refuses(); refused != nil {
 		return refused
 	}
@@ -83,28 +83,28 @@ func (h *Handler) listen(ctx context.Context, w http.ResponseWriter, r *http.Req
 	a := newResponder(w, h.o, connection)
 	defer a.abandon()
 	st := newStream()
-	st.resident = true
+	st.standalone = true
 	h.resumable(s, st)
-	a.opening = s.opening(st, 0)
-	at := s.listen(connection, st) // and then say so
-	defer s.leave(at)
+	a.firstEvents = s.firstEvents(st, 0)
+	sw := s.attachGetStream(connection, st) // before the response begins, so that no message is missed after it
+	defer s.detach(sw)
 	if a.open() == nil {
-		at.copyTo(a)
+		sw.copyTo(a)
 	}
 	return nil
 }
 
-// resume lets a stream go on behind an event, on this connection. A call that
-// runs while the server shuts down can still be come back to.
+// resume continues a stream on this connection, after an event. The stream of a call that
+// runs while the server shuts down can still be resumed.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {
-	st, n := s.find(ids[0])
+	st, n := s.findStream(ids[0])
 	if st == nil || len(ids) != 1 {
-		return noEvent
+		return eventNotFound
 	}
 	scope := h.drain.work
-	if st.resident {
+	if st.standalone {
 		if refused := h.drain.refuses(); refused != nil {
 			return refused
 		}
@@ -112,17 +112,17 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	connection := lazyctx.New(ctx, scope)
 	defer connection.Cancel(nil)
-	at, missed, ok := st.resume(connection, n)
+	sw, missed, ok := st.resume(connection, n)
 	if !ok {
-		return noEvent
+		return eventNotFound
 	}
-	defer s.leave(at)
-	s.rejoin(st)
+	defer s.detach(sw)
+	s.readdGetStream(st)
 	a := newResponder(w, h.o, connection)
 	defer a.abandon()
-	a.opening = s.opening(st, n)
+	a.firstEvents = s.firstEvents(st, n)
 	if a.open() == nil && a.sendEvents(missed...) == nil {
-		at.copyTo(a)
+		sw.copyTo(a)
 	}
 	return nil
 }

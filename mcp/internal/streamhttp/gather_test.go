@@ -85,13 +85,13 @@ func TestAReplyInPartsIsSentWhole(t *testing.T) {
 }
 
 func TestNothingIsWrittenAfterAFailure(t *testing.T) {
-	for most := range 4 {
+	for maxCount := range 4 {
 		reply, _ := cut(t, 300_000, 300_000, 300_000)
-		w := &taker{header: make(http.Header), most: most}
+		w := &taker{header: make(http.Header), most: maxCount}
 		a := newResponder(w, &Options{Answer: AnswerStream}, nil)
 		a.finish(reply)
-		if len(w.writes) != most || len(w.deadlines) != most+1 || a.err != errFull {
-			t.Errorf("after %d writes: got %d writes, %d tries, %v", most, len(w.writes), len(w.deadlines), a.err)
+		if len(w.writes) != maxCount || len(w.deadlines) != maxCount+1 || a.err != errFull {
+			t.Errorf("after %d writes: got %d writes, %d tries, %v", maxCount, len(w.writes), len(w.deadlines), a.err)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// pieces gathers what a responder writes at once. Short bytes are copied into the
-// next piece, long ones are written where they are, and texts are quoted into one
-// piece after the other, so that no answer needs a buffer of its size.
+// pieces collects short byte slices into one write of a responder. Long slices are
+// written directly, and texts are quoted into one piece after the other, so that no
+// answer needs a buffer of its size.
 type pieces struct {
 	a   *responder
 	buf []byte
@@ -24,7 +24,7 @@ func (a *responder) gather(f func(p *pieces)) {
 	p := pieces{a: a, buf: buffer[:0]}
 	f(&p)
 	p.flush()
-	if a.err == nil { // after a failure somebody may still be reading it
+	if a.err == nil { // after a failure net/http may still read it
 		pieceBuffers.Put(buffer)
 	}
 }
