@@ -45,7 +45,7 @@ func (o *ClientOptions) core() bool { return !o.orZero().NoCore }
 // When the context of a call ends, its task is cancelled.
 func Client(o *ClientOptions) mcpclient.Extension {
 	o = new(*o.orZero())
-	h := &half{o: o, waiting: make(map[string]chan struct{}), receiver: receiver{book: &book{store: new(mcpserver.MemoryStore)}}}
+	h := &half{o: o, waiting: make(map[string]chan struct{}), receiver: receiver{entries: &entryStore{store: new(mcpserver.MemoryStore)}}}
 	e := mcpclient.Extension{
 		ID:          ID,
 		Names:       map[string]string{mcp.MethodTasksGet: "taskId", MethodUpdate: "taskId", mcp.MethodTasksCancel: "taskId"},

@@ -73,7 +73,7 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 	var tasks []indexEntry
 	if t.lists(r) {
 		var err error
-		if tasks, _, err = t.book.index(ctx, ownerOf(r)); err != nil {
+		if tasks, _, err = t.entries.index(ctx, ownerOf(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 			result.NextCursor = new(tasks[i-1].cursor())
 			break
 		}
-		switch e, err := t.book.load(ctx, listed.ID); {
+		switch e, err := t.entries.load(ctx, listed.ID); {
 		case err == nil:
 			result.Tasks = append(result.Tasks, e.core())
 		case err != errUnknown:
@@ -117,7 +117,7 @@ func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, erro
 	if _, err := t.find(ctx, r, p.TaskID); err != nil {
 		return nil, err
 	}
-	w := t.book.watch(p.TaskID)
+	w := t.entries.watch(p.TaskID)
 	defer w.stop()
 	for {
 		e, err := t.find(ctx, r, p.TaskID)
@@ -184,7 +184,7 @@ func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) erro
 		if err != nil {
 			return err
 		}
-		if err := t.book.answer(ctx, e.ID, map[string]answer{key: a}); err != nil {
+		if err := t.entries.answer(ctx, e.ID, map[string]answer{key: a}); err != nil {
 			return err
 		}
 	}
@@ -198,11 +198,11 @@ var errMoot = errors.New("the task no longer asks")
 // it has ended, or another has answered. stop has to be called.
 func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Context, stop func()) {
 	open, cancel := context.WithCancelCause(ctx)
-	w := t.book.watch(id)
+	w := t.entries.watch(id)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for open.Err() == nil {
-			if e, err := t.book.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
+			if e, err := t.entries.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
 				cancel(errMoot)
 			}
 			_ = w.wait(open, time.Now().Add(lease))

@@ -45,8 +45,8 @@ func parseCursor(cursor string) (indexEntry, bool) {
 
 // index returns the tasks of an owner that have not expired, in order, and the value
 // in the store, which is nil when there is none.
-func (b *book) index(ctx context.Context, owner string) (tasks []indexEntry, raw []byte, err error) {
-	raw, found, err := b.store.Get(ctx, indexPrefix+owner)
+func (s *entryStore) index(ctx context.Context, owner string) (tasks []indexEntry, raw []byte, err error) {
+	raw, found, err := s.store.Get(ctx, indexPrefix+owner)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tasks: %w", err)
 	}
@@ -61,10 +61,10 @@ func (b *book) index(ctx context.Context, owner string) (tasks []indexEntry, raw
 }
 
 // addToIndex adds a task to the index of its owner.
-func (b *book) addToIndex(ctx context.Context, e *entry) error {
+func (s *entryStore) addToIndex(ctx context.Context, e *entry) error {
 	added := indexEntry{ID: e.ID, Created: e.Created.UnixMilli(), Expires: e.Expires.UnixMilli()}
 	for {
-		tasks, old, err := b.index(ctx, e.Owner)
+		tasks, old, err := s.index(ctx, e.Owner)
 		if err != nil {
 			return err
 		}
@@ -81,9 +81,9 @@ func (b *book) addToIndex(ctx context.Context, e *entry) error {
 		ttl := max(time.Until(time.UnixMilli(last.Expires)), time.Millisecond)
 		var written bool
 		if old == nil {
-			written, err = b.store.Create(ctx, indexPrefix+e.Owner, raw, ttl)
+			written, err = s.store.Create(ctx, indexPrefix+e.Owner, raw, ttl)
 		} else {
-			written, err = b.store.Swap(ctx, indexPrefix+e.Owner, old, raw, ttl)
+			written, err = s.store.Swap(ctx, indexPrefix+e.Owner, old, raw, ttl)
 		}
 		if err != nil {
 			return fmt.Errorf("tasks: %w", err)

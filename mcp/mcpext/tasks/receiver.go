@@ -25,7 +25,7 @@ const (
 
 // receiver keeps the tasks of servers. Each client is an owner of its own.
 type receiver struct {
-	book *book
+	entries *entryStore
 
 	mu   sync.Mutex
 	kept []received // guarded by mu: the oldest first
@@ -76,7 +76,7 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 	if err := v.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	if err := v.book.open(ctx, e); err != nil {
+	if err := v.entries.open(ctx, e); err != nil {
 		return nil, err
 	}
 	work, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), e.Expires, errExpired)
@@ -103,7 +103,7 @@ func (v *receiver) admit(ctx context.Context, r *mcpclient.Request, e *entry) er
 	v.kept = slices.DeleteFunc(v.kept, func(k received) bool {
 		over := !now.Before(k.expires)
 		if over {
-			_ = v.book.store.Delete(ctx, keyPrefix+k.id) // in memory: it cannot fail
+			_ = v.entries.store.Delete(ctx, keyPrefix+k.id) // in memory: it cannot fail
 		}
 		return over
 	})
@@ -124,9 +124,9 @@ func (v *receiver) of(c *mcpclient.Client) (ids []string) {
 	return ids
 }
 
-// work answers the question and keeps what became of it.
+// work answers the question and writes the outcome into the entry.
 func (v *receiver) work(ctx context.Context, cancel func(), r *mcpclient.Request, id string, next mcpclient.Handler) {
-	w := v.book.watch(id)
+	w := v.entries.watch(id)
 	defer w.stop()
 	done := make(chan outcomeOfQuestion, 1)
 	if !r.Client().Go(func(context.Context) { // which logs a panic
@@ -141,14 +141,14 @@ func (v *receiver) work(ctx context.Context, cancel func(), r *mcpclient.Request
 	for {
 		select {
 		case o := <-done:
-			v.settle(id, o)
+			v.finish(id, o)
 			return
 		case <-w.wake:
-			if e, _, err := v.book.read(ctx, id); err == nil && e.Status == mcp.TaskCancelled {
+			if e, _, err := v.entries.read(ctx, id); err == nil && e.Status == mcp.TaskCancelled {
 				cancel()
 			}
 		case <-renewal.C:
-			_, _ = v.book.swap(ctx, id, func(e *entry) error {
+			_, _ = v.entries.swap(ctx, id, func(e *entry) error {
 				e.Lease = time.Now().Add(lease)
 				return nil
 			}, nil)
@@ -161,12 +161,13 @@ type outcomeOfQuestion struct {
 	err    error
 }
 
-func (v *receiver) settle(id string, o outcomeOfQuestion) {
+// finish writes the outcome of a question into the entry, unless the task has ended before.
+func (v *receiver) finish(id string, o outcomeOfQuestion) {
 	raw, err := json.Marshal(o.result, json.Deterministic(true))
 	if o.err != nil {
 		err = o.err
 	}
-	_, _ = v.book.change(context.Background(), id, func(e *entry) error {
+	_, _ = v.entries.change(context.Background(), id, func(e *entry) error {
 		if e.Status.Terminal() {
 			return errEnded
 		}
@@ -222,7 +223,7 @@ func (v *receiver) find(ctx context.Context, r *mcpclient.Request) (*entry, erro
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %v", r.Method, err)
 	}
-	e, err := v.book.load(ctx, p.TaskID)
+	e, err := v.entries.load(ctx, p.TaskID)
 	if err == errUnknown || err == nil && e.Owner != ownerName(r.Client()) {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method)
 	}
@@ -235,7 +236,7 @@ func (v *receiver) result(ctx context.Context, r *mcpclient.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	w := v.book.watch(e.ID)
+	w := v.entries.watch(e.ID)
 	defer w.stop()
 	for {
 		if e, err = v.find(ctx, r); err != nil {
@@ -278,7 +279,7 @@ func (v *receiver) cancel(ctx context.Context, r *mcpclient.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if e, err = v.book.cancel(ctx, e.ID); err == errEnded {
+	if e, err = v.entries.cancel(ctx, e.ID); err == errEnded {
 		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method, e.Status)
 	}
 	if err != nil {
@@ -297,7 +298,7 @@ func (v *receiver) list(ctx context.Context, r *mcpclient.Request) (any, error) 
 	v.mu.Unlock()
 	result := &mcp.ListTasksResult{Tasks: []mcp.Task{}}
 	for _, id := range ids {
-		if e, err := v.book.load(ctx, id); err == nil {
+		if e, err := v.entries.load(ctx, id); err == nil {
 			result.Tasks = append(result.Tasks, e.core())
 		}
 	}

@@ -27,20 +27,20 @@ var (
 	errUnanswered = mcp.Errorf(mcp.CodeInternal, "the server was shut down while the task waited for an answer")
 )
 
-// settleTimeout bounds the writing of what became of a task.
-const settleTimeout = 10 * time.Second
+// finishTimeout is the limit of the time in which the outcome of a task is written.
+const finishTimeout = 10 * time.Second
 
 // run is the work on one task, in the process that does it.
 type run struct {
-	tasks  *Tasks
-	id     string
-	kind   kind
-	first  *entry
-	r      *mcpserver.Request // on whose behalf it is worked on
-	cancel context.CancelCauseFunc
-	done   func()        // says that the work has ended
-	over   chan struct{} // closed when it has
-	minded sync.WaitGroup
+	tasks    *Tasks
+	id       string
+	kind     kind
+	first    *entry
+	r        *mcpserver.Request // on whose behalf it is worked on
+	cancel   context.CancelCauseFunc
+	done     func()        // says that the work has ended
+	over     chan struct{} // closed when it has
+	renewing sync.WaitGroup
 
 	working context.Context // of the work
 
@@ -62,13 +62,13 @@ func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next
 	}
 	go func() {
 		result, err := contained(x.working, p, next)
-		x.settle(result, err)
+		x.finish(result, err)
 	}()
 	return x.created(), nil
 }
 
-// contained does a call on a goroutine of its own, where nobody else contains the
-// panics of what is wrapped around the tool.
+// contained calls next and makes a panic an error. A call on a goroutine of its own needs
+// it for the panics of the options Wrap, which the tool itself does not recover.
 func contained(ctx context.Context, p *mcp.CallToolParams, next mcpserver.ToolHandler) (result mcp.Result, err error) {
 	defer usercode.Contain(&err)
 	return next(ctx, p)
@@ -110,7 +110,7 @@ func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, nex
 		defer s.letGo()
 		result, err := contained(work, p, next)
 		if x := s.task(); x != nil {
-			x.settle(result, err)
+			x.finish(result, err)
 			return
 		}
 		done <- outcome{result, err}
@@ -167,9 +167,9 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 	if err := t.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	err := t.book.open(ctx, e)
+	err := t.entries.open(ctx, e)
 	if err == nil && t.lists(r) {
-		err = t.book.addToIndex(ctx, e)
+		err = t.entries.addToIndex(ctx, e)
 	}
 	if err != nil {
 		t.abandon(ctx, e.ID)
@@ -195,7 +195,7 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 	}
 	t.ends(e.ID, x.cancel)
 	t.audit(ctx, r, "task begins", e)
-	x.minded.Go(x.mind)
+	x.renewing.Go(x.renewLease)
 	return x, nil
 }
 
@@ -214,7 +214,7 @@ func (t *Tasks) ttlOf(p *mcp.CallToolParams, as kind) time.Duration {
 
 // abandon forgets a task that nobody was told of.
 func (t *Tasks) abandon(ctx context.Context, id string) {
-	_ = t.book.store.Delete(context.WithoutCancel(ctx), keyPrefix+id)
+	_ = t.entries.store.Delete(context.WithoutCancel(ctx), keyPrefix+id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(id)
@@ -236,13 +236,13 @@ func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext
 	if err != nil {
 		return nil, err
 	}
-	w := x.tasks.book.watch(x.id)
+	w := x.tasks.entries.watch(x.id)
 	defer w.stop()
 	if err := x.change(ctx, func(e *entry) { e.open(key, q) }); err != nil {
 		return nil, err
 	}
 	for {
-		e, err := x.tasks.book.load(ctx, x.id)
+		e, err := x.tasks.entries.load(ctx, x.id)
 		if err != nil {
 			return nil, err
 		}
@@ -324,8 +324,8 @@ func (x *run) unwritten() string {
 	return last
 }
 
-// writeDown writes down the last of the progress.
-func (x *run) writeDown(ctx context.Context) {
+// writeProgress writes down the last of the progress.
+func (x *run) writeProgress(ctx context.Context) {
 	if last := x.unwritten(); last != "" {
 		x.status(ctx, last)
 	}
@@ -355,7 +355,7 @@ func statusText(s string) string {
 
 // change changes the task, unless it has ended.
 func (x *run) change(ctx context.Context, change func(*entry)) error {
-	_, err := x.tasks.book.changeTelling(ctx, x.id, func(e *entry) error {
+	_, err := x.tasks.entries.changeAndTell(ctx, x.id, func(e *entry) error {
 		if e.Status.Terminal() {
 			return errEnded
 		}
@@ -374,10 +374,10 @@ func (x *run) notify(ctx context.Context, e *entry) {
 	}
 }
 
-// mind renews the lease of the task while it is worked on, and ends the work when
+// renewLease renews the lease of the task while it is worked on, and ends the work when
 // the task was cancelled, here or on another replica.
-func (x *run) mind() {
-	w := x.tasks.book.watch(x.id)
+func (x *run) renewLease() {
+	w := x.tasks.entries.watch(x.id)
 	defer w.stop()
 	renewal := time.NewTicker(lease / 3)
 	defer renewal.Stop()
@@ -386,7 +386,7 @@ func (x *run) mind() {
 		case <-x.over:
 			return
 		case <-renewal.C:
-			_, _ = x.tasks.book.swap(x.working, x.id, func(e *entry) error {
+			_, _ = x.tasks.entries.swap(x.working, x.id, func(e *entry) error {
 				if e.Status.Terminal() {
 					return errEnded
 				}
@@ -394,11 +394,11 @@ func (x *run) mind() {
 				return nil
 			}, nil)
 		case <-x.said:
-			x.writeDown(x.working)
+			x.writeProgress(x.working)
 			continue
 		case <-w.wake:
 		}
-		if e, _, err := x.tasks.book.read(x.working, x.id); err == nil && e.Status == mcp.TaskCancelled {
+		if e, _, err := x.tasks.entries.read(x.working, x.id); err == nil && e.Status == mcp.TaskCancelled {
 			x.notify(x.working, e)
 			x.cancel(errCancelled)
 			return
@@ -406,24 +406,24 @@ func (x *run) mind() {
 	}
 }
 
-// settle keeps what became of the work, unless the task has ended before.
+// finish writes the outcome of the work into the entry, unless the task has ended before.
 //
 // Spec: ext-tasks draft#task-status
-func (x *run) settle(result mcp.Result, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), settleTimeout)
+func (x *run) finish(result mcp.Result, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), finishTimeout)
 	defer cancel()
-	x.writeDown(ctx)
+	x.writeProgress(ctx)
 	status, raw, failure := x.judge(result, err)
 	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
 		failure = &Failure{Code: -32603, Message: "the result could not be kept"}
 		x.tasks.o.logger().LogAttrs(ctx, slog.LevelError, failure.Message, slog.String("task", x.id[:6]), slog.Any("error", err))
 		_ = x.conclude(ctx, mcp.TaskFailed, nil, failure)
 	}
-	if e, err := x.tasks.book.load(ctx, x.id); err == nil {
+	if e, err := x.tasks.entries.load(ctx, x.id); err == nil {
 		x.tasks.audit(ctx, x.r, "task ended", e)
 	}
 	close(x.over)
-	x.minded.Wait()
+	x.renewing.Wait()
 	x.done()
 }
 

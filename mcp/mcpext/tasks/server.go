@@ -68,8 +68,8 @@ func (o *Options) logger() *slog.Logger  { return cmp.Or(o.orZero().Logger, slog
 
 // Tasks are the tasks of one server.
 type Tasks struct {
-	o    *Options
-	book *book
+	o       *Options
+	entries *entryStore
 
 	pool *limit.Pool // of the tasks that are kept
 
@@ -91,7 +91,7 @@ type kept struct {
 // It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
-	t := &Tasks{o: o, book: &book{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
+	t := &Tasks{o: o, entries: &entryStore{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
 	t.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.maxTasks()), Each: int64(o.perPrincipal())})
 	e := mcpserver.Extension{
 		ID: ID,
@@ -146,7 +146,7 @@ func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error
 // delete removes tasks from the store.
 func (t *Tasks) delete(ctx context.Context, ids []string) error {
 	for _, id := range ids {
-		if err := t.book.store.Delete(ctx, keyPrefix+id); err != nil {
+		if err := t.entries.store.Delete(ctx, keyPrefix+id); err != nil {
 			return fmt.Errorf("task: %w", err)
 		}
 	}
@@ -239,7 +239,7 @@ func (t *Tasks) forget(id string) {
 // find returns a task of the request's principal. One of somebody else is the
 // same as none.
 func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*entry, error) {
-	e, err := t.book.load(ctx, id)
+	e, err := t.entries.load(ctx, id)
 	if err == nil && e.Owner != ownerOf(r) {
 		err = errUnknown
 	}
@@ -282,7 +282,7 @@ func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
 	for key, value := range p.InputResponses {
 		answers[key] = answer{Value: value}
 	}
-	return nil, t.book.answer(ctx, p.TaskID, answers)
+	return nil, t.entries.answer(ctx, p.TaskID, answers)
 }
 
 // cancel does tasks/cancel of the extension: an acknowledgement in any case.
@@ -304,7 +304,7 @@ func (t *Tasks) cancelled(ctx context.Context, r *mcpserver.Request) (*entry, er
 	if _, err := t.find(ctx, r, p.TaskID); err != nil {
 		return nil, err
 	}
-	e, err := t.book.cancel(ctx, p.TaskID)
+	e, err := t.entries.cancel(ctx, p.TaskID)
 	if err == nil {
 		t.audit(ctx, r, "task cancelled", e)
 	}
@@ -344,13 +344,13 @@ func (t *Tasks) listen(ctx context.Context, r *mcpserver.Request, wanted jsontex
 
 // feed yields each task as it is, and again whenever it has changed.
 func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
-	w := t.book.watch(ids...)
+	w := t.entries.watch(ids...)
 	context.AfterFunc(ctx, w.stop)
 	return func(yield func(string, any) bool) {
 		told := make(map[string]string)
 		for {
 			for _, id := range ids {
-				e, err := t.book.load(ctx, id)
+				e, err := t.entries.load(ctx, id)
 				if err != nil || told[id] == e.version() {
 					continue
 				}

@@ -1,0 +1,259 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+const (
+	keyPrefix = "task."         // of the keys in the store
+	topic     = "fondaco.task." // of the notices on the bus, before the id
+	lease     = 30 * time.Second
+)
+
+// Reasons for which nothing is changed.
+var (
+	errUnknown = errors.New("unknown task")
+	errEnded   = errors.New("the task has ended")
+)
+
+// entryStore keeps the entries of tasks, of a server or a client, in a Store. A watcher
+// waits for changes of some of them.
+type entryStore struct {
+	store mcp.Store
+	bus   mcp.Bus // nil: no other replicas
+
+	mu       sync.Mutex
+	watchers map[string]map[*watcher]bool // guarded by mu: by task
+}
+
+// watcher is woken by changes of some tasks. It needs one stop.
+type watcher struct {
+	entries *entryStore
+	ids     []string
+	wake    chan struct{} // one token: something has changed
+	off     []func()      // end the subscriptions to changes on other replicas
+}
+
+func (s *entryStore) watch(ids ...string) *watcher {
+	w := &watcher{entries: s, ids: ids, wake: make(chan struct{}, 1)}
+	w.subscribeBus()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watchers == nil {
+		s.watchers = make(map[string]map[*watcher]bool)
+	}
+	for _, id := range ids {
+		if s.watchers[id] == nil {
+			s.watchers[id] = make(map[*watcher]bool)
+		}
+		s.watchers[id][w] = true
+	}
+	return w
+}
+
+// subscribeBus makes changes on other replicas wake the watcher. Where it cannot
+// subscribe, the watcher is woken when its wait ends.
+func (w *watcher) subscribeBus() {
+	if w.entries.bus == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+	defer cancel()
+	for _, id := range w.ids {
+		if off, err := w.entries.bus.Subscribe(ctx, topic+id, func([]byte) { w.entries.signal(id) }); err == nil {
+			w.off = append(w.off, off)
+		}
+	}
+}
+
+func (w *watcher) stop() {
+	for _, off := range w.off {
+		off()
+	}
+	s := w.entries
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range w.ids {
+		if delete(s.watchers[id], w); len(s.watchers[id]) == 0 {
+			delete(s.watchers, id)
+		}
+	}
+}
+
+// wait returns when a watched task has changed, after a third of a lease, or at until,
+// whichever is first: a watcher is not woken when a task expires, when the process that
+// worked on it has ended, or, without a Bus, when another replica changes it. It fails
+// when ctx ends.
+func (w *watcher) wait(ctx context.Context, until time.Time) error {
+	return pause(ctx, min(lease/3, time.Until(until)), w.wake)
+}
+
+// signal wakes the watchers of the task in this process.
+func (s *entryStore) signal(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers[id] {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// changed wakes the watchers of a task in all replicas. An error of the Bus only delays
+// those of other replicas, which read the store every third of a lease.
+func (s *entryStore) changed(ctx context.Context, id string) {
+	s.signal(id)
+	if s.bus != nil {
+		_ = s.bus.Publish(ctx, topic+id, nil)
+	}
+}
+
+// open writes a new task into the store.
+func (s *entryStore) open(ctx context.Context, e *entry) error {
+	raw, err := json.Marshal(e, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	made, err := s.store.Create(ctx, keyPrefix+e.ID, raw, e.left())
+	if err == nil && !made {
+		err = errors.New("the id is taken")
+	}
+	if err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	return nil
+}
+
+// idLength is that of rand.Text.
+const idLength = 26
+
+// read returns a task and its bytes in the store.
+func (s *entryStore) read(ctx context.Context, id string) (*entry, []byte, error) {
+	if len(id) != idLength || !isPrintable(id) {
+		return nil, nil, errUnknown
+	}
+	raw, found, err := s.store.Get(ctx, keyPrefix+id)
+	if err != nil {
+		return nil, nil, fmt.Errorf("task: %w", err)
+	}
+	e := new(entry)
+	if !found || json.Unmarshal(raw, e) != nil || !time.Now().Before(e.Expires) {
+		return nil, nil, errUnknown
+	}
+	return e, raw, nil
+}
+
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// load returns a task. A task whose lease was not renewed in time is marked as failed,
+// because the process that worked on it has ended.
+func (s *entryStore) load(ctx context.Context, id string) (*entry, error) {
+	e, _, err := s.read(ctx, id)
+	if err != nil || e.Status.Terminal() || time.Now().Before(e.Lease) {
+		return e, err
+	}
+	e, err = s.change(ctx, id, func(e *entry) error {
+		if e.Status.Terminal() || time.Now().Before(e.Lease) {
+			return errEnded
+		}
+		e.end(mcp.TaskFailed, "the process that worked on the task has ended")
+		e.Error = &Failure{Code: -32603, Message: e.Message}
+		return nil
+	})
+	if errors.Is(err, errEnded) {
+		err = nil
+	}
+	return e, err
+}
+
+// change applies a change to a task and sets the time of its update. When the function
+// fails, the task is returned unchanged with that error. The function runs again after
+// each concurrent change of the task, so it must have no other effects.
+func (s *entryStore) change(ctx context.Context, id string, change func(*entry) error) (*entry, error) {
+	return s.changeAndTell(ctx, id, change, nil)
+}
+
+// changeAndTell is change that calls told, if it is not nil, before it wakes the
+// watchers, so that what told sends comes before what the watchers send.
+func (s *entryStore) changeAndTell(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
+	return s.swap(ctx, id, func(e *entry) error {
+		if err := change(e); err != nil {
+			return err
+		}
+		if now := time.Now().Truncate(time.Millisecond); now.After(e.Updated) {
+			e.Updated = now
+		}
+		return nil
+	}, told)
+}
+
+// swap replaces a task in the store by compare-and-swap, as change says, and leaves the
+// time of its update to the function.
+func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
+	for {
+		e, old, err := s.read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(e); err != nil {
+			return e, err
+		}
+		raw, err := json.Marshal(e, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("task: %w", err)
+		}
+		swapped, err := s.store.Swap(ctx, keyPrefix+id, old, raw, e.left())
+		if err != nil {
+			return nil, fmt.Errorf("task: %w", err)
+		}
+		if swapped {
+			if told != nil {
+				told(e)
+			}
+			s.changed(ctx, id)
+			return e, nil
+		}
+	}
+}
+
+// answer answers open questions of a task. A task that has ended has none.
+func (s *entryStore) answer(ctx context.Context, id string, answers map[string]answer) error {
+	_, err := s.change(ctx, id, func(e *entry) error {
+		if e.Status.Terminal() {
+			return errEnded
+		}
+		e.take(answers)
+		return nil
+	})
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
+// cancel ends a task. Its work hears of it by watching. It fails with errEnded
+// when the task has ended before.
+func (s *entryStore) cancel(ctx context.Context, id string) (*entry, error) {
+	return s.change(ctx, id, func(e *entry) error {
+		if e.Status.Terminal() {
+			return errEnded
+		}
+		e.end(mcp.TaskCancelled, "cancelled by the client")
+		return nil
+	})
+}
