@@ -11,29 +11,30 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Entry is what became of one message. It holds no arguments and no results.
+// Entry is the outcome of one message. It holds no arguments and no results.
 type Entry struct {
-	// Principal is who sent it, as a server knows. In clients it is zero.
+	// Principal is the sender of the message. In clients it is zero.
 	Principal mcp.Principal
 	// Method of the message.
 	Method string
-	// Name is the tool or prompt, or the URI of the resource, that it is about, as its
-	// sender says. It may be of any length and hold any character.
+	// Name is the tool, the prompt or the URI of the resource in the params. The sender chooses it:
+	// it may have any length and any characters.
 	Name string
-	// Asked tells that the other direction than usual: a server asked its client.
+	// Asked is true for requests of a server to its client.
 	Asked bool
-	// Begun and Took say when it was.
+	// Begun is when the message was received or sent, and Took the time until
+	// its outcome.
 	Begun time.Time
 	Took  time.Duration
-	// Failed tells that a tool ran and failed.
+	// Failed is true if the result of a tool has isError.
 	Failed bool
-	// Err is why it has no result, or nil.
+	// Err is the error of a message without a result, or nil.
 	Err error
 }
 
-// Audit returns middleware that tells record of each message of a server, once it is
-// done and before the answer is sent, on the goroutine of the message: it may be called
-// at once from several.
+// Audit returns middleware that calls record for each message of a server, after the message was
+// handled and before the response is sent. It calls record on the goroutine of the message, so
+// calls may be concurrent.
 func Audit(record func(context.Context, Entry)) mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -45,8 +46,7 @@ func Audit(record func(context.Context, Entry)) mcpserver.Middleware {
 	}
 }
 
-// AuditClient is Audit for a client. Its record is called before the caller gets the
-// result.
+// AuditClient is Audit for a client. It calls record before the caller gets the result.
 func AuditClient(record func(context.Context, Entry)) mcpclient.Middleware {
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (any, error) {
@@ -67,7 +67,7 @@ func (e Entry) done(result any, err error) Entry {
 	return e
 }
 
-// nameOf returns what params of either form are about, or "".
+// nameOf returns the tool, prompt or URI in params of either form, or "".
 func nameOf(params any) string {
 	switch p := params.(type) {
 	case *mcp.CallToolParams:

@@ -18,12 +18,13 @@ var ErrBreakerOpen = errors.New("the server has failed too often and is left alo
 
 // BreakerOptions are the options of Breaker. Nil gives the defaults.
 type BreakerOptions struct {
-	// Failures in a row open the breaker. Default: 5.
+	// Failures is the number of consecutive failures that open the breaker.
+	// Default: 5.
 	Failures int
-	// Pause is for how long it stays open. Then one request at a time is let through,
-	// and the first that succeeds closes it. Default: 10 seconds.
+	// Pause is how long the breaker stays open. Then it passes one request at a time, and the first
+	// one that succeeds closes it. Default: 10 seconds.
 	Pause time.Duration
-	// OnChange is told when it opens and when it closes. It must not use the client.
+	// OnChange is called when the breaker opens and when it closes. It must not use the client.
 	OnChange func(open bool)
 }
 
@@ -37,11 +38,11 @@ func (o *BreakerOptions) orZero() *BreakerOptions {
 func (o *BreakerOptions) failures() int        { return cmp.Or(o.orZero().Failures, 5) }
 func (o *BreakerOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause, 10*time.Second) }
 
-// Breaker returns middleware that leaves a server alone for a while that has failed
-// several times in a row: requests of the client fail at once with ErrBreakerOpen. What
-// counts are failures to answer at all: lost connections, deadlines, HTTP statuses from
-// 500 on, and servers that say that they are overloaded. An error as answer does not, nor
-// does a caller who gives up. Each client needs a Breaker of its own.
+// Breaker returns a circuit breaker as middleware: after several consecutive failures of a server,
+// requests of the client fail immediately with ErrBreakerOpen for a while. Failures are requests
+// without a response: lost connections, deadlines, HTTP statuses from 500 on, and errors of an
+// overloaded server. Other error responses and cancelled requests do not count. Each client needs a
+// Breaker of its own.
 func Breaker(o *BreakerOptions) mcpclient.Middleware {
 	o = new(*o.orZero())
 	b := gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
@@ -73,7 +74,7 @@ func (o *BreakerOptions) changed(_ string, from, to gobreaker.State) {
 	o.OnChange(to == gobreaker.StateOpen)
 }
 
-// isOutage reports whether an error says that the server is not well.
+// isOutage reports whether an error counts as a failure of the server.
 func isOutage(err error) bool {
 	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
 		return true

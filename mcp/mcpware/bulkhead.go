@@ -13,12 +13,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Bulkhead returns middleware that lets at most n requests of the given methods run at
-// once, so that they cannot take the room of others; without methods it is about all of
-// them. As many again wait for their turn, no longer than wait, and principals take
-// turns. A request that waits for its client gives its place to others and comes back
-// before new ones. What comes on top is refused with an error of mcp.CodeOverloaded that says when
-// to try again. It panics when n is not positive or wait is negative.
+// Bulkhead returns middleware that runs at most n requests of the given methods concurrently, so
+// that they cannot use up the limits of others; without methods it applies to all. As many again
+// wait, at most for the time wait, in a fair queue of principals. A request that waits for its
+// client does not count, and continues before new ones start. Further requests are refused with
+// mcp.CodeOverloaded and the time after which to retry. It panics when n is not positive or wait is
+// negative.
 func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 	if n < 1 || wait < 0 {
 		panic(fmt.Sprintf("mcpware.Bulkhead: %d requests, waiting %v: want at least 1, and no less than 0", n, wait))

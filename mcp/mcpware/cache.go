@@ -21,10 +21,9 @@ const (
 	maxCacheKey = 4 << 10
 )
 
-// Cache is the option of a tool that keeps its results for ttl, and answers calls with
-// the same arguments by the same caller from them. The result must depend on nothing
-// but the arguments, the principal and its scopes. Anonymous callers are one
-// principal.
+// Cache is an option of a tool that caches its results for ttl, and answers calls with the same
+// arguments by the same caller from the cache. The result must depend only on the arguments, the
+// principal and its scopes. Anonymous callers are one principal.
 //
 // A cached result is found only by a call that reaches the tool: the tool is
 // registered and switched on, the caller may see it and has its scopes, and the
@@ -65,15 +64,15 @@ func copyResult(r *mcp.CallToolResult) *mcp.CallToolResult {
 	return &c
 }
 
-// cacheKey is what a result depends on.
+// cacheKey holds everything that a result depends on.
 type cacheKey struct {
 	principal mcp.Principal
 	scopes    string // sorted; handlers may ask for more than the tool does
 	arguments string // in the canonical form
 }
 
-// keyOf returns the key of a call whose result may be kept. Calls that bring answers,
-// or ask to be tasks, have none.
+// keyOf returns the key of a call whose result may be cached. Calls that carry answers or request a
+// task have none.
 func keyOf(ctx context.Context, p *mcp.CallToolParams) (cacheKey, bool) {
 	if p.Task != nil || p.RequestState != nil || len(p.InputResponses) > 0 {
 		return cacheKey{}, false
@@ -90,7 +89,8 @@ func keyOf(ctx context.Context, p *mcp.CallToolParams) (cacheKey, bool) {
 	return key, true
 }
 
-// cache keeps results. It is safe for concurrent use.
+// cache is a cache of results with least-recently-used eviction. It is safe for
+// concurrent use.
 type cache struct {
 	ttl time.Duration
 
@@ -105,7 +105,7 @@ type cached struct {
 	expires time.Time
 }
 
-// get returns the result under a key, or nil.
+// get returns the result of a key, or nil.
 func (c *cache) get(key cacheKey) *mcp.CallToolResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package mcpware is a kit of middleware for servers and clients, for what goes
-// beyond the limits that they have by themselves:
+// Package mcpware has middleware for servers and clients, in addition to their
+// built-in limits:
 //
 //	srv.Use(mcpware.Audit(record), mcpware.RateLimit(mcp.Rate{PerSecond: 5, Burst: 10}, mcp.MethodToolsCall))
 //	client.Use(mcpware.Breaker(nil), mcpware.Retry(nil))
@@ -8,7 +8,6 @@
 // [Cache], [Spill], [Audit] and [ProfileLabels]. On clients: [Retry], [Breaker] and
 // [AuditClient].
 //
-// What middleware of a server limits are requests of clients: it lets notifications,
-// subscriptions and the server's own requests pass. A call that asks in rounds passes it
-// once per round.
+// Middleware of a server limits requests of clients; it does not limit notifications, subscriptions
+// and the server's own requests. A call with several rounds passes it once per round.
 package mcpware

@@ -8,10 +8,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// methods are those that middleware is about. None are all.
+// methods are the methods that middleware applies to. An empty list matches
+// every method.
 type methods []string
 
-// match reports whether middleware of a server is about the request.
+// match reports whether middleware of a server applies to the request.
 func (m methods) match(r *mcpserver.Request) bool {
 	if r.Outbound || r.Method == mcp.MethodListen || strings.HasPrefix(r.Method, "notifications/") {
 		return false

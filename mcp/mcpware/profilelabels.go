@@ -14,18 +14,16 @@ const (
 	labelName   = "mcp.name"
 )
 
-// maxLabel bounds the names that become labels, in bytes.
+// maxLabel is the maximum length of a name in a label, in bytes.
 const maxLabel = 128
 
-// ProfileLabels returns middleware that labels what runs for each message of a client,
-// so that profiles of the processor and of goroutines (package runtime/pprof) can be
-// told apart by it: "mcp.method" is its method and "mcp.name" the tool or prompt that it
-// names, as its sender says, up to 128 bytes. Other messages, and longer names, have no
-// "mcp.name". Arguments and URIs are in no label.
+// ProfileLabels returns middleware that sets labels of package runtime/pprof for the handler of
+// each message of a client, so that CPU and goroutine profiles can be filtered by them:
+// "mcp.method" is the method, and "mcp.name" the tool or prompt in the params, up to 128 bytes.
+// Other messages, and those with longer names, have no "mcp.name". No label has arguments or URIs.
 //
-// The labels are in the context of the handler, and hold for the goroutines that it
-// starts. What a handler asks its client has those of the handler. To find the name, the
-// params of a call are read once more.
+// The labels are in the context of the handler, and apply to goroutines that it starts and to its
+// requests to the client. To find the name, the middleware reads the params of a call again.
 func ProfileLabels() mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (result any, err error) {

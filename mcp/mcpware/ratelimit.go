@@ -10,17 +10,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// LimitRate and LimitBulkhead are the names under which the middleware tells
-// mcpserver.Options.OnLimit that it has refused a request.
+// LimitRate and LimitBulkhead are the limits that the middleware reports to
+// mcpserver.Options.OnLimit when it refuses a request.
 const (
 	LimitRate     mcp.Limit = "mcpware.rate"
 	LimitBulkhead mcp.Limit = "mcpware.bulkhead"
 )
 
-// RateLimit returns middleware that lets each principal send requests of the given
-// methods, together, at a rate; without methods it is about all of them. What comes on
-// top is refused with an error of mcp.CodeRateLimited that says when to try again.
-// Anonymous callers are one principal. It panics when the rate is not positive.
+// RateLimit returns middleware that limits the rate of each principal's requests of the given
+// methods together; without methods it applies to all. Further requests are refused with
+// mcp.CodeRateLimited and the time after which to retry. Anonymous callers are one principal. It
+// panics if the rate is not positive.
 func RateLimit(r mcp.Rate, only ...string) mcpserver.Middleware {
 	if !(r.PerSecond > 0) || r.Burst < 0 {
 		panic(fmt.Sprintf("mcpware.RateLimit: %+v: want more than 0 a second", r))

@@ -15,17 +15,17 @@ import (
 
 // RetryOptions are the options of Retry. Nil gives the defaults.
 type RetryOptions struct {
-	// Attempts bounds how often a request is sent in all. Default: 3.
+	// Attempts is the maximum number of times that a request is sent. Default:
+	// 3.
 	Attempts int
-	// Pause is before the second attempt, and doubles from then on up to MaxPause; up to
-	// half of it is left to chance. A server that says when to try again is waited for
-	// as long as it says, unless that is longer than MaxPause: then the request fails.
-	// Default: 200 milliseconds and 10 seconds.
+	// Pause is the time before the second attempt. It doubles with each attempt up to MaxPause; up
+	// to half of it is random. If the server says when to retry, that time is used instead; if it
+	// is longer than MaxPause, the request fails. Default: 200 milliseconds and 10 seconds.
 	Pause    time.Duration
 	MaxPause time.Duration
-	// Idempotent names tools that may be called twice, besides those of which the
-	// server says so in its list, by the annotations readOnlyHint or idempotentHint. It
-	// may lie there: NoHints trusts only these names.
+	// Idempotent lists tools that may be called twice, in addition to those that the server
+	// annotates with readOnlyHint or idempotentHint. Annotations may be wrong; NoHints ignores
+	// them.
 	Idempotent []string
 	NoHints    bool
 }
@@ -85,7 +85,7 @@ func (p *retrying) send(ctx context.Context, r *mcpclient.Request, next mcpclien
 	}
 }
 
-// pauseAfter says whether, and after what time, a request that failed is sent again.
+// pauseAfter returns whether, and after what time, a failed request is sent again.
 func (p *retrying) pauseAfter(err error, r *mcpclient.Request, attempt int) (time.Duration, bool) {
 	if e, ok := errors.AsType[*mcp.Error](err); ok {
 		wait, refused := e.RetryAfter()
@@ -98,8 +98,7 @@ func (p *retrying) pauseAfter(err error, r *mcpclient.Request, attempt int) (tim
 	return pause/2 + rand.N(pause/2+1), true
 }
 
-// mayHaveRun reports whether a request came to nothing on its way, and may have been
-// done or not.
+// mayHaveRun reports whether it is unknown if the server has processed a failed request.
 func mayHaveRun(err error) bool {
 	if _, ok := errors.AsType[*mcpclient.MayHaveRunError](err); ok {
 		return true
@@ -108,7 +107,7 @@ func mayHaveRun(err error) bool {
 	return ok && e.NotBegun()
 }
 
-// idempotent reports whether doing a request twice is the same as once.
+// idempotent reports whether a repeated request has no additional effect.
 func (p *retrying) idempotent(r *mcpclient.Request) bool {
 	if r.Method != mcp.MethodToolsCall {
 		return repeatable[r.Method]
@@ -122,16 +121,16 @@ func (p *retrying) idempotent(r *mcpclient.Request) bool {
 	return p.hinted[name] && !p.o.orZero().NoHints
 }
 
-// repeatable are the requests that change nothing. Those of extensions are not known.
+// repeatable are the methods that change nothing. Methods of extensions are unknown.
 var repeatable = map[string]bool{
 	mcp.MethodToolsList: true, mcp.MethodPromptsList: true, mcp.MethodResourcesList: true, mcp.MethodResourceTemplatesList: true,
 	mcp.MethodPromptsGet: true, mcp.MethodResourcesRead: true, mcp.MethodComplete: true,
 }
 
-// maxHinted bounds what is remembered of a server's tools.
+// maxHinted is the maximum number of tools whose hints are stored.
 const maxHinted = 10_000
 
-// learn remembers what a list says of tools.
+// learn stores the hints of the tools in a list.
 func (p *retrying) learn(result any) {
 	page, ok := result.(*mcp.ListToolsResult)
 	if !ok || page == nil {

@@ -15,18 +15,18 @@ import (
 
 // SpillOptions are the options of Spill. Nil gives the defaults.
 type SpillOptions struct {
-	// MaxResult is the size up to which a result is sent whole, in bytes of JSON
-	// without its structured content. Default: 64 KiB.
+	// MaxResult is the maximum size of a result that is sent unchanged, in
+	// bytes of JSON without its structured content. Default: 64 KiB.
 	MaxResult int
-	// MaxKept bounds what is kept of results, in pieces of 700 KiB: a smaller result
-	// is one piece. A principal may have a quarter of it. Default: 64.
+	// MaxKept is the maximum number of stored pieces of 700 KiB; a smaller result is one piece. A
+	// principal may have a quarter of them. Default: 64.
 	MaxKept int
-	// TTL is how long a result is kept that nobody reads. Default: 30 minutes.
+	// TTL is how long a result is stored after its last use. Default: 30
+	// minutes.
 	TTL time.Duration
 }
 
-// Limits of what is kept. A piece is kept as Base64, which has to fit into a value of
-// the Store.
+// Limits of stored results. A piece is stored as Base64, which must fit into a value of the Store.
 const (
 	maxSpilled = 4 << 20
 	pieceSize  = 700 << 10
@@ -42,7 +42,7 @@ func (o *SpillOptions) orZero() *SpillOptions {
 
 func (o *SpillOptions) maxResult() int { return cmp.Or(o.orZero().MaxResult, 64<<10) }
 
-// kept are the options of the handles of what is kept.
+// kept are the options of the handles of stored pieces.
 func (o *SpillOptions) kept() *handles.Options {
 	most := cmp.Or(o.orZero().MaxKept, 64)
 	return &handles.Options{
@@ -56,15 +56,14 @@ type piece struct {
 	Next string `json:"next,omitzero"` // the handle of the part behind it
 }
 
-// spillScheme begins the URIs of results.
+// spillScheme is the scheme of the URIs of results.
 const spillScheme = "result://"
 
-// Spill caps what models read of the results of a server's tools. Of a result that is
-// too large the content is replaced by a link to a resource of the form result://{id},
-// from which the same principal, and no other, can read the whole result as JSON.
-// Structured content is sent as it is, because clients check it against the output
-// schema of the tool. When there is no room to keep the result, or it is larger than 4
-// MiB, the model gets an error that says so.
+// Spill returns middleware that limits the size of the content of tool results. If a result is too
+// large, its content is replaced by a link to a resource of the form result://{id}, from which only
+// the same principal can read the whole result as JSON. Structured content is sent unchanged,
+// because clients validate it with the output schema of the tool. If there is no room to store the
+// result, or it is larger than 4 MiB, the model gets an error that says so.
 //
 // Results are kept in the Store of the server, so every replica can read them. Spill
 // registers the template of the resources; the middleware it returns is for Use. It
@@ -90,7 +89,7 @@ func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
 
 const mimeJSON = "application/json"
 
-// spill returns a result whose content is small enough.
+// spill returns the result, or one with a link if its content is too large.
 func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
 	raw, err := json.Marshal(whole)
 	if err != nil {
@@ -113,8 +112,8 @@ func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToo
 	return &short, nil
 }
 
-// keep keeps the JSON of a result, the last piece first, and returns the handle of the
-// first one. It keeps all pieces or none.
+// keep stores the JSON of a result, the last piece first, and returns the handle of the first one.
+// It stores all pieces or none.
 func keep(ctx context.Context, kept *handles.Handles[piece], raw []byte) (id string, err error) {
 	if len(raw) > maxSpilled {
 		return "", handles.ErrNoRoom

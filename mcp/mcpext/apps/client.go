@@ -12,20 +12,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Client returns the extension for mcpclient.Options.Extensions. It tells servers
-// that documents are shown, so it is for hosts that do.
+// Client returns the extension for mcpclient.Options.Extensions. It declares to
+// servers that the client shows documents, so use it only in hosts that do.
 //
 // Spec: ext-apps 2026-01-26#clientserver-capability-negotiation
 func Client() mcpclient.Extension {
 	return mcpclient.Extension{ID: ID, Settings: jsontext.Value(`{"mimeTypes":["` + MIMEType + `"]}`), Sessions: true}
 }
 
-// HostOptions say what a host grants. Nil gives the defaults.
+// HostOptions are the permissions and limits of a host. Nil gives the defaults.
 type HostOptions struct {
-	// Grant are the permissions that a document gets if it asks for them.
+	// Grant are the permissions that a document gets if it requests them.
 	// Default: none.
 	Grant Permissions
-	// MaxHTML bounds a document, in bytes. Default: 4 MiB.
+	// MaxHTML is the maximum size of a document, in bytes. Default: 4 MiB.
 	MaxHTML int
 }
 
@@ -38,8 +38,8 @@ func (o *HostOptions) orZero() *HostOptions {
 
 func (o *HostOptions) maxHTML() int { return cmp.Or(o.orZero().MaxHTML, 4<<20) }
 
-// Interfaces are what one server offers to show, and the tools that it goes with,
-// as they were listed once. They do not change, and may be used concurrently.
+// Interfaces is a snapshot of the tools of one server and their documents. It
+// is immutable and safe for concurrent use.
 type Interfaces struct {
 	c     *mcpclient.Client
 	o     *HostOptions
@@ -47,10 +47,10 @@ type Interfaces struct {
 	links map[string]Link // by tool
 }
 
-// Of lists the tools of the server that c is connected to. When the server
-// announces that they changed, ask again.
+// Of lists the tools of the server that c is connected to. Call it again when
+// the server announces that its tools changed.
 //
-// A tool whose link makes no sense is for nobody.
+// A tool with an invalid link is neither for the model nor for apps.
 func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, error) {
 	i := &Interfaces{c: c, o: new(*o.orZero()), links: make(map[string]Link)}
 	for t, err := range c.Tools(ctx) {
@@ -63,7 +63,7 @@ func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, 
 	return i, nil
 }
 
-// ModelTools returns the tools that the model may know of.
+// ModelTools returns the tools that the model may see.
 //
 // Spec: ext-apps 2026-01-26#visibility
 func (i *Interfaces) ModelTools() []mcp.Tool {
@@ -76,12 +76,13 @@ func (i *Interfaces) ModelTools() []mcp.Tool {
 	return tools
 }
 
-// ErrNotForApps tells that a document wants to call a tool that is not for it.
+// ErrNotForApps means that a document requested a call of a tool that is not
+// for apps.
 var ErrNotForApps = errors.New("the tool is not for documents of this server")
 
-// Call does a call that a document of this server asks for, of a tool of the same
-// server. It refuses tools that are not for apps, which is ErrNotForApps. Args
-// encode as a JSON object, or are nil.
+// Call calls a tool of the server at the request of one of its documents. For a
+// tool that is not for apps the error is ErrNotForApps. Args must encode as a
+// JSON object, or be nil.
 //
 // Spec: ext-apps 2026-01-26#visibility
 func (i *Interfaces) Call(ctx context.Context, tool string, args any, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
@@ -91,22 +92,24 @@ func (i *Interfaces) Call(ctx context.Context, tool string, args any, opts ...mc
 	return i.c.CallTool(ctx, tool, args, opts...)
 }
 
-// View is a document, and how it is to be shown.
+// View is a document with its policy and permissions.
 type View struct {
 	URI  string
 	HTML string
-	// Policy is the Content-Security-Policy for it, and Refused what the server
-	// declared and the policy leaves out. A host should log both.
+	// Policy is the Content-Security-Policy of the document, and Refused the
+	// declarations of the server that are not in the policy. A host should log
+	// both.
 	Policy  string
 	Refused []string
-	// Permissions are those that the document asks for and the host grants.
+	// Permissions are the permissions that the document requests and the host
+	// grants.
 	Permissions Permissions
-	// Meta is what the document says of itself. The origins and permissions in it
-	// are wishes, and not to be used.
+	// Meta is the metadata of the document. Do not use the origins and
+	// permissions in it, which are not checked; use Policy and Permissions.
 	Meta ResourceMeta
 }
 
-// ErrNoView tells that a tool has no document.
+// ErrNoView means that a tool has no document.
 var ErrNoView = errors.New("the tool has no document")
 
 // View reads the document that shows the results of a tool: ErrNoView when there is

@@ -1,6 +1,7 @@
-// Package apps lets tools show an interface: MCP Apps, the extension
-// io.modelcontextprotocol/ui. A server offers HTML documents under ui:// URIs and
-// links tools to them; a host shows the document beside the result of the call.
+// Package apps implements MCP Apps, the extension io.modelcontextprotocol/ui:
+// tools with a user interface. A server offers HTML documents under ui:// URIs
+// and links tools to them; a host shows the document beside the result of the
+// call.
 //
 // A server declares what its document needs, and links it by one option:
 //
@@ -10,8 +11,9 @@
 //	})
 //	srv.Tool("weather", "Tells the weather", weather, ui.Show("ui://weather/map"))
 //
-// The tool stays what it is for everybody else, so its content has to make sense
-// without the interface. Shown tells a handler whether there is one.
+// Clients without apps use the tool as any other, so its content must make
+// sense without the interface. Shown reports to a handler whether the client
+// shows the document.
 //
 // A host declares that it shows documents, and asks per server what there is:
 //
@@ -21,9 +23,9 @@
 //	ui, err := apps.Of(ctx, c, nil)
 //	view, err := ui.View(ctx, "weather")
 //
-// A view comes with the policy under which a browser has to show it, which allows
-// nothing that the server did not declare. The sandbox, and the messages between
-// the host and the document in it, are the host's.
+// A view has the content security policy with which a browser must show it,
+// which allows nothing that the server did not declare. The host must provide
+// the sandbox, and the messages between itself and the document.
 //
 // Spec: ext-apps 2026-01-26
 package apps

@@ -21,14 +21,14 @@ const MIMEType = "text/html;profile=mcp-app"
 // Keys of metadata.
 const (
 	metaKey = "ui"
-	// flatKey is the older place for the link of a tool. It is deprecated.
+	// flatKey is the deprecated metadata key for the link of a tool.
 	flatKey = "ui/resourceUri"
 )
 
-// Visibility says who may know of a tool and call it.
+// Visibility says who may see and call a tool.
 type Visibility string
 
-// The visibilities. A tool that says nothing has both.
+// The visibilities. The default is both.
 const (
 	// Model: the model.
 	Model Visibility = "model"
@@ -36,13 +36,13 @@ const (
 	App Visibility = "app"
 )
 
-// Link is what a tool says of its interface.
+// Link is the link of a tool to its document.
 //
 // Spec: ext-apps 2026-01-26#resource-discovery
 type Link struct {
 	// ResourceURI is the document that shows results of the tool, or empty.
 	ResourceURI string `json:"resourceUri,omitzero"`
-	// Visibility is nil when the tool does not say.
+	// Visibility is nil if the tool does not declare it.
 	Visibility []Visibility `json:"visibility,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
@@ -51,8 +51,8 @@ type Link struct {
 // To reports whether the tool is for v.
 func (l Link) To(v Visibility) bool { return l.Visibility == nil || slices.Contains(l.Visibility, v) }
 
-// LinkOf returns what a tool says of its interface, also by the older key. An error
-// tells that it makes no sense: such a tool should be for nobody.
+// LinkOf returns the link of a tool, also from the deprecated key. It returns an error for an
+// invalid link; such a tool should not be used at all.
 func LinkOf(t mcp.Tool) (Link, error) {
 	var l Link
 	if _, err := t.Meta.Get(metaKey, &l); err != nil {
@@ -72,17 +72,18 @@ func LinkOf(t mcp.Tool) (Link, error) {
 	return l, nil
 }
 
-// ResourceMeta is what a document needs and wishes.
+// ResourceMeta declares the requirements of a document.
 //
 // Spec: ext-apps 2026-01-26#ui-resource-format
 type ResourceMeta struct {
 	// CSP holds the origins that the document needs. Nil is none.
 	CSP *CSP `json:"csp,omitzero"`
-	// Permissions are what it asks of the browser. It must do without them too.
+	// Permissions are the requested browser permissions. The document must work
+	// without them, too.
 	Permissions Permissions `json:"permissions,omitzero"`
-	// Domain is an origin of its own, in a form that each host defines.
+	// Domain requests a dedicated origin, in a form that each host defines.
 	Domain string `json:"domain,omitzero"`
-	// PrefersBorder asks for a border, or for none. Nil leaves it to the host.
+	// PrefersBorder requests a border, or none. If it is nil, the host chooses.
 	PrefersBorder *bool `json:"prefersBorder,omitzero"`
 	// Extra holds the members that this version does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
@@ -156,7 +157,7 @@ func checkURI(uri string) error {
 	return nil
 }
 
-// isDocument reports whether a MIME type is MIMEType, however it is written.
+// isDocument reports whether a MIME type equals MIMEType, in any spelling.
 func isDocument(mimeType string) bool {
 	base, params, err := mime.ParseMediaType(mimeType)
 	return err == nil && base == "text/html" && params["profile"] == "mcp-app"

@@ -23,17 +23,15 @@ type CSP struct {
 	BaseURIDomains []string `json:"baseUriDomains,omitzero"`
 }
 
-// maxSources bounds the origins of one directive.
+// maxSources is the maximum number of origins in one directive.
 const maxSources = 64
 
-// Policy returns the Content-Security-Policy under which a document is to be shown:
-// nothing is allowed but what is in the document itself, what comes from the
-// sandbox that it is shown in, and what was declared. Nil declares nothing.
+// Policy returns the Content-Security-Policy of a document: it allows only content of the document
+// itself, content from the origin of the sandbox, and the declared origins. Nil declares nothing.
 //
-// What is not an origin is left out of the policy and returned, to be logged:
-// keywords, bare schemes and wildcards, paths, addresses with user names, anything
-// with a character that means something in a policy, and origins without
-// encryption other than those of the machine itself.
+// Declarations that are not origins are not in the policy and are returned, to be logged: keywords,
+// bare schemes and wildcards, paths, URLs with user names, text with characters that have a meaning
+// in a policy, and origins without encryption except those of the machine itself.
 //
 // Spec: ext-apps 2026-01-26#host-behavior, CSP Level 3 2.3.1
 func (c *CSP) Policy() (policy string, refused []string) {

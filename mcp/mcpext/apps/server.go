@@ -14,8 +14,8 @@ import (
 
 // Options of the apps of a server. Nil gives the defaults.
 type Options struct {
-	// FlatKey repeats the link of a tool under the older key, which is deprecated,
-	// for hosts that know no other.
+	// FlatKey repeats the link of a tool under the deprecated key, for hosts that only know that
+	// one.
 	FlatKey bool
 }
 
@@ -30,9 +30,8 @@ type Apps struct {
 	documents map[string]bool // guarded by mu: by URI
 }
 
-// Enable adds the extension to a server, for revisions from 2025-06-18 on: before,
-// tools had no metadata that could link them. It panics when the server has it
-// already.
+// Enable adds the extension to a server, for revisions from 2025-06-18 on; in older ones tools have
+// no metadata for the link. It panics if the server has the extension already.
 func Enable(srv *mcpserver.Server, o *Options) *Apps {
 	srv.Extend(mcpserver.Extension{ID: ID, Sessions: true})
 	if o != nil {
@@ -100,9 +99,8 @@ func (a *Apps) Show(uri string) mcpserver.ToolOption {
 	return mcpserver.Together(link, flat, mcpserver.Wrap(withContent))
 }
 
-// VisibleTo is the option that says who may know of a tool and call it: App alone
-// for what a document does by itself, such as a refresh. It is the host that keeps
-// to it, and hosts without apps do not know of it: it guards nothing.
+// VisibleTo is the option that sets who may see and call a tool: App alone for calls that only a
+// document makes, such as a refresh. It is no access control: only hosts with apps respect it.
 func VisibleTo(who ...Visibility) mcpserver.ToolOption {
 	if len(who) == 0 || slices.ContainsFunc(who, func(v Visibility) bool { return v != Model && v != App }) {
 		panic("apps: VisibleTo: want Model, App or both")
@@ -133,7 +131,8 @@ func set(t *mcp.Tool, key string, value any) {
 	t.Meta = m
 }
 
-// withContent sees to it that there is something for those who see no document.
+// withContent returns an error for a result without content, which clients
+// without apps could not use.
 //
 // Spec: ext-apps 2026-01-26#server-behavior
 func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
@@ -146,8 +145,8 @@ func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 	}
 }
 
-// Shown reports whether the client of the call that ctx belongs to shows documents,
-// so that a handler can say in words what the document would show.
+// Shown reports whether the client of the call that ctx belongs to shows documents. If not, a
+// handler can describe in text what the document would show.
 func Shown(ctx context.Context) bool {
 	r := mcpserver.From(ctx)
 	if v := r.Revision(); v == mcp.V20241105 || v == mcp.V20250326 {

@@ -15,10 +15,12 @@ import (
 // Client returns the extension for mcpclient.Options.Extensions.
 func Client() mcpclient.Extension { return mcpclient.Extension{ID: ID, Sessions: true} }
 
-// ErrNotOffered tells that the server does not declare what was asked for.
+// ErrNotOffered means that the server does not declare the requested
+// capability.
 var ErrNotOffered = errors.New("the server does not offer it")
 
-// maxPages bounds the pages of one list, against a server that never ends it.
+// maxPages is the maximum number of pages of one list, against a server that
+// never ends it.
 const maxPages = 10_000
 
 // List returns the skills that the server lists, page by page as they are taken,
@@ -39,9 +41,9 @@ func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*Skill, error] {
 	}
 }
 
-// Get returns the entry of one skill, which need not be listed, by the URI of its
-// SKILL.md. It is the way to a fresh entry when files are no longer what the old
-// one says.
+// Get returns the entry of one skill, which need not be listed, by the URI of
+// its SKILL.md. Use it to get a new entry when files no longer match the old
+// one.
 func Get(ctx context.Context, c *mcpclient.Client, uri string) (*Skill, error) {
 	if _, ok := c.HasExtension(ID); !ok {
 		return nil, fmt.Errorf("skill %q: %w", uri, ErrNotOffered)

@@ -11,12 +11,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Fault says in what a skill is not what its entry describes.
+// Fault is the kind of a mismatch between a skill and its entry.
 type Fault string
 
 // The faults.
 const (
-	// FaultEntry: the entry itself makes no sense.
+	// FaultEntry: the entry itself is invalid.
 	FaultEntry Fault = "entry"
 	// FaultDynamic: the entry does not say what is in the files.
 	FaultDynamic Fault = "dynamic"
@@ -32,13 +32,13 @@ const (
 	FaultUnlisted Fault = "unlisted"
 )
 
-// VerificationError tells that a skill, or a file of it, is not what its entry
-// describes, so that it must not be used.
+// VerificationError means that a skill, or a file of it, does not match its
+// entry and must not be used.
 type VerificationError struct {
-	// URI is that of the file, or of the skill.
+	// URI is the URI of the file, or of the skill.
 	URI   string
 	Fault Fault
-	// Found says what was found instead.
+	// Found describes what was found instead.
 	Found string
 }
 
@@ -47,8 +47,8 @@ func (e *VerificationError) Error() string {
 	return fmt.Sprintf("skill: %q is not what the entry describes: %s: %s", e.URI, e.Fault, e.Found)
 }
 
-// Loaded is a skill in use, bound to the server and to the entry that it was
-// loaded from. Its methods may be called concurrently.
+// Loaded is a loaded skill, bound to the server and to the entry that it was
+// loaded from. It is safe for concurrent use.
 type Loaded struct {
 	// Skill is the entry.
 	Skill Skill

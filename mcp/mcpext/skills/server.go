@@ -17,7 +17,7 @@ import (
 
 // Options of the skills of a server. Nil gives the defaults.
 type Options struct {
-	// Cache says how long clients may keep entries and files. Default: not at
+	// Cache is how long clients may cache entries and files. Default: not at
 	// all, private.
 	Cache mcpserver.Cache
 	// PageSize is the number of entries on one page of a list, and of children on
@@ -42,8 +42,7 @@ func (o *Options) hints() mcp.Caching {
 	return mcp.CacheFor(o.orZero().Cache.TTL, scope)
 }
 
-// Skills are those that one server serves. Its methods may be called
-// concurrently.
+// Skills are the skills of one server. It is safe for concurrent use.
 type Skills struct {
 	srv     *mcpserver.Server
 	fsys    fs.FS
@@ -96,9 +95,10 @@ func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
 	return s, err
 }
 
-// Rescan reads all skills again. Clients hear of what came and went, and
-// subscribers of each file that was modified. After an error everything is as it
-// was. When several run at once, the one that began last prevails.
+// Rescan reads all skills again. Clients are notified of added and removed
+// skills, and subscribers of each modified file. After an error nothing has
+// changed. If several calls run concurrently, the result of the one that began
+// last is served.
 func (s *Skills) Rescan() error {
 	n := s.scans.Add(1)
 	now, err := scan(s.fsys)

@@ -36,8 +36,8 @@ const (
 // Manifest is the file that makes a directory a skill.
 const Manifest = "SKILL.md"
 
-// Skill is the entry of one skill: what a server tells of it before any of its
-// files is read.
+// Skill is the entry of one skill: its metadata, which a client gets before it
+// reads any file.
 //
 // Spec: ext-skills stable#skill-entries
 type Skill struct {
@@ -94,10 +94,10 @@ func (f *Files) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return json.Unmarshal(raw, &f.List)
 }
 
-// Name returns the name of the skill: a label, which several skills may have.
+// Name returns the name of the skill. Several skills may have the same name.
 func (s *Skill) Name() string { return s.field("name") }
 
-// Description returns what the skill is for, in the words of its author.
+// Description returns the author's description of the skill.
 func (s *Skill) Description() string { return s.field("description") }
 
 // field returns a string of the frontmatter, or "".
@@ -127,7 +127,7 @@ func (s *Skill) Fingerprint() string {
 	return digestOf([]byte(strings.Join(lines, "\n")))
 }
 
-// Check says what keeps the entry from being that of a skill.
+// Check returns an error if the entry is invalid.
 //
 // Spec: ext-skills stable#resources
 func (s *Skill) Check() error {
