@@ -27,6 +27,7 @@ const (
 	LimitPrincipalStreams  Limit = "streams.principal"
 	LimitStreamBacklog     Limit = "stream.backlog"
 	LimitStreamWrite       Limit = "stream.write"
+	LimitUnsent            Limit = "unsent"
 	LimitConnections       Limit = "connections"
 	LimitDescriptors       Limit = "descriptors"
 	LimitTasks             Limit = "tasks"

@@ -78,6 +78,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
+		MaxUnsent:         o.MaxUnsent,
 		PrincipalSessions: o.PrincipalSessions,
 		PrincipalStreams:  o.PrincipalStreams,
 		SessionIdle:       o.SessionIdle,

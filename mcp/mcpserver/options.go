@@ -202,6 +202,11 @@ type HTTPOptions struct {
 	// MaxStreams bounds the long-lived event streams of all clients. Default:
 	// 20,000.
 	MaxStreams int
+	// MaxUnsent bounds the bytes of results of more than 64 KiB that are being sent to
+	// clients, each counted until its client has accepted all of it. When it is reached,
+	// the connection of the newest response of the owner that has most is closed, or a
+	// new one of that owner answered with 503. Default: 1 GiB.
+	MaxUnsent int64
 	// PrincipalSessions and PrincipalStreams bound the share of one authenticated
 	// principal. Default: 100 and 32.
 	PrincipalSessions int

@@ -33,6 +33,7 @@ type EventStream struct {
 	gate    *gate
 	drain   *drain
 	streams *quota
+	unsent  *unsent
 
 	mu    sync.Mutex
 	conns map[string]*streamConn
@@ -50,6 +51,7 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 		gate:    newGate(o),
 		drain:   newDrain(),
 		streams: newStreamQuota(o),
+		unsent:  newUnsent(o),
 		conns:   make(map[string]*streamConn),
 	}
 }
@@ -117,7 +119,9 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer place.Release()
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
-	c := newStreamConn(p, newResponder(w, e.o, ctx), valid)
+	out := newResponder(w, e.o, ctx)
+	out.unsent, out.owner = e.unsent, owner
+	c := newStreamConn(p, out, valid)
 	defer c.out.abandon()
 	e.enter(c)
 	defer e.remove(c)

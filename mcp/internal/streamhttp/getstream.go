@@ -81,6 +81,7 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 	connection := lazyctx.New(ctx, h.drain.streamsOf(r))
 	defer connection.Cancel(nil)
 	a := newResponder(w, h.o, connection)
+	a.unsent, a.owner = h.unsent, s.Owner
 	defer a.abandon()
 	st := newStream()
 	st.standalone = true
@@ -119,6 +120,7 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 	defer s.detach(sw)
 	s.readdGetStream(st)
 	a := newResponder(w, h.o, connection)
+	a.unsent, a.owner = h.unsent, s.Owner
 	defer a.abandon()
 	a.firstEvents = s.firstEvents(st, n)
 	if a.open() == nil && a.sendEvents(missed...) == nil {

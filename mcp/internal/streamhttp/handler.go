@@ -24,6 +24,7 @@ type Handler struct {
 	drain    *drain
 	sessions *sessions
 	streams  *quota
+	unsent   *unsent
 	timeouts jsonTimeouts
 	events   mcp.EventStore
 }
@@ -42,6 +43,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		drain:    newDrain(),
 		streams:  newStreamQuota(o),
+		unsent:   newUnsent(o),
 		events:   o.events(),
 	}
 	if h.stateful {

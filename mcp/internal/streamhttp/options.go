@@ -51,6 +51,9 @@ type Options struct {
 	// authenticated principal. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
+	// MaxUnsent bounds the bytes of results of more than 64 KiB that are being sent to
+	// all clients. Default: 1 GiB.
+	MaxUnsent int64
 
 	// Events stores the events of sessions for clients that resume a stream. Default: a
 	// store in memory, of 64 MiB.
@@ -130,6 +133,8 @@ func (o *Options) maxBody() int64 { return cmp.Or(o.orZero().MaxBody, 4<<20) }
 func (o *Options) maxSessions() int { return cmp.Or(o.orZero().MaxSessions, 65_536) }
 
 func (o *Options) maxStreams() int { return cmp.Or(o.orZero().MaxStreams, 20_000) }
+
+func (o *Options) maxUnsent() int64 { return cmp.Or(o.orZero().MaxUnsent, 1<<30) }
 
 func (o *Options) principalSessions() int { return cmp.Or(o.orZero().PrincipalSessions, 100) }
 

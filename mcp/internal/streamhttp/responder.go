@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -16,6 +17,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
@@ -38,6 +40,12 @@ type responder struct {
 	o *Options
 	// cancelled is cancelled at the first failure, with its error. May be nil.
 	cancelled *lazyctx.Context
+	// unsent bounds what is being written to slow clients, for owner. May be nil.
+	unsent *unsent
+	owner  limit.Owner
+	// evicted is set when what is being written has to make room for others.
+	evicted  atomic.Bool
+	madeRoom bool // there was no room for what was written or to be written
 	// firstEvents returns the first events of an event stream. May be nil.
 	firstEvents func() []sse.Event
 
@@ -185,15 +193,19 @@ func (a *responder) finish(reply *dialect.Reply) {
 // abandon ends the answer as it is, unless it has ended. It returns after the last
 // tick and reports the limit when the client took too long to accept something.
 func (a *responder) abandon() {
-	slow := a.endAbandoned()
+	slow, madeRoom := a.endAbandoned()
 	a.ticks.Wait()
+	if madeRoom {
+		a.o.reached(mcp.LimitUnsent, a.owner.Principal())
+	}
 	if slow {
 		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
 	}
 }
 
-// endAbandoned ends the answer and reports, once, whether its client took too long.
-func (a *responder) endAbandoned() (slow bool) {
+// endAbandoned ends the answer and reports, once, whether its client took too long, and
+// whether it had to make room for others.
+func (a *responder) endAbandoned() (slow, madeRoom bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
@@ -201,7 +213,8 @@ func (a *responder) endAbandoned() (slow bool) {
 	if slow {
 		a.err = errSlow
 	}
-	return slow
+	madeRoom, a.madeRoom = a.madeRoom, false
+	return slow && !madeRoom, madeRoom
 }
 
 // errSlow replaces the error of a client that took too long, once that is reported.
@@ -242,6 +255,11 @@ func (a *responder) stopTimer() {
 }
 
 func (a *responder) json(reply *dialect.Reply) {
+	place, ok := a.charge(reply.Size())
+	if !ok {
+		return
+	}
+	defer place.release()
 	a.o.setConnectionClose(a.w.Header())
 	a.w.Header().Set(httpheader.ContentType, httpheader.TypeJSON)
 	if reply.Challenge != "" {
@@ -263,6 +281,11 @@ func (a *responder) json(reply *dialect.Reply) {
 // an event stream yet. A reply is on one line, and so is its event.
 func (a *responder) event(reply *dialect.Reply) {
 	const before, behind = "event: message\ndata: ", "\n\n"
+	place, ok := a.charge(reply.Size())
+	if !ok {
+		return
+	}
+	defer place.release()
 	if !a.stream {
 		a.writeStreamHeader(len(before) + reply.Size() + len(behind))
 	}
@@ -350,6 +373,11 @@ func (a *responder) writeEvent(ev sse.Event) {
 
 // largeEvent writes an event with a line of data without copying that.
 func (a *responder) largeEvent(ev sse.Event) {
+	place, ok := a.charge(len(ev.Data))
+	if !ok {
+		return
+	}
+	defer place.release()
 	line := ev.Data
 	ev.Data = []byte{}
 	empty := sse.AppendEvent(nil, ev)
@@ -373,6 +401,10 @@ func (a *responder) write(p []byte) {
 			return
 		}
 		a.setDeadline(len(chunk))
+		if a.evicted.Load() { // after the deadline, which evict moves after evicted
+			a.fail(errEvicted)
+			return
+		}
 		if _, err := a.w.Write(chunk); err != nil {
 			a.fail(err)
 		}
