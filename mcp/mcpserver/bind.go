@@ -19,7 +19,7 @@ type binder struct {
 	validator *jsonschema.Validator
 }
 
-// boundField is one field of the struct as its schema tells it.
+// boundField is one field of the struct, as the schema of the struct has it.
 type boundField struct {
 	Name        string
 	Title       string `json:"title"`
@@ -82,8 +82,8 @@ func (b *binder) covers(names []string) error {
 	return nil
 }
 
-// bind fills out, a pointer to the struct, from strings. What has no field is
-// an error, as is what breaks the schema.
+// bind sets the fields of out, a pointer to the struct, from strings. A value without a
+// field is an error, as are values that do not satisfy the schema.
 func (b *binder) bind(values map[string]string, out any) error {
 	object := []byte{'{'}
 	for _, f := range b.fields {

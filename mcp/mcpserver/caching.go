@@ -43,8 +43,8 @@ func (o *Options) cacheFor(method string) Cache {
 	return o.orZero().ListCache
 }
 
-// hinted returns what was read, with the hints of the handler or else those of
-// the resource.
+// hinted returns the result of a read with the caching hints of the handler, or else with
+// those of the resource.
 func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
 	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
 	switch {

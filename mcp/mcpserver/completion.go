@@ -20,8 +20,8 @@ type Completer func(ctx context.Context, c Completing) ([]string, error)
 type Completing struct {
 	// Argument is the name of the argument, Value what is typed of it.
 	Argument, Value string
-	// Others are the arguments that have been chosen before, when the client
-	// tells them.
+	// Others are the arguments that the user has chosen before, if the client sends
+	// them.
 	Others map[string]string
 }
 
@@ -169,7 +169,8 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	return &mcp.CompleteResult{Completion: found}, nil
 }
 
-// complete has an argument completed by whoever does it, or proposes nothing.
+// complete completes an argument by its own completer, or else by that of CompleteWith.
+// It proposes nothing where there is neither.
 func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp.Completion, err error) {
 	byName := c.completers[p.Argument.Name]
 	switch {
@@ -189,8 +190,8 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 	return found, err
 }
 
-// featureToComplete finds what the argument belongs to: a prompt, a template, or a
-// resource, which may be one that a template serves.
+// featureToComplete returns the feature that the argument belongs to: a prompt, a template,
+// or a resource, which a template may serve.
 func featureToComplete(s *registry.Snapshot, p *mcp.CompleteParams, who *mcp.Identity) (*common, error) {
 	if p.Argument.Name == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: argument: want the name of one")

@@ -19,8 +19,8 @@ import (
 // exist are an error that wraps ErrNotFound.
 type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error)
 
-// ErrNotFound tells that a resource does not exist: the client is told so, in
-// the words of its revision.
+// ErrNotFound is the error of a handler for a resource that does not exist. The client
+// gets the error that its revision has for that.
 var ErrNotFound = errors.New("not found")
 
 // ResourceOption is an option of a resource or a template.
@@ -54,7 +54,7 @@ func (s *Server) Resource(uri, name, mimeType string, read func(context.Context)
 }
 
 // ReplaceResource is Resource in place of the resource at that URI, if there is one.
-// What ReplaceTool says holds for it too.
+// Otherwise it does what ReplaceTool does.
 func (s *Server) ReplaceResource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) error {
 	return s.SetResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, bytesHandler(mimeType, read), opts...)
 }
@@ -217,7 +217,7 @@ func mayRead(s *registry.Snapshot, uri string, who *mcp.Identity) bool {
 	return r != nil && registry.Granted(who, r.Scopes)
 }
 
-// isServed reports whether there is a resource at a URI, for whomever.
+// isServed reports whether there is a resource at a URI, whoever may know of it.
 func isServed(s *registry.Snapshot, uri string) bool {
 	for range resourcesAt(s, uri) {
 		return true

@@ -17,9 +17,9 @@ import (
 // it is given more than once all are needed. It panics when a scope is none.
 //
 // Scopes are those of the mcp.Identity that a handler in front of HTTPHandler has put
-// into the context of the request; where there is none, nobody is let pass. The user
-// of this machine (stdio, sockets, memory) is not asked for any: what its credentials
-// may do is up to the environment.
+// into the context of the request; without an Identity every request is refused. The user
+// of this machine (stdio, sockets, memory) needs no scopes: what its credentials may do is
+// up to the environment.
 //
 // Spec: 2026-07-28 basic/authorization#scope-challenge-handling; RFC 6749 3.3
 func Scopes(scopes ...string) Option {
@@ -37,7 +37,7 @@ func (w withScopes) prompt(p *prompt)     { w.add(&p.common) }
 
 func (w withScopes) add(c *common) { c.Scopes = union(c.Scopes, w) }
 
-// checkScopes says what is wrong with a list of scopes.
+// checkScopes returns what is wrong with a list of scopes.
 func checkScopes(scopes []string) error {
 	if len(scopes) == 0 {
 		return fmt.Errorf("want at least one")
@@ -97,7 +97,7 @@ func (m *middleware) require(method string, scopes []string) error {
 // scopes, and when it is the user of this machine; otherwise the error that Scopes
 // has callers refused with, which a handler returns as it is. It is for scopes that
 // depend on the arguments. The status and the challenge need an answer that has not
-// become an event stream. Outside of a request nobody is asked.
+// become an event stream. Outside of a request it returns nil.
 func (r *Request) RequireScopes(scopes ...string) error {
 	if r == nil || registry.Granted(r.in.Identity, scopes) {
 		return nil
@@ -105,8 +105,8 @@ func (r *Request) RequireScopes(scopes ...string) error {
 	return r.forbid(scopes)
 }
 
-// forbid makes the error of a request without its scopes. A caller whom nobody has
-// found out cannot help it.
+// forbid returns the error of a request whose sender lacks scopes. Where no handler in
+// front authenticates senders, no caller can have scopes: that is logged once.
 func (r *Request) forbid(scopes []string) error {
 	var challenge string
 	switch who := r.in.Identity; {

@@ -170,8 +170,9 @@ func (s *Server) handle(r *Request) (result any, err error) {
 	return r.way.from(ctx, r, 0)
 }
 
-// route returns the way of a message. Its handler is nil where there is none. What
-// the caller's revision has in its core goes before what an extension defines.
+// route returns the middleware and the handler of a message. The handler is nil where
+// the method has none. A message that the caller's revision has in its core goes to the
+// core, also where an extension defines one of that name.
 func (m *middleware) route(call *dialect.Call) way {
 	t := m.current.Load()
 	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {

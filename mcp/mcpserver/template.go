@@ -21,8 +21,8 @@ func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read fun
 	}
 }
 
-// ReplaceTemplate is Template in place of the same template, if there is one. What
-// ReplaceTool says holds for it too.
+// ReplaceTemplate is Template in place of the same template, if there is one. Otherwise it
+// does what ReplaceTool does.
 func (s *Server) ReplaceTemplate[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) error {
 	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, true); err != nil {
 		return fmt.Errorf("template %q: %w", uriTemplate, err)

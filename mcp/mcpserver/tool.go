@@ -47,7 +47,7 @@ func (t *tool) Definition() any { return &t.def }
 
 // Tool registers a tool whose arguments and result are Go types. The input
 // schema is inferred from In, a struct, and its tags; arguments are validated
-// against it before h runs. What becomes of the result depends on Out: a string
+// against it before h runs. The form of the result depends on Out: a string
 // is text; content of the vocabulary, one or several, is taken as it is, and so
 // is an *mcp.CallToolResult; everything else is structured content under a
 // schema inferred from Out, and its JSON as text. An error of h is a result that
@@ -73,11 +73,11 @@ func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 	}
 }
 
-// ReplaceTool is Tool in place of the tool of that name, if there is one: handler
-// and options are the new ones, and what EnableTool has set stays. Calls that are running go on with the old one. Clients hear of it
-// when the definition differs, or when one of the two has the option Visible.
-// ReplaceTool returns the error that Tool would panic with, and changes nothing
-// then.
+// ReplaceTool registers a tool as Tool does, in place of the tool of that name, if there
+// is one. Handler and options are the new ones; a tool that EnableTool switched off stays
+// off. Calls that are running go on with the old tool. Clients are notified when the
+// definition differs, or when one of the two tools has the option Visible. ReplaceTool
+// returns the error that Tool would panic with, and changes nothing then.
 func (s *Server) ReplaceTool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) error {
 	t, err := typedTool(name, description, h)
 	if err == nil {
@@ -89,8 +89,8 @@ func (s *Server) ReplaceTool[In, Out any](name, description string, h func(conte
 	return nil
 }
 
-// SetTool is AddTool in place of the tool of that name, if there is one, as
-// ReplaceTool is for Tool. It returns the error that AddTool would panic with.
+// SetTool registers a tool as AddTool does, in place of the tool of that name, if there is
+// one, as ReplaceTool does for Tool. It returns the error that AddTool would panic with.
 func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error {
 	if err := s.addTool(&tool{def: def, call: h}, opts, true); err != nil {
 		return fmt.Errorf("tool %q: %w", def.Name, err)
@@ -170,8 +170,8 @@ func isToolName(name string) bool {
 	})
 }
 
-// check makes a tool complete, or says what is wrong with it. Numbers says whether
-// arguments that are numbers may be mirrored in headers.
+// check sets the schemas that are missing, or returns what is wrong with a tool. numbers
+// says whether arguments that are numbers may be mirrored in headers.
 //
 // Spec: 2026-07-28 server/tools#tool-names
 func (t *tool) check(numbers bool) error {
@@ -200,8 +200,8 @@ func (t *tool) check(numbers bool) error {
 	return nil
 }
 
-// compile checks and compiles the schemas that are the author's own. Inferred
-// ones have been compiled on the way.
+// compile checks and compiles the schemas of the author. Inferred schemas are compiled
+// already.
 func (t *tool) compile() (err error) {
 	if t.input == nil {
 		if !isObjectSchema(t.def.InputSchema) {

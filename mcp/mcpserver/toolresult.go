@@ -15,7 +15,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// outcome turns what a tool returned into what its caller gets.
+// outcome makes the outcome of a call of what the handler returned: an error that the
+// model should read becomes a result.
 func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
 	if err == nil {
 		return withText(result), nil
@@ -34,8 +35,8 @@ func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Re
 	return s.toolError(ctx, r.call, t.def.Name, err), nil
 }
 
-// badResult is a result that cannot be sent: a mistake of the author, which is
-// told to the log and not to the model.
+// badResult is a result that cannot be sent. That is a mistake of the author, so the
+// error goes to the log and not to the model.
 type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
@@ -47,8 +48,8 @@ var (
 	resultType   = reflect.TypeFor[mcp.Result]()
 )
 
-// outputOf decides, once per tool, what becomes of values of type t: the
-// function that makes them a result, and their schema when they are structured.
+// outputOf returns the function that makes a result of values of type t, and their
+// schema when they are structured content. It is called once for each tool.
 func outputOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
 	switch {
 	case t.Implements(resultType):
