@@ -12,29 +12,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// Authorizer gives requests their credentials. The clocks of a request stand still
-// while it does.
+// Authorizer gives requests their credentials. The deadlines of a request are paused
+// meanwhile.
 type Authorizer interface {
 	Authorize(req *http.Request) error
 	Challenged(req *http.Request, resp *http.Response) error
 }
 
-// maxChallenges bounds how often one request is sent again with other credentials.
+// maxChallenges bounds how often one request is sent again with new credentials.
 const maxChallenges = 3
 
-// outgoing is one HTTP request, as often as it has to be sent.
+// outgoing describes one HTTP request, which may be sent several times.
 type outgoing struct {
 	method string
 	to     *url.URL
 	body   []byte
-	header func(http.Header) // adds to what every request has
+	header func(http.Header) // sets the headers of this request
 
-	session string // that it belongs to, or empty
+	session string // id of its session, or empty
 }
 
-// send sends a request and returns the response, whatever its status. One that is
-// answered with 401 or 403 is sent again, with the same bytes, when there are other
-// credentials to be had.
+// send sends a request and returns the response, whatever its status. After a 401 or 403
+// it sends the request again, with the same body, if Auth gets new credentials.
 //
 // Spec: 2026-07-28 basic/authorization#error-handling
 func (p *ClientParams) send(ctx context.Context, o *outgoing) (*http.Response, error) {
@@ -46,7 +45,7 @@ func (p *ClientParams) send(ctx context.Context, o *outgoing) (*http.Response, e
 		if p.Auth == nil || !wantsCredentials(resp) || challenges == maxChallenges {
 			return resp, nil
 		}
-		exhaust(resp.Body)
+		drainBody(resp.Body)
 		resp.Body.Close()
 		if err := p.challenged(req, resp); err != nil {
 			return nil, fmt.Errorf("%w: %w", statusError(resp), err)
@@ -54,7 +53,7 @@ func (p *ClientParams) send(ctx context.Context, o *outgoing) (*http.Response, e
 	}
 }
 
-// sendOnce sends a request with the credentials that there are.
+// sendOnce sends a request with the present credentials.
 func (p *ClientParams) sendOnce(ctx context.Context, o *outgoing) (*http.Request, *http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, o.method, o.to.String(), bytes.NewReader(o.body))
 	if err != nil {

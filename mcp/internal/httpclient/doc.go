@@ -4,8 +4,8 @@
 //
 //	link.go           one server: calls, notifications, the end of the session
 //	post.go           one message as a POST, and its answer as JSON
-//	eventsource.go    event streams, which are resumed behind their last event
+//	eventsource.go    event streams, which are resumed after their last event
 //	httpsse.go        HTTP+SSE
-//	authorization.go  credentials, and what follows 401 and 403
-//	error.go          responses that are no answer, and requests without one
+//	authorization.go  credentials, and new ones after 401 and 403
+//	error.go          responses without an answer, and requests without a response
 package httpclient

@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// StatusError reports an HTTP response that is no answer in the protocol. Its
-// body is not kept: what a stranger wrote there is not for logs and models.
+// StatusError reports an HTTP response that is not an answer in the protocol. Its body
+// is not kept, because it is text of a stranger, which is not for logs and models.
 type StatusError struct {
 	Status int
 	Header http.Header
@@ -20,15 +20,14 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
 }
 
-// NotBegun reports whether the server says that it did not begin what it was asked
-// for: it has too much to do or is leaving, and names a time to try again.
+// NotBegun reports whether the server says that it did not begin to process the
+// request: the status is 429 or 503, and the header has a Retry-After.
 func (e *StatusError) NotBegun() bool {
 	busy := e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests
 	return busy && e.Header.Get(httpheader.RetryAfter) != ""
 }
 
-// ContentError reports a successful HTTP response of a type in which no answer
-// travels.
+// ContentError reports a successful HTTP response of a media type that has no messages.
 type ContentError struct {
 	Status int
 	Type   string // empty when there was none
@@ -41,7 +40,7 @@ func (e *ContentError) Error() string {
 	return fmt.Sprintf("HTTP %d with content of type %q: want %s or %s", e.Status, e.Type, httpheader.TypeJSON, httpheader.TypeEventStream)
 }
 
-// TransportError reports an HTTP request that came to no response.
+// TransportError reports an HTTP request that got no response.
 type TransportError struct {
 	Op  string // method and origin
 	Err error
@@ -49,11 +48,11 @@ type TransportError struct {
 
 func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
 
-// Unsent reports whether there was not even a connection.
+// Unsent reports whether the request was not sent, because dialing failed.
 func (e *TransportError) Unsent() bool {
 	op, ok := errors.AsType[*net.OpError](e.Err)
 	return ok && op.Op == "dial"
 }
 
-// Unwrap gives access to the failure.
+// Unwrap returns the failure.
 func (e *TransportError) Unwrap() error { return e.Err }

@@ -16,56 +16,54 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// How long a reader of a broken stream waits before it connects again. A server
-// that asks for less than the least would be flooded, and for one that asks for
-// more than the most every call has long been given up.
+// Pauses before a client reconnects to a broken stream. Shorter ones than minRetry would
+// flood the server even if it asks for them. Every call ends long before maxRetry.
 const (
 	defaultRetry = time.Second
-	leastRetry   = 500 * time.Millisecond
-	mostRetry    = 10 * time.Minute
-	// mostBackoff is how far the pause after fruitless connections grows when the
-	// server did not ask for a longer one.
-	mostBackoff = time.Minute
+	minRetry     = 500 * time.Millisecond
+	maxRetry     = 10 * time.Minute
+	// maxBackoff bounds the pause after connections without an event, unless the server
+	// asked for a longer one.
+	maxBackoff = time.Minute
 )
 
-// maxFruitless bounds the connections in a row that bring no event, when a call
-// waits for one.
+// maxFruitless bounds the consecutive connections without an event while a call waits
+// for its answer.
 const maxFruitless = 5
 
-// StreamError reports that the stream which was to bring an answer ended without
-// it and could not be taken up again. The server may have done what was asked.
+// StreamError reports that the stream on which the answer was to arrive ended without it
+// and could not be resumed. The server may have processed the request.
 type StreamError struct{ Err error }
 
 func (e *StreamError) Error() string { return "stream ended before the answer: " + e.Err.Error() }
 
-// Unwrap gives access to the end of the stream.
+// Unwrap returns why the stream ended.
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// eventSource is one event stream of the server, over all the connections that it
-// takes.
+// eventSource reads one event stream of the server over one or more connections.
 type eventSource struct {
-	link    *Link
-	of      jsonrpc.ID    // of the request that it answers, or zero
-	last    string        // id of the last event that had one
-	resumed string        // what last was when the connection was made
-	retry   time.Duration // as the server wished
+	link      *Link
+	requestID jsonrpc.ID    // of the request whose answer the stream brings, or zero
+	lastID    string        // id of the last event that had one
+	resumeID  string        // lastID when the connection was made
+	retry     time.Duration // as the server asked for
 
-	tried  bool // to open the standalone stream
-	opened bool // the standalone stream was open before
+	attempted bool // to open the standalone stream
+	opened    bool // the standalone stream was open before
 }
 
-// followAnswer takes the messages of the stream that a request was answered
-// with, up to the answer. In revisions that can, a stream that breaks or that the
-// server closes for the time being is taken up again behind the last event.
+// followAnswer reads the messages of the stream that answers a request, up to the
+// answer. If the revision has resumption, it resumes a stream that breaks or that the
+// server closes before the answer, after the last event.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) error {
-	s := &eventSource{link: l, of: id}
+	s := &eventSource{link: l, requestID: id}
 	answered := func(m jsonrpc.Message) bool { return isAnswer(m, id) }
 	for fruitless := 0; ; fruitless++ {
 		events, err := s.read(resp.Body, answered)
 		if err == nil {
-			exhaust(resp.Body)
+			drainBody(resp.Body)
 		}
 		resp.Body.Close()
 		if err == nil {
@@ -84,13 +82,13 @@ func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) 
 }
 
 func (s *eventSource) resumable(ctx context.Context, err error) bool {
-	f := s.link.agreed()
+	f := s.link.negotiated()
 	_, malformed := errors.AsType[*jsonrpc.DecodeError](err)
-	return f != nil && f.Resume && s.last != "" && ctx.Err() == nil && !malformed && !errors.Is(err, sse.ErrTooLong)
+	return f != nil && f.Resume && s.lastID != "" && ctx.Err() == nil && !malformed && !errors.Is(err, sse.ErrTooLong)
 }
 
-// read takes the messages of one connection until one is the last. It returns
-// how many events came, and why there was no last one.
+// read delivers the messages of one connection up to the one for which last returns
+// true. It returns the number of events, and an error if no message was the last.
 func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (events int, err error) {
 	r := sse.NewReader(body, s.link.MaxMessage)
 	for {
@@ -99,36 +97,36 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 			return events, err
 		}
 		events++
-		again := events == 1 && ev.ID != "" && ev.ID == s.resumed
-		s.last = cmp.Or(ev.ID, s.last)
+		again := events == 1 && ev.ID != "" && ev.ID == s.resumeID
+		s.lastID = cmp.Or(ev.ID, s.lastID)
 		if ev.Retry > 0 {
 			s.retry = ev.Retry
 		}
 		if again || len(ev.Data) == 0 || ev.Name != "" && ev.Name != "message" {
-			continue // nothing, or what had come before
+			continue // no message, or one that was read before
 		}
-		done, err := s.take(ev.Data, last)
+		done, err := s.deliver(ev.Data, last)
 		if done || err != nil {
 			return events, err
 		}
 	}
 }
 
-// take hands on the messages of one event.
-func (s *eventSource) take(data []byte, last func(jsonrpc.Message) bool) (done bool, err error) {
+// deliver delivers the messages of one event.
+func (s *eventSource) deliver(data []byte, last func(jsonrpc.Message) bool) (done bool, err error) {
 	items, err := exchange.DecodeAll(data, s.link.Inbox.Limits())
 	if err != nil {
 		return false, s.malformed(err, last)
 	}
 	for _, item := range items {
 		done = done || last(item.Message)
-		s.link.take(item.Message, s.of)
+		s.link.deliver(item.Message, s.requestID)
 	}
 	return done, nil
 }
 
-// malformed returns an error when the event would have been the last one; other
-// events that cannot be read are passed over.
+// malformed returns an error if the event is an answer that would have been the last
+// message. It skips other events that cannot be decoded.
 func (s *eventSource) malformed(err error, last func(jsonrpc.Message) bool) error {
 	bad, ok := errors.AsType[*jsonrpc.DecodeError](err)
 	if ok && bad.Kind == jsonrpc.Response && last(jsonrpc.Message{Kind: jsonrpc.Response, ID: bad.ID}) {
@@ -137,26 +135,26 @@ func (s *eventSource) malformed(err error, last func(jsonrpc.Message) bool) erro
 	return nil
 }
 
-// reopen connects again behind the last event.
+// reopen reconnects, to resume after the last event.
 func (s *eventSource) reopen(ctx context.Context, fruitless int) (*response, error) {
 	for ; ; fruitless++ {
 		if err := s.pause(ctx, fruitless); err != nil {
 			return nil, err
 		}
 		resp, err := s.open(ctx)
-		if err == nil || refused(err) || fruitless >= maxFruitless {
+		if err == nil || isFinal(err) || fruitless >= maxFruitless {
 			return resp, err
 		}
 	}
 }
 
-// pause waits as long as the server wished, and longer after fruitless
-// connections.
+// pause waits as long as the server asked for, and longer after connections without an
+// event.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on retry
 func (s *eventSource) pause(ctx context.Context, fruitless int) error {
-	wish := min(max(cmp.Or(s.retry, defaultRetry), leastRetry), mostRetry)
-	wait := max(wish, min(wish<<min(fruitless, 6), mostBackoff))
+	wish := min(max(cmp.Or(s.retry, defaultRetry), minRetry), maxRetry)
+	wait := max(wish, min(wish<<min(fruitless, 6), maxBackoff))
 	timer := time.NewTimer(wait + rand.N(wait/10))
 	defer timer.Stop()
 	select {
@@ -169,10 +167,10 @@ func (s *eventSource) pause(ctx context.Context, fruitless int) error {
 
 // open makes one connection. It ends the link when the session is gone.
 func (s *eventSource) open(ctx context.Context) (*response, error) {
-	s.resumed = s.last
+	s.resumeID = s.lastID
 	resp, err := s.link.do(ctx, s.link.outgoing(http.MethodGet, nil, func(h http.Header) {
 		h.Set(httpheader.Accept, httpheader.TypeEventStream)
-		setHeader(h, httpheader.LastEventID, s.last)
+		setHeader(h, httpheader.LastEventID, s.lastID)
 	}))
 	if err != nil {
 		return nil, err
@@ -189,13 +187,13 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	default:
 		return resp, nil
 	}
-	exhaust(resp.Body)
+	drainBody(resp.Body)
 	resp.Body.Close()
 	return nil, err
 }
 
-// refused reports whether it is of no use to try the connection again.
-func refused(err error) bool {
+// isFinal reports whether to give up the stream after err.
+func isFinal(err error) bool {
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.Status < 500 && e.Status != http.StatusTooManyRequests
 	}
@@ -224,9 +222,9 @@ func (l *Link) standalone(attempted func()) {
 		switch {
 		case events > 0 || err == nil && time.Since(began) >= steadyTime:
 			fruitless = 0
-		case err != nil && refused(err) && s.last != "":
-			s.last = "" // the server no longer has what was missed
-		case err != nil && refused(err) && (!s.opened || withdrawn(err)):
+		case err != nil && isFinal(err) && s.lastID != "":
+			s.lastID = "" // the server no longer has what was missed
+		case err != nil && isFinal(err) && (!s.opened || isWithdrawn(err)):
 			return
 		default:
 			fruitless++
@@ -237,17 +235,17 @@ func (l *Link) standalone(attempted func()) {
 	}
 }
 
-// withdrawn reports whether the server no longer offers the standalone stream, or
+// isWithdrawn reports whether the server no longer offers the standalone stream, or
 // not to this client.
-func withdrawn(err error) bool {
+func isWithdrawn(err error) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && (e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }
 
-// listen takes the messages of one connection of the standalone stream.
+// listen delivers the messages of one connection of the standalone stream.
 func (s *eventSource) listen(attempted func()) (events int, err error) {
-	again := s.tried
-	s.tried = true
+	again := s.attempted
+	s.attempted = true
 	resp, err := s.open(s.link.ctx)
 	attempted()
 	if err != nil {
@@ -255,7 +253,7 @@ func (s *eventSource) listen(attempted func()) (events int, err error) {
 	}
 	s.opened = true
 	defer resp.Body.Close()
-	if again && s.last == "" && s.link.Gap != nil {
+	if again && s.lastID == "" && s.link.Gap != nil {
 		s.link.Gap()
 	}
 	events, _ = s.read(resp.Body, func(jsonrpc.Message) bool { return false })

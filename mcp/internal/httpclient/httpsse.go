@@ -16,8 +16,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// sseConn is a client's side of HTTP+SSE: one event stream brings all that
-// the server sends, and an endpoint that it names takes what the client sends.
+// sseConn is the client's side of HTTP+SSE: an event stream brings all messages of the
+// server, and the client posts its messages to the endpoint that the server names.
 type sseConn struct {
 	p        ClientParams
 	endpoint *url.URL
@@ -29,8 +29,8 @@ type sseConn struct {
 	once   sync.Once
 }
 
-// DialEventStream connects to a server of HTTP+SSE. The context bounds the
-// connecting alone. Inbox, Gap and CloseTimeout of p are not used.
+// DialEventStream connects to a server of HTTP+SSE. The context bounds the dialing alone.
+// Inbox, Gap and CloseTimeout of p are not used.
 //
 // Spec: 2024-11-05 basic/transports#http-with-sse
 func DialEventStream(ctx context.Context, p ClientParams) (mcp.Conn, error) {
@@ -67,8 +67,8 @@ func (c *sseConn) connect() error {
 	return c.setEndpoint(string(ev.Data))
 }
 
-// setEndpoint takes the place that the server names for messages. It is the
-// server's word alone, so it cannot lead to another origin.
+// setEndpoint sets the endpoint that the server names. It refuses one of another origin,
+// which would get the messages and credentials of the user.
 func (c *sseConn) setEndpoint(ref string) error {
 	u, err := c.p.URL.Parse(ref)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *sseConn) Write(caller context.Context, msg []byte) error {
 	if err != nil {
 		return err
 	}
-	exhaust(resp.Body)
+	drainBody(resp.Body)
 	return resp.Body.Close()
 }
 
@@ -118,7 +118,7 @@ func (c *sseConn) send(ctx context.Context, method string, to *url.URL, body []b
 		return nil, err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		exhaust(resp.Body)
+		drainBody(resp.Body)
 		resp.Body.Close()
 		return nil, statusError(resp)
 	}

@@ -27,7 +27,7 @@ type ClientParams struct {
 	Inbox exchange.Inbox
 	// MaxMessage bounds one message of the server, in bytes.
 	MaxMessage int
-	// CloseTimeout bounds the goodbye to the server.
+	// CloseTimeout bounds the DELETE of the session and notifications/cancelled.
 	CloseTimeout time.Duration
 	// Gap is called when notifications may have been missed. May be nil.
 	Gap func()
@@ -41,18 +41,18 @@ var ErrSessionLost = errors.New("the server has ended the session")
 // Link is an exchange.Link over Streamable HTTP. Each message is a POST of its
 // own; the answer is JSON, or an event stream that ends with it:
 //
-//	Call                      on the caller's goroutine: waits, hands on what comes
-//	 └─ carry                 on the call's: POST
+//	Call                      on the caller's goroutine: waits, runs the caller's handlers
+//	 └─ roundTrip             on the call's goroutine: POST
 //	     ├─ readAnswer        JSON
-//	     └─ followAnswer      event stream, taken up again where the revision can
+//	     └─ followAnswer      event stream, resumed if the revision has resumption
 //
-// In the session era a standalone stream brings what belongs to no call.
+// In the session era a standalone stream brings the messages that belong to no call.
 type Link struct {
 	ClientParams
 
-	pending   peer.Pending
-	running   peer.Running
-	answering atomic.Int64 // requests of the server up to the end of the POST of the answer
+	pending peer.Pending
+	running peer.Running
+	answers atomic.Int64 // requests of the server up to the end of the POST of the answer
 
 	ctx    context.Context // of everything that outlives a call
 	cancel context.CancelFunc
@@ -63,7 +63,7 @@ type Link struct {
 	mu      sync.Mutex
 	closing bool           // guarded by mu: no more work may begin
 	session string         // guarded by mu
-	facts   *dialect.Facts // guarded by mu; nil before the revision is settled
+	facts   *dialect.Facts // guarded by mu; nil before the revision is negotiated
 	work    sync.WaitGroup
 }
 
@@ -81,9 +81,9 @@ func NewLink(p ClientParams) *Link {
 // before the client goes on without waiting for it.
 const standaloneGrace = 500 * time.Millisecond
 
-// Agree tells the link which revision was settled on, after initialized was
-// sent. In the session era it opens the standalone stream, and waits a little
-// for it, so that nothing that the server sends from now on is missed.
+// Agree sets the negotiated revision. Call it after notifications/initialized was sent.
+// In the session era it opens the standalone stream and waits for it, up to
+// standaloneGrace, so that no message of the server is missed from then on.
 func (l *Link) Agree(ctx context.Context, f *dialect.Facts) {
 	l.mu.Lock()
 	l.facts = f
@@ -92,7 +92,7 @@ func (l *Link) Agree(ctx context.Context, f *dialect.Facts) {
 		return
 	}
 	opened := make(chan struct{})
-	l.begin(func() { l.standalone(sync.OnceFunc(func() { close(opened) })) })
+	l.goTracked(func() { l.standalone(sync.OnceFunc(func() { close(opened) })) })
 	grace := time.NewTimer(standaloneGrace)
 	defer grace.Stop()
 	select {
@@ -114,14 +114,14 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		w.TakeLogs()
 	}
 	carrying, stop := context.WithCancel(context.WithoutCancel(ctx))
-	// Once the answer is there the caller no longer ends its stream, which is read
-	// to its end, so that the connection can be used again; but not for long.
+	// After the answer the stream is still read to its end for up to drainTime, so that
+	// the connection can be reused.
 	defer context.AfterFunc(ctx, stop)()
 	id := w.ID // the answer may still be read when w is closed
-	l.begin(func() {
+	l.goTracked(func() {
 		defer stop()
 		defer context.AfterFunc(l.ctx, stop)()
-		l.carry(carrying, id, out)
+		l.roundTrip(carrying, id, out)
 	})
 	for {
 		m, err := w.Next(ctx)
@@ -129,13 +129,13 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		case err != nil:
 			stop()
 			if ctx.Err() != nil { // which may have ended the stream first
-				l.tellCancelled(w.ID, out)
+				l.sendCancelled(w.ID, out)
 				return m, context.Cause(ctx)
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
-			if carrying.Err() == nil { // otherwise the timer would keep the call for nothing
-				time.AfterFunc(exhaustTime, stop)
+			if carrying.Err() == nil { // otherwise the timer would only keep the call in memory
+				time.AfterFunc(drainTime, stop)
 			}
 			return m, nil
 		case out.Caller != nil:
@@ -146,35 +146,35 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 
 // Notify implements exchange.Link.
 func (l *Link) Notify(ctx context.Context, out exchange.Outbound) error {
-	err := l.submit(ctx, out.Message.Encode(jsonrpc.ID{}), &out.Message.Headers)
+	err := l.postWithoutAnswer(ctx, out.Message.Encode(jsonrpc.ID{}), &out.Message.Headers)
 	l.endIfLost(err)
 	return err
 }
 
-// tellCancelled tells the server that nobody waits for the answer any more. In
-// the stateless era the closed stream has said it already.
+// sendCancelled sends notifications/cancelled. In the stateless era the closed stream
+// has cancelled the request already.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server; 2026-07-28 basic/utilities/cancellation
-func (l *Link) tellCancelled(id jsonrpc.ID, out exchange.Outbound) {
-	if f := l.agreed(); f == nil || f.DisconnectCancels || out.Caller == nil {
+func (l *Link) sendCancelled(id jsonrpc.ID, out exchange.Outbound) {
+	if f := l.negotiated(); f == nil || f.DisconnectCancels || out.Caller == nil {
 		return
 	}
 	msg := out.Caller.Cancel(id)
 	if msg == nil {
 		return
 	}
-	l.begin(func() {
+	l.goTracked(func() {
 		ctx, stop := context.WithTimeout(l.ctx, l.CloseTimeout)
 		defer stop()
-		l.sayOnce(ctx, l.posting(msg, nil))
+		l.sendAndForget(ctx, l.newPost(msg, nil))
 	})
 }
 
-// sayOnce sends what is not worth a sign-in, and does not ask what became of it.
-func (l *Link) sayOnce(ctx context.Context, o *outgoing) {
+// sendAndForget sends a request once, without a sign-in, and ignores the response.
+func (l *Link) sendAndForget(ctx context.Context, o *outgoing) {
 	_, resp, err := l.sendOnce(ctx, o)
 	if err == nil {
-		exhaust(resp.Body)
+		drainBody(resp.Body)
 		resp.Body.Close()
 	}
 }
@@ -217,8 +217,8 @@ func (l *Link) End(why error) {
 	})
 }
 
-// begin runs f on a goroutine that Close waits for, unless the link is closed.
-func (l *Link) begin(f func()) {
+// goTracked runs f on a goroutine that Close waits for, unless the link is closed.
+func (l *Link) goTracked(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closing {
@@ -226,7 +226,7 @@ func (l *Link) begin(f func()) {
 	}
 }
 
-func (l *Link) agreed() *dialect.Facts {
+func (l *Link) negotiated() *dialect.Facts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.facts

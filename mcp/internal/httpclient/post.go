@@ -19,15 +19,15 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// response is a response of the server with the session that was named to it.
+// response is a response of the server with the session id of its request.
 type response struct {
 	*http.Response
 	session string
 }
 
-// carry posts one request and hands on all that comes for it. It fails the
-// call when no answer can come any more.
-func (l *Link) carry(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) {
+// roundTrip posts one request and delivers all messages of the response. It fails the
+// call if no answer can come any more.
+func (l *Link) roundTrip(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) {
 	if err := l.exchange(ctx, id, out); err != nil {
 		l.pending.Refuse(id, err)
 		l.endIfLost(err)
@@ -62,13 +62,13 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	case resp.ok():
 		return &dialect.ProtocolError{Err: &ContentError{Status: resp.StatusCode, Type: kind}}
 	}
-	return resp.notBegun()
+	return resp.withoutAnswer()
 }
 
-// notBegun returns the error of a response without an answer. From a server that is
-// leaving, which says so by closing the connection, the next request over another
-// connection may find the one that takes over.
-func (r *response) notBegun() error {
+// withoutAnswer returns the error of a response without an answer. A server that shuts
+// down closes the connection; the same request on another connection may then reach its
+// replacement, so the error is a NotSentError.
+func (r *response) withoutAnswer() error {
 	err := &StatusError{Status: r.StatusCode, Header: r.Header}
 	if r.Close && err.NotBegun() {
 		return &exchange.NotSentError{Err: err, Alive: true}
@@ -76,7 +76,7 @@ func (r *response) notBegun() error {
 	return err
 }
 
-// readAnswer takes an answer in the form of one JSON text.
+// readAnswer reads and delivers an answer in JSON.
 func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 	data, err := l.readAll(resp.Body)
 	if err != nil {
@@ -90,16 +90,16 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 		return dialect.Invalid("%w", err)
 	}
 	if resp.StatusCode == http.StatusServiceUnavailable && (isRefusal(items) || resp.Close && isOverload(items)) {
-		return resp.notBegun()
+		return resp.withoutAnswer()
 	}
 	answered := false
 	for _, item := range items {
 		m := item.Message
 		if m.Kind == jsonrpc.Response && m.ID.IsZero() {
-			m.ID = id // a server that could not read the id can have meant no other
+			m.ID = id // the error of a server that could not read the id
 		}
 		answered = answered || isAnswer(m, id)
-		l.take(m, id)
+		l.deliver(m, id)
 	}
 	if !answered {
 		return dialect.Invalid("HTTP %d without an answer to request %s", resp.StatusCode, id)
@@ -107,13 +107,13 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
 	return nil
 }
 
-// isRefusal reports whether all that came is an error that names no request.
+// isRefusal reports whether the body is one error without an id.
 func isRefusal(items []jsonrpc.Item) bool {
 	return len(items) == 1 && items[0].Message.Error != nil && items[0].Message.ID.IsZero()
 }
 
-// isOverload reports whether all that came is the refusal of a request by a server
-// that has too much to do, or is leaving: the number of both is that of HTTP.
+// isOverload reports whether the body is one error with the code 503: the server is
+// overloaded or shuts down.
 func isOverload(items []jsonrpc.Item) bool {
 	return len(items) == 1 && items[0].Message.Error != nil && items[0].Message.Error.Code == http.StatusServiceUnavailable
 }
@@ -134,14 +134,14 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// take hands one message on to the call that it belongs to, or to the inbox. The id
-// is that of the request on whose response stream it came, or zero.
-func (l *Link) take(m jsonrpc.Message, of jsonrpc.ID) {
+// deliver hands one message to the call that it belongs to, or to the inbox. requestID is
+// that of the request whose response stream brought the message, or zero.
+func (l *Link) deliver(m jsonrpc.Message, of jsonrpc.ID) {
 	switch m.Kind {
 	case jsonrpc.Response:
 		l.pending.Resolve(m)
 	case jsonrpc.Request:
-		l.answer(m)
+		l.answerRequest(m)
 	case jsonrpc.Notification:
 		if id, ok := dialect.CancelledID(m); ok {
 			if !l.running.Cancel(id, context.Canceled) {
@@ -160,57 +160,57 @@ func (l *Link) take(m jsonrpc.Message, of jsonrpc.ID) {
 }
 
 const (
-	// maxAnswering bounds the server's requests that are answered at once, up to
-	// when the server has taken the answers. As many again are refused, and what
-	// comes on top is dropped: each answer is a connection, and the server need not
-	// take any.
-	maxAnswering = 64
-	// answerTimeout is how long the server may take to take an answer.
+	// maxAnswers bounds the requests of the server that are answered at the same time,
+	// until the server has received the answers. As many again are refused, and further
+	// ones are dropped, because each answer needs a connection and the server may not
+	// accept any.
+	maxAnswers = 64
+	// answerTimeout bounds the POST of an answer.
 	answerTimeout = 30 * time.Second
 )
 
-var errAnswerLate = fmt.Errorf("answer not taken within %v", answerTimeout)
+var errAnswerTimeout = fmt.Errorf("answer not accepted within %v", answerTimeout)
 
-// answer lets the inbox answer one request of the server, and posts the answer.
-func (l *Link) answer(m jsonrpc.Message) {
-	n := l.answering.Add(1)
-	if n > maxAnswering {
+// answerRequest has the inbox answer one request of the server, and posts the answer.
+func (l *Link) answerRequest(m jsonrpc.Message) {
+	n := l.answers.Add(1)
+	if n > maxAnswers {
 		l.Inbox.Reached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
 	}
-	if n > 2*maxAnswering {
-		l.answering.Add(-1)
+	if n > 2*maxAnswers {
+		l.answers.Add(-1)
 		return
 	}
 	ctx, work := l.running.Begin(l.ctx, m.ID)
 	if work == nil {
-		l.answering.Add(-1)
+		l.answers.Add(-1)
 		return
 	}
-	crowded := n > maxAnswering
-	l.begin(func() {
-		defer l.answering.Add(-1)
+	crowded := n > maxAnswers
+	l.goTracked(func() {
+		defer l.answers.Add(-1)
 		var reply []byte
 		if crowded {
-			reply = exchange.TooManyQuestions(m.ID, maxAnswering).Body
+			reply = exchange.TooManyQuestions(m.ID, maxAnswers).Body
 		} else {
 			reply = l.Inbox.Request(ctx, m)
 		}
 		if work.End() && reply != nil {
-			ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerLate)
+			ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerTimeout)
 			defer stop()
-			_ = l.submit(ctx, reply, nil)
+			_ = l.postWithoutAnswer(ctx, reply, nil)
 		}
 	})
 }
 
-// submit posts a message that has no answer.
-func (l *Link) submit(ctx context.Context, msg []byte, headers *dialect.OutHeaders) error {
+// postWithoutAnswer posts a notification or a response.
+func (l *Link) postWithoutAnswer(ctx context.Context, msg []byte, headers *dialect.OutHeaders) error {
 	resp, err := l.post(ctx, msg, headers)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	defer exhaust(resp.Body)
+	defer drainBody(resp.Body)
 	if err := resp.refusal(); err != nil {
 		return notSent(err)
 	}
@@ -220,14 +220,14 @@ func (l *Link) submit(ctx context.Context, msg []byte, headers *dialect.OutHeade
 	return nil
 }
 
-// post sends one message and returns the response, whatever its status. Headers
-// are those that the dialect gave to it; nil means those of the session alone.
+// post sends one message and returns the response, whatever its status. The headers are
+// those of the dialect for the message; nil means only those of the session.
 func (l *Link) post(ctx context.Context, msg []byte, headers *dialect.OutHeaders) (*response, error) {
-	return l.do(ctx, l.posting(msg, headers))
+	return l.do(ctx, l.newPost(msg, headers))
 }
 
-// posting is the request that carries one message.
-func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
+// newPost returns the POST of one message.
+func (l *Link) newPost(msg []byte, headers *dialect.OutHeaders) *outgoing {
 	return l.outgoing(http.MethodPost, msg, func(h http.Header) {
 		h[httpheader.ContentType], h[httpheader.Accept] = isMessage, wantsAnswer
 		if headers == nil {
@@ -242,7 +242,7 @@ func (l *Link) posting(msg []byte, headers *dialect.OutHeaders) *outgoing {
 	})
 }
 
-// What every post says, made once.
+// Header values of every POST.
 var (
 	isMessage   = []string{httpheader.TypeJSON}
 	wantsAnswer = []string{httpheader.TypeJSON + ", " + httpheader.TypeEventStream}
@@ -256,7 +256,7 @@ func setHeader(h http.Header, name, value string) {
 	h.Set(name, value)
 }
 
-// outgoing is a request of the session as it is now.
+// outgoing returns a request in the current session.
 func (l *Link) outgoing(method string, body []byte, set func(http.Header)) *outgoing {
 	l.mu.Lock()
 	session, facts := l.session, l.facts
@@ -279,7 +279,8 @@ func (l *Link) do(ctx context.Context, o *outgoing) (*response, error) {
 	return &response{resp, o.session}, nil
 }
 
-// transportError names the origin only: paths and queries may hold secrets.
+// transportError returns a TransportError with the origin of the URL only, because paths
+// and queries may have secrets.
 func transportError(req *http.Request, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
@@ -287,7 +288,7 @@ func transportError(req *http.Request, err error) error {
 	return &TransportError{Op: req.Method + " " + egress.Origin(req.URL), Err: err}
 }
 
-// keepSession keeps the session id that came with the answer to initialize.
+// keepSession stores the session id of the answer to initialize.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (l *Link) keepSession(id string) error {
@@ -304,13 +305,13 @@ func (l *Link) keepSession(id string) error {
 func (l *Link) delete(session string) {
 	ctx, stop := context.WithTimeout(context.Background(), l.CloseTimeout)
 	defer stop()
-	l.sayOnce(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(httpheader.SessionID, session) }))
+	l.sendAndForget(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(httpheader.SessionID, session) }))
 }
 
 func (r *response) ok() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
 
-// refusal returns the error for a response that is not about the message at
-// all: the session is gone, or the sender is not let in.
+// refusal returns an error if the response does not concern the message: the session is
+// lost, or the credentials are refused.
 func (r *response) refusal() error {
 	switch {
 	case r.StatusCode == http.StatusNotFound && r.session != "":
@@ -321,8 +322,8 @@ func (r *response) refusal() error {
 	return nil
 }
 
-// notSent marks a message that came to a session which the server has
-// forgotten: it was not looked at.
+// notSent wraps ErrSessionLost in a NotSentError: the server did not process a message
+// for a session that it does not know.
 func notSent(err error) error {
 	if err == ErrSessionLost {
 		return &exchange.NotSentError{Err: err}
@@ -346,14 +347,14 @@ func mediaType(h http.Header) string {
 }
 
 const (
-	exhaustTime = time.Second
-	exhaustSize = 64 << 10
+	drainTime = time.Second
+	drainSize = 64 << 10
 )
 
-// exhaust reads what little is left of a body, so that its connection can be used
-// again.
-func exhaust(body io.ReadCloser) {
-	late := time.AfterFunc(exhaustTime, func() { body.Close() })
+// drainBody reads up to drainSize bytes of a body, for up to drainTime, so that the
+// connection can be reused.
+func drainBody(body io.ReadCloser) {
+	late := time.AfterFunc(drainTime, func() { body.Close() })
 	defer late.Stop()
-	_, _ = io.CopyN(io.Discard, body, exhaustSize)
+	_, _ = io.CopyN(io.Discard, body, drainSize)
 }
