@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -238,5 +239,91 @@ func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
 		w.reply(asks)
 		hold <- struct{}{}
 		w.reply(second)
+	})
+}
+
+// TestQuestionsThatAGoneClientLeftKeepNobodyOut is about four anonymous sessions with
+// 1,024 unanswered questions each, with default options, whose client has gone.
+func TestQuestionsThatAGoneClientLeftKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := patient(nil)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			_ = srv.Shutdown(ctx)
+		})
+		h := srv.HTTPHandler()
+		ctx, leave := context.WithCancel(t.Context())
+		for i := range 4 {
+			s := &sender{t: t, handler: h, address: fmt.Sprintf("127.0.0.1:%d", 1000+i)}
+			if !s.open() {
+				t.Fatal("want a session")
+			}
+			for id := range 1024 {
+				message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask"}}`, id)
+				go s.send(ctx, "POST", message)
+			}
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		begin := time.Now()
+		other := &sender{t: t, handler: h, address: "127.0.0.1:1"}
+		if !other.open() {
+			t.Fatal("another client gets no session")
+		}
+		_, list := other.send(t.Context(), "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		_, called := other.call(2, "now", "")
+		if !strings.Contains(list, `"name":"now"`) || !strings.Contains(called, `"text":"now"`) {
+			t.Errorf("another client: got %s and %s, want both requests served", list, called)
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("another client waited for %v", took)
+		}
+	})
+}
+
+// TestQuestionsOfAClientThatIsAwayAreGivenUpFirst is about two sessions with as many
+// questions, one of which has had neither a stream nor a message for 30 seconds.
+func TestQuestionsOfAClientThatIsAwayAreGivenUpFirst(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := patient(&mcpserver.Options{Ask: &mcpserver.AskOptions{MaxQuestions: 8}})
+		t.Cleanup(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			_ = srv.Shutdown(ctx)
+		})
+		h := srv.HTTPHandler()
+		ctx, leave := context.WithCancel(t.Context())
+		var ended atomic.Int32 // questions of the client that is there
+		ask := func(ctx context.Context, port, n int, count *atomic.Int32) {
+			s := &sender{t: t, handler: h, address: fmt.Sprintf("127.0.0.1:%d", port)}
+			if !s.open() {
+				t.Fatal("want a session")
+			}
+			for id := range n {
+				go func() {
+					s.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask"}}`, id))
+					count.Add(1)
+				}()
+				synctest.Wait()
+			}
+		}
+		var gone, late atomic.Int32
+		ask(ctx, 1, 4, &gone)
+		ask(t.Context(), 2, 4, &ended) // is there, and has the newest questions
+		leave()
+		time.Sleep(31 * time.Second)
+		ask(t.Context(), 3, 2, &late)
+		if n := ended.Load(); n != 0 {
+			t.Errorf("%d questions of the client that is there were given up, want those of the other one", n)
+		}
+		if n := late.Load(); n > 0 {
+			t.Errorf("%d questions of the newcomer were refused", n)
+		}
 	})
 }
