@@ -171,7 +171,7 @@ var ownedElsewhere = map[string]string{
 }
 
 // A goroutine without an owner outlives the tests of its package. leak.Main, mcptest.Main
-// and mcptest.Leaks find it.
+// and mcptest.CheckLeaks find it.
 func TestPackagesThatStartGoroutinesCheckForLeaks(t *testing.T) {
 	starts, checks := make(map[string]bool), make(map[string]bool)
 	for _, s := range parseSources(t) {

@@ -35,7 +35,7 @@ func newServer(tools, maxMessage int, resp string) server {
 		HTTP:      new(mcpserver.HTTPOptions),
 	}
 	if resp == "sse" {
-		o.HTTP.Answer = mcpserver.AnswerStream
+		o.HTTP.ResponseMode = mcpserver.ResponseStream
 	}
 	s := mcpserver.New("contestant", "1.0.0", o)
 	s.Tool("echo", "Returns its argument.", echo)

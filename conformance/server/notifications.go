@@ -49,7 +49,7 @@ const retryTime = 500 * time.Millisecond
 // reconnection closes the connection during the call. The client gets the result after it
 // has reconnected.
 func reconnection(ctx context.Context, _ none) (string, error) {
-	mcpserver.HangUp(ctx, retryTime)
+	mcpserver.CloseStream(ctx, retryTime)
 	if err := pause(ctx, 2*stepTime); err != nil {
 		return "", err
 	}

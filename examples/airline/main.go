@@ -21,7 +21,7 @@ func main() {
 			srv.Updated("flights://" + in.Number)
 		}
 		return r, err
-	}, mcpserver.Additive(), mcpserver.ClosedWorld())
+	}, mcpserver.NonDestructive(), mcpserver.ClosedWorld())
 	srv.Resource("flights://all", "All flights", "application/json", line.all)
 	srv.Template("flights://{number}", "A flight", "application/json", line.one,
 		mcpserver.CompleteArg("number", mcpserver.Prefix(line.numbers()...)))

@@ -24,8 +24,8 @@ var baskets = handles.New[basket](&handles.Options{Prefix: "basket_"})
 
 func main() {
 	srv := mcpserver.New("basket", "1.0.0", nil)
-	srv.Tool("create_basket", "Create an empty basket. It is kept for 30 minutes after it was used last.", create, mcpserver.Additive())
-	srv.Tool("add_item", "Put an article into a basket", add, mcpserver.Additive())
+	srv.Tool("create_basket", "Create an empty basket. It is kept for 30 minutes after it was used last.", create, mcpserver.NonDestructive())
+	srv.Tool("add_item", "Put an article into a basket", add, mcpserver.NonDestructive())
 	srv.Tool("show_basket", "Show what is in a basket", show, mcpserver.ReadOnly())
 	srv.Tool("check_out", "Buy what is in a basket, and give the basket back", checkOut)
 	mcpserver.Main(srv)

@@ -38,7 +38,7 @@ func TestToolUpstreamThatAsksRunsOnce(t *testing.T) {
 		}
 		for _, v := range []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728} {
 			t.Run(v.String()+" to "+upstream.String(), func(t *testing.T) {
-				mcptest.Leaks(t)
+				mcptest.CheckLeaks(t)
 				runs.Store(0)
 				c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{v}})
 				mcptest.Answer(c, "upstream", seat{4})

@@ -36,7 +36,7 @@ func TestEveryRevisionOverWebSocket(t *testing.T) {
 	for _, v := range mcp.Revisions() {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			mcptest.Exercise(t, target(serve(t)), v)
+			mcptest.TestTransport(t, target(serve(t)), v)
 		})
 	}
 }

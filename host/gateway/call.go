@@ -108,7 +108,7 @@ func (c *call) options(l lease) []mcpclient.CallOption {
 	l.raiseLogLevel(c.ctx, level)
 	return append(opts, mcpclient.WithLogLevel(level), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
 		c.notify(func(ctx context.Context) {
-			_ = mcpserver.RelayLog(ctx, m) // an invalid log message does not fail the call
+			_ = mcpserver.ForwardLog(ctx, m) // an invalid log message does not fail the call
 		})
 	}))
 }

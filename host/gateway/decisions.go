@@ -25,7 +25,7 @@ func (g *Gateway) record(d host.Decision, err error) {
 // it. A call that ends in a question is recorded after its last round.
 func (u *upstream) withRecord(ctx context.Context, a host.Action, name string, send func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
 	d := host.Decision{
-		Time: mcpserver.Began(ctx), Principal: mcpserver.From(ctx).Principal().String(),
+		Time: mcpserver.StartedAt(ctx), Principal: mcpserver.From(ctx).Principal().String(),
 		Upstream: u.Key, Action: a, Name: name,
 	}
 	result, err := send(d)
@@ -63,14 +63,14 @@ func reasonOf(result mcp.Result, err error) error {
 func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		result, err := next(ctx, r)
-		if err == nil || r.Method != mcp.MethodToolsCall {
+		if err == nil || r.Method() != mcp.MethodToolsCall {
 			return result, err
 		}
 		var called mcp.CallToolParams
-		if json.Unmarshal(r.Params, &called) != nil {
+		if json.Unmarshal(r.Params(), &called) != nil {
 			return result, err
 		}
-		d := host.Decision{Time: mcpserver.Began(ctx), Principal: r.Principal().String(), Action: host.ActionCall}
+		d := host.Decision{Time: mcpserver.StartedAt(ctx), Principal: r.Principal().String(), Action: host.ActionCall}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
 			if d.Name, d.Outcome = u.hiddenTool(called.Name); d.Name != "" {
 				d.Upstream = u.Key

@@ -55,7 +55,7 @@ func (g *Gateway) merge() {
 	upstreams := g.list()
 	wanted := mergeCatalogs(upstreams, omitted)
 	s := g.server
-	s.Change(func() {
+	s.BatchChanges(func() {
 		reconcile(m.registered.tools, wanted.tools, omitted, "tool", s.RemoveTool, func(entry catalogEntry[mcp.Tool]) error {
 			return s.SetTool(entry.definition, entry.upstream.callTool(entry))
 		})

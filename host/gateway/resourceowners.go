@@ -103,7 +103,7 @@ func (l *resourceOwners) owner(c caller, uri string) *upstream {
 // upstream that named it to the caller.
 func (g *Gateway) readOwnedResource(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Method != mcp.MethodResourcesRead {
+		if r.Method() != mcp.MethodResourcesRead {
 			return next(ctx, r)
 		}
 		var p mcp.ReadResourceParams

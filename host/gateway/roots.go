@@ -11,7 +11,7 @@ import (
 // upstreams over the connections of the session. They then list the roots again.
 func (g *Gateway) relayRootChanges(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Method == mcp.NotificationRootsListChanged {
+		if r.Method() == mcp.NotificationRootsListChanged {
 			for _, u := range g.list() {
 				u.rootsChanged(ctx, callerOf(r))
 			}

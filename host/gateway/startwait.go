@@ -38,12 +38,12 @@ func upstreamsFor(r *mcpserver.Request, upstreams []*upstream) []*upstream {
 	var named struct {
 		Name string `json:"name"`
 	}
-	switch r.Method {
+	switch r.Method() {
 	case mcp.MethodToolsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodPromptsList,
 		mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodComplete, mcp.MethodListen:
 		return upstreams
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
-		if json.Unmarshal(r.Params, &named) != nil {
+		if json.Unmarshal(r.Params(), &named) != nil {
 			return nil
 		}
 		key := host.KeyOf(named.Name)

@@ -15,7 +15,7 @@ import (
 // the end of the session, in the stateless era during subscriptions/listen.
 func (g *Gateway) relaySubscriptions(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		switch r.Method {
+		switch r.Method() {
 		case mcp.MethodListen:
 			var p mcp.ListenParams
 			if r.Decode(&p) == nil {

@@ -112,7 +112,7 @@ func TestRequiredURLElicitationHasAnEnd(t *testing.T) {
 		"the user declines":          {mcp.ElicitDecline, elicitation("1"), false, "the user did not accept"},
 		"the user goes away":         {mcp.ElicitCancel, elicitation("1"), false, "the user did not accept"},
 		"nothing ever happens":       {mcp.ElicitAccept, elicitation("1"), false, "no answer within 10m0s, the maximum"},
-		"ever more elicitations":           {mcp.ElicitAccept, elicitation("1"), true, "still requires URL elicitation after 8 rounds"},
+		"ever more elicitations":     {mcp.ElicitAccept, elicitation("1"), true, "still requires URL elicitation after 8 rounds"},
 		"a form":                     {mcp.ElicitAccept, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, false, "want elicitations of mode url with an elicitationId"},
 		"no id":                      {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"https://example.com/"}`, false, "want elicitations of mode url with an elicitationId"},
 		"a URL that nobody may open": {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"file:///etc","elicitationId":"1"}`, false, "want an absolute one without a user"},

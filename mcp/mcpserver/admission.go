@@ -112,7 +112,7 @@ func (a *admission) finish(r *Request, result any, err error) (any, error) {
 	if !a.running.Remove(&r.running) {
 		return result, err
 	}
-	r.server.reached(mcp.LimitCalls, r.in, r.Method)
+	r.server.reached(mcp.LimitCalls, r.in, r.method)
 	if tool, ok := result.(*mcp.CallToolResult); err != nil || ok && tool.IsError {
 		return nil, errMadeRoom
 	}
@@ -151,10 +151,10 @@ func (s *Server) reached(l mcp.Limit, in *exchange.Inbound, method string) {
 	s.limits.Reached(mcp.LimitReached{Limit: l, Principal: in.Principal(), Method: method})
 }
 
-// Reached tells Options.OnLimit and the log that the request has reached a limit,
-// for limits of one's own. Outside of a request it does nothing.
-func (r *Request) Reached(l mcp.Limit) {
+// ReportLimit reports to Options.OnLimit and the log that the request has reached a
+// limit, such as one of your own middleware. It does nothing when r is nil.
+func (r *Request) ReportLimit(l mcp.Limit) {
 	if r != nil {
-		r.server.reached(l, r.in, r.Method)
+		r.server.reached(l, r.in, r.method)
 	}
 }

@@ -79,9 +79,9 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if err := r.run.Use(keysOf(questions)...); err != nil {
 		return err
 	}
-	waits := r.call.CanRequest() || r.apart != nil
+	waits := r.call.CanRequest() || r.detached != nil
 	if !waits && !r.replays {
-		return fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
+		return fmt.Errorf("%s: %w", r.method, ErrCannotAsk)
 	}
 	open := make([]openQuestion, len(questions))
 	for i, q := range questions {

@@ -56,7 +56,7 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	}
 	if found.Changed {
 		r.server.options.logger().LogAttrs(r.ctx, slog.LevelWarn, "answer dropped: the question has changed since it was asked; want values that change in a Once before it",
-			slog.String("method", r.Method), slog.String("question", q.key))
+			slog.String("method", r.method), slog.String("question", q.key))
 	}
 	if found.Answer == nil {
 		return false, nil
@@ -93,7 +93,7 @@ func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) erro
 // withAskDeadline bounds how long a question waits. Background work waits as long as it
 // lasts itself.
 func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.apart != nil {
+	if r.detached != nil {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
@@ -126,8 +126,8 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 
 // send asks one question and returns the answer as it came.
 func (r *Request) send(ctx context.Context, key, method string, params any) (raw jsontext.Value, err error) {
-	if r.apart != nil {
-		return r.askApart(ctx, key, method, params)
+	if r.detached != nil {
+		return r.askDetached(ctx, key, method, params)
 	}
 	err = r.Call(ctx, method, params, &raw)
 	return raw, err

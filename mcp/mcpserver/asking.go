@@ -30,8 +30,8 @@ func (r *Request) Call(ctx context.Context, method string, params, out any) erro
 	if r == nil {
 		return ErrNotInCall
 	}
-	if r.apart != nil {
-		return r.answerApart(ctx, method, params, out)
+	if r.detached != nil {
+		return r.callDetached(ctx, method, params, out)
 	}
 	if !r.call.CanRequest() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
 		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
@@ -39,7 +39,7 @@ func (r *Request) Call(ctx context.Context, method string, params, out any) erro
 	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {
 		return out, r.ask(ctx, method, params, out)
 	})
-	_, err := ask(ctx, &Request{Method: method, Outbound: true, ctx: r.ctx, call: r.call, in: r.in, server: r.server})
+	_, err := ask(ctx, &Request{method: method, outbound: true, ctx: r.ctx, call: r.call, in: r.in, server: r.server})
 	return err
 }
 

@@ -52,7 +52,7 @@ func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
 			{"template on", func() { srv.EnableTemplate("x://{airport}{?day}", true) }, "resources"},
 			{"template removed", func() { srv.RemoveTemplate("x://{airport}{?day}") }, "resources"},
 			{"both kinds of resource", func() {
-				srv.Change(func() {
+				srv.BatchChanges(func() {
 					srv.Resource("x://new", "new", "", fixed(""))
 					srv.Template("x://{airport}{?day}", "new", "", timetable)
 				})
@@ -102,10 +102,10 @@ func TestChangeIsOneEvent(t *testing.T) {
 		srv := everything(nil)
 		w := dial(t, srv, r)
 		watchLists(w)
-		srv.Change(func() {
+		srv.BatchChanges(func() {
 			srv.Tool("a", "", nothing)
 			time.Sleep(time.Second)
-			srv.Change(func() { srv.Tool("b", "", nothing) })
+			srv.BatchChanges(func() { srv.Tool("b", "", nothing) })
 			srv.Tool("c", "", nothing)
 			time.Sleep(time.Second)
 			w.quiet()
@@ -124,7 +124,7 @@ func TestChangeThatPanicsIsAnnounced(t *testing.T) {
 		w := dial(t, srv, r)
 		watchLists(w)
 		panicText(t, func() {
-			srv.Change(func() {
+			srv.BatchChanges(func() {
 				srv.Tool("a", "", nothing)
 				panic("oops")
 			})
@@ -183,7 +183,7 @@ func TestRegisteringUnderLoadIsSafe(t *testing.T) {
 						name := fmt.Sprintf("t%d", i)
 						switch k % 5 {
 						case 0:
-							srv.Change(func() { srv.Tool(name, "", nothing) })
+							srv.BatchChanges(func() { srv.Tool(name, "", nothing) })
 						case 1:
 							_ = srv.SetTool(mcp.Tool{Name: name}, rawNothing)
 						case 2:

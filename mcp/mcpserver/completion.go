@@ -146,7 +146,7 @@ const maxCompletions = 100
 func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	snap := s.features.Snapshot()
 	if !snap.Completes() {
-		return nil, undeclared(r.Method)
+		return nil, undeclared(r.method)
 	}
 	var p mcp.CompleteParams
 	if err := r.Decode(&p); err != nil {

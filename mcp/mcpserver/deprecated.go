@@ -1,5 +1,12 @@
 package mcpserver
 
+import (
+	"context"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
 // The names below were replaced. They go with the next minor version.
 
 // Form returns ElicitForm(key, message, out).
@@ -22,3 +29,82 @@ func Visit(key, message, address string) Question { return ElicitURL(key, messag
 //
 //go:fix inline
 func VisitRequired(message, address string) error { return URLElicitationRequired(message, address) }
+
+// Additive returns NonDestructive().
+//
+// Deprecated: use [NonDestructive].
+//
+//go:fix inline
+func Additive() ToolOption { return NonDestructive() }
+
+// Together returns ToolOptions(opts...).
+//
+// Deprecated: use [ToolOptions].
+//
+//go:fix inline
+func Together(opts ...ToolOption) ToolOption { return ToolOptions(opts...) }
+
+// WhileWatched returns WhileSubscribed(run).
+//
+// Deprecated: use [WhileSubscribed].
+//
+//go:fix inline
+func WhileWatched(run func(ctx context.Context, uri string)) ResourceOption {
+	return WhileSubscribed(run)
+}
+
+// Began returns StartedAt(ctx).
+//
+// Deprecated: use [StartedAt].
+//
+//go:fix inline
+func Began(ctx context.Context) time.Time { return StartedAt(ctx) }
+
+// HangUp returns CloseStream(ctx, retry).
+//
+// Deprecated: use [CloseStream].
+//
+//go:fix inline
+func HangUp(ctx context.Context, retry time.Duration) bool { return CloseStream(ctx, retry) }
+
+// RelayLog returns ForwardLog(ctx, m).
+//
+// Deprecated: use [ForwardLog].
+//
+//go:fix inline
+func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error { return ForwardLog(ctx, m) }
+
+// Apart is Background.
+//
+// Deprecated: use [Background].
+//
+//go:fix inline
+type Apart = Background
+
+// Answer is ResponseMode.
+//
+// Deprecated: use [ResponseMode].
+//
+//go:fix inline
+type Answer = ResponseMode
+
+// AnswerAuto is ResponseAuto.
+//
+// Deprecated: use [ResponseAuto].
+//
+//go:fix inline
+const AnswerAuto = ResponseAuto
+
+// AnswerJSON is ResponseJSON.
+//
+// Deprecated: use [ResponseJSON].
+//
+//go:fix inline
+const AnswerJSON = ResponseJSON
+
+// AnswerStream is ResponseStream.
+//
+// Deprecated: use [ResponseStream].
+//
+//go:fix inline
+const AnswerStream = ResponseStream

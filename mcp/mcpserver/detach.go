@@ -12,31 +12,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// Apart says how work that goes on after its request was answered reaches the
-// client. All fields may be nil.
-type Apart struct {
-	// Ask has a question answered that the work asks, under a key that is used
-	// once. Its ctx ends with the cause ErrShutdown as soon as a Shutdown begins,
+// Background says how work that goes on after its request was answered reaches the
+// client, see [Detach]. All fields may be nil.
+type Background struct {
+	// Ask gets the client's answer to a question of the work, under a key that is
+	// used once. Its ctx ends with the cause ErrShutdown as soon as a Shutdown begins,
 	// which takes no more answers. Nil: nothing can be asked.
 	Ask func(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error)
-	// Progress hears how far the work has come, whether or not the client asked
-	// for progress. It is called once at a time, without a lock, and may call the
+	// Progress is called with the progress of the work, whether or not the client
+	// asked for progress. It is called once at a time, without a lock, and may call the
 	// server; done waits for it, so it must not call done. A panic is logged.
 	Progress func(p mcp.ProgressParams)
-	// Meta is the metadata of progress and log messages. The stateless era has
-	// none of them for work that goes on apart.
+	// Meta is the metadata of progress and log messages. The stateless era sends
+	// none of them once the request was answered.
 	Meta mcp.Meta
 }
 
 // Detach lets work go on when the request of ctx has been answered: its context
 // ends neither with the request nor with the connection, but when done is called
-// or a Shutdown has waited long enough. What hangs on ctx goes over, with the
-// values of Park and the results of Once; what is asked, reported and logged from
-// then on goes the way of a. The old ctx is of no more use.
+// or a Shutdown has waited long enough. It has the values of ctx, those of Park and
+// the results of Once; questions, progress and log messages go the way of b from then
+// on. ctx must not be used any more.
 //
 // done has to be called when the work is over: Shutdown waits for it. Detach fails
 // outside of a request, and when the request has ended or the server shuts down.
-func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), err error) {
+func Detach(ctx context.Context, b Background) (background context.Context, done func(), err error) {
 	r := From(ctx)
 	switch {
 	case r == nil:
@@ -44,25 +44,25 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	}
-	if err := r.server.apart.enter(r.Method); err != nil {
+	if err := r.server.detached.enter(r.method); err != nil {
 		return nil, nil, err
 	}
-	d := &Request{Method: r.Method, Params: r.Params, call: r.call, in: r.in, server: r.server, way: r.way, apart: &a}
+	d := &Request{method: r.method, params: r.params, call: r.call, in: r.in, server: r.server, way: r.way, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
-		r.server.apart.leave()
+		r.server.detached.leave()
 		return nil, nil, err
 	}
-	apart, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
-	d.ctx = apart
+	detached, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
+	d.ctx = detached
 	stop := context.AfterFunc(r.server.life, func() { cancel(ErrShutdown) })
-	return apart, func() {
+	return detached, func() {
 		if !d.end() {
 			return
 		}
 		stop()
 		cancel(context.Canceled)
 		replay.CloseAll(d.run.Close().Values)
-		r.server.apart.leave()
+		r.server.detached.leave()
 	}, nil
 }
 
@@ -70,24 +70,24 @@ func Detach(ctx context.Context, a Apart) (apart context.Context, done func(), e
 // that it has cancelled.
 const lastMoment = time.Second
 
-// askApart has one question answered, if the client declared that it may be asked.
-func (r *Request) askApart(ctx context.Context, key, method string, params any) (jsontext.Value, error) {
+// askDetached gets the answer to one question of detached work, if the client declared that it may be asked.
+func (r *Request) askDetached(ctx context.Context, key, method string, params any) (jsontext.Value, error) {
 	q, err := r.call.InputRequest(method, params)
 	switch {
 	case err != nil:
 		return nil, err
-	case r.apart.Ask == nil:
+	case r.detached.Ask == nil:
 		return nil, fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.server.open, func() { cancel(ErrShutdown) })()
-	return r.apart.Ask(ctx, key, q)
+	return r.detached.Ask(ctx, key, q)
 }
 
-// answerApart has an unnamed question of work that goes on apart answered.
-func (r *Request) answerApart(ctx context.Context, method string, params, out any) error {
-	raw, err := r.askApart(ctx, rand.Text(), method, params)
+// callDetached is Call for detached work: a question under a key of its own.
+func (r *Request) callDetached(ctx context.Context, method string, params, out any) error {
+	raw, err := r.askDetached(ctx, rand.Text(), method, params)
 	if err != nil || out == nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (r *Request) answerApart(ctx context.Context, method string, params, out an
 	return nil
 }
 
-func (a *Apart) meta() mcp.Meta {
-	if a == nil {
+func (b *Background) meta() mcp.Meta {
+	if b == nil {
 		return nil
 	}
-	return a.Meta
+	return b.Meta
 }

@@ -152,7 +152,7 @@ func ExampleServer_Use() {
 	srv := mcpserver.New("airline", "1.0.0", nil)
 	srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			if r.Method == mcp.MethodToolsCall {
+			if r.Method() == mcp.MethodToolsCall {
 				fmt.Println("called by", r.Principal())
 			}
 			return next(ctx, r)
@@ -255,11 +255,11 @@ func ExampleServer_Updated() {
 }
 
 // A sensor that is read only while somebody watches it.
-func ExampleWhileWatched() {
+func ExampleWhileSubscribed() {
 	srv := mcpserver.New("house", "1.0.0", nil)
 	stopped := make(chan struct{})
 	srv.Resource("sensor://roof", "Roof", "text/plain", func(context.Context) ([]byte, error) { return []byte("21 °C"), nil },
-		mcpserver.WhileWatched(func(ctx context.Context, uri string) {
+		mcpserver.WhileSubscribed(func(ctx context.Context, uri string) {
 			fmt.Println("reading", uri)
 			defer close(stopped)
 			for {

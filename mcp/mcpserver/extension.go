@@ -119,7 +119,7 @@ func (r *Request) RequireExtension(id string) error {
 	if r == nil {
 		return ErrNotInCall
 	}
-	return dialect.MissingExtension(r.Method, id)
+	return dialect.MissingExtension(r.method, id)
 }
 
 // copied returns an extension that shares no slices and maps with e.
@@ -282,7 +282,7 @@ func declaredOnly(e *Extension, h Handler) Handler {
 	return func(ctx context.Context, r *Request) (any, error) {
 		err := r.RequireExtension(e.ID)
 		if err != nil && r.call.Facts.Era == dialect.SessionEra {
-			err = mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found, since the client did not declare the extension %s", r.Method, e.ID)
+			err = mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found, since the client did not declare the extension %s", r.method, e.ID)
 		}
 		if err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Valu
 	var members map[string]jsontext.Value
 	if len(wanted) > 0 {
 		if err := json.Unmarshal(wanted, &members); err != nil {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: notifications: %v", r.Method, err)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: notifications: %v", r.method, err)
 		}
 	}
 	answers := make(map[string]any)
@@ -48,7 +48,7 @@ func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Valu
 		return nil, nil
 	}
 	if honoured.Extra, err = json.Marshal(answers, json.Deterministic(true)); err != nil {
-		return nil, fmt.Errorf("%s: acknowledgement: %w", r.Method, err)
+		return nil, fmt.Errorf("%s: acknowledgement: %w", r.method, err)
 	}
 	return feeds, nil
 }

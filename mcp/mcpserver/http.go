@@ -70,7 +70,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		AllowedHosts:   o.AllowedHosts,
 		AllowedOrigins: o.AllowedOrigins,
 		TrustedProxies: o.TrustedProxies,
-		Answer:         streamhttp.Answer(o.Answer),
+		Answer:         streamhttp.Answer(o.ResponseMode),
 		Leaving:        func() bool { return !s.Ready() },
 		Logger:         s.options.logger(),
 		Events:         o.Events,

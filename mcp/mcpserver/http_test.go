@@ -234,10 +234,10 @@ func TestHTTPOptionsReachTheBinding(t *testing.T) {
 func TestFormOfAnswersCanBeForced(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		answer mcpserver.Answer
+		answer mcpserver.ResponseMode
 		form   string
-	}{{mcpserver.AnswerAuto, "application/json"}, {mcpserver.AnswerJSON, "application/json"}, {mcpserver.AnswerStream, "text/event-stream"}} {
-		url := web(t, member(&mcpserver.HTTPOptions{Answer: test.answer}))
+	}{{mcpserver.ResponseAuto, "application/json"}, {mcpserver.ResponseJSON, "application/json"}, {mcpserver.ResponseStream, "text/event-stream"}} {
+		url := web(t, member(&mcpserver.HTTPOptions{ResponseMode: test.answer}))
 		response, body := post{url: url, method: "tools/list"}.send(t)
 		if got := response.Header.Get("Content-Type"); got != test.form || !strings.Contains(body, `"who"`) {
 			t.Errorf("%v: got %s %s, want %s", test.answer, got, body, test.form)
@@ -339,7 +339,7 @@ func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 func TestStreamsOfTheStatelessEraCarryWhatBelongsToThem(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-134a", "R-134b")
-	srv, _ := asks(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerStream}})
+	srv, _ := asks(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: mcpserver.ResponseStream}})
 	srv.Tool("talk", "", func(ctx context.Context, _ struct{}) (string, error) {
 		mcpserver.Progress(ctx, 1, 2, "")
 		mcpserver.Log(ctx).Error("heard")

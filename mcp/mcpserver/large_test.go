@@ -68,8 +68,8 @@ func TestLargeMessagesAreNotCopiedAgain(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // pools keep what they have
 	const size = 100 << 10
 	ordinary, escaped := strings.Repeat("x", size), strings.Repeat("line\n", size/5)
-	for _, answer := range []mcpserver.Answer{mcpserver.AnswerJSON, mcpserver.AnswerStream} {
-		s := mcpserver.New("s", "1", &mcpserver.Options{PageSize: 2000, HTTP: &mcpserver.HTTPOptions{Answer: answer}})
+	for _, answer := range []mcpserver.ResponseMode{mcpserver.ResponseJSON, mcpserver.ResponseStream} {
+		s := mcpserver.New("s", "1", &mcpserver.Options{PageSize: 2000, HTTP: &mcpserver.HTTPOptions{ResponseMode: answer}})
 		s.Tool("ordinary", "", func(context.Context, struct{}) (string, error) { return ordinary, nil })
 		s.Tool("escaped", "", func(context.Context, struct{}) (string, error) { return escaped, nil })
 		s.Tool("echo", "", func(_ context.Context, in struct{ Text string }) (string, error) { return in.Text, nil })

@@ -22,15 +22,15 @@ func large(context.Context, struct{}) (*mcp.CallToolResult, error) {
 
 func TestLargeResultsArriveWholeHoweverTheyAreSent(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []mcpserver.Answer{mcpserver.AnswerAuto, mcpserver.AnswerJSON, mcpserver.AnswerStream} {
-		srv := newServer(&mcpserver.Options{PageSize: 1000, HTTP: &mcpserver.HTTPOptions{Answer: answer}})
+	for _, answer := range []mcpserver.ResponseMode{mcpserver.ResponseAuto, mcpserver.ResponseJSON, mcpserver.ResponseStream} {
+		srv := newServer(&mcpserver.Options{PageSize: 1000, HTTP: &mcpserver.HTTPOptions{ResponseMode: answer}})
 		srv.Tool("alone", "", large)
 		srv.Tool("behind", "", func(ctx context.Context, in struct{}) (*mcp.CallToolResult, error) {
 			mcpserver.Progress(ctx, 1, 1, "first")
 			return large(ctx, in)
 		})
 		srv.Tool("later", "", func(ctx context.Context, in struct{}) (*mcp.CallToolResult, error) {
-			mcpserver.HangUp(ctx, time.Millisecond)
+			mcpserver.CloseStream(ctx, time.Millisecond)
 			return large(ctx, in)
 		})
 		for i := range 100 {

@@ -19,7 +19,7 @@ var endedLease = exchange.EndedLease()
 // placeLease returns the lease of the request's place among the running calls, or nil
 // for a request that takes none.
 func (r *Request) placeLease() *exchange.Lease {
-	if unmetered[r.Method] || r.call.ID.IsZero() {
+	if unmetered[r.method] || r.call.ID.IsZero() {
 		return nil
 	}
 	if l := r.lease.Load(); l != nil {
@@ -50,7 +50,7 @@ func (r *Request) retakePlace() error {
 // leavePlace gives the request's place back for good.
 func (r *Request) leavePlace() {
 	switch {
-	case unmetered[r.Method]:
+	case unmetered[r.method]:
 	case r.lease.CompareAndSwap(nil, endedLease):
 		r.freePlace()
 	default:

@@ -48,7 +48,7 @@ func (s *Server) initialized(session *exchange.Session) {
 // Spec: 2026-07-28 server/discover
 func (s *Server) discover(_ context.Context, r *Request) (any, error) {
 	return &mcp.DiscoverResult{
-		Caching:           s.options.cacheFor(r.Method).hints(len(s.middleware.scopes(r.Method)) > 0),
+		Caching:           s.options.cacheFor(r.method).hints(len(s.middleware.scopes(r.method)) > 0),
 		SupportedVersions: s.dialect.Versions(),
 		Capabilities:      s.capabilities(r.call.Facts),
 		Instructions:      s.options.instructions(),

@@ -69,14 +69,14 @@ func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 	return wanted && !r.run.Repeats() && level.Severity() <= least.Severity()
 }
 
-// RelayLog passes a log message on to the client of the call that ctx belongs to,
-// level, logger and data as they are, if the client asked for that level. It is
-// for messages that came from another server, and are limited as those of Log are.
-// Outside of a call it does nothing. A message without data, or of a level that does not exist, is an error.
+// ForwardLog sends a log message of another server (notifications/message) to the
+// client of the call that ctx belongs to, with its level, logger and data, if the
+// client asked for that level. It has the rate limit of [Log]. Outside of a call it
+// does nothing. A message without data, or of an unknown level, is an error.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove.
-func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
+func ForwardLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
 	if !m.Level.Valid() || !m.Data.IsValid() {
 		return fmt.Errorf("log message: level %.32q, %d bytes of data: want a level of RFC 5424 and a JSON value", m.Level, len(m.Data))
 	}
@@ -84,7 +84,7 @@ func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
 	if r == nil || !r.wantsLog(m.Level) {
 		return nil
 	}
-	return r.log(&mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.apart.meta()})
+	return r.log(&mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.detached.meta()})
 }
 
 // Handle sends one record.
@@ -99,7 +99,7 @@ func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
 		Data:   unique(bytes.TrimSpace(b.Bytes())),
-		Meta:   h.r.apart.meta(),
+		Meta:   h.r.detached.meta(),
 	})
 }
 

@@ -159,7 +159,7 @@ func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
 			Data   jsontext.Value `json:"data"`
 		},
 		) (string, error) {
-			return "", mcpserver.RelayLog(ctx, &mcp.LoggingMessageParams{
+			return "", mcpserver.ForwardLog(ctx, &mcp.LoggingMessageParams{
 				Level: mcp.LoggingLevel(in.Level), Logger: in.Logger, Data: in.Data, Meta: mcp.Meta{"com.example/x": jsontext.Value("1")},
 			})
 		})
@@ -184,7 +184,7 @@ func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
 			t.Errorf("got %s, want a level that does not exist refused", result)
 		}
 		w.quiet()
-		if err := mcpserver.RelayLog(t.Context(), &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value("1")}); err != nil {
+		if err := mcpserver.ForwardLog(t.Context(), &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value("1")}); err != nil {
 			t.Errorf("outside of a call: got %v, want nothing", err)
 		}
 	})

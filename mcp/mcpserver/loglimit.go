@@ -29,7 +29,7 @@ type logLimit struct {
 func (r *Request) log(m *mcp.LoggingMessageParams) error {
 	left, err := r.tryLog(m)
 	if left {
-		r.Reached(mcp.LimitLog)
+		r.ReportLimit(mcp.LimitLog)
 	}
 	return err
 }
@@ -75,6 +75,6 @@ func (r *Request) tellLeftOut() error {
 	l.left = 0
 	l.pace.take(logEvery)
 	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
-		Level: l.urgent, Logger: r.server.info.Name, Data: jsontext.Value(data), Meta: r.apart.meta(),
+		Level: l.urgent, Logger: r.server.info.Name, Data: jsontext.Value(data), Meta: r.detached.meta(),
 	})
 }

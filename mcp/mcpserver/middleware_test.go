@@ -41,10 +41,10 @@ func (j *journal) trace(name string) mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 			direction := ">"
-			if r.Outbound {
+			if r.Outbound() {
 				direction = "<"
 			}
-			j.add(direction + name + ":" + r.Method)
+			j.add(direction + name + ":" + r.Method())
 			result, err := next(ctx, r)
 			j.add("/" + name)
 			return result, err
@@ -127,7 +127,7 @@ func TestMiddlewareMayAnswerRefuseAndChange(t *testing.T) {
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 				var p mcp.CallToolParams
-				if r.Method != mcp.MethodToolsCall || r.Decode(&p) != nil {
+				if r.Method() != mcp.MethodToolsCall || r.Decode(&p) != nil {
 					return next(ctx, r)
 				}
 				switch p.Name {
@@ -162,13 +162,13 @@ func TestMiddlewareThatFailsIsPrivate(t *testing.T) {
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 				switch {
-				case broken && r.Method == "tools/list":
+				case broken && r.Method() == "tools/list":
 					panic("oops")
-				case broken && r.Method == "prompts/list":
+				case broken && r.Method() == "prompts/list":
 					return nil, errors.New("disk on fire")
-				case broken && r.Method == "resources/list":
+				case broken && r.Method() == "resources/list":
 					return "no object", nil
-				case broken && r.Method == "resources/read":
+				case broken && r.Method() == "resources/read":
 					return bomb{}, nil
 				}
 				return next(ctx, r)
@@ -243,15 +243,15 @@ func TestMiddlewareHasToPassOnTheRequestThatItGot(t *testing.T) {
 		srv := everything(&mcpserver.Options{Logger: textLog(&log)})
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == "tools/list" {
-					return next(ctx, &mcpserver.Request{Method: r.Method})
+				if r.Method() == "tools/list" {
+					return next(ctx, &mcpserver.Request{})
 				}
 				return next(ctx, r)
 			}
 		})
 		w := dial(t, srv, r)
 		incident(t, w.refused("tools/list", "", -32603).Message)
-		if want := "tools/list: middleware called next with a Request of its own"; !strings.Contains(log.String(), want) {
+		if want := "middleware: next got a Request of its caller's own"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "method=tools/list") {
 			t.Errorf("got the log %s, want %q", log.String(), want)
 		}
 	})
@@ -349,11 +349,11 @@ func TestRequestContextKnowsTheCall(t *testing.T) {
 			r := mcpserver.From(ctx)
 			client, named := r.Client()
 			parent, state, baggage := r.Trace()
-			note(r.Method)
+			note(r.Method())
 			note(r.Principal().String())
 			note(r.Revision().String())
 			note(client.Name)
-			if !named || r.Capabilities().Roots == nil || r.Capabilities().Sampling != nil || r.Header() != nil || r.TLS() != nil || r.Outbound {
+			if !named || r.Capabilities().Roots == nil || r.Capabilities().Sampling != nil || r.Header() != nil || r.TLS() != nil || r.Outbound() {
 				t.Errorf("got %v, %+v, %v, want a named client with roots, without HTTP", named, r.Capabilities(), r.Header())
 			}
 			note(parent + state + baggage)
@@ -416,7 +416,7 @@ func TestParamsOfARequestAreRaw(t *testing.T) {
 		srv := newServer(nil)
 		var params jsontext.Value
 		srv.Handle("acme/x", func(_ context.Context, r *mcpserver.Request) (any, error) {
-			params = r.Params.Clone()
+			params = r.Params().Clone()
 			return nil, nil
 		})
 		dial(t, srv, r).must("acme/x", `{"n":12345678901234567890.0}`)
@@ -466,7 +466,7 @@ func TestMiddlewareOfExtensionsIsInsideOfThatOfUse(t *testing.T) {
 		layer := func(name string) mcpserver.Middleware {
 			return func(next mcpserver.Handler) mcpserver.Handler {
 				return func(ctx anyContext, r *mcpserver.Request) (any, error) {
-					if r.Method == mcp.MethodToolsCall {
+					if r.Method() == mcp.MethodToolsCall {
 						mu.Lock()
 						order = append(order, name)
 						mu.Unlock()

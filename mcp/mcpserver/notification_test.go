@@ -176,7 +176,7 @@ func TestNotificationsOfABatchAreHandledBeforeThoseBehindIt(t *testing.T) {
 		var j journal
 		srv := newServer(nil)
 		srv.Handle(acmeNote, func(_ context.Context, r *mcpserver.Request) (any, error) {
-			j.add(string(r.Params))
+			j.add(string(r.Params()))
 			return nil, nil
 		})
 		srv.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
@@ -384,7 +384,7 @@ func TestSessionHearsOfChangesFromInitializedOn(t *testing.T) {
 		srv := everything(nil)
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == mcp.NotificationInitialized {
+				if r.Method() == mcp.NotificationInitialized {
 					select {
 					case <-ctx.Done():
 					case <-time.After(hour):

@@ -66,9 +66,9 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 	return v, nil
 }
 
-// Began returns when the call began. It is the same time in every run of a
-// handler that asks, where time.Now is not. Outside of a call it is now.
-func Began(ctx context.Context) time.Time {
+// StartedAt returns when the call started. It is the same time in every run of a
+// handler that asks, which time.Now is not. Outside of a call it is time.Now().
+func StartedAt(ctx context.Context) time.Time {
 	r := From(ctx)
 	if r == nil {
 		return time.Now()

@@ -169,8 +169,8 @@ type HTTPOptions struct {
 	// not read, because a client can send it too. The limits of anonymous clients
 	// count by address. Default: none.
 	TrustedProxies []netip.Prefix
-	// Answer forces the form of answers. Default: AnswerAuto.
-	Answer Answer
+	// ResponseMode forces the form of responses. Default: ResponseAuto.
+	ResponseMode ResponseMode
 	// Events keeps what was sent in sessions, for clients that come back when their
 	// connection broke. Default: one in the memory of the process, which keeps 64
 	// MiB of all clients and forgets the streams that were silent for longest.
@@ -185,9 +185,11 @@ type HTTPOptions struct {
 	// 10 seconds for 64 KiB.
 	WriteTimeout time.Duration
 
-	// LameDuck is for how long ListenAndServe and ServeListener go on once they are
-	// to end, see Drain. It is over when nobody is connected and nobody has asked
-	// whether the server is ready. A negative time is none. Default: 2 seconds.
+	// LameDuck is the time between the end of ListenAndServe's or ServeListener's
+	// context and the shutdown. In it the server goes on, but is not Ready and closes
+	// connections after their response, so that load balancers and clients go
+	// elsewhere, see Drain. It ends early when no connection is open and nobody has
+	// asked whether the server is ready. A negative time is none. Default: 2 seconds.
 	LameDuck time.Duration
 
 	// MaxConns bounds the connections that ListenAndServe and ServeListener have open
@@ -234,18 +236,19 @@ func (o *HTTPOptions) maxConns() int {
 	return cmp.Or(o.MaxConns, 20_000)
 }
 
-// Answer is the form in which requests over Streamable HTTP are answered.
-type Answer int
+// ResponseMode is the form of responses to requests over Streamable HTTP: a JSON body,
+// or an event stream (SSE).
+type ResponseMode int
 
 const (
-	// AnswerAuto is JSON until the handler sends something or five seconds have
+	// ResponseAuto is JSON until the handler sends something or five seconds have
 	// passed, then an event stream.
-	AnswerAuto Answer = iota
-	// AnswerJSON is always JSON. What handlers send before their result is
+	ResponseAuto ResponseMode = iota
+	// ResponseJSON is always JSON. What handlers send before their result is
 	// dropped, and they cannot ask the client anything.
-	AnswerJSON
-	// AnswerStream is always an event stream.
-	AnswerStream
+	ResponseJSON
+	// ResponseStream is always an event stream.
+	ResponseStream
 )
 
 func (o *Options) implementation(name, version string) mcp.Implementation {

@@ -20,12 +20,12 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 	}
 	snap := s.features.Snapshot()
 	if !snap.Offers(l.kind) {
-		return nil, undeclared(r.Method)
+		return nil, undeclared(r.method)
 	}
 	page := registry.PageParams{Kind: l.kind, Cursor: params.Cursor, Who: r.Identity(), Facts: r.call.Facts, Size: s.options.pageSize()}
 	encoded, err := snap.Page(page, func(page []registry.Feature, next *string, restricted bool) any {
-		private := restricted || len(s.middleware.scopes(r.Method)) > 0
-		return l.result(page, next, s.options.cacheFor(r.Method).hints(private))
+		private := restricted || len(s.middleware.scopes(r.method)) > 0
+		return l.result(page, next, s.options.cacheFor(r.method).hints(private))
 	})
 	if err != nil {
 		return nil, err

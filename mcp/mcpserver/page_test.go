@@ -33,7 +33,7 @@ func (w *wire) page(cursor string) (names []string, next string) {
 }
 
 func numbered(srv *mcpserver.Server, count int) {
-	srv.Change(func() {
+	srv.BatchChanges(func() {
 		for i := range count {
 			srv.Tool(fmt.Sprintf("t%04d", i), "", nothing)
 		}

@@ -89,7 +89,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 func (r *Request) parkValues(out *replay.Outcome) error {
 	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry(), r.takeParkedPlace)
 	if err != nil {
-		r.Reached(mcp.LimitParked)
+		r.ReportLimit(mcp.LimitParked)
 		return fmt.Errorf("park: %w", err)
 	}
 	out.Next.Parked = out.Unclaimed

@@ -22,7 +22,7 @@ import (
 // Spec: 2026-07-28 basic/utilities/progress
 func Progress(ctx context.Context, done, total float64, message string) {
 	r := From(ctx)
-	if r == nil || r.call.Meta.Progress.IsZero() && r.apart == nil {
+	if r == nil || r.call.Meta.Progress.IsZero() && r.detached == nil {
 		return
 	}
 	if !finite(total) {
@@ -34,10 +34,10 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	r.progress.advance(done, func() {
 		p := mcp.ProgressParams{
 			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total,
-			Message: cleanText(message, maxErrorText), Meta: r.apart.meta(),
+			Message: cleanText(message, maxErrorText), Meta: r.detached.meta(),
 		}
-		if r.apart != nil && r.apart.Progress != nil {
-			r.server.background(r.ctx, "function of Apart.Progress", func() error { r.apart.Progress(p); return nil })
+		if r.detached != nil && r.detached.Progress != nil {
+			r.server.background(r.ctx, "function of Background.Progress", func() error { r.detached.Progress(p); return nil })
 		}
 		if !p.ProgressToken.IsZero() {
 			_ = usercode.Run(func() error { return r.Notify(r.ctx, mcp.NotificationProgress, &p) })

@@ -157,7 +157,7 @@ func (s *Server) listPrompts(_ context.Context, r *Request) (any, error) {
 func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 	snap := s.features.Snapshot()
 	if !snap.Offers(registry.Prompts) {
-		return nil, undeclared(r.Method)
+		return nil, undeclared(r.method)
 	}
 	var params mcp.GetPromptParams
 	if err := r.Decode(&params); err != nil {

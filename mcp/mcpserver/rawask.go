@@ -25,9 +25,9 @@ func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, ru
 	*in = mcp.InputResponseParams{} // members that the revision does not have
 	for round := range r.server.options.asking().maxRounds() {
 		result, err := run(ctx)
-		required := r.apart != nil && requiresURLElicitation(err)
+		required := r.detached != nil && requiresURLElicitation(err)
 		if required {
-			result, err = r.elicitURLsApart(err, in.RequestState)
+			result, err = r.elicitURLsDetached(err, in.RequestState)
 		}
 		raw, ok := result.(*mcp.InputRequiredResult)
 		if err != nil || !ok || raw == nil {

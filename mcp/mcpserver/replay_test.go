@@ -405,7 +405,7 @@ func TestReplayIsNotHeard(t *testing.T) {
 		srv.Tool("talk", "", func(ctx context.Context, _ struct{}) (string, error) {
 			mcpserver.Log(ctx).Info("before")
 			mcpserver.Progress(ctx, 1, 3, "")
-			id, at, n := mcpserver.NewID(ctx, "x"), mcpserver.Began(ctx), mcpserver.Rand(ctx, "r").Int64()
+			id, at, n := mcpserver.NewID(ctx, "x"), mcpserver.StartedAt(ctx), mcpserver.Rand(ctx, "r").Int64()
 			first, err := mcpserver.Once(ctx, "first", func() (string, error) { return fmt.Sprint(id, at.UnixNano(), n), nil })
 			if err != nil {
 				return "", err

@@ -110,7 +110,7 @@ func (r *replicas) deliver(ctx context.Context, e *event) error {
 // start begins to hear of what others announce.
 func (r *replicas) start() {
 	if r.bus != nil {
-		r.begin.Do(func() { r.hub.server.drain.apart(r.subscribe) })
+		r.begin.Do(func() { r.hub.server.drain.start(r.subscribe) })
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *replicas) close() {
 	r.end.Do(func() {
 		r.cancel()
 		r.begin.Do(func() { close(r.placed) })
-		r.hub.server.drain.apart(func() {
+		r.hub.server.drain.start(func() {
 			if <-r.placed; r.leave != nil {
 				r.leave()
 			}

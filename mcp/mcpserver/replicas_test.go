@@ -18,7 +18,7 @@ import (
 // replica is one of several servers of notes on a Bus.
 func replica(t *testing.T, bus mcp.Bus) *mcpserver.Server {
 	srv := newServer(&mcpserver.Options{Bus: bus, Keys: []mcpserver.Key{{ID: "1", Secret: []byte(strings.Repeat("k", 32))}}})
-	srv.Change(func() {
+	srv.BatchChanges(func() {
 		srv.Tool("echo", "", nothing)
 		srv.Resource("notes://a", "a", "", fixed(""))
 		srv.Resource("notes://dir/", "dir", "", fixed(""))
@@ -85,7 +85,7 @@ func TestReplicasTellOnlyThoseWhoMayKnow(t *testing.T) {
 		bus := new(mcpserver.MemoryBus)
 		one, two := replica(t, bus), replica(t, bus)
 		for _, srv := range []*mcpserver.Server{one, two} {
-			srv.Change(func() {
+			srv.BatchChanges(func() {
 				srv.Tool("hidden", "", nothing, hidden())
 				srv.Tool("shown", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p == mcp.PrincipalLocal }))
 				srv.Resource("notes://dir/hidden", "hidden", "", fixed(""), hidden())

@@ -17,26 +17,24 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// Request is one request or notification, as middleware sees it and as it hangs
-// on the context of the handlers that it runs. Its methods may be called on a
-// nil Request, which knows nothing: a handler can be tested without a server.
+// Request is one request or notification, as middleware gets it and as [From] finds
+// it in the context of handlers. Its methods may be called on a nil Request, which
+// knows nothing, so that a handler can be tested without a server, and are safe for
+// concurrent use. They may be called until the handler has returned; work that goes on
+// calls them on the Request of the context that [Detach] returned.
 type Request struct {
-	// Method of the message.
-	Method string
-	// Params is the raw params object, or nil. It is not to be modified.
-	Params jsontext.Value
-	// Outbound tells that the server sends the message to its client, instead of
-	// receiving it.
-	Outbound bool
+	method   string
+	params   jsontext.Value
+	outbound bool // the server sends the message
 	replays  bool // the client makes the call again with its answers
 	over     bool // guarded by sending: the call has ended
 
-	ctx    context.Context // ends when nobody waits for the message any more
-	way    way             // what the message goes through
-	call   *dialect.Call
-	in     *exchange.Inbound
-	server *Server
-	apart  *Apart // nil unless the request was answered and its work goes on
+	ctx      context.Context // ends when nobody waits for the message any more
+	way      way             // what the message goes through
+	call     *dialect.Call
+	in       *exchange.Inbound
+	server   *Server
+	detached *Background // nil unless the request was answered and its work goes on
 
 	// What the request holds among all that run.
 	running limit.RunningCall              // while the handlers run
@@ -81,6 +79,28 @@ func From(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
+
+// Method returns the method of the message, such as tools/call, or "" when r is nil.
+func (r *Request) Method() string {
+	if r == nil {
+		return ""
+	}
+	return r.method
+}
+
+// Params returns the params of the message as they came, or nil when it has none, when
+// the server sends the message, and when r is nil. They must not be modified.
+func (r *Request) Params() jsontext.Value {
+	if r == nil {
+		return nil
+	}
+	return r.params
+}
+
+// Outbound reports whether the server sends the message to its client, instead of
+// receiving it, as with sampling/createMessage in the session era. It is false when r
+// is nil.
+func (r *Request) Outbound() bool { return r != nil && r.outbound }
 
 // context returns the context of the request's handlers. It is asked for once.
 func (r *Request) context() context.Context {
@@ -207,11 +227,11 @@ func (r *Request) Decode(out any) error {
 // Notify sends a notification that belongs to the request, as a rule within the
 // request's own context. It does nothing once that or the request has ended, where
 // the client's revision has no such message, and in the stateless era for work that
-// goes on apart. What a subscription carries are changes and nothing else.
+// goes on after its request was answered. What a subscription carries are changes and nothing else.
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 func (r *Request) Notify(ctx context.Context, method string, params any) error {
-	if r == nil || r.in.Back == nil && r.apart == nil || r.Method == mcp.MethodListen {
+	if r == nil || r.in.Back == nil && r.detached == nil || r.method == mcp.MethodListen {
 		return nil
 	}
 	msg, err := r.call.Notification(method, params)
@@ -223,7 +243,7 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	}
 	defer r.sends.Done()
 	switch {
-	case r.apart == nil:
+	case r.detached == nil:
 		return r.in.Back.Send(ctx, msg)
 	case r.call.Session != nil && r.in.Session != nil:
 		return r.in.Session.Push(ctx, msg)

@@ -110,11 +110,11 @@ func (r *Request) bind(p *boundParams) ([]byte, error) {
 	if len(arguments) > len("{}") {
 		arguments = slices.Clone(arguments)
 		if err := arguments.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: arguments: %v", r.Method, err)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: arguments: %v", r.method, err)
 		}
 	}
 	who, text := r.Principal(), make([]byte, 0, 512)
-	for _, part := range [...]string{r.server.info.Name, who.Issuer, who.Subject, who.Client, r.Method, p.Name, p.URI} {
+	for _, part := range [...]string{r.server.info.Name, who.Issuer, who.Subject, who.Client, r.method, p.Name, p.URI} {
 		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
 		text = append(text, part...)
 	}

@@ -177,7 +177,7 @@ func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
 func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	snap := s.features.Snapshot()
 	if !snap.Offers(registry.Resources) {
-		return nil, undeclared(r.Method)
+		return nil, undeclared(r.method)
 	}
 	var p mcp.ReadResourceParams
 	if err := r.Decode(&p); err != nil {

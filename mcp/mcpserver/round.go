@@ -40,13 +40,13 @@ func (r *Request) Round() int {
 //	 └─ endRun               an open question decides, whatever the handlers return
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
-	if r.call.CanRequest() || !mayRequireInput[r.Method] {
+	if r.call.CanRequest() || !mayRequireInput[r.method] {
 		r.run.Start(m, nil, nil, 0)
 		return nil
 	}
 	r.replays = true
 	var given map[string]jsontext.Value
-	if rawjson.Member(r.Params, "requestState") != nil {
+	if rawjson.Member(r.params, "requestState") != nil {
 		var in stateParams
 		err := r.Decode(&in)
 		if err == nil && in.RequestState != nil {
@@ -75,7 +75,7 @@ func (r *Request) endRun(result any, err error) (any, error) {
 	}
 	if out := r.run.Close(); out.Next != nil {
 		if _, ok := errors.AsType[*panicked](err); ok {
-			_ = r.server.reveal(r.ctx, r.call, err) // logs what the caller is not told
+			_ = r.server.publicError(r.ctx, r.call, err) // logs what the caller is not told
 		}
 		return r.suspend(out, mcp.ResultBase{})
 	}
@@ -125,12 +125,12 @@ func (r *Request) checkRaw(in *mcp.InputRequiredResult) error {
 
 // tooManyRounds ends a call whose client does not answer what it is asked.
 func (r *Request) tooManyRounds(last error) error {
-	r.Reached(mcp.LimitRounds)
+	r.ReportLimit(mcp.LimitRounds)
 	limit := r.server.options.asking().maxRounds()
 	if last != nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds: %v", r.Method, limit, last)
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds: %v", r.method, limit, last)
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.Method, limit)
+	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.method, limit)
 }
 
 // suspension is the end of a run that has asked.

@@ -111,10 +111,10 @@ func (r *Request) forbid(scopes []string) error {
 	var challenge string
 	switch who := r.in.Identity; {
 	case who == nil && r.server.unprotected.CompareAndSwap(false, true):
-		r.server.options.logger().Warn("a request was refused for its scopes, and nobody asks who sends it: want a handler in front that authenticates", "method", r.Method)
+		r.server.options.logger().Warn("a request was refused for its scopes, and nobody asks who sends it: want a handler in front that authenticates", "method", r.method)
 	case who == nil:
 	case who.Challenge != nil:
 		challenge = who.Challenge(scopes)
 	}
-	return dialect.Forbid(r.Method, scopes, challenge)
+	return dialect.Forbid(r.method, scopes, challenge)
 }

@@ -64,14 +64,14 @@ var naming = []struct {
 // ways are those over HTTP, and the status with which they refuse.
 var ways = []struct {
 	name      string
-	answer    mcpserver.Answer
+	answer    mcpserver.ResponseMode
 	revisions []mcp.Revision
 	status    int
 	batch     bool
 	stream    bool
 }{
-	{name: "JSON", answer: mcpserver.AnswerJSON, revisions: revisions, status: 403},
-	{name: "events", answer: mcpserver.AnswerStream, revisions: revisions, status: 403},
+	{name: "JSON", answer: mcpserver.ResponseJSON, revisions: revisions, status: 403},
+	{name: "events", answer: mcpserver.ResponseStream, revisions: revisions, status: 403},
 	{name: "either", revisions: revisions, status: 403},
 	{name: "batch", revisions: []mcp.Revision{mcp.V20250326}, status: 200, batch: true},
 	{name: "HTTP+SSE", revisions: revisions[:4], status: 202, stream: true},
@@ -86,7 +86,7 @@ func TestScopesAreAskedForAlikeOnEveryWay(t *testing.T) {
 			t.Run(way.name+" "+r.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					srv := vault(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: way.answer}})
+					srv := vault(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: way.answer}})
 					defer func() { _ = srv.Shutdown(context.Background()) }()
 					open := func(token string) func(token, method, params string) verdict {
 						switch {
@@ -324,7 +324,7 @@ func TestFeatureThatMiddlewareBringsIsAskedForItsScopes(t *testing.T) {
 		srv := newServer(&mcpserver.Options{Dynamic: true})
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == "tools/call" {
+				if r.Method() == "tools/call" {
 					_ = srv.SetTool(mcp.Tool{Name: "late"}, rawNothing, mcpserver.Scopes("a"))
 				}
 				return next(ctx, r)
@@ -342,7 +342,7 @@ func TestMiddlewareSeesNothingOfWhatIsForbidden(t *testing.T) {
 		seen := 0
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == "tools/call" {
+				if r.Method() == "tools/call" {
 					seen++
 				}
 				return next(ctx, r)

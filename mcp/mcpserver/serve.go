@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -44,10 +45,10 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	}
 	result, err := c.route(ctx, call, in)
 	if err != nil {
-		return call.Reply(nil, c.reveal(ctx, call, err))
+		return call.Reply(nil, c.publicError(ctx, call, err))
 	}
 	encoded, err := c.encode(call, in.Principal(), result)
-	return call.Reply(encoded, c.reveal(ctx, call, err))
+	return call.Reply(encoded, c.publicError(ctx, call, err))
 }
 
 // encode encodes a result in the shape of the caller's revision. A result that cannot be
@@ -81,7 +82,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{share: share, Method: call.Method, Params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
+	r := &Request{share: share, method: call.Method, params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
 	defer r.leavePlace()
 	defer r.end()
 	defer contain(&err)
@@ -102,7 +103,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 // checked, and costs nothing where there are no scopes. The handlers check the scopes of
 // the feature again, because middleware can change which one a request names.
 func (s *Server) authorize(r *Request) error {
-	needs, snap := s.middleware.scopes(r.Method), s.features.Snapshot()
+	needs, snap := s.middleware.scopes(r.method), s.features.Snapshot()
 	if snap.Scoped() {
 		for f := range namedFeatures(snap, r) {
 			needs = union(needs, f.Scopes)
@@ -116,7 +117,7 @@ func (s *Server) authorize(r *Request) error {
 func namedFeatures(s *registry.Snapshot, r *Request) iter.Seq[*common] {
 	return func(yield func(*common) bool) {
 		who := r.in.Identity
-		switch r.Method {
+		switch r.method {
 		case mcp.MethodToolsCall:
 			if t, ok := registry.Lookup[*tool](s, registry.Tools, paramsOf[byName](r).Name, who); ok {
 				yield(&t.common)
@@ -162,7 +163,7 @@ func paramsOf[T any](r *Request) *T {
 // it can be ended to make room.
 func (s *Server) handle(r *Request) (result any, err error) {
 	ctx := r.context()
-	if unmetered[r.Method] {
+	if unmetered[r.method] {
 		return r.way.from(ctx, r, 0)
 	}
 	s.admission.start(r)
@@ -192,11 +193,15 @@ type way struct {
 	handler Handler
 }
 
+// errForeignRequest is the error of middleware that passes on another Request. The log
+// has the method beside it.
+var errForeignRequest = errors.New("middleware: next got a Request of its caller's own; want the one that the middleware got")
+
 // from runs the part of the way that begins with the layer of that index.
 func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case w.handler == nil:
-		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+		return nil, errForeignRequest
 	case index < len(w.table.chain):
 		return w.table.chain[index].handle(ctx, r)
 	}
@@ -207,7 +212,7 @@ func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
 func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case w.handler == nil:
-		return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+		return nil, errForeignRequest
 	case index < len(w.table.inner):
 		return w.table.inner[index].handle(ctx, r)
 	}

@@ -48,12 +48,12 @@ type Server struct {
 	// questions are those that calls of the session era wait for.
 	questions waitingQuestions
 
-	leaving atomic.Bool     // Drain or Shutdown was called
-	open    context.Context // ends when a shutdown begins
-	endOpen context.CancelCauseFunc
-	apart   drain           // of work that goes on when its request was answered
-	life    context.Context // of that work
-	endLife context.CancelCauseFunc
+	leaving  atomic.Bool     // Drain or Shutdown was called
+	open     context.Context // ends when a shutdown begins
+	endOpen  context.CancelCauseFunc
+	detached drain           // of work that goes on when its request was answered
+	life     context.Context // of that work
+	endLife  context.CancelCauseFunc
 
 	httpOnce sync.Once
 	http     *httpBindings // made by httpOnce
@@ -143,11 +143,11 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
 
-// Change makes many changes one event: what fn registers, replaces and removes is
-// announced once, after fn has returned or panicked. Changes within changes are
-// announced by the outermost. Other goroutines that call the server meanwhile have
-// their changes announced then too.
-func (s *Server) Change(fn func()) { s.features.Batch(fn) }
+// BatchChanges runs fn and sends the list_changed notifications of all that it
+// registers, replaces, enables and removes once, after it has returned or panicked.
+// Calls within fn are sent with the outermost. What other goroutines change meanwhile
+// is sent then too. It is safe for concurrent use; fn may call the server.
+func (s *Server) BatchChanges(fn func()) { s.features.Batch(fn) }
 
 // Store returns where the server keeps state: Options.Store, or its own. A panic of a
 // method of Options.Store is the error of the method. What others keep there needs a

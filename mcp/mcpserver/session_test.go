@@ -48,7 +48,7 @@ func TestUpdateForOneSubscriberReachesNoOther(t *testing.T) {
 		var requests []*mcpserver.Request
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == mcp.MethodListen || r.Method == mcp.MethodResourcesSubscribe {
+				if r.Method() == mcp.MethodListen || r.Method() == mcp.MethodResourcesSubscribe {
 					requests = append(requests, r)
 				}
 				return next(ctx, r)

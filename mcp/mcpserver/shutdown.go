@@ -17,9 +17,9 @@ var ErrShutdown = errors.New("the server is shut down")
 
 // Shutdown ends the server in an orderly way: new requests are refused, running
 // ones finish, subscriptions end with their result, then every connection and
-// session is closed. Work that goes on apart, such as a task, is waited for too,
+// session is closed. Detached work, such as a task, is waited for too,
 // but what it asks gets no answer any more: questions end with ErrShutdown. When
-// ctx ends first what still runs is cancelled, work that goes on apart gets one
+// ctx ends first what still runs is cancelled, detached work gets one
 // more second to take note of it, and Shutdown returns the cause of ctx. A server
 // that has been shut down stays so.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -29,11 +29,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.hub.endVigils()
 	s.hub.replicas.close()
 	err := s.drain.wait(ctx)
-	err = cmp.Or(err, s.apart.wait(ctx))
+	err = cmp.Or(err, s.detached.wait(ctx))
 	s.endLife(ErrShutdown)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
-	_ = s.apart.wait(last)
+	_ = s.detached.wait(last)
 	s.parked.Shutdown()
 	for _, session := range s.drain.sessions() {
 		err = cmp.Or(err, session.WaitIdle(ctx))
@@ -73,9 +73,9 @@ func (d *drain) enter(method string) error {
 	return nil
 }
 
-// apart runs something on a goroutine that is waited for like a request. It does
+// start runs something on a goroutine that is waited for like a request. It does
 // nothing when nobody waits any more.
-func (d *drain) apart(run func()) {
+func (d *drain) start(run func()) {
 	d.mu.Lock()
 	if d.closing && d.running == 0 {
 		d.mu.Unlock()

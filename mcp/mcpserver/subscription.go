@@ -54,7 +54,7 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 		}
 		s.hub.replicas.follow(ctx)
 		if !s.hub.hear(sub, updates(uri)) {
-			r.Reached(mcp.LimitWatched)
+			r.ReportLimit(mcp.LimitWatched)
 			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", maxWatched, maxWatchedText)
 		}
 		return nil
@@ -71,7 +71,7 @@ func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
 
 func (s *Server) watch(r *Request, change func(*subscriber, string) error) error {
 	if !s.features.Snapshot().Offers(registry.Resources) {
-		return undeclared(r.Method)
+		return undeclared(r.method)
 	}
 	var p mcp.SubscribeParams
 	if err := r.Decode(&p); err != nil {
@@ -80,7 +80,7 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 	s.hub.join(r.in.Session)
 	sub := s.hub.subscriberOf(r.in.Session)
 	if sub == nil {
-		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.Method)
+		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.method)
 	}
 	r.watching.Store(sub)
 	return change(sub, p.URI)
@@ -156,7 +156,7 @@ func (r *Request) sendAnnouncement(ctx context.Context, a dialect.Announcement) 
 
 // letGo drops the params of a request that lasts. They can be as large as a message.
 func (r *Request) letGo() {
-	r.Params, r.in.Message.Params = nil, nil
+	r.params, r.in.Message.Params = nil, nil
 	r.call.ReleaseMessage()
 }
 
@@ -194,8 +194,8 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 	s.hub.replicas.follow(ctx)
 	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
 		if !s.hub.hear(sub, t) {
-			r.Reached(mcp.LimitWatched)
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.Method, maxWatchedText)
+			r.ReportLimit(mcp.LimitWatched)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.method, maxWatchedText)
 		}
 	}
 	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
@@ -205,10 +205,10 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
 	snap := s.features.Snapshot()
 	if len(f.ResourceSubscriptions) > maxWatched {
-		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.Method, len(f.ResourceSubscriptions), maxWatched)
+		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.method, len(f.ResourceSubscriptions), maxWatched)
 	}
 	if !snap.Offers(registry.Resources) && !snap.Offers(registry.Tools) && !snap.Offers(registry.Prompts) && len(f.Extra) == 0 {
-		return f, undeclared(r.Method)
+		return f, undeclared(r.method)
 	}
 	honoured := mcp.SubscriptionFilter{
 		ToolsListChanged:     f.ToolsListChanged && snap.Offers(registry.Tools),

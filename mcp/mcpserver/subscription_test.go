@@ -255,7 +255,7 @@ func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx anyContext, r *mcpserver.Request) (any, error) {
 				result, err := next(ctx, r)
-				if r.Method == mcp.MethodInitialize {
+				if r.Method() == mcp.MethodInitialize {
 					srv.Tool("new", "", nothing)
 					time.Sleep(time.Second)
 				}

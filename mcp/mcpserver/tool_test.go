@@ -418,7 +418,7 @@ func TestOptionsOfEveryKindOfFeature(t *testing.T) {
 func TestHintsAreAnnotations(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
-		srv.Tool("all", "", nothing, mcpserver.ReadOnly(), mcpserver.Additive(), mcpserver.Idempotent(), mcpserver.ClosedWorld())
+		srv.Tool("all", "", nothing, mcpserver.ReadOnly(), mcpserver.NonDestructive(), mcpserver.Idempotent(), mcpserver.ClosedWorld())
 		shared := &mcp.ToolAnnotations{Title: "mine"}
 		srv.AddTool(mcp.Tool{Name: "given", Annotations: shared}, rawNothing, mcpserver.ReadOnly())
 		list := dial(t, srv, r).must("tools/list", "")

@@ -21,7 +21,7 @@ import (
 func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	snap := s.features.Snapshot()
 	if !snap.Offers(registry.Tools) {
-		return nil, undeclared(r.Method)
+		return nil, undeclared(r.method)
 	}
 	p, err := r.call.ToolCall()
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *tool) pace(ctx context.Context) error {
 	if ok {
 		return nil
 	}
-	From(ctx).Reached(mcp.LimitOneTool)
+	From(ctx).ReportLimit(mcp.LimitOneTool)
 	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
 }
 
@@ -128,7 +128,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	}
 	done, answered := make(chan handlerResult), make(chan struct{})
 	started := time.Now()
-	s.drain.apart(func() {
+	s.drain.start(func() {
 		defer cancel()
 		defer release()
 		var out handlerResult
@@ -164,7 +164,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	}
 	close(answered)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		r.Reached(mcp.LimitToolTimeout)
+		r.ReportLimit(mcp.LimitToolTimeout)
 	}
 	return nil, context.Cause(ctx)
 }

@@ -8,25 +8,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// ReadOnly is the option that tells clients that a tool changes nothing.
+// ReadOnly is the option that tells clients that a tool changes nothing
+// (readOnlyHint).
 func ReadOnly() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.ReadOnlyHint = new(true) })
 }
 
-// Additive is the option that tells clients that a tool only adds and destroys
-// nothing. Without it they have to expect the worst.
-func Additive() ToolOption {
+// NonDestructive is the option that tells clients that a tool only adds and destroys
+// nothing (destructiveHint is false). Without it they have to assume that it destroys.
+func NonDestructive() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.DestructiveHint = new(false) })
 }
 
 // Idempotent is the option that tells clients that calling a tool again with the
-// same arguments has no further effect.
+// same arguments has no further effect (idempotentHint).
 func Idempotent() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.IdempotentHint = new(true) })
 }
 
 // ClosedWorld is the option that tells clients that a tool deals with a closed
-// set of things only, and not with the open world.
+// set of things only, and not with the open world (openWorldHint is false).
 func ClosedWorld() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.OpenWorldHint = new(false) })
 }
@@ -61,12 +62,12 @@ type wrapper func(ToolHandler) ToolHandler
 
 func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }
 
-// Together is the option that stands for several.
-func Together(opts ...ToolOption) ToolOption { return together(opts) }
+// ToolOptions is the option that applies several, in their order.
+func ToolOptions(opts ...ToolOption) ToolOption { return toolOptions(opts) }
 
-type together []ToolOption
+type toolOptions []ToolOption
 
-func (all together) tool(t *tool) {
+func (all toolOptions) tool(t *tool) {
 	for _, o := range all {
 		o.tool(t)
 	}

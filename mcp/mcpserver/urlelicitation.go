@@ -116,17 +116,17 @@ func (r *Request) cannotElicitURL(required []*mcp.ElicitParams, err error) (any,
 		lines = append(lines, strings.TrimSpace(v.Message+" "+v.URL))
 	}
 	text := cleanText(strings.Join(lines, "\n"), maxErrorText)
-	if r.Method == mcp.MethodToolsCall {
+	if r.method == mcp.MethodToolsCall {
 		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}, nil
 	}
-	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.Method, text)
+	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.method, text)
 }
 
 // elicitURLsByRounds elicits the URLs in the stateless era. A user who has declined is
 // not asked again.
 func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) {
 	if !r.replays {
-		return nil, fmt.Errorf("%s: %w", r.Method, ErrCannotAsk)
+		return nil, fmt.Errorf("%s: %w", r.method, ErrCannotAsk)
 	}
 	in, err := r.urlInputRequests(required)
 	if err != nil {
@@ -174,10 +174,10 @@ func agreed(answers map[string]jsontext.Value) error {
 	return nil
 }
 
-// elicitURLsApart returns the elicitations that detached work requires as questions of
+// elicitURLsDetached returns the elicitations that detached work requires as questions of
 // its own, because its call has been answered already. state is the one of a handler that asks by
 // itself.
-func (r *Request) elicitURLsApart(cause error, state *string) (mcp.Result, error) {
+func (r *Request) elicitURLsDetached(cause error, state *string) (mcp.Result, error) {
 	required, err := requiredURLs(cause)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (r *Request) elicitURLsApart(cause error, state *string) (mcp.Result, error
 }
 
 func (r *Request) urlDeclined(err error) (any, error) {
-	if r.Method == mcp.MethodToolsCall {
+	if r.method == mcp.MethodToolsCall {
 		return r.server.toolError(r.ctx, r.call, "", err), nil
 	}
 	return nil, err

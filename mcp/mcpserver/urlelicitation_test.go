@@ -175,7 +175,7 @@ func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
 // Where nothing can be asked in mid-call, the visit comes first.
 func TestURLElicitationThatCannotBeAskedInMidCallComesFirst(t *testing.T) {
 	t.Parallel()
-	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerJSON}})
+	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: mcpserver.ResponseJSON}})
 	srv.Tool("open", "", func(ctx context.Context, _ struct{}) (string, error) {
 		return "open", mcpserver.AskAll(ctx, mcpserver.ElicitURL("v", "Please sign in.", signIn))
 	})

@@ -73,8 +73,8 @@ var userCodes = []userCode{
 		hook()
 		return nil, nil
 	})},
-	{name: "Apart.Progress", trigger: callTool("it"), logged: "Apart.Progress failed", prepare: toolThat("it", func(ctx context.Context, hook func()) (any, error) {
-		apart, done, err := mcpserver.Detach(ctx, mcpserver.Apart{Progress: func(p mcp.ProgressParams) {
+	{name: "Background.Progress", trigger: callTool("it"), logged: "Background.Progress failed", prepare: toolThat("it", func(ctx context.Context, hook func()) (any, error) {
+		background, done, err := mcpserver.Detach(ctx, mcpserver.Background{Progress: func(p mcp.ProgressParams) {
 			if p.Progress == 15 { // held back, and sent by a timer
 				hook()
 			}
@@ -83,7 +83,7 @@ var userCodes = []userCode{
 			return nil, err
 		}
 		for n := range 16 {
-			mcpserver.Progress(apart, float64(n), 0, "")
+			mcpserver.Progress(background, float64(n), 0, "")
 		}
 		time.AfterFunc(time.Minute, done)
 		return nil, nil
@@ -98,7 +98,7 @@ var userCodes = []userCode{
 	{name: "middleware", trigger: request(mcp.MethodToolsList, nil), logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
 		srv.Use(func(next mcpserver.Handler) mcpserver.Handler {
 			return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-				if r.Method == mcp.MethodToolsList {
+				if r.Method() == mcp.MethodToolsList {
 					hook()
 				}
 				return next(ctx, r)
@@ -148,7 +148,7 @@ var userCodes = []userCode{
 	{name: "OnLimit", trigger: callTool("limit"), logged: "limit hook panicked", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
 		o.OnLimit = func(mcp.LimitReached) { hook() }
 		return toolThat("limit", func(ctx context.Context, _ func()) (any, error) {
-			mcpserver.From(ctx).Reached("acme")
+			mcpserver.From(ctx).ReportLimit("acme")
 			return nil, nil
 		})(o, hook)
 	}},
@@ -181,8 +181,8 @@ var userCodes = []userCode{
 			return nil, errors.New("none")
 		})
 	}), trigger: request(mcp.MethodResourcesRead, map[string]string{"uri": "test://it"})},
-	{name: "WhileWatched", logged: "function of WhileWatched failed", prepare: registering(func(srv *mcpserver.Server, hook func()) {
-		srv.AddResource(mcp.Resource{URI: "test://it", Name: "it"}, readRaw(nil, nil), mcpserver.WhileWatched(func(context.Context, string) { hook() }))
+	{name: "WhileSubscribed", logged: "function of WhileSubscribed failed", prepare: registering(func(srv *mcpserver.Server, hook func()) {
+		srv.AddResource(mcp.Resource{URI: "test://it", Name: "it"}, readRaw(nil, nil), mcpserver.WhileSubscribed(func(context.Context, string) { hook() }))
 	}), trigger: watchOnce("test://it")},
 	{name: "Filter's feed", logged: "handler panicked", prepare: registering(func(srv *mcpserver.Server, hook func()) {
 		srv.Extend(mcpserver.Extension{ID: "com.example/feed", Filters: map[string]mcpserver.Filter{

@@ -28,7 +28,7 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 	}
 	ctx, done, err := r.server.questions.add(ctx, r.in)
 	if err != nil {
-		r.Reached(mcp.LimitQuestions)
+		r.ReportLimit(mcp.LimitQuestions)
 		return err
 	}
 	func() {
@@ -37,7 +37,7 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 		err = ask(ctx)
 	}()
 	if errors.Is(context.Cause(ctx), errGivenUp) {
-		r.Reached(mcp.LimitQuestions)
+		r.ReportLimit(mcp.LimitQuestions)
 	}
 	return err
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// WhileWatched is the option that runs a function while somebody watches a
-// resource, or one that a template serves: to poll a sensor, or to follow the
-// resource where it comes from, and call Updated when it has changed.
+// WhileSubscribed is the option that runs a function while a client is subscribed to a
+// resource, or to one that a template serves: to poll a sensor, or to follow the
+// source of the resource, and call [Server.Updated] when it has changed.
 //
-// It is called with the URI when the first watcher comes, on a goroutine of its
-// own, and ctx ends when the last one has gone or the server is shut down. For
-// one URI it never runs twice at once: it is called again only after it has
-// returned. Who watches a parent of the resource alone does not count. A panic
-// is logged and ends that run.
-func WhileWatched(run func(ctx context.Context, uri string)) ResourceOption {
+// It is called with the URI for the first subscription, on a goroutine of its own, and
+// ctx ends when the last one is cancelled or the server is shut down. For one URI it
+// never runs twice at once: it is called again only after it has returned.
+// Subscriptions to a parent of the resource alone do not count. A panic is logged and
+// ends that run. run must not be nil.
+func WhileSubscribed(run func(ctx context.Context, uri string)) ResourceOption {
 	if run == nil {
-		panic("mcpserver.WhileWatched: the function is nil")
+		panic("mcpserver.WhileSubscribed: the function is nil")
 	}
 	return whileWatched(run)
 }
@@ -39,7 +39,7 @@ func (s *Server) whileWatched(t topic, who *mcp.Identity) whileWatched {
 	return nil
 }
 
-// vigil runs a function of WhileWatched for one URI, as often as it comes to be
+// vigil runs a function of WhileSubscribed for one URI, as often as it comes to be
 // watched. Its fields are guarded by the hub's mu.
 type vigil struct {
 	run     whileWatched
@@ -64,7 +64,7 @@ func (h *hub) keepVigil(t topic, run whileWatched) {
 	}
 	v = &vigil{run: run, watched: true}
 	h.vigils[t.subject] = v
-	h.server.drain.apart(func() { h.hold(v, t.subject) })
+	h.server.drain.start(func() { h.hold(v, t.subject) })
 }
 
 // endVigil ends what runs for a topic that nobody hears of any more. The caller
@@ -100,7 +100,7 @@ func (h *hub) hold(v *vigil, uri string) {
 		if run == nil {
 			return
 		}
-		h.server.background(ctx, "function of WhileWatched", func() error { run(ctx, uri); return nil }, slog.String("uri", uri))
+		h.server.background(ctx, "function of WhileSubscribed", func() error { run(ctx, uri); return nil }, slog.String("uri", uri))
 		<-ctx.Done()
 	}
 }

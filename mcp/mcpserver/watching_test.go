@@ -44,9 +44,9 @@ func (l *watchlog) run(ctx context.Context, uri string) {
 func TestFunctionRunsWhileSomebodyWatches(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, log := newServer(nil), new(watchlog)
-		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileWatched(log.run))
+		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(log.run))
 		srv.Resource("notes://b", "b", "", fixed(""))
-		srv.Template("timetable://{airport}{?day}", "timetable", "", timetable, mcpserver.WhileWatched(log.run))
+		srv.Template("timetable://{airport}{?day}", "timetable", "", timetable, mcpserver.WhileSubscribed(log.run))
 		one, two := dial(t, srv, r), dial(t, srv, r)
 		want := func(step, want string) {
 			t.Helper()
@@ -78,7 +78,7 @@ func TestFunctionOfWhileWatchedNeverRunsTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		running, most, runs := 0, 0, 0
 		srv := newServer(nil)
-		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileWatched(func(ctx context.Context, _ string) {
+		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(func(ctx context.Context, _ string) {
 			running++
 			runs++
 			most = max(most, running)
@@ -110,7 +110,7 @@ func TestPanicOfWhileWatchedEndsThatRunOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged, runs := new(logbook), 0
 		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
-		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileWatched(func(context.Context, string) {
+		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(func(context.Context, string) {
 			runs++
 			panic("oops")
 		}))
@@ -129,7 +129,7 @@ func TestPanicOfWhileWatchedEndsThatRunOnly(t *testing.T) {
 func TestShutdownEndsWhatIsWatched(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, log := newServer(nil), new(watchlog)
-		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileWatched(func(ctx context.Context, uri string) {
+		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(func(ctx context.Context, uri string) {
 			log.run(ctx, uri)
 			time.Sleep(time.Second)
 			log.add("done")

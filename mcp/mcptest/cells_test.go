@@ -84,7 +84,7 @@ var transports = map[string]func(t *testing.T) mcpclient.Target{
 		return mcpclient.URL(serveHTTP(t, s, s.HTTPHandler()))
 	},
 	"http as streams": func(t *testing.T) mcpclient.Target {
-		s := newFixture(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{Answer: mcpserver.AnswerStream}})
+		s := newFixture(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: mcpserver.ResponseStream}})
 		return mcpclient.URL(serveHTTP(t, s, s.HTTPHandler()))
 	},
 	"http+sse": func(t *testing.T) mcpclient.Target {
@@ -113,7 +113,7 @@ func TestEveryLegalCell(t *testing.T) {
 			}
 			t.Run(name+"/"+v.String(), func(t *testing.T) {
 				t.Parallel()
-				mcptest.Exercise(t, transport(t), v)
+				mcptest.TestTransport(t, transport(t), v)
 			})
 		}
 	}

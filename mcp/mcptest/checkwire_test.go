@@ -184,7 +184,7 @@ func TestGreaseFindsWhoTakesUnknownMethodsForKnown(t *testing.T) {
 	t.Parallel()
 	try := &trial{TB: t}
 	s := played{`{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`}
-	c := mcptest.Connect(t, mcptest.Between(s, func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(try, conn, 1) }), nil)
+	c := mcptest.Connect(t, mcptest.WrapConn(s, func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(try, conn, 1) }), nil)
 	for range 20 {
 		for range c.Tools(t.Context()) {
 		}
@@ -202,8 +202,8 @@ func TestGreaseAndFaultsAreThere(t *testing.T) {
 		mark string
 	}{
 		"grease":     {func(c mcp.Conn) mcp.Conn { return mcptest.Grease(t, c, 1) }, `"grease`},
-		"strays":     {func(c mcp.Conn) mcp.Conn { return mcptest.Disturb(c, mcptest.Faults{Strays: true}) }, `"stray`},
-		"duplicates": {func(c mcp.Conn) mcp.Conn { return mcptest.Disturb(c, mcptest.Faults{Duplicates: true}) }, `"id":3,"result"`},
+		"strays":     {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{Strays: true}) }, `"stray`},
+		"duplicates": {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{Duplicates: true}) }, `"id":3,"result"`},
 	} {
 		between := mcptest.Record(test.wrap(mcptest.Dial(t, newFixture(nil))), mcptest.Client)
 		c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(between), nil)
@@ -227,7 +227,7 @@ func TestGreaseAndFaultsAreThere(t *testing.T) {
 func TestDisorderLetsAnswersOvertake(t *testing.T) {
 	t.Parallel()
 	ours, theirs := memory.Pair()
-	conn := mcptest.Disturb(ours, mcptest.Faults{Disorder: true})
+	conn := mcptest.InjectFaults(ours, mcptest.Faults{Disorder: true})
 	defer conn.Close()
 	const n = 40
 	for i := range n {

@@ -13,7 +13,7 @@ import (
 // What went over the wire, as a transcript.
 func ExampleRecord() {
 	var wire *mcptest.Recorder
-	s := mcptest.Between(newServer(), func(conn mcp.Conn) mcp.Conn {
+	s := mcptest.WrapConn(newServer(), func(conn mcp.Conn) mcp.Conn {
 		wire = mcptest.Record(conn, mcptest.Server)
 		return wire
 	})
@@ -53,9 +53,9 @@ func ExampleTranscript_Check() {
 }
 
 // A server whose client answers twice, late, and without having been asked.
-func ExampleDisturb() {
-	s := mcptest.Between(newServer(), func(conn mcp.Conn) mcp.Conn {
-		return mcptest.Disturb(conn, mcptest.Faults{Duplicates: true, Disorder: true, Strays: true})
+func ExampleInjectFaults() {
+	s := mcptest.WrapConn(newServer(), func(conn mcp.Conn) mcp.Conn {
+		return mcptest.InjectFaults(conn, mcptest.Faults{Duplicates: true, Disorder: true, Strays: true})
 	})
 	c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(s), nil)
 	if err != nil {

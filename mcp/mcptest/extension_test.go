@@ -209,7 +209,7 @@ func TestOneSidedExtensionServesClientsThatDidNotDeclareIt(t *testing.T) {
 			return map[string]bool{"declared": declared}, nil
 		}}},
 		Notifications: map[string]mcpserver.Handler{paintNews: func(_ context.Context, r *mcpserver.Request) (any, error) {
-			told <- r.Method
+			told <- r.Method()
 			return nil, nil
 		}},
 	})
@@ -236,7 +236,7 @@ func TestNotificationOfAnExtensionReachesTheServer(t *testing.T) {
 			if _, declared := r.Extension(paintID); !declared {
 				t.Errorf("%s: its client did not declare it", r.Revision())
 			}
-			told <- r.Method
+			told <- r.Method()
 			return nil, nil
 		},
 	}})

@@ -60,8 +60,8 @@ func TestBook(t *testing.T) {
 }
 
 func TestAddUnderGrease(t *testing.T) {
-	mcptest.Leaks(t)
-	s := mcptest.Between(newServer(), func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(t, conn, 1) })
+	mcptest.CheckLeaks(t)
+	s := mcptest.WrapConn(newServer(), func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(t, conn, 1) })
 	c := mcptest.Connect(t, s, nil)
 	if sum, err := c.Call[Total](t.Context(), "add", Pair{40, 2}); err != nil || sum.Total != 42 {
 		t.Errorf("got %+v, %v, want 42", sum, err)

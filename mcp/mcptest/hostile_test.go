@@ -16,7 +16,7 @@ import (
 // through is the way to a fixture over connections that wrap has changed, the
 // client's end of them and the server's.
 func through(t *testing.T, client, server func(mcp.Conn) mcp.Conn) mcpclient.Target {
-	s := mcptest.Between(newFixture(nil), server)
+	s := mcptest.WrapConn(newFixture(nil), server)
 	return mcpclient.Dial(func(context.Context) (mcp.Conn, error) { return client(mcptest.Dial(t, s)), nil })
 }
 
@@ -31,7 +31,7 @@ func TestEverythingWorksUnderGrease(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", v, seed), func(t *testing.T) {
 				t.Parallel()
 				grease := func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(t, conn, seed) }
-				mcptest.Exercise(t, through(t, grease, asItIs), v)
+				mcptest.TestTransport(t, through(t, grease, asItIs), v)
 			})
 		}
 	}
@@ -45,15 +45,15 @@ func TestEverythingWorksWithABadPeer(t *testing.T) {
 		"answers": {Duplicates: true, Disorder: true, Strays: true},
 		"slow":    {Delay: time.Millisecond},
 	} {
-		disturb := func(conn mcp.Conn) mcp.Conn { return mcptest.Disturb(conn, f) }
+		disturb := func(conn mcp.Conn) mcp.Conn { return mcptest.InjectFaults(conn, f) }
 		for _, v := range mcp.Revisions() {
 			t.Run(name+"/for the client/"+v.String(), func(t *testing.T) {
 				t.Parallel()
-				mcptest.Exercise(t, through(t, disturb, asItIs), v)
+				mcptest.TestTransport(t, through(t, disturb, asItIs), v)
 			})
 			t.Run(name+"/for the server/"+v.String(), func(t *testing.T) {
 				t.Parallel()
-				mcptest.Exercise(t, through(t, asItIs, disturb), v)
+				mcptest.TestTransport(t, through(t, asItIs, disturb), v)
 			})
 		}
 	}
@@ -80,7 +80,7 @@ func callOverCut(t *testing.T, n int64) error {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- newFixture(nil).ServeStream(context.Background(), mcptest.Cut(theirs, n)) }()
+	go func() { served <- newFixture(nil).ServeStream(context.Background(), mcptest.BreakAfter(theirs, n)) }()
 	defer func() { <-served }()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

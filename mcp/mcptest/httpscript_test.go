@@ -90,7 +90,7 @@ func httpFixture(revisions []mcp.Revision) *mcpserver.Server {
 	})
 	srv.Tool("poll", "", func(ctx context.Context, _ struct{}) (string, error) {
 		mcpserver.Progress(ctx, 1, 2, "")
-		mcpserver.HangUp(ctx, time.Second)
+		mcpserver.CloseStream(ctx, time.Second)
 		mcpserver.Progress(ctx, 2, 2, "")
 		return "done", nil
 	})

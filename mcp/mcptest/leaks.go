@@ -15,12 +15,12 @@ import (
 // with status 1: a client or a connection was not closed.
 func Main(m *testing.M) { leak.Main(m) }
 
-// Leaks fails the test when goroutines that run code of this module, or that it
-// has started, are left at the end and were not there when Leaks was called. It
+// CheckLeaks fails the test when goroutines that run code of this module, or that it
+// has started, are left at the end and were not there when CheckLeaks was called. It
 // comes first in a test, so that it looks when all the rest has been cleaned up;
 // then goroutines have five seconds to end. It is not for tests that run in
 // parallel with others, whose goroutines it cannot tell from those of its own.
-func Leaks(tb testing.TB) {
+func CheckLeaks(tb testing.TB) {
 	tb.Helper()
 	leak.Check(tb)
 }

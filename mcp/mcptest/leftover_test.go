@@ -37,7 +37,7 @@ func holds() (h held) {
 // A server that goes on keeps nothing of questions that found no answer. It runs
 // alone, so that what it counts is its own.
 func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
-	mcptest.Leaks(t)
+	mcptest.CheckLeaks(t)
 	const short = 50 * time.Millisecond
 	s := mcpserver.New("desk", "1", &mcpserver.Options{
 		Ask: &mcpserver.AskOptions{Wait: short, Expiry: short}, Logger: slog.New(slog.DiscardHandler),

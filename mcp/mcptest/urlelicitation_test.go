@@ -65,7 +65,7 @@ func TestAKeptListIsAskedForAgainWhenItHasChanged(t *testing.T) {
 	var lists atomic.Int32
 	s.Use(func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			if r.Method == mcp.MethodToolsList {
+			if r.Method() == mcp.MethodToolsList {
 				lists.Add(1)
 			}
 			return next(ctx, r)

@@ -38,7 +38,7 @@ type Entry struct {
 func Audit(record func(context.Context, Entry)) mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			e := Entry{Principal: r.Principal(), Method: r.Method, Name: nameIn(r.Params), Asked: r.Outbound, Begun: time.Now()}
+			e := Entry{Principal: r.Principal(), Method: r.Method(), Name: nameIn(r.Params()), Asked: r.Outbound(), Begun: time.Now()}
 			result, err := next(ctx, r)
 			record(ctx, e.done(result, err))
 			return result, err

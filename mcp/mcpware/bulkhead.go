@@ -32,8 +32,8 @@ func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 			}
 			err := gate.Enter(ctx, nil, 0, r.Principal)
 			if errors.Is(err, limit.ErrWhole) {
-				r.Reached(LimitBulkhead)
-				err = mcp.RetryLaterf(mcp.CodeOverloaded, max(wait, time.Second), "%s: too many of these are running; try again later", r.Method)
+				r.ReportLimit(LimitBulkhead)
+				err = mcp.RetryLaterf(mcp.CodeOverloaded, max(wait, time.Second), "%s: too many of these are running; try again later", r.Method())
 			}
 			if err != nil {
 				return nil, err

@@ -5,7 +5,7 @@
 //	client.Use(mcpware.Breaker(nil), mcpware.Retry(nil))
 //
 // The first one is the outermost. On servers: [RateLimit], [Bulkhead], [Timeout],
-// [Cache], [Spill], [Audit] and [ProfileLabels]. On clients: [Retry], [Breaker] and
+// [Cache], [StoreLargeResults], [Audit] and [ProfileLabels]. On clients: [Retry], [Breaker] and
 // [AuditClient].
 //
 // Middleware of a server limits requests of clients; it does not limit notifications, subscriptions

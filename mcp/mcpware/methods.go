@@ -14,8 +14,8 @@ type methods []string
 
 // match reports whether middleware of a server applies to the request.
 func (m methods) match(r *mcpserver.Request) bool {
-	if r.Outbound || r.Method == mcp.MethodListen || strings.HasPrefix(r.Method, "notifications/") {
+	if r.Outbound() || r.Method() == mcp.MethodListen || strings.HasPrefix(r.Method(), "notifications/") {
 		return false
 	}
-	return len(m) == 0 || slices.Contains(m, r.Method)
+	return len(m) == 0 || slices.Contains(m, r.Method())
 }

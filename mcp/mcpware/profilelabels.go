@@ -27,7 +27,7 @@ const maxLabel = 128
 func ProfileLabels() mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (result any, err error) {
-			if r.Outbound {
+			if r.Outbound() {
 				return next(ctx, r)
 			}
 			pprof.Do(ctx, labelsOf(r), func(ctx context.Context) { result, err = next(ctx, r) })
@@ -37,11 +37,11 @@ func ProfileLabels() mcpserver.Middleware {
 }
 
 func labelsOf(r *mcpserver.Request) pprof.LabelSet {
-	switch r.Method {
+	switch r.Method() {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
-		if name := nameIn(r.Params); name != "" && len(name) <= maxLabel {
-			return pprof.Labels(labelMethod, r.Method, labelName, name)
+		if name := nameIn(r.Params()); name != "" && len(name) <= maxLabel {
+			return pprof.Labels(labelMethod, r.Method(), labelName, name)
 		}
 	}
-	return pprof.Labels(labelMethod, r.Method)
+	return pprof.Labels(labelMethod, r.Method())
 }

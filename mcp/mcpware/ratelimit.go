@@ -32,8 +32,8 @@ func RateLimit(r mcp.Rate, only ...string) mcpserver.Middleware {
 				return next(ctx, r)
 			}
 			if wait, ok := buckets.Take(r.Principal()); !ok {
-				r.Reached(LimitRate)
-				return nil, mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.Method, wait.Round(time.Millisecond))
+				r.ReportLimit(LimitRate)
+				return nil, mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.Method(), wait.Round(time.Millisecond))
 			}
 			return next(ctx, r)
 		}

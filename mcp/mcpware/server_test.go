@@ -208,11 +208,11 @@ func TestCacheBelongsToTheScopesOfACaller(t *testing.T) {
 	}
 }
 
-func TestSpillSendsALinkInPlaceOfALargeResult(t *testing.T) {
+func TestStoreLargeResultsSendsALinkInPlaceOfALargeResult(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
 	s := server(func(_ context.Context, in number) (string, error) { return long[:in.N], nil })
-	s.Use(mcpware.Spill(s, &mcpware.SpillOptions{MaxResult: 500, MaxKept: 4}))
+	s.Use(mcpware.StoreLargeResults(s, &mcpware.LargeResultOptions{MaxResult: 500, MaxKept: 4}))
 	c := connect(t, s)
 	small, err := c.CallTool(t.Context(), "tool", number{10})
 	if err != nil || small.Content.Text() != long[:10] {
@@ -242,9 +242,9 @@ func TestSpillSendsALinkInPlaceOfALargeResult(t *testing.T) {
 	}
 }
 
-// TestSpillLeavesTheResultOfATypedToolValid relies on the client, which checks
+// TestStoreLargeResultsLeavesTheResultOfATypedToolValid relies on the client, which checks
 // structured content against the output schema.
-func TestSpillLeavesTheResultOfATypedToolValid(t *testing.T) {
+func TestStoreLargeResultsLeavesTheResultOfATypedToolValid(t *testing.T) {
 	t.Parallel()
 	type found struct {
 		Lines []string `json:"lines"`
@@ -252,7 +252,7 @@ func TestSpillLeavesTheResultOfATypedToolValid(t *testing.T) {
 	s := server(func(context.Context, number) (found, error) {
 		return found{[]string{strings.Repeat("x", 1000)}}, nil
 	})
-	s.Use(mcpware.Spill(s, &mcpware.SpillOptions{MaxResult: 500}))
+	s.Use(mcpware.StoreLargeResults(s, &mcpware.LargeResultOptions{MaxResult: 500}))
 	c := connect(t, s)
 	for range c.Tools(t.Context()) {
 	}
@@ -266,15 +266,15 @@ func TestSpillLeavesTheResultOfATypedToolValid(t *testing.T) {
 	}
 }
 
-// TestSpilledResultsAreReadOnEveryReplica has a result of several pieces.
-func TestSpilledResultsAreReadOnEveryReplica(t *testing.T) {
+// TestStoredResultsAreReadOnEveryReplica has a result of several pieces.
+func TestStoredResultsAreReadOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long \"text\" ", 300<<10)[:3<<20]
 	o := &mcpserver.Options{Logger: quiet, Store: new(mcpserver.MemoryStore)}
 	replica := func() *mcpclient.Client {
 		s := mcpserver.New("s", "1", o)
 		s.Tool("tool", "A tool", func(context.Context, number) (string, error) { return long, nil })
-		s.Use(mcpware.Spill(s, nil))
+		s.Use(mcpware.StoreLargeResults(s, nil))
 		return connect(t, s)
 	}
 	result, err := replica().CallTool(t.Context(), "tool", number{})

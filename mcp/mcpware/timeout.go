@@ -25,7 +25,7 @@ func Timeout(d time.Duration, only ...string) mcpserver.Middleware {
 			if !methods(only).match(r) {
 				return next(ctx, r)
 			}
-			late := mcp.Errorf(mcp.CodeInternal, "%s: not done within %v", r.Method, d)
+			late := mcp.Errorf(mcp.CodeInternal, "%s: not done within %v", r.Method(), d)
 			bounded, cancel := exchange.WithTimeout(ctx, d, late)
 			defer cancel()
 			result, err := next(bounded, r)

@@ -47,10 +47,10 @@ type Back interface {
 
 // Poller is a Back whose connection can be closed before the reply.
 type Poller interface {
-	// HangUp closes the connection behind what was sent and asks the client to
+	// CloseStream closes the connection behind what was sent and asks the client to
 	// come back for the rest after the given time. It reports false, and does
 	// nothing, for a client that would not.
-	HangUp(retry time.Duration) bool
+	CloseStream(retry time.Duration) bool
 }
 
 // Inbound is one message that came in, with the way back.

@@ -431,7 +431,7 @@ func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
 	claim.Shows(t, "R-105a", "R-105b", "R-107b")
 	proceed := make(chan struct{})
 	s := serveTest(t, newTestCore(map[string]tool{"poll": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		if !in.Back.(exchange.Poller).HangUp(1500 * time.Millisecond) {
+		if !in.Back.(exchange.Poller).CloseStream(1500 * time.Millisecond) {
 			return nil, errors.New("the client does not poll")
 		}
 		<-proceed

@@ -100,11 +100,11 @@ func (s *stream) tryQueue(msg []byte) bool {
 	return true
 }
 
-// HangUp implements exchange.Poller: it closes the connection after what is queued.
+// CloseStream implements exchange.Poller: it closes the connection after what is queued.
 // Without a connection it does nothing.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on closing the connection
-func (s *stream) HangUp(retry time.Duration) bool {
+func (s *stream) CloseStream(retry time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.canReconnect || s.ended {

@@ -165,7 +165,7 @@ func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
 	t.Parallel()
 	st := newStream()
 	st.canReconnect = true
-	if !st.tryQueue([]byte("1")) || !st.HangUp(time.Second) || !st.tryQueue([]byte("2")) {
+	if !st.tryQueue([]byte("1")) || !st.CloseStream(time.Second) || !st.tryQueue([]byte("2")) {
 		t.Fatal("the stream takes no messages before its connection has attached")
 	}
 	first := st.attach(lazyctx.New(t.Context(), nil))

@@ -43,7 +43,7 @@ func weather(o *apps.Options) *mcpserver.Server {
 		PrefersBorder: new(true),
 	}, mcpserver.Describe("A map of the weather"))
 	tell := func(ctx context.Context, _ struct{}) (string, error) {
-		if apps.Shown(ctx) {
+		if apps.Supported(ctx) {
 			return "Sunny, as the map shows", nil
 		}
 		return "Sunny in the south, rain in the north", nil
@@ -62,7 +62,7 @@ func connect(t *testing.T, srv *mcpserver.Server, v mcp.Revision) *mcpclient.Cli
 
 func of(t *testing.T, c *mcpclient.Client, o *apps.HostOptions) *apps.Interfaces {
 	t.Helper()
-	ui, err := apps.Of(t.Context(), c, o)
+	ui, err := apps.Load(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestHandlerKnowsWhetherItsClientShowsDocuments(t *testing.T) {
 			t.Errorf("%s, which has no links: got %q, %v, want the text alone", v, got, err)
 		}
 	}
-	if apps.Shown(t.Context()) {
+	if apps.Supported(t.Context()) {
 		t.Error("outside of a call: got true, want false")
 	}
 	var s struct {

@@ -47,11 +47,11 @@ type Interfaces struct {
 	links map[string]Link // by tool
 }
 
-// Of lists the tools of the server that c is connected to. Call it again when
+// Load lists the tools of the server that c is connected to. Call it again when
 // the server announces that its tools changed.
 //
 // A tool with an invalid link is neither for the model nor for apps.
-func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, error) {
+func Load(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, error) {
 	i := &Interfaces{c: c, o: new(*o.orZero()), links: make(map[string]Link)}
 	for t, err := range c.Tools(ctx) {
 		if err != nil {

@@ -12,7 +12,7 @@
 //	srv.Tool("weather", "Tells the weather", weather, ui.Show("ui://weather/map"))
 //
 // Clients without apps use the tool as any other, so its content must make
-// sense without the interface. Shown reports to a handler whether the client
+// sense without the interface. Supported reports to a handler whether the client
 // shows the document.
 //
 // A host declares that it shows documents, and asks per server what there is:
@@ -20,7 +20,7 @@
 //	c, err := mcpclient.Connect(ctx, target, &mcpclient.Options{
 //		Extensions: []mcpclient.Extension{apps.Client()},
 //	})
-//	ui, err := apps.Of(ctx, c, nil)
+//	ui, err := apps.Load(ctx, c, nil)
 //	view, err := ui.View(ctx, "weather")
 //
 // A view has the content security policy with which a browser must show it,

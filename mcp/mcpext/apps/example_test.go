@@ -17,7 +17,7 @@ func Example() {
 		CSP: &apps.CSP{ConnectDomains: []string{"https://tiles.example.com"}},
 	})
 	srv.Tool("forecast", "Forecasts the weather", func(ctx context.Context, _ struct{}) (string, error) {
-		if apps.Shown(ctx) {
+		if apps.Supported(ctx) {
 			return "Sunny, see the map.", nil
 		}
 		return "Sunny in the south, rain in the north.", nil
@@ -32,7 +32,7 @@ func Example() {
 		return
 	}
 	defer c.Close()
-	interfaces, err := apps.Of(ctx, c, nil)
+	interfaces, err := apps.Load(ctx, c, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -96,7 +96,7 @@ func (a *Apps) Show(uri string) mcpserver.ToolOption {
 			set(t, flatKey, uri)
 		}
 	})
-	return mcpserver.Together(link, flat, mcpserver.Wrap(withContent))
+	return mcpserver.ToolOptions(link, flat, mcpserver.Wrap(withContent))
 }
 
 // VisibleTo is the option that sets who may see and call a tool: App alone for calls that only a
@@ -145,9 +145,9 @@ func withContent(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 	}
 }
 
-// Shown reports whether the client of the call that ctx belongs to shows documents. If not, a
+// Supported reports whether the client of the call that ctx belongs to shows documents. If not, a
 // handler can describe in text what the document would show.
-func Shown(ctx context.Context) bool {
+func Supported(ctx context.Context) bool {
 	r := mcpserver.From(ctx)
 	if v := r.Revision(); v == mcp.V20241105 || v == mcp.V20250326 {
 		return false

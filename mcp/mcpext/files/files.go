@@ -113,7 +113,7 @@ func Serve(srv *mcpserver.Server, base string, root *os.Root, o *Options, opts .
 	complete := mcpserver.CompleteArg("path", func(ctx context.Context, c mcpserver.Completing) ([]string, error) {
 		return (*f.completer.Load())(ctx, c)
 	})
-	srv.Change(func() {
+	srv.BatchChanges(func() {
 		srv.AddTemplate(mcp.ResourceTemplate{
 			URITemplate: base + "{+path}",
 			Name:        name,
@@ -155,7 +155,7 @@ func (f *Files) Rescan() error {
 		return f.error(err)
 	}
 	var modified []string
-	f.server.Change(func() { modified, err = f.show(scan, found) })
+	f.server.BatchChanges(func() { modified, err = f.show(scan, found) })
 	if err != nil {
 		return f.error(err)
 	}

@@ -119,7 +119,7 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 		handle, err = h.table.add(ctx, data)
 	}
 	if errors.Is(err, ErrNoRoom) {
-		mcpserver.From(ctx).Reached(mcp.LimitHandles)
+		mcpserver.From(ctx).ReportLimit(mcp.LimitHandles)
 	}
 	if err != nil {
 		return "", fmt.Errorf("new handle: %w", err)

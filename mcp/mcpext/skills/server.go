@@ -86,7 +86,7 @@ func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
 			MethodDirectoryRead: {Handler: s.directory},
 		},
 	})
-	srv.Change(func() {
+	srv.BatchChanges(func() {
 		srv.AddTemplate(mcp.ResourceTemplate{
 			URITemplate: scheme + "{+path}", Name: "skills", Description: "A file of a skill, or a directory of files.",
 		}, s.read, mcpserver.CacheResource(o.orZero().Cache))
@@ -127,7 +127,7 @@ func (s *Skills) show(n int64, now *catalog) (modified []string, err error) {
 			modified = append(modified, uri)
 		}
 	}
-	s.srv.Change(func() { err = s.offer(now, before) })
+	s.srv.BatchChanges(func() { err = s.offer(now, before) })
 	slices.Sort(modified)
 	return modified, err
 }
@@ -222,7 +222,7 @@ func (s *Skills) get(_ context.Context, r *mcpserver.Request) (any, error) {
 	}
 	skill := s.catalog.Load().skill(p.URI)
 	if skill == nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no skill is served at this URI", r.Method)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no skill is served at this URI", r.Method())
 	}
 	return &getResult{Caching: s.o.hints(), Skill: skill}, nil
 }
@@ -248,7 +248,7 @@ func (s *Skills) directory(_ context.Context, r *mcpserver.Request) (any, error)
 	}
 	children, ok := s.catalog.Load().dirs[p.URI]
 	if !ok {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no directory is served at this URI", r.Method)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: no directory is served at this URI", r.Method())
 	}
 	page, next, err := pageOf(children, func(r mcp.Resource) string { return r.URI }, p.Cursor, s.o.pageSize())
 	if err != nil {

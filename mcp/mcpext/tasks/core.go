@@ -49,7 +49,7 @@ func (t *Tasks) coreGet(ctx context.Context, r *mcpserver.Request) (any, error) 
 func (t *Tasks) coreCancel(ctx context.Context, r *mcpserver.Request) (any, error) {
 	e, err := t.cancelled(ctx, r)
 	if err == errEnded {
-		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method, e.Status)
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method(), e.Status)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 	if p.Cursor != nil {
 		last, ok := parseCursor(*p.Cursor)
 		if !ok {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor; want the nextCursor of the page before, or none", r.Method)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor; want the nextCursor of the page before, or none", r.Method())
 		}
 		tasks = slices.DeleteFunc(tasks, func(e indexEntry) bool { return e.compare(last) <= 0 })
 	}

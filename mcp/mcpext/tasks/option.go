@@ -39,7 +39,7 @@ func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
 			d.Execution = &mcp.ToolExecution{TaskSupport: support}
 		}
 	})
-	return mcpserver.Together(define, mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+	return mcpserver.ToolOptions(define, mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 		return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 			as, err := t.kindOf(mcpserver.From(ctx), p, required)
 			switch {

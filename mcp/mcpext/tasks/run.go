@@ -163,7 +163,7 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 // before it returns.
 func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
 	r := mcpserver.From(ctx)
-	e := newEntry(ownerOf(r), r.Method, t.ttlOf(p, as), t.o.poll())
+	e := newEntry(ownerOf(r), r.Method(), t.ttlOf(p, as), t.o.poll())
 	if err := t.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
@@ -176,11 +176,11 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 		return nil, err
 	}
 	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), said: make(chan struct{}, 1), keys: make(map[string]int)}
-	apart := mcpserver.Apart{Ask: x.ask, Progress: x.progress}
+	background := mcpserver.Background{Ask: x.ask, Progress: x.progress}
 	if as == coreTask {
-		apart.Meta = relatedTo(e.ID)
+		background.Meta = relatedTo(e.ID)
 	}
-	working, done, err := mcpserver.Detach(ctx, apart)
+	working, done, err := mcpserver.Detach(ctx, background)
 	if err != nil {
 		t.abandon(ctx, e.ID)
 		return nil, err
@@ -268,7 +268,7 @@ func (x *run) fresh(key string) (string, error) {
 	n, ok := x.count(key)
 	switch {
 	case !ok:
-		x.r.Reached(mcp.LimitTaskQuestions)
+		x.r.ReportLimit(mcp.LimitTaskQuestions)
 		return "", mcp.Errorf(mcp.CodeInvalidParams, "the task has asked %d questions, which is the limit", x.tasks.o.maxQuestions())
 	case n > 1:
 		return fmt.Sprintf("%s#%d", key, n), nil
@@ -453,7 +453,7 @@ func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Valu
 	if err == nil {
 		return mcp.TaskCompleted, raw, nil
 	}
-	fault := x.r.Reveal(x.working, err)
+	fault := x.r.PublicError(x.working, err)
 	return mcp.TaskFailed, nil, Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}.fit(x.tasks.o.maxResult())
 }
 

@@ -135,11 +135,11 @@ func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error
 	case err == nil:
 		return t.delete(ctx, t.takeEvicted())
 	case errors.Is(err, limit.ErrOwnerFull):
-		r.Reached(mcp.LimitPrincipalTasks)
-		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method)
+		r.ReportLimit(mcp.LimitPrincipalTasks)
+		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method())
 	default:
-		r.Reached(mcp.LimitTasks)
-		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method)
+		r.ReportLimit(mcp.LimitTasks)
+		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method())
 	}
 }
 
@@ -244,7 +244,7 @@ func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*ent
 		err = errUnknown
 	}
 	if err == errUnknown {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method())
 	}
 	return e, err
 }
@@ -273,7 +273,7 @@ func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
 		return nil, err
 	}
 	if p.InputResponses == nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: inputResponses: want an object", r.Method)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: inputResponses: want an object", r.Method())
 	}
 	if _, err := t.find(ctx, r, p.TaskID); err != nil {
 		return nil, err
@@ -328,7 +328,7 @@ const maxListened = 1024
 func (t *Tasks) listen(ctx context.Context, r *mcpserver.Request, wanted jsontext.Value) (any, iter.Seq2[string, any], error) {
 	ids, err := decodeIDs(wanted)
 	if err != nil {
-		return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: taskIds: %v", r.Method, err)
+		return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: taskIds: %v", r.Method(), err)
 	}
 	mine := ids[:0]
 	for _, id := range ids {

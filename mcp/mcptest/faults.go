@@ -28,10 +28,10 @@ type Faults struct {
 	Delay time.Duration
 }
 
-// Disturb returns a Conn in between whose reader meets a bad peer: what it reads
+// InjectFaults returns a Conn in between whose reader meets a bad peer: what it reads
 // has the faults. What it writes passes as it is. One goroutine reads at a time.
 // Its Close has to be called.
-func Disturb(conn mcp.Conn, f Faults) mcp.Conn {
+func InjectFaults(conn mcp.Conn, f Faults) mcp.Conn {
 	return &disturbed{
 		Conn: conn, faults: f,
 		random: rand.New(rand.NewPCG(f.Seed, 3)),
@@ -159,10 +159,10 @@ func isAnswer(msg []byte) bool {
 	return m["method"] == nil && (m["result"] != nil || m["error"] != nil)
 }
 
-// Cut returns a stream that breaks off when n bytes have been written to it: the
+// BreakAfter returns a stream that breaks off when n bytes have been written to it: the
 // frame that the last of them belongs to is only half there. Reading ends then
 // too.
-func Cut(stream io.ReadWriteCloser, n int64) io.ReadWriteCloser {
+func BreakAfter(stream io.ReadWriteCloser, n int64) io.ReadWriteCloser {
 	return &cut{ReadWriteCloser: stream, left: n}
 }
 

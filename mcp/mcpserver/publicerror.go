@@ -15,12 +15,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// reveal decides what the peer learns of an error. Protocol errors are for it;
-// all others are private: it gets an id, and the log the whole chain. What failed
-// because its caller is gone is nobody's concern.
+// publicError returns what the peer learns of an error. It gets protocol errors as
+// they are; all others are private: it gets an id, and the log the whole chain. What
+// failed because its caller is gone is not logged.
 //
-// An error can be of a type of the author's, whose methods may panic.
-func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) (shown error) {
+// The type of an error can be the author's, so its methods may panic.
+func (s *Server) publicError(ctx context.Context, call *dialect.Call, err error) (shown error) {
 	if err == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (s *Server) reveal(ctx context.Context, call *dialect.Call, err error) (sho
 	return shown
 }
 
-// shown is reveal of an error that there is.
+// shown is publicError of an error that is not nil.
 func (s *Server) shown(ctx context.Context, call *dialect.Call, err error) error {
 	if p, ok := errors.AsType[*panicked](err); ok {
 		return s.private(ctx, call, slog.LevelError, "handler panicked", usercode.Attrs(p)...)
@@ -47,13 +47,22 @@ func (s *Server) shown(ctx context.Context, call *dialect.Call, err error) error
 	return s.private(ctx, call, slog.LevelError, "request failed", slog.Any("error", err))
 }
 
-// Reveal returns what the client may learn of an error that ends the request:
+// PublicError returns what the client may learn of an error that ends the request:
 // what the server would answer, with Number as the client's revision has it. A
-// private error is logged under the id that stands for it.
-func (r *Request) Reveal(ctx context.Context, err error) *mcp.Error {
-	e, ok := errors.AsType[*mcp.Error](r.server.reveal(ctx, r.call, err))
+// private error is logged under the id that stands for it. err must not be nil. A nil
+// Request logs nothing: it returns a protocol error as it is, and for any other an
+// error that says no more than that it is internal.
+func (r *Request) PublicError(ctx context.Context, err error) *mcp.Error {
+	shown := err
+	if r != nil {
+		shown = r.server.publicError(ctx, r.call, err)
+	}
+	e, ok := errors.AsType[*mcp.Error](shown)
 	if !ok {
 		e = mcp.Errorf(mcp.CodeInternal, "internal error")
+	}
+	if r == nil {
+		return e
 	}
 	out := *e
 	out.Number = r.call.Facts.WireNumber(e)

@@ -24,7 +24,7 @@ func newPoller(asked chan<- bool, o *mcpserver.HTTPOptions) *mcpserver.Server {
 	srv := newServer(&mcpserver.Options{HTTP: o})
 	srv.Tool("poll", "", func(ctx context.Context, _ struct{}) (string, error) {
 		mcpserver.Progress(ctx, 1, 3, "before")
-		asked <- mcpserver.HangUp(ctx, 500*time.Millisecond)
+		asked <- mcpserver.CloseStream(ctx, 500*time.Millisecond)
 		time.Sleep(50 * time.Millisecond)
 		mcpserver.Progress(ctx, 2, 3, "meanwhile")
 		mcpserver.Progress(ctx, 3, 3, "meanwhile")
@@ -57,7 +57,7 @@ func TestHangUpAsksThoseWhoComeBack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if mcpserver.HangUp(t.Context(), time.Second) {
+	if mcpserver.CloseStream(t.Context(), time.Second) {
 		t.Error("hung up outside of a call")
 	}
 }

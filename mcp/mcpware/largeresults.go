@@ -13,8 +13,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// SpillOptions are the options of Spill. Nil gives the defaults.
-type SpillOptions struct {
+// LargeResultOptions are the options of StoreLargeResults. Nil gives the defaults.
+type LargeResultOptions struct {
 	// MaxResult is the maximum size of a result that is sent unchanged, in
 	// bytes of JSON without its structured content. Default: 64 KiB.
 	MaxResult int
@@ -28,22 +28,22 @@ type SpillOptions struct {
 
 // Limits of stored results. A piece is stored as Base64, which must fit into a value of the Store.
 const (
-	maxSpilled = 4 << 20
-	pieceSize  = 700 << 10
-	pieceJSON  = 1_000_000
+	maxStored = 4 << 20
+	pieceSize = 700 << 10
+	pieceJSON = 1_000_000
 )
 
-func (o *SpillOptions) orZero() *SpillOptions {
+func (o *LargeResultOptions) orZero() *LargeResultOptions {
 	if o == nil {
-		return new(SpillOptions)
+		return new(LargeResultOptions)
 	}
 	return o
 }
 
-func (o *SpillOptions) maxResult() int { return cmp.Or(o.orZero().MaxResult, 64<<10) }
+func (o *LargeResultOptions) maxResult() int { return cmp.Or(o.orZero().MaxResult, 64<<10) }
 
 // kept are the options of the handles of stored pieces.
-func (o *SpillOptions) kept() *handles.Options {
+func (o *LargeResultOptions) kept() *handles.Options {
 	most := cmp.Or(o.orZero().MaxKept, 64)
 	return &handles.Options{
 		Prefix: "result_", Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: pieceJSON, Max: most, MaxPerPrincipal: max(most/4, 1),
@@ -56,41 +56,41 @@ type piece struct {
 	Next string `json:"next,omitzero"` // the handle of the part behind it
 }
 
-// spillScheme is the scheme of the URIs of results.
-const spillScheme = "result://"
+// resultScheme is the scheme of the URIs of results.
+const resultScheme = "result://"
 
-// Spill returns middleware that limits the size of the content of tool results. If a result is too
+// StoreLargeResults returns middleware that limits the size of the content of tool results. If a result is too
 // large, its content is replaced by a link to a resource of the form result://{id}, from which only
 // the same principal can read the whole result as JSON. Structured content is sent unchanged,
 // because clients validate it with the output schema of the tool. If there is no room to store the
 // result, or it is larger than 4 MiB, the model gets an error that says so.
 //
-// Results are kept in the Store of the server, so every replica can read them. Spill
+// Results are kept in the Store of the server, so every replica can read them. StoreLargeResults
 // registers the template of the resources; the middleware it returns is for Use. It
 // panics when the server serves that template already.
-func Spill(s *mcpserver.Server, o *SpillOptions) mcpserver.Middleware {
+func StoreLargeResults(s *mcpserver.Server, o *LargeResultOptions) mcpserver.Middleware {
 	o = new(*o.orZero())
 	kept := handles.New[piece](o.kept())
 	s.AddTemplate(mcp.ResourceTemplate{
-		Name: "result", URITemplate: spillScheme + "{id}", MIMEType: mimeJSON,
+		Name: "result", URITemplate: resultScheme + "{id}", MIMEType: mimeJSON,
 		Description: "The result of a call that was too large to be sent",
-	}, readSpilled(kept))
+	}, readStored(kept))
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 			result, err := next(ctx, r)
 			whole, ok := result.(*mcp.CallToolResult)
-			if r.Outbound || r.Method != mcp.MethodToolsCall || err != nil || !ok || whole == nil {
+			if r.Outbound() || r.Method() != mcp.MethodToolsCall || err != nil || !ok || whole == nil {
 				return result, err
 			}
-			return spill(ctx, kept, whole, o.maxResult())
+			return storeLarge(ctx, kept, whole, o.maxResult())
 		}
 	}
 }
 
 const mimeJSON = "application/json"
 
-// spill returns the result, or one with a link if its content is too large.
-func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
+// storeLarge returns the result, or one with a link if its content is too large.
+func storeLarge(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToolResult, maxResult int) (*mcp.CallToolResult, error) {
 	raw, err := json.Marshal(whole)
 	if err != nil {
 		return nil, fmt.Errorf("measure the result: %w", err)
@@ -107,7 +107,7 @@ func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToo
 	short := *whole
 	short.Content = mcp.Contents{
 		mcp.Textf("The result is too large to be sent: %d bytes, the limit is %d. It can be read as a resource.", size, maxResult),
-		mcp.ResourceLink{Resource: mcp.Resource{URI: spillScheme + id, Name: id, MIMEType: mimeJSON, Size: new(int64(len(raw)))}},
+		mcp.ResourceLink{Resource: mcp.Resource{URI: resultScheme + id, Name: id, MIMEType: mimeJSON, Size: new(int64(len(raw)))}},
 	}
 	return &short, nil
 }
@@ -115,7 +115,7 @@ func spill(ctx context.Context, kept *handles.Handles[piece], whole *mcp.CallToo
 // keep stores the JSON of a result, the last piece first, and returns the handle of the first one.
 // It stores all pieces or none.
 func keep(ctx context.Context, kept *handles.Handles[piece], raw []byte) (id string, err error) {
-	if len(raw) > maxSpilled {
+	if len(raw) > maxStored {
 		return "", handles.ErrNoRoom
 	}
 	var made []string
@@ -132,11 +132,11 @@ func keep(ctx context.Context, kept *handles.Handles[piece], raw []byte) (id str
 	return id, nil
 }
 
-// readSpilled reads the resource of a result.
-func readSpilled(kept *handles.Handles[piece]) mcpserver.ResourceHandler {
+// readStored reads the resource of a result.
+func readStored(kept *handles.Handles[piece]) mcpserver.ResourceHandler {
 	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 		var raw []byte
-		for id := p.URI[len(spillScheme):]; id != "" && len(raw) <= maxSpilled; {
+		for id := p.URI[len(resultScheme):]; id != "" && len(raw) <= maxStored; {
 			part, err := kept.Get(ctx, id)
 			if errors.Is(err, handles.ErrUnknown) {
 				return nil, mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", p.URI)

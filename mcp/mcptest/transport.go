@@ -14,11 +14,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Exercise uses every feature of a server made by NewServer through a target,
+// TestTransport uses every feature of a server made by NewServer through a target,
 // with a client that speaks the given revision: lists, calls, reads, prompts,
 // completion, progress, cancellation, changes, questions. It is the test that a
 // transport has to pass.
-func Exercise(t *testing.T, target mcpclient.Target, v mcp.Revision) {
+func TestTransport(t *testing.T, target mcpclient.Target, v mcp.Revision) {
 	t.Helper()
 	e := &exercise{changed: make(chan struct{}, 100), logged: make(chan string, 100)}
 	e.Client = connect(t, target, e.options(v))

@@ -1,0 +1,21 @@
+package mcpware
+
+import "github.com/fondaco/fondaco/mcp/mcpserver"
+
+// The names below were replaced. They go with the next minor version.
+
+// Spill returns StoreLargeResults(s, o).
+//
+// Deprecated: use [StoreLargeResults].
+//
+//go:fix inline
+func Spill(s *mcpserver.Server, o *LargeResultOptions) mcpserver.Middleware {
+	return StoreLargeResults(s, o)
+}
+
+// SpillOptions is LargeResultOptions.
+//
+// Deprecated: use [LargeResultOptions].
+//
+//go:fix inline
+type SpillOptions = LargeResultOptions
