@@ -167,6 +167,7 @@ func TestIdleSessionIsPingedAndGivenUpAfterThreeMisses(t *testing.T) {
 		if waited := time.Since(began); waited > 2*time.Minute {
 			t.Errorf("noticed after %v", waited)
 		}
+		synctest.Wait() // the client logs as well after the event
 		if !strings.Contains(log.String(), "no answer to ping") {
 			t.Errorf("got log %s, want what happened", &log)
 		}
