@@ -1,5 +1,5 @@
-// Package rawjson reads JSON text without building values from it, for the few
-// places that every message passes.
+// Package rawjson reads JSON text without building values from it, for code
+// that every message passes.
 //
 // Accepts and Object take text from a peer. They accept only text that
 // encoding/json/jsontext accepts, but not all of it: a rare or invalid text is read

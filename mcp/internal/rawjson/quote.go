@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a string of valid UTF-8 that is to stand in JSON, between quotes that are
-// not its own. It is measured beforehand, so that writing it takes one buffer of
-// the right size, or one small buffer again and again.
+// Text is a string of valid UTF-8 to encode as the content of a JSON string, without the quotes.
+// Its encoded size is known in advance, so it can be written into one buffer of the right size, or
+// in pieces through a small buffer.
 type Text struct {
 	rest string // what is still to be written
 	size int    // how long it is with its escapes
 }
 
-// TextOf measures a string. It reports false for one that is not valid UTF-8.
+// TextOf returns the Text of a string. It reports false if the string is not
+// valid UTF-8.
 func TextOf(s string) (t Text, ok bool) {
 	if !utf8.ValidString(s) {
 		return Text{}, false
@@ -27,7 +28,7 @@ func TextOf(s string) (t Text, ok bool) {
 	return Text{s, size}, true
 }
 
-// Size is how many bytes of JSON the text has.
+// Size returns the size of the encoded text in bytes.
 func (t Text) Size() int { return t.size }
 
 // Append appends the text to dst.
@@ -36,8 +37,8 @@ func (t Text) Append(dst []byte) []byte {
 	return dst
 }
 
-// Fill appends as much of the text as fits into dst, which does not grow, and
-// returns what is left of it.
+// Fill appends as much of the text as fits into the capacity of dst, and
+// returns the rest of the text.
 func (t Text) Fill(dst []byte) ([]byte, Text) {
 	for {
 		run := t.rest[:min(len(t.rest), cap(dst)-len(dst))]
@@ -69,7 +70,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(t.Append(dst), '"')
 }
 
-// escapes are what stands in a string for the characters that are not plain.
+// escapes are the escape sequences of the characters that are not plain.
 var escapes = func() (all ['\\' + 1]string) {
 	const hex = "0123456789abcdef"
 	for c := range ' ' {
@@ -80,8 +81,8 @@ var escapes = func() (all ['\\' + 1]string) {
 	return all
 }()
 
-// plainEnd returns the index of the first byte from i on that does not stand in a
-// string as it is: a control character, a quote, or a backslash.
+// plainEnd returns the index of the first byte from i on that must be escaped:
+// a control character, a quote, or a backslash.
 func plainEnd[Text ~[]byte | ~string](text Text, i int) int {
 	for ; i+32 <= len(text); i += 32 {
 		t := text[i : i+32]

@@ -9,15 +9,15 @@ import (
 
 // Limits bound one text.
 type Limits struct {
-	// Depth is how deep containers may nest.
+	// Depth is the maximum nesting of containers.
 	Depth int
-	// Elements is how many values the text may hold, not counting names.
+	// Elements is the maximum number of values in the text, not counting names.
 	Elements int
 }
 
-// Accepts vouches for one text: it is one value of strict JSON within the limits,
-// in which no object has a name twice, strings are valid UTF-8 and numbers are
-// plain. The answer is yes or perhaps.
+// Accepts reports true only if the text is one value of strict JSON within the
+// limits, without duplicate names, with valid UTF-8 and numbers in plain form.
+// False means that the text may or may not be valid.
 //
 // Spec: RFC 8259; RFC 7493 2.1 to 2.3
 func Accepts(text []byte, l Limits) bool {
@@ -29,9 +29,9 @@ func Accepts(text []byte, l Limits) bool {
 	return s.space(s.value(s.space(0))) == len(text)
 }
 
-// Object is Accepts for a text that is an object. It hands each of its members,
-// whose names have no escapes, to the function, before the whole is known to be
-// accepted.
+// Object is Accepts for a text that is an object. It calls the function with
+// each member, whose name has no escapes, before it is known whether the whole
+// text is accepted.
 func Object(text []byte, l Limits, member func(name, value []byte)) bool {
 	if !utf8.Valid(text) {
 		return false
@@ -45,18 +45,19 @@ func Object(text []byte, l Limits, member func(name, value []byte)) bool {
 	return s.space(s.members(i+1, member)) == len(text)
 }
 
-// scanner reads one text. The methods that read return the index behind what they
-// have read.
+// scanner reads one text. The methods that read a value return the index after
+// it.
 type scanner struct {
 	left  Limits // what may still come
 	text  []byte
 	names [][]byte // of the objects that are open, innermost last
 }
 
-// maxNumber bounds a number whose range need not be looked at, in bytes.
+// maxNumber is the maximum length, in bytes, of a number whose range need not
+// be checked.
 const maxNumber = 300
 
-// perhaps stands for the end of a value that nobody here vouches for.
+// perhaps is the index returned for a value that the scanner does not accept.
 const perhaps = -1
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
@@ -67,8 +68,8 @@ func newScanner(text []byte, l Limits) *scanner {
 	return s
 }
 
-// release must be the last use of s. What a large object has made it grow to is
-// not kept.
+// release must be the last use of s. It does not keep buffers that large
+// objects have grown.
 func (s *scanner) release() {
 	const maxKept = 64
 	if cap(s.names) > maxKept {
@@ -79,7 +80,7 @@ func (s *scanner) release() {
 	scanners.Put(s)
 }
 
-// space returns the index of what comes after white space.
+// space returns the index after white space.
 func (s *scanner) space(i int) int {
 	if i == perhaps {
 		return perhaps
@@ -92,7 +93,7 @@ func (s *scanner) space(i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// open counts one container, or reports that it is one too many or too deep.
+// open counts one container, and reports false if it exceeds the limits.
 func (s *scanner) open() bool {
 	s.left.Depth--
 	return s.count() && s.left.Depth >= 0
@@ -176,11 +177,13 @@ func (s *scanner) members(i int, member func(name, value []byte)) int {
 	}
 }
 
-// manyNames is from how many names on they are not compared one by one.
+// manyNames is the number of names from which on a map finds duplicates instead
+// of a linear search.
 const manyNames = 12
 
-// name returns the end of a member's name, which begins at i behind its quote,
-// and remembers it. A name with escapes may be the same as another.
+// name returns the end of a member's name, which begins at i after its quote,
+// and stores it. It does not accept names with escapes, because they may equal
+// another name.
 func (s *scanner) name(i, outer int) int {
 	end := s.str(i)
 	if end == perhaps {
@@ -201,7 +204,8 @@ func (s *scanner) name(i, outer int) int {
 	return end
 }
 
-// close forgets the names of an object that ends at i, unless one is there twice.
+// close removes the names of an object that ends at i. It does not accept the
+// object if a name occurs twice.
 func (s *scanner) close(i, outer int) int {
 	names := s.names[outer:]
 	if len(names) > manyNames {
@@ -237,8 +241,8 @@ func (s *scanner) str(i int) int {
 	return perhaps
 }
 
-// escape returns the end of an escape whose backslash stands before i. Halves of
-// surrogate pairs are left to others.
+// escape returns the end of an escape whose backslash is before i. It does not
+// accept surrogates.
 func (s *scanner) escape(i int) int {
 	if i >= len(s.text) {
 		return perhaps

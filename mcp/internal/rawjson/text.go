@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Member returns the value of the member of that name in an object, or nil when
-// there is none or the text is not an object.
+// Member returns the value of the named member of an object, or nil if there is
+// none or the text is not an object.
 func Member(object jsontext.Value, name string) jsontext.Value {
 	for key, value := range Members(object) {
 		if string(key) == name {
@@ -50,8 +50,8 @@ func Elements(array jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// enter returns the index of the first token inside of a container, or the length
-// of a text that is none.
+// enter returns the index of the first token inside a container, or the length
+// of the text if it is not a container.
 func enter(text []byte, bracket byte) int {
 	i := skipSpace(text, 0)
 	if i == len(text) || text[i] != bracket {
@@ -73,8 +73,8 @@ func Unquote(text []byte) []byte {
 	return decoded
 }
 
-// The functions that skip return the index behind what they have skipped, at most
-// the length of the text.
+// The skip functions return the index after the skipped text, at most the
+// length of the text.
 
 func skipSpace(text []byte, i int) int {
 	for i < len(text) && isSpace(text[i]) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// capture is what one state has read of a value, as it stands in the URI.
+// capture is the part of the URI that one state has read as a value.
 type capture struct {
 	*state
 	text string
@@ -18,11 +18,12 @@ type binding struct {
 	value    Value
 }
 
-// bind gives every variable its value; ok is false if one would have two.
+// bind assigns every variable its value; ok is false if one would have two
+// different values.
 func bind(captures []capture) (values Values, ok bool) {
 	bindings := decodeAll(captures)
-	// Whole values first, then long prefixes: every later value of a variable
-	// can be made from the first.
+	// Assign whole values first, then long prefixes, so that each later value
+	// of a variable can be derived from the first.
 	slices.SortStableFunc(bindings, func(a, b binding) int {
 		return cmp.Compare(b.variable.reach(), a.variable.reach())
 	})
@@ -39,15 +40,16 @@ func bind(captures []capture) (values Values, ok bool) {
 	return values, true
 }
 
-// agrees reports whether the variable would be written like this for the value
-// that it has elsewhere.
+// agrees reports whether the variable expands to this text for the value that
+// it has elsewhere.
 func (b binding) agrees(elsewhere Value) bool {
 	return b.value.kind == elsewhere.kind && slices.EqualFunc(b.value.items, elsewhere.items, func(item, whole string) bool {
 		return item == prefix(whole, b.variable.prefix)
 	})
 }
 
-// reach returns how many characters of a value the variable writes at most.
+// reach returns the maximum number of characters of a value that the variable
+// expands to.
 func (v *variable) reach() int {
 	if v.prefix == 0 {
 		return maxPrefix + 1

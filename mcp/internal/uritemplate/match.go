@@ -21,7 +21,7 @@ func (t *Template) Match(uri string) (values Values, ok bool) {
 	return bind(m.captures)
 }
 
-// leadingLiteral returns what every URI of the template begins with.
+// leadingLiteral returns the common prefix of all URIs of the template.
 func (t *Template) leadingLiteral() string {
 	if len(t.parts) == 0 {
 		return ""
@@ -29,9 +29,9 @@ func (t *Template) leadingLiteral() string {
 	return t.parts[0].literal
 }
 
-// matcher runs a program over one URI. It tries one way after the other, but
-// never the same state at the same position twice: where that has not led to
-// the end once, it will not. So the time is bounded by their number.
+// matcher runs a program on one URI. It is a backtracking matcher that tries
+// each pair of state and position only once, because a pair that failed once
+// always fails. So the time is bounded by the number of pairs.
 type matcher struct {
 	*program
 	uri      string
@@ -61,7 +61,7 @@ func (m *matcher) visit(i, at int) bool {
 	return true
 }
 
-// run reports whether there is a way from state i at a position to the end.
+// run reports whether state i at a position leads to the end.
 func (m *matcher) run(i, at int) bool {
 	for {
 		m.steps++
@@ -91,9 +91,9 @@ func (m *matcher) run(i, at int) bool {
 	}
 }
 
-// value reads the longest value from which there is a way to the end. The marks
-// of its state are not at its starts but at its ends: an end that was tried for
-// one start need not be tried for another.
+// value reads the longest value that leads to the end. It marks the end
+// positions of its state, not the starts: an end that failed for one start also
+// fails for another.
 func (m *matcher) value(i, start int) bool {
 	s := &m.states[i]
 	first, count := start, 0
@@ -121,8 +121,8 @@ func (m *matcher) value(i, start int) bool {
 	return false
 }
 
-// characterSize returns the size of the next character of a value, 0 where the
-// value has to end.
+// characterSize returns the size of the next character of a value, or 0 if the
+// value must end.
 func (m *matcher) characterSize(value *state, at int) int {
 	if at == len(m.uri) || strings.IndexByte(value.stop, m.uri[at]) >= 0 {
 		return 0
@@ -130,7 +130,7 @@ func (m *matcher) characterSize(value *state, at int) int {
 	return unitSize(m.uri[at:])
 }
 
-// capture keeps a value that is part of the way to the end. It returns true.
+// capture stores a value of the successful match. It returns true.
 func (m *matcher) capture(s *state, start, end int) bool {
 	m.captures = append(m.captures, capture{s, m.uri[start:end]})
 	return true

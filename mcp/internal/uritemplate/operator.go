@@ -1,6 +1,6 @@
 package uritemplate
 
-// operator says how the values of an expression are written.
+// operator defines how the values of an expression are written.
 //
 // Spec: RFC 6570 3.2.1 and appendix A
 type operator struct {
@@ -10,14 +10,15 @@ type operator struct {
 	ifEmpty   string // behind the name of an empty value
 	reserved  bool   // reserved characters and percent-encoded triplets stay
 
-	// What follows is for matching, which RFC 6570 does not define.
+	// The fields below are for matching, which RFC 6570 does not define.
 
 	required bool   // every variable has to be there and not to be empty
 	stop     string // characters that a value does not hold unless encoded
 	splits   bool   // neither does it hold the separator, even if it is alone
 }
 
-// operators by the character that begins the expression, 0 for none.
+// operators are the operators by the first character of the expression, 0 for
+// none.
 var operators = map[byte]*operator{
 	0:   {separator: ",", required: true, stop: "/?#"},
 	'+': {separator: ",", required: true, reserved: true},
@@ -29,5 +30,5 @@ var operators = map[byte]*operator{
 	'&': {first: "&", separator: "&", named: true, ifEmpty: "=", stop: "#", splits: true},
 }
 
-// reservedOperators are kept by RFC 6570 for extensions.
+// reservedOperators are reserved by RFC 6570 for extensions.
 const reservedOperators = "=,!@|"

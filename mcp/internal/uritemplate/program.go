@@ -26,7 +26,7 @@ const (
 	opAccept op = iota
 	// opLiteral reads its text.
 	opLiteral
-	// opEither goes on at next, or else at other.
+	// opEither continues at next, or else at other.
 	opEither
 	// opValue reads a value.
 	opValue
@@ -76,7 +76,7 @@ func (e *expression) stop(v *variable) string {
 	return e.operator.stop + e.operator.separator
 }
 
-// unnamed adds an expression whose values are told apart by their order. An
+// unnamed adds an expression whose values are identified by their order. An
 // exploded value is read with its separators.
 func (p *program) unnamed(e *expression, next int) int {
 	end := next

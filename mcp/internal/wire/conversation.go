@@ -27,9 +27,9 @@ func (s Side) String() string { return [...]string{"client", "server"}[s] }
 
 func (s Side) other() Side { return 1 - s }
 
-// Conversation follows what two peers say to each other, and finds what of it is
-// not valid. Its methods are safe for concurrent use; the messages of one side
-// have to come in their order, and a request before its answer.
+// Conversation tracks the messages of two peers and finds invalid ones. Its
+// methods are safe for concurrent use; the messages of one side must be passed
+// in their order, and a request before its response.
 type Conversation struct {
 	schemas func(*dialect.Facts) *Schema
 
@@ -51,24 +51,23 @@ type call struct {
 	fault  error  // of the request
 }
 
-// NewConversation returns the conversation on a new connection. Its schemas are
-// those that the function returns for each revision, such as Strict.
+// NewConversation returns the Conversation of a new connection. The function
+// returns the schema of each revision, such as Strict.
 func NewConversation(schemas func(*dialect.Facts) *Schema) *Conversation {
 	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}, used: [2]map[string]bool{{}, {}}}
 }
 
-// A Fault is what is not valid in a message.
+// Fault describes why a message is invalid.
 type Fault struct {
 	// From is the side that sent the message.
 	From Side
 	Err  error
 }
 
-// Check takes the next message of a side and returns what has turned out not to
-// be valid.
+// Check adds the next message of a side and returns the faults that it reveals.
 //
-// A request that is not valid may have been sent on purpose, to be refused. So
-// its fault is returned when it is answered and the answer is no error.
+// An invalid request may have been sent on purpose, to be refused. So its fault
+// is returned only if its response is not an error.
 func (c *Conversation) Check(from Side, data []byte) []Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,8 +103,7 @@ func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	return errors.Join(faults...)
 }
 
-// garble notes a message that its receiver can only answer without knowing what
-// it is.
+// garble counts a message that its receiver can only answer without an id.
 func (c *Conversation) garble(from Side, err error) error {
 	c.garbled[from]++
 	return fmt.Errorf("no message: %w", err)
@@ -138,7 +136,7 @@ func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 	return nil
 }
 
-// checkUnused refuses an id that was used before in the session.
+// checkUnused returns a fault for an id that was used before in the session.
 func (c *Conversation) checkUnused(f *dialect.Facts, from Side, m jsonrpc.Message) error {
 	if f.Era == dialect.StatelessEra {
 		return nil
@@ -209,7 +207,7 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 	return s.Result(k.method, m.Result)
 }
 
-// agree begins the session that the result of initialize opens.
+// agree starts the session that the result of initialize opens.
 func (c *Conversation) agree(k *call, result jsontext.Value) {
 	var r mcp.InitializeResult
 	_ = json.Unmarshal(result, &r) // its faults are found by the schema

@@ -14,8 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// Handler returns a handler in between, for any of the bindings to HTTP. Session
-// is the header that names a session.
+// Handler returns a handler that wraps another and validates its messages, for
+// all HTTP bindings. Session is the name of the session header.
 func (m *Monitor) Handler(next http.Handler, session string) http.Handler {
 	return &monitoredHandler{traffic: m.traffic(session), next: next}
 }
@@ -54,8 +54,8 @@ func (w *monitoredWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Transport returns a transport in between, for any of the bindings to HTTP.
-// Session is the header that names a session.
+// Transport returns a transport that wraps another and validates its messages,
+// for all HTTP bindings. Session is the name of the session header.
 func (m *Monitor) Transport(next http.RoundTripper, session string) http.RoundTripper {
 	return &monitoredTransport{traffic: m.traffic(session), next: next}
 }

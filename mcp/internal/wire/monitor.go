@@ -11,14 +11,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Monitor stands between peers and reports what they say that is not valid. It
-// changes nothing. Its fields are set before the first use, and it is then safe
-// for concurrent use.
+// Monitor validates the messages between peers and reports invalid ones. It
+// changes nothing. Set its fields before the first use; it is then safe for
+// concurrent use.
 type Monitor struct {
-	// Report takes each fault, with the message. It has to be set.
+	// Report is called with each fault and its message. It must be set.
 	Report func(error)
-	// Judged are the sides whose messages are looked at; empty means both. Of the
-	// others it is only noted what they ask.
+	// Judged are the sides whose messages are validated; empty means both.
+	// Requests of the other side are only tracked.
 	Judged []Side
 	// Schemas returns the schema of a revision. Nil means Strict.
 	Schemas func(*dialect.Facts) *Schema
@@ -26,7 +26,7 @@ type Monitor struct {
 	checked atomic.Int64
 }
 
-// Checked returns how many messages have been judged.
+// Checked returns the number of validated messages.
 func (m *Monitor) Checked() int64 { return m.checked.Load() }
 
 func (m *Monitor) conversation() *Conversation {
@@ -55,7 +55,8 @@ func (m *Monitor) report(faults []Fault, msg []byte) {
 	}
 }
 
-// Conn returns a connection in between, conn being the end of the given side.
+// Conn returns a connection that wraps conn, the end of the given side, and
+// validates its messages.
 func (m *Monitor) Conn(conn mcp.Conn, end Side) mcp.Conn {
 	return &monitored{Conn: conn, monitor: m, conversation: m.conversation(), end: end}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// Schema says what the messages of one revision look like. It is safe for
+// Schema is the JSON Schema of the messages of one revision. It is safe for
 // concurrent use.
 type Schema struct {
 	facts *dialect.Facts
@@ -38,10 +38,10 @@ type shape struct {
 	optional bool
 }
 
-// NewSchema generates the schema of a revision. Methods are those of extensions;
-// a method that the revision has itself keeps its params, and takes on results.
-// Strict forbids members that only other revisions have, which a peer would pass
-// over, and results of another type.
+// NewSchema generates the schema of a revision. Methods are those of
+// extensions; for a method that the revision defines, only their results are
+// added. If strict is set, members that exist only in other revisions, which a
+// peer would ignore, and results of another type are invalid.
 func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema {
 	s := &Schema{
 		facts:    f,
@@ -113,8 +113,8 @@ func (s *Schema) knows(method string) bool {
 	return ok
 }
 
-// sends reports whether a side may send a message of the kind and method. What
-// extensions bring may come from both.
+// sends reports whether a side may send a message of the kind and method. Both
+// sides may send messages of extensions.
 func (s *Schema) sends(from Side, kind jsonrpc.Kind, method string) bool {
 	if s.extended[method] {
 		return true
@@ -132,8 +132,8 @@ func isKnown(method string) bool {
 	return isRequest || isNotification
 }
 
-// Params checks the params of a request or notification, which may be nil. Those
-// of a method that the schema does not know are not looked into.
+// Params validates the params of a request or notification, which may be nil.
+// It does not validate params of unknown methods.
 func (s *Schema) Params(method string, params jsontext.Value) error {
 	return s.check(paramsKey(method), params)
 }
