@@ -20,8 +20,8 @@ const (
 	busTimeout = 5 * time.Second
 	// A server that cannot subscribe to its Bus tries again after a pause, which
 	// grows.
-	leastBusPause = 250 * time.Millisecond
-	mostBusPause  = 30 * time.Second
+	minBusPause = 250 * time.Millisecond
+	maxBusPause = 30 * time.Second
 )
 
 // replicas are the other servers of the same name on the same Bus. What is
@@ -135,11 +135,11 @@ func (r *replicas) follow(ctx context.Context) {
 // everything.
 func (r *replicas) subscribe() {
 	defer close(r.placed)
-	for pause := leastBusPause; ; pause = min(2*pause, mostBusPause) {
+	for pause := minBusPause; ; pause = min(2*pause, maxBusPause) {
 		leave, err := r.bus.Subscribe(r.ctx, r.topic, r.take)
 		if err == nil {
 			r.leave = leave
-			if pause > leastBusPause {
+			if pause > minBusPause {
 				r.hub.tellAll(func(topic) bool { return true })
 			}
 			return

@@ -102,7 +102,7 @@ func (t Task) pause() time.Duration {
 	if t.PollIntervalMs == nil {
 		return defaultPoll
 	}
-	wish := min(max(*t.PollIntervalMs, leastPoll.Milliseconds()), mostPoll.Milliseconds())
+	wish := min(max(*t.PollIntervalMs, minPoll.Milliseconds()), maxPoll.Milliseconds())
 	return time.Duration(wish) * time.Millisecond
 }
 
@@ -110,6 +110,6 @@ func (t Task) pause() time.Duration {
 // bounds of what it may wish.
 const (
 	defaultPoll = time.Second
-	leastPoll   = 20 * time.Millisecond
-	mostPoll    = time.Minute
+	minPoll     = 20 * time.Millisecond
+	maxPoll     = time.Minute
 )
