@@ -61,6 +61,7 @@ var floors = []placement{
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
+	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/httpclient", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},

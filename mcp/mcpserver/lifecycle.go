@@ -38,8 +38,8 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialized(session *exchange.Session) {
 	if session != nil && session.Agreed() != nil {
-		s.hub.replicas.start()
-		s.hub.join(session)
+		s.hub.SubscribeBus()
+		s.hub.AddSession(session)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
@@ -49,9 +50,9 @@ type Request struct {
 
 	progress progress
 	logs     logLimit
-	watching atomic.Pointer[subscriber] // to which a request to hear of changes has led
-	sending  sync.Mutex                 // not held while a message is sent, which may run user code
-	sends    sync.WaitGroup             // messages being sent; Add needs sending, and not over
+	watching atomic.Pointer[changes.Subscriber] // to which a request to hear of changes has led
+	sending  sync.Mutex                         // not held while a message is sent, which may run user code
+	sends    sync.WaitGroup                     // messages being sent; Add needs sending, and not over
 }
 
 // runContext is the context of a request's handlers, by which they are known to belong to

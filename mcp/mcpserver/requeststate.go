@@ -54,8 +54,9 @@ func (s *Server) initState() (err error) {
 	s.questions = newWaitingQuestions(o.Ask)
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
-	if s.hub.server = s; s.bus != nil {
-		s.hub.openReplicas(s.bus, s.info.Name, instance)
+	s.hub.Open(changeSource{s})
+	if s.bus != nil {
+		s.hub.OpenReplicas(s.bus, s.info.Name, instance)
 	}
 	return err
 }

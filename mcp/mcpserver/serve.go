@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
@@ -136,7 +137,7 @@ func namedFeatures(s *registry.Snapshot, r *Request) iter.Seq[*common] {
 			}
 		case mcp.MethodListen:
 			uris := paramsOf[mcp.ListenParams](r).Notifications.ResourceSubscriptions
-			for _, uri := range uris[:min(len(uris), maxWatched)] { // more are refused
+			for _, uri := range uris[:min(len(uris), changes.MaxResources)] { // more are refused
 				if f := resourceAt(s, uri, who); f != nil && !yield(&f.common) {
 					return
 				}

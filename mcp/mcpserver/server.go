@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -31,7 +32,7 @@ type Server struct {
 	features        *registry.Registry
 	middleware      middleware
 	extensions      extensions
-	hub             hub
+	hub             changes.Hub
 	admission       admission
 	limits          *limit.Reporter
 	drain           drain
@@ -86,7 +87,7 @@ func New(name, version string, o *Options) *Server {
 	s.admission = newAdmission(o.orZero().Load)
 	s.limits = &limit.Reporter{Hook: o.orZero().OnLimit, Logger: o.logger()}
 	s.features = registry.New(registry.Options{
-		Changed: s.hub.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
+		Changed: s.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
 	})
 	s.middleware.serve(s.routes())
 	return s
@@ -179,7 +180,7 @@ func (c core) Opened(s *exchange.Session) error {
 func (c core) Reached(e mcp.LimitReached) { c.limits.Reached(e) }
 
 func (c core) Closed(s *exchange.Session) {
-	c.drain.closed(s) // first, so that it cannot join the hub again
-	c.hub.forget(s)
+	c.drain.closed(s) // first, so that it cannot be added to the hub again
+	c.hub.RemoveSession(s)
 	c.urlElicitations.forget(s)
 }

@@ -26,8 +26,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	s.bindings().streamable.Refuse()
 	s.endOpen(ErrShutdown)
-	s.hub.endVigils()
-	s.hub.replicas.close()
+	s.hub.StopWatchFuncs()
+	s.hub.CloseBus()
 	err := s.drain.wait(ctx)
 	err = cmp.Or(err, s.detached.wait(ctx))
 	s.endLife(ErrShutdown)
@@ -42,7 +42,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, session := range s.drain.sessions() {
 		session.End()
 	}
-	return cmp.Or(err, s.hub.replicas.flush(ctx))
+	return cmp.Or(err, s.hub.FlushBus(ctx))
 }
 
 // drain counts what runs, so that a shutdown can wait for it.

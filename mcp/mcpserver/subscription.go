@@ -5,17 +5,11 @@ import (
 	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
-)
-
-// What one session or one listen request watches is bounded in number and in the
-// bytes of the URIs.
-const (
-	maxWatched     = 1024
-	maxWatchedText = 256 << 10
 )
 
 // Updated tells every subscriber, of either era and on all replicas that share
@@ -23,7 +17,7 @@ const (
 // as notes://a of notes://a/b, hear of it too when it is a resource that they may
 // read. It does not wait for them. Of many changes of one resource within 50 ms
 // each of them hears of the first and the last.
-func (s *Server) Updated(uri string) { s.hub.updated(uri) }
+func (s *Server) Updated(uri string) { s.hub.Updated(uri) }
 
 // Updated tells the one subscriber that r made, or added a resource to, that the
 // resource at uri has changed: r is a request of resources/subscribe or
@@ -36,7 +30,7 @@ func (r *Request) Updated(uri string) {
 		return
 	}
 	if sub := r.watching.Load(); sub != nil {
-		r.server.hub.tellOne(sub, uri)
+		r.server.hub.UpdatedFor(sub, uri)
 	}
 }
 
@@ -44,7 +38,7 @@ func (r *Request) Updated(uri string) {
 //
 // Spec: 2025-11-25 server/resources#subscriptions
 func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
-	return nil, s.watch(r, func(sub *subscriber, uri string) error {
+	return nil, s.watch(r, func(sub *changes.Subscriber, uri string) error {
 		f := resourceAt(s.features.Snapshot(), uri, r.Identity())
 		if f == nil {
 			return notFound(uri)
@@ -52,10 +46,10 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 		if err := r.RequireScopes(f.Scopes...); err != nil {
 			return err
 		}
-		s.hub.replicas.follow(ctx)
-		if !s.hub.hear(sub, updates(uri)) {
+		s.hub.AwaitBus(ctx)
+		if !s.hub.Subscribe(sub, changes.ResourceTopic(uri)) {
 			r.ReportLimit(mcp.LimitWatched)
-			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", maxWatched, maxWatchedText)
+			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", changes.MaxResources, changes.MaxResourceBytes)
 		}
 		return nil
 	})
@@ -63,13 +57,13 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 
 // unsubscribe does resources/unsubscribe. What is not watched is no error.
 func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
-	return nil, s.watch(r, func(sub *subscriber, uri string) error {
-		s.hub.unhear(sub, updates(uri))
+	return nil, s.watch(r, func(sub *changes.Subscriber, uri string) error {
+		s.hub.Unsubscribe(sub, changes.ResourceTopic(uri))
 		return nil
 	})
 }
 
-func (s *Server) watch(r *Request, change func(*subscriber, string) error) error {
+func (s *Server) watch(r *Request, change func(*changes.Subscriber, string) error) error {
 	if !s.features.Snapshot().Offers(registry.Resources) {
 		return undeclared(r.method)
 	}
@@ -77,8 +71,8 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
-	s.hub.join(r.in.Session)
-	sub := s.hub.subscriberOf(r.in.Session)
+	s.hub.AddSession(r.in.Session)
+	sub := s.hub.Session(r.in.Session)
 	if sub == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.method)
 	}
@@ -94,8 +88,8 @@ func (s *Server) watch(r *Request, change func(*subscriber, string) error) error
 func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	open := lazyctx.New(ctx, nil)
 	defer open.Cancel(nil)
-	sub := newSubscriber(r, served)
-	defer s.hub.remove(sub)
+	sub := changes.NewSubscriber(requestListener{r})
+	defer s.hub.Remove(sub)
 	var feeds []feed
 	err := aside(func() (err error) {
 		feeds, err = s.accept(open, r, sub)
@@ -113,7 +107,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())
 	defer forget()
-	err = sub.serve(ctx, valid.Done(), r.in.Leaving)
+	err = sub.Serve(ctx, valid.Done(), r.in.Leaving)
 	stop()
 	if err != nil {
 		return nil, err
@@ -128,9 +122,12 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 // because it has gone.
 var errUnheard = errors.New("the client does not take what is sent")
 
-// deliver implements listener: it sends a change.
-func (r *Request) deliver(ctx context.Context, e *event) error {
-	a, err := e.in(r.call.Facts)
+// requestListener sends changes to a listen request.
+type requestListener struct{ *Request }
+
+// Deliver implements changes.Listener.
+func (r requestListener) Deliver(ctx context.Context, e *changes.Event) error {
+	a, err := e.In(r.call.Facts)
 	if err != nil {
 		return err
 	}
@@ -176,7 +173,7 @@ func aside(f func() error) error {
 
 // accept begins a subscription and acknowledges it. Feeds are open for as long as the
 // context is.
-func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]feed, error) {
+func (s *Server) accept(ctx context.Context, r *Request, sub *changes.Subscriber) ([]feed, error) {
 	var p mcp.ListenParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -191,11 +188,11 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 	}
 	r.letGo()
 	r.watching.Store(sub)
-	s.hub.replicas.follow(ctx)
-	for _, t := range topicsOf(filter) { // before it is acknowledged, so that nothing after that is missed
-		if !s.hub.hear(sub, t) {
+	s.hub.AwaitBus(ctx)
+	for _, t := range changes.Topics(filter) { // before it is acknowledged, so that nothing after that is missed
+		if !s.hub.Subscribe(sub, t) {
 			r.ReportLimit(mcp.LimitWatched)
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.method, maxWatchedText)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.method, changes.MaxResourceBytes)
 		}
 	}
 	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
@@ -204,8 +201,8 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *subscriber) ([]fee
 // honour returns the part of a filter that the server can serve.
 func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
 	snap := s.features.Snapshot()
-	if len(f.ResourceSubscriptions) > maxWatched {
-		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.method, len(f.ResourceSubscriptions), maxWatched)
+	if len(f.ResourceSubscriptions) > changes.MaxResources {
+		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.method, len(f.ResourceSubscriptions), changes.MaxResources)
 	}
 	if !snap.Offers(registry.Resources) && !snap.Offers(registry.Tools) && !snap.Offers(registry.Prompts) && len(f.Extra) == 0 {
 		return f, undeclared(r.method)

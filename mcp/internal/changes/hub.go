@@ -1,0 +1,355 @@
+package changes
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
+)
+
+// What one session or one listen request may subscribe to is bounded in number and in
+// the bytes of the URIs.
+const (
+	MaxResources     = 1024
+	MaxResourceBytes = 256 << 10
+)
+
+// Server is what a Hub needs of its server. All methods are safe for concurrent use. Go
+// and IsOpen are called under a lock of the Hub, and must not call it.
+type Server interface {
+	// Resource reports whether a resource exists, and returns what reports whether a
+	// caller may read it.
+	Resource(uri string) (exists bool, mayRead func(*mcp.Identity) bool)
+	// WatchFunc returns the function that runs while the resource is watched, or nil
+	// when there is none or the caller may not read it.
+	WatchFunc(uri string, who *mcp.Identity) WatchFunc
+	// Features returns what has changed according to the notification of another
+	// replica: the features of that key, or every list that the method is about when
+	// the key is empty.
+	Features(method, key string) []Feature
+	// IsOpen reports whether the session is open.
+	IsOpen(session *exchange.Session) bool
+	// Go runs f on a goroutine that a shutdown waits for.
+	Go(f func())
+	// Logger returns the server's log.
+	Logger() *slog.Logger
+}
+
+// Feature is a feature of a list that has changed.
+type Feature struct {
+	// Method is the notification that announces a change of the list.
+	Method string
+	// Key names a feature that not every caller may know of, otherwise it is empty.
+	Key string
+	// VisibleTo reports whether a caller may know of the feature.
+	VisibleTo func(*mcp.Identity) bool
+}
+
+// Hub delivers changes to their subscribers: sessions, listen requests, and the other
+// replicas of the server.
+//
+//	ListChanged ────────────┐
+//	Updated ────────────────┼→ offer → Subscriber, one per session or listen request
+//	replicas, by the Bus ───┘          └→ replicas, which are one more
+type Hub struct {
+	server   Server
+	replicas replicas
+
+	mu          sync.Mutex
+	sessions    map[*exchange.Session]*Subscriber // guarded by mu: added; nil until a session is notified
+	subscribers map[Topic]*subscription           // guarded by mu
+	watchRuns   map[string]*watchRun              // guarded by mu: by URI
+	stopped     bool                              // guarded by mu: no watchRun may start
+}
+
+// subscription holds those who have subscribed to a topic.
+type subscription struct {
+	topic Topic
+	subs  map[*Subscriber]bool
+}
+
+// Open sets the server. It is called once, before anything else.
+func (h *Hub) Open(s Server) { h.server = s }
+
+// AddSession subscribes a session to every list, if the session is open.
+func (h *Hub) AddSession(session *exchange.Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, added := h.sessions[session]; added || !h.server.IsOpen(session) {
+		return
+	}
+	if h.sessions == nil {
+		h.sessions = make(map[*exchange.Session]*Subscriber)
+	}
+	h.sessions[session] = nil
+}
+
+// Session returns the subscriber of a session, or nil when the session was not added.
+func (h *Hub) Session(session *exchange.Session) *Subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, added := h.sessions[session]; !added {
+		return nil
+	}
+	return h.sessionLocked(session)
+}
+
+// sessionLocked makes the subscriber of a session when it is first needed: most sessions
+// are never notified.
+func (h *Hub) sessionLocked(session *exchange.Session) *Subscriber {
+	sub := h.sessions[session]
+	if sub == nil {
+		how := byGoroutine
+		if session.Queues {
+			how = byOffer
+		}
+		sub = newSubscriber(sessionListener{session}, how)
+		sub.lists = true
+		h.sessions[session] = sub
+	}
+	return sub
+}
+
+// sessionListener sends changes to a session.
+type sessionListener struct{ *exchange.Session }
+
+// Deliver implements Listener.
+func (s sessionListener) Deliver(ctx context.Context, e *Event) error {
+	a, err := e.In(s.Agreed().Facts)
+	if err != nil || a.IsZero() {
+		return err
+	}
+	return s.Push(ctx, a.Message())
+}
+
+// RemoveSession removes a session and waits for what is being sent to it.
+func (h *Hub) RemoveSession(session *exchange.Session) {
+	h.mu.Lock()
+	sub := h.sessions[session]
+	delete(h.sessions, session)
+	h.mu.Unlock()
+	if sub != nil {
+		h.Remove(sub)
+	}
+}
+
+// Subscribe subscribes to a topic. It reports false when the subscriber has as many
+// topics as it may have, or was removed.
+func (h *Hub) Subscribe(sub *Subscriber, t Topic) bool {
+	var run WatchFunc
+	if t.method == mcp.NotificationResourceUpdated {
+		run = h.server.WatchFunc(t.subject, sub.Identity())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.subscribeLocked(sub, t) {
+		return false
+	}
+	if run != nil {
+		h.startWatchFuncLocked(t.subject, run)
+	}
+	return true
+}
+
+func (h *Hub) subscribeLocked(sub *Subscriber, t Topic) bool {
+	s := h.subscribers[t]
+	if s != nil && s.subs[sub] {
+		return true
+	}
+	maxTopics := MaxResources
+	if !sub.lists {
+		maxTopics += len(allLists) // which are among the topics then
+	}
+	if sub.removed || len(sub.topics) >= maxTopics || sub.bytes+len(t.subject) > MaxResourceBytes {
+		return false
+	}
+	if h.subscribers == nil {
+		h.subscribers = make(map[Topic]*subscription)
+	}
+	if s == nil {
+		s = &subscription{topic: t, subs: make(map[*Subscriber]bool)}
+		h.subscribers[t] = s
+	}
+	s.subs[sub] = true
+	sub.topics = append(sub.topics, s)
+	sub.bytes += len(t.subject)
+	return true
+}
+
+// Unsubscribe ends a subscription to a topic. Its queued event is dropped.
+func (h *Hub) Unsubscribe(sub *Subscriber, t Topic) {
+	h.mu.Lock()
+	h.unsubscribeLocked(sub, t)
+	h.mu.Unlock()
+	sub.retract(t)
+}
+
+func (h *Hub) unsubscribeLocked(sub *Subscriber, t Topic) {
+	if i := slices.IndexFunc(sub.topics, func(s *subscription) bool { return s.topic == t }); i >= 0 {
+		h.dropLocked(sub, sub.topics[i])
+		sub.topics = slices.Delete(sub.topics, i, i+1)
+	}
+}
+
+// dropLocked takes a subscriber out of a subscription.
+func (h *Hub) dropLocked(sub *Subscriber, s *subscription) {
+	delete(s.subs, sub)
+	sub.bytes -= len(s.topic.subject)
+	if len(s.subs) == 0 {
+		delete(h.subscribers, s.topic)
+		h.stopWatchFuncLocked(s.topic)
+	}
+}
+
+// Remove removes a subscriber and waits for what is being delivered to it.
+func (h *Hub) Remove(sub *Subscriber) {
+	h.mu.Lock()
+	sub.removed = true
+	for _, s := range sub.topics {
+		h.dropLocked(sub, s)
+	}
+	sub.topics = nil
+	h.mu.Unlock()
+	sub.close()
+}
+
+// subscribersOf returns the present subscribers to a topic.
+func (h *Hub) subscribersOf(t Topic) []*Subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var subs []*Subscriber
+	if s := h.subscribers[t]; s != nil {
+		subs = slices.AppendSeq(make([]*Subscriber, 0, len(s.subs)), maps.Keys(s.subs))
+	}
+	if slices.Contains(allLists, t) {
+		for session := range h.sessions {
+			subs = append(subs, h.sessionLocked(session))
+		}
+	}
+	return subs
+}
+
+// ListChanged announces changes of lists, here and to the other replicas.
+func (h *Hub) ListChanged(changed []Feature) {
+	h.notifyLists(changed)
+	h.replicas.listChanged(changed)
+}
+
+// notifyLists offers one event per list to the subscribers that may know of a feature
+// that has changed.
+func (h *Hub) notifyLists(changed []Feature) {
+	for _, t := range allLists {
+		of := slices.DeleteFunc(slices.Clone(changed), func(f Feature) bool { return f.Method != t.method })
+		if len(of) == 0 {
+			continue
+		}
+		sees := h.oncePerCaller(func(who *mcp.Identity) bool {
+			return slices.ContainsFunc(of, func(f Feature) bool { return f.VisibleTo(who) })
+		})
+		e := newEvent(t)
+		for _, sub := range h.subscribersOf(t) {
+			if sees(sub.Identity()) {
+				sub.offer(e, e)
+			}
+		}
+	}
+}
+
+// Updated announces a resource that has changed, here and to the other replicas.
+func (h *Hub) Updated(uri string) {
+	h.notifyUpdated(uri)
+	h.replicas.updated(uri)
+}
+
+// notifyUpdated notifies the subscribers of a resource, and those of a parent of it that
+// may read the resource itself. Nobody is notified of a resource that is hidden.
+func (h *Hub) notifyUpdated(uri string) {
+	exists, mayRead := h.server.Resource(uri)
+	mayRead = h.oncePerCaller(mayRead)
+	e := newEvent(ResourceTopic(uri))
+	for watched := range itselfAndParents(uri) {
+		whole := newEvent(ResourceTopic(watched))
+		for _, sub := range h.subscribersOf(ResourceTopic(watched)) {
+			if !exists && watched == uri || mayRead(sub.Identity()) {
+				sub.offer(e, whole)
+			}
+		}
+	}
+}
+
+// UpdatedFor notifies one subscriber, if it has subscribed to a resource or to a parent
+// of it.
+func (h *Hub) UpdatedFor(sub *Subscriber, uri string) {
+	for watched := range itselfAndParents(uri) {
+		if h.isSubscribed(sub, ResourceTopic(watched)) {
+			sub.offer(newEvent(ResourceTopic(uri)), newEvent(ResourceTopic(watched)))
+		}
+	}
+}
+
+func (h *Hub) isSubscribed(sub *Subscriber, t Topic) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.subscribers[t]
+	return s != nil && s.subs[sub]
+}
+
+// notifyAll notifies the subscribers of every topic that matches, when it is not known
+// what has changed.
+func (h *Hub) notifyAll(matches func(Topic) bool) {
+	h.mu.Lock()
+	topics := slices.Collect(maps.Keys(h.subscribers))
+	h.mu.Unlock()
+	topics = slices.DeleteFunc(topics, func(t Topic) bool { return slices.Contains(allLists, t) })
+	for _, t := range append(topics, allLists...) {
+		if !matches(t) {
+			continue
+		}
+		e := newEvent(t)
+		for _, sub := range h.subscribersOf(t) {
+			sub.offer(e, e)
+		}
+	}
+}
+
+// itselfAndParents yields a URI and what it can be a part of, such as notes://a
+// and notes://a/ of notes://a/b.
+func itselfAndParents(uri string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if !yield(uri) {
+			return
+		}
+		for end := strings.LastIndexByte(uri, '/'); end >= 0; end = strings.LastIndexByte(uri[:end], '/') {
+			if end+1 < len(uri) && !yield(uri[:end+1]) || !yield(uri[:end]) {
+				return
+			}
+		}
+	}
+}
+
+// oncePerCaller calls f once for each caller. f may run functions of Visible: the panic
+// of one is logged, and the answer is false.
+func (h *Hub) oncePerCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool {
+	known := make(map[*mcp.Identity]bool)
+	return func(who *mcp.Identity) bool {
+		answer, asked := known[who]
+		if !asked {
+			if err := usercode.Run(func() error { answer = f(who); return nil }); err != nil {
+				h.failed(context.Background(), "function of Visible failed", err)
+			}
+			known[who] = answer
+		}
+		return answer
+	}
+}
+
+// failed logs the panic of a function of an author.
+func (h *Hub) failed(ctx context.Context, what string, err error, attrs ...slog.Attr) {
+	h.server.Logger().LogAttrs(ctx, slog.LevelError, what, append(attrs, usercode.Attrs(err)...)...)
+}
