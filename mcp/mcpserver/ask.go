@@ -76,6 +76,9 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if len(questions) == 0 {
 		return nil
 	}
+	if err := r.resume(); err != nil {
+		return err
+	}
 	if err := r.run.Use(keysOf(questions)...); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // Background says how work that goes on after its request was answered reaches the
@@ -44,6 +44,9 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	case ctx.Err() != nil:
 		return nil, nil, context.Cause(ctx)
 	}
+	if err := r.resume(); err != nil {
+		return nil, nil, err
+	}
 	if err := r.server.detached.enter(r.method); err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +64,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		}
 		stop()
 		cancel(context.Canceled)
-		replay.CloseAll(d.run.Close().Values)
+		d.releaseRun()
 		r.server.detached.leave()
 	}, nil
 }
@@ -82,6 +85,7 @@ func (r *Request) askDetached(ctx context.Context, key, method string, params an
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.server.open, func() { cancel(ErrShutdown) })()
+	defer exchange.Hold(ctx)() // time limits and slots that the work is still under
 	return r.detached.Ask(ctx, key, q)
 }
 

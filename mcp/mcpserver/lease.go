@@ -19,7 +19,7 @@ var endedLease = exchange.EndedLease()
 // placeLease returns the lease of the request's place among the running calls, or nil
 // for a request that takes none.
 func (r *Request) placeLease() *exchange.Lease {
-	if unmetered[r.method] || r.call.ID.IsZero() {
+	if r.outbound || unmetered[r.method] || r.call.ID.IsZero() {
 		return nil
 	}
 	if l := r.lease.Load(); l != nil {

@@ -39,6 +39,9 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 	if r == nil {
 		return fn()
 	}
+	if err := r.resume(); err != nil {
+		return zero, err
+	}
 	if err := r.run.Use(key); err != nil {
 		return zero, fmt.Errorf("once: %w", err)
 	}

@@ -46,20 +46,18 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	if r == nil {
 		return zero, ErrNotInCall
 	}
+	if err := r.resume(); err != nil {
+		return zero, err
+	}
 	if err := r.run.Use(key); err != nil {
 		return zero, fmt.Errorf("park: %w", err)
 	}
 	if err := r.run.Blocked(); err != nil {
 		return zero, err
 	}
-	held, ticket := r.run.Value(key)
-	if held == nil && ticket != "" {
-		if held = r.server.parked.Take(ticket, r.Principal()); held == nil {
-			return zero, fmt.Errorf("park %q: %w", key, ErrParkLost)
-		}
-		if err := r.run.Hold(key, held); err != nil {
-			return zero, err
-		}
+	held, lost := r.run.Value(key)
+	if lost {
+		return zero, fmt.Errorf("park %q: %w", key, ErrParkLost)
 	}
 	if held != nil {
 		v, ok := held.V.(T)
@@ -69,11 +67,17 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 		return v, nil
 	}
 	own, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), requestKey{}, (*Request)(nil)))
+	opened := false
+	defer func() {
+		if !opened { // also by a panic of open
+			cancel()
+		}
+	}()
 	v, err := open(own)
 	if err != nil {
-		cancel()
 		return zero, err
 	}
+	opened = true
 	err = r.run.Hold(key, replay.NewValue(v, func() {
 		cancel()
 		r.server.background(context.Background(), "closing a parked value", func() error { close(v); return nil })
@@ -84,21 +88,20 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	return v, nil
 }
 
-// parkValues keeps what a run holds until the next one: all of it, or nothing. What an
-// earlier run has parked and this one has not taken goes on waiting.
+// parkValues keeps what a run holds until the next one: all of it, or nothing.
 func (r *Request) parkValues(out *replay.Outcome) error {
 	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry(), r.takeParkedPlace)
 	if err != nil {
-		r.ReportLimit(mcp.LimitParked)
+		if !errors.Is(err, replay.ErrShutdown) {
+			r.ReportLimit(mcp.LimitParked)
+		}
 		return fmt.Errorf("park: %w", err)
 	}
-	out.Next.Parked = out.Unclaimed
 	if out.Next.Parked == nil {
 		out.Next.Parked = tickets
-	} else {
+	} else { // what is lost stays so
 		maps.Copy(out.Next.Parked, tickets)
 	}
-	out.Values, out.Unclaimed = nil, nil
 	return nil
 }
 

@@ -173,7 +173,12 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 	if err := p.checkArguments(params.Arguments); err != nil {
 		return nil, err
 	}
-	result, err := r.runHandler(ctx, &params.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return p.make(ctx, &params) })
+	result, err := r.runHandler(ctx, &params.InputResponseParams, func(ctx context.Context) (mcp.Result, error) {
+		if err := r.resume(); err != nil {
+			return nil, err
+		}
+		return p.make(ctx, &params)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,11 @@ type Request struct {
 	// What the handlers have asked and remembered.
 	handlers  runContext // the context of the handlers
 	run       replay.Run
-	suspended *suspension        // nil until the run has asked and its reply is made
-	boundTo   *[sha256.Size]byte // what the call's states belong to; nil until it is needed
+	resumed   *resumption              // nil unless the request brings a state
+	ending    sync.Mutex               // serialises the end of the run
+	suspended *suspension              // guarded by ending: nil unless the run has ended with questions
+	left      map[string]*replay.Value // guarded by ending: values of a run that has ended without
+	boundTo   *[sha256.Size]byte       // what the call's states belong to; nil until it is needed
 
 	progress progress
 	logs     logLimit

@@ -190,7 +190,12 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	if err := r.RequireScopes(f.Scopes...); err != nil {
 		return nil, err
 	}
-	result, err := r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return f.read(ctx, &p) })
+	result, err := r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) {
+		if err := r.resume(); err != nil {
+			return nil, err
+		}
+		return f.read(ctx, &p)
+	})
 	if errors.Is(err, ErrNotFound) {
 		return nil, notFound(p.URI)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -51,7 +52,9 @@ func (r *Request) beginRun() error {
 		err := r.Decode(&in)
 		if err == nil && in.RequestState != nil {
 			given = in.InputResponses
-			m, err = r.openState(r.ctx, &in)
+			if m, err = r.openState(r.ctx, &in); err == nil {
+				r.resumed = &resumption{state: m.ID}
+			}
 		}
 		if err != nil {
 			return err
@@ -64,31 +67,92 @@ func (r *Request) beginRun() error {
 // endRun makes the outcome of the call: an open question decides it, whatever handlers
 // and middleware return.
 func (r *Request) endRun(result any, err error) (any, error) {
-	switch s := r.suspended; {
-	case s != nil && s.reply != nil:
-		return s.reply, nil
-	case s != nil: // the reply could not be made, and err says why
-		return result, err
-	}
 	if requiresURLElicitation(err) && r.run.Blocked() == nil {
 		result, err = r.requireURLElicitation(err)
 	}
-	if out := r.run.Close(); out.Next != nil {
+	switch reply, failed := r.closeRun(nil); {
+	case failed != nil && result == nil && err == nil:
+		return nil, failed
+	case reply == nil:
+		return result, err
+	default:
 		if _, ok := errors.AsType[*panicked](err); ok {
 			_ = r.server.publicError(r.ctx, r.call, err) // logs what the caller is not told
 		}
-		return r.suspend(out, mcp.ResultBase{})
+		return reply, nil
 	}
-	return result, err
+}
+
+// closeRun ends the run and returns the reply of one that has asked, which is nil for
+// one that has not. raw are the questions of a handler that makes them itself. Handlers
+// and what waits for them may end a run on several goroutines: one of them makes the
+// reply, and all get it.
+func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResult, error) {
+	r.ending.Lock()
+	s := r.suspended
+	if s != nil {
+		r.ending.Unlock()
+		<-s.done
+		return s.reply, s.err
+	}
+	var out *replay.Outcome
+	var base mcp.ResultBase
+	if raw != nil {
+		out, base = r.run.CloseRaw(raw.InputRequests, raw.RequestState), raw.ResultBase
+	} else {
+		out = r.run.Close()
+	}
+	switch {
+	case out == nil:
+	case out.Next == nil:
+		r.left = out.Values
+	default:
+		s = &suspension{done: make(chan struct{})}
+		r.suspended = s
+	}
+	r.ending.Unlock()
+	if s == nil {
+		return nil, nil
+	}
+	defer close(s.done)
+	s.reply, s.err = r.suspend(out, base)
+	return s.reply, s.err
 }
 
 // releaseRun closes what the run still holds. It is called at the end of the call,
 // whatever became of it.
 func (r *Request) releaseRun() {
 	r.handlers.Cancel(nil)
-	out := r.run.Close()
-	replay.CloseAll(out.Values)
-	r.server.parked.Drop(out.Unclaimed, r.Principal())
+	r.ending.Lock()
+	left := r.left
+	r.left = nil
+	if out := r.run.Close(); out != nil { // a panic has ended the call
+		left = out.Values
+	}
+	r.ending.Unlock()
+	replay.CloseAll(left)
+}
+
+// resumption is what a request brings from earlier rounds that can be used once.
+type resumption struct {
+	once  sync.Once
+	state string // the id of the state
+	err   error
+}
+
+// resume takes what earlier rounds have left, once: the use of their answers where they
+// count once, and the values that they have parked. It is called before anything of the
+// call is done, and not for a request that is refused before, which may be made again.
+func (r *Request) resume() error {
+	if r.resumed == nil {
+		return nil
+	}
+	r.resumed.once.Do(func() {
+		if r.resumed.err = r.useState(r.ctx, r.resumed.state); r.resumed.err == nil {
+			r.run.Claim(r.server.parked.TakeAll(r.run.Tickets(), r.Principal()))
+		}
+	})
+	return r.resumed.err
 }
 
 // runHandler runs a handler and gives it what the client has answered. In the
@@ -102,14 +166,18 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 	in.RequestState = r.run.RawState()
 	result, err := run(ctx)
 	raw, asks := result.(*mcp.InputRequiredResult)
-	if asks && raw != nil && err == nil && r.run.Blocked() == nil {
+	switch blocked := r.run.Blocked(); {
+	case errors.Is(blocked, ErrInputRequired):
+		raw = nil
+	case blocked != nil || !asks || raw == nil || err != nil:
+		return result, err
+	default:
 		if err := r.checkRaw(raw); err != nil {
 			return nil, err
 		}
-		return r.suspend(r.run.CloseRaw(raw.InputRequests, raw.RequestState), raw.ResultBase)
 	}
-	if errors.Is(r.run.Blocked(), ErrInputRequired) {
-		return r.suspend(r.run.Close(), mcp.ResultBase{})
+	if reply, failed := r.closeRun(raw); reply != nil || failed != nil {
+		return reply, failed
 	}
 	return result, err
 }
@@ -133,27 +201,29 @@ func (r *Request) tooManyRounds(last error) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.method, limit)
 }
 
-// suspension is the end of a run that has asked.
+// suspension is the end of a run that has asked. The reply and err are set when done is
+// closed.
 type suspension struct {
+	done  chan struct{}
 	reply *mcp.InputRequiredResult // nil when making it has failed
+	err   error
 }
 
 // suspend makes the reply of a run that ends in questions, and keeps what the next run
-// needs. It is called once.
+// needs.
 func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputRequiredResult, error) {
-	r.suspended = new(suspension)
 	ctx := context.WithoutCancel(r.ctx) // the run's own has ended with its question
 	if err := r.parkValues(out); err != nil {
+		replay.CloseAll(out.Values)
 		return nil, err
 	}
 	token, err := r.sealState(ctx, out.Next)
 	if err != nil {
-		r.server.parked.Drop(out.Next.Parked, r.Principal())
+		replay.CloseAll(r.server.parked.TakeAll(out.Next.Parked, r.Principal()))
 		return nil, err
 	}
 	base.ResultType = mcp.ResultInputRequired
-	r.suspended.reply = &mcp.InputRequiredResult{ResultBase: base, InputRequests: out.Questions, RequestState: &token}
-	return r.suspended.reply, nil
+	return &mcp.InputRequiredResult{ResultBase: base, InputRequests: out.Questions, RequestState: &token}, nil
 }
 
 // mayAskAll makes sure that a handler asks by itself only what its client takes.

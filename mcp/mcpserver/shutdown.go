@@ -34,7 +34,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
 	_ = s.detached.wait(last)
-	s.parked.Shutdown()
+	closing := ctx
+	if ctx.Err() != nil {
+		closing = last
+	}
+	err = cmp.Or(err, s.parked.Shutdown(closing))
 	for _, session := range s.drain.sessions() {
 		err = cmp.Or(err, session.WaitIdle(ctx))
 	}

@@ -89,6 +89,9 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 		return nil, err
 	}
 	defer release()
+	if err := From(ctx).resume(); err != nil {
+		return nil, err
+	}
 	return t.call(ctx, p)
 }
 
@@ -134,7 +137,9 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 		var out handlerResult
 		func() {
 			defer contain(&out.err)
-			out.result, out.err = t.call(ctx, p)
+			if out.err = r.resume(); out.err == nil {
+				out.result, out.err = t.call(ctx, p)
+			}
 		}()
 		select {
 		case done <- out:

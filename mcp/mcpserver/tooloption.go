@@ -93,8 +93,10 @@ func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 
 // Limit is the option that lets at most n calls of a tool run at once. Others
 // wait for their turn as long as their callers do. A call that waits for its client
-// gives its slot to others, in both eras, and goes before new calls when it has its
-// answer. It panics when n is not positive.
+// gives its slot to others, in both eras. In the session era it goes before new calls
+// when it has its answer; in the stateless era the retry with the answer is a new call.
+// A call waits while one of its goroutines does, so the others run without the slot. It
+// panics when n is not positive.
 func Limit(n int) ToolOption {
 	if n < 1 {
 		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))

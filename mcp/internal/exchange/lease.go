@@ -48,23 +48,27 @@ func (l *Lease) Release() {
 		<-retaken
 		l.mu.Lock()
 	}
-	if l.waits > 0 || l.ended || !l.given {
+	if l.waits > 0 || l.ended || !l.given || l.retakeLocked() != nil {
 		return
 	}
+	if l.waits > 0 || l.ended {
+		l.give()
+		return
+	}
+	l.given = false
+}
+
+// retakeLocked takes the place again, without the lock.
+func (l *Lease) retakeLocked() error {
 	retaken := make(chan struct{})
 	l.retaken = retaken
 	l.mu.Unlock()
-	err := l.take()
-	l.mu.Lock()
-	l.retaken = nil
-	close(retaken)
-	switch {
-	case err != nil:
-	case l.waits > 0 || l.ended:
-		l.give()
-	default:
-		l.given = false
-	}
+	defer func() {
+		l.mu.Lock()
+		l.retaken = nil
+		close(retaken)
+	}()
+	return l.take()
 }
 
 // End gives the place back for good.

@@ -33,7 +33,7 @@ func FuzzRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, program []byte) {
 		m := &machine{t: t, program: program, parked: replay.Parked{Instance: "here"}}
 		m.call()
-		m.parked.Shutdown()
+		_ = m.parked.Shutdown(t.Context())
 		if n := m.places.held; n != 0 {
 			t.Errorf("%d places are held when all values are closed, want none", n)
 		}
@@ -190,6 +190,12 @@ func (m *machine) round(memory replay.Memory, given map[string]jsontext.Value) *
 	run.Start(memory, given, &ctx, 8)
 
 	head := m.next()
+	tickets := run.Tickets()
+	values := m.parked.TakeAll(tickets, mcp.PrincipalLocal)
+	if again := m.parked.TakeAll(tickets, mcp.PrincipalLocal); len(again) > 0 {
+		m.t.Errorf("a second request with the same state got %d values", len(again))
+	}
+	run.Claim(values)
 	handler, late := m.take(int(head&7)), m.take(int(head>>3&7))
 	step := func(op byte) { m.step(&run, op, open, answered, given) }
 	if head&0x80 == 0 {
@@ -219,7 +225,7 @@ func (m *machine) round(memory replay.Memory, given map[string]jsontext.Value) *
 		}
 	}
 	work.Wait()
-	if got := run.Close(); got != out || !reflect.DeepEqual(frozenOutcome(out), frozen) {
+	if got := run.Close(); got != nil || !reflect.DeepEqual(frozenOutcome(out), frozen) {
 		m.t.Errorf("the outcome changed after the run was closed:\n got %+v\nwant %+v", frozenOutcome(out), frozen)
 	}
 	if err := run.Blocked(); err == nil || (out.Next != nil) != errors.Is(err, replay.ErrAsked) {
@@ -233,7 +239,7 @@ func (m *machine) round(memory replay.Memory, given map[string]jsontext.Value) *
 
 // frozenOutcome is a copy of what must not change.
 func frozenOutcome(out *replay.Outcome) replay.Outcome {
-	c := replay.Outcome{Questions: maps.Clone(out.Questions), Values: maps.Clone(out.Values), Unclaimed: maps.Clone(out.Unclaimed)}
+	c := replay.Outcome{Questions: maps.Clone(out.Questions), Values: maps.Clone(out.Values)}
 	if out.Next != nil {
 		next := *out.Next
 		next.Answers, next.Results, next.Open = maps.Clone(next.Answers), maps.Clone(next.Results), maps.Clone(next.Open)
@@ -246,7 +252,6 @@ func frozenOutcome(out *replay.Outcome) replay.Outcome {
 func (m *machine) settle(out *replay.Outcome) *replay.Memory {
 	if out.Next == nil {
 		replay.CloseAll(out.Values)
-		m.parked.Drop(out.Unclaimed, mcp.PrincipalLocal)
 		return nil
 	}
 	op := m.next()
@@ -261,10 +266,8 @@ func (m *machine) settle(out *replay.Outcome) *replay.Memory {
 			m.t.Errorf("got %v and tickets %v, want all or none", err, tickets)
 		}
 		replay.CloseAll(out.Values)
-		m.parked.Drop(out.Unclaimed, mcp.PrincipalLocal)
 		return nil
 	}
-	out.Next.Parked = maps.Clone(out.Unclaimed)
 	if out.Next.Parked == nil {
 		out.Next.Parked = make(map[string]string)
 	}
@@ -344,14 +347,7 @@ func (m *machine) park(run *replay.Run, key string) {
 	if run.Use(key) != nil || run.Blocked() != nil {
 		return
 	}
-	held, ticket := run.Value(key)
-	if held == nil && ticket != "" {
-		if held = m.parked.Take(ticket, mcp.PrincipalLocal); held != nil {
-			_ = run.Hold(key, held)
-		}
-		return
-	}
-	if held != nil {
+	if held, lost := run.Value(key); held != nil || lost {
 		return
 	}
 	v := &value{key: key}

@@ -1,10 +1,10 @@
 package replay
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,18 +96,23 @@ func (p *Parked) keep(set *parkedSet, principal mcp.Principal, values map[string
 	return tickets, nil
 }
 
-// Take returns the value of a ticket, which is the caller's from then on, or nil when
-// there is none for the principal in this process.
-func (p *Parked) Take(ticket string, principal mcp.Principal) *Value {
-	if !strings.HasPrefix(ticket, p.Instance+".") {
-		return nil
-	}
+// TakeAll returns the values of tickets, which are the caller's from then on, as far as
+// they are the principal's and in this process. Of callers that have the same tickets one
+// gets all of them.
+func (p *Parked) TakeAll(tickets map[string]string, principal mcp.Principal) map[string]*Value {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if v := p.values[ticket]; v == nil || v.principal != principal {
-		return nil
+	var taken map[string]*Value
+	for key, ticket := range tickets {
+		if v := p.values[ticket]; v == nil || v.principal != principal {
+			continue
+		}
+		if taken == nil {
+			taken = make(map[string]*Value, len(tickets))
+		}
+		taken[key] = p.takeLocked(ticket)
 	}
-	return p.takeLocked(ticket)
+	return taken
 }
 
 func (p *Parked) takeLocked(ticket string) *Value {
@@ -121,15 +126,6 @@ func (p *Parked) takeLocked(ticket string) *Value {
 		v.together.release()
 	}
 	return v.Value
-}
-
-// Drop closes the values of tickets, as far as they are the principal's.
-func (p *Parked) Drop(tickets map[string]string, principal mcp.Principal) {
-	for _, ticket := range tickets {
-		if v := p.Take(ticket, principal); v != nil {
-			v.Close()
-		}
-	}
 }
 
 func (p *Parked) expire(ticket string) {
@@ -161,18 +157,27 @@ func (p *Parked) evict(set *parkedSet) {
 	}
 }
 
-// Shutdown closes every value and waits for those that are being closed. Nothing is
-// kept from then on.
-func (p *Parked) Shutdown() {
+// Shutdown closes every value, each on a goroutine of its own, and returns when all are
+// closed, or else the cause of ctx. Nothing is kept from then on.
+func (p *Parked) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
-	var left []*Value
 	for ticket := range p.values {
-		left = append(left, p.takeLocked(ticket))
+		v := p.takeLocked(ticket)
+		p.closing.Go(v.Close)
 	}
 	p.mu.Unlock()
-	closeValues(left)
-	p.closing.Wait()
+	closed := make(chan struct{})
+	go func() {
+		p.closing.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func closeValues(values []*Value) {

@@ -45,8 +45,6 @@ type Run struct {
 	open   map[string]Question
 	values map[string]*Value
 	ended  error // nil while the run goes on, then why it has ended
-
-	outcome *Outcome // set by close, which is the only exit
 }
 
 // Outcome is how a run has ended. It belongs to whoever closes the run.
@@ -57,10 +55,6 @@ type Outcome struct {
 	Questions map[string]mcp.InputRequest
 	// Values are those that the run has held. They are to be parked or closed.
 	Values map[string]*Value
-	// Unclaimed are the tickets of parked values that earlier runs have left and this
-	// run has not taken, by key. They go on to the next run; without one the values are
-	// to be closed.
-	Unclaimed map[string]string
 }
 
 // Canceler ends the context of a run.
@@ -244,12 +238,29 @@ func (r *Run) Remember(key string, raw jsontext.Value) error {
 	return nil
 }
 
-// Value returns a value that the run holds, or else the ticket of one that an earlier
-// run has left.
-func (r *Run) Value(key string) (v *Value, ticket string) {
+// Tickets returns those of the values that earlier runs have parked, by key.
+func (r *Run) Tickets() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.values[key], r.memory.Parked[key]
+	return maps.Clone(r.memory.Parked)
+}
+
+// Claim gives the run the values that earlier runs have parked. When the run has ended it
+// closes them.
+func (r *Run) Claim(values map[string]*Value) {
+	for key, v := range values {
+		_ = r.Hold(key, v)
+	}
+}
+
+// Value returns a value that the run holds. lost says that an earlier run has parked one
+// under the key that is gone.
+func (r *Run) Value(key string) (v *Value, lost bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v = r.values[key]
+	_, parked := r.memory.Parked[key]
+	return v, v == nil && parked
 }
 
 // Hold gives the run a value, which its Outcome will have. When the run has ended it
@@ -262,7 +273,6 @@ func (r *Run) Hold(key string, v *Value) error {
 			r.values = make(map[string]*Value)
 		}
 		r.values[key] = v
-		delete(r.memory.Parked, key)
 	}
 	r.mu.Unlock()
 	if err != nil {
@@ -271,8 +281,8 @@ func (r *Run) Hold(key string, v *Value) error {
 	return err
 }
 
-// Close ends the run and returns its outcome. The first call of Close or CloseRaw
-// decides; later ones return the same Outcome.
+// Close ends the run and returns its outcome. The first call of Close or CloseRaw decides
+// and gets the outcome; later ones get nil.
 func (r *Run) Close() *Outcome { return r.close(nil, false, nil) }
 
 // CloseRaw is Close for a handler that makes its questions itself and may have a state
@@ -292,18 +302,19 @@ func (r *Run) close(questions map[string]Question, raw bool, state *string) *Out
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
-		return r.outcome
+		return nil
 	}
-	r.ended, r.outcome = ErrEnded, &nothing
-	if r.values != nil || r.memory.Parked != nil {
-		r.outcome = &Outcome{Values: r.values, Unclaimed: maps.Clone(r.memory.Parked)}
-		r.values = nil
-	}
+	r.ended = ErrEnded
+	values := r.values
+	r.values = nil
 	switch {
 	case len(r.open) > 0:
 		questions, raw, state = r.open, r.memory.Raw, r.memory.State
-	case !raw:
-		return r.outcome
+	case raw:
+	case values == nil:
+		return &nothing
+	default:
+		return &Outcome{Values: values}
 	}
 	r.ended = ErrAsked
 	next := r.nextLocked(questions)
@@ -312,15 +323,14 @@ func (r *Run) close(questions map[string]Question, raw bool, state *string) *Out
 	for key, q := range questions {
 		requests[key] = q.InputRequest
 	}
-	r.outcome = &Outcome{Next: &next, Questions: requests, Values: r.outcome.Values, Unclaimed: r.outcome.Unclaimed}
-	return r.outcome
+	return &Outcome{Next: &next, Questions: requests, Values: values}
 }
 
 // nextLocked returns the memory of the next run. Answers that the client has given and
 // this run has not asked for are kept for it.
 func (r *Run) nextLocked(open map[string]Question) Memory {
 	next := r.memory.clone()
-	next.ID, next.Round, next.Parked = rand.Text(), r.memory.Round+1, nil
+	next.ID, next.Round = rand.Text(), r.memory.Round+1
 	if !r.fresh {
 		next.Unanswered++
 	}
@@ -351,8 +361,8 @@ func (r *Run) Move(to *Run) error {
 	}
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	to.memory, to.values = r.memory.clone(), r.values
-	r.values, r.ended, r.outcome = nil, ErrEnded, &nothing
+	to.memory, to.values, to.given = r.memory.clone(), r.values, r.given
+	r.values, r.ended = nil, ErrEnded
 	return nil
 }
 

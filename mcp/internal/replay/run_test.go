@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -197,7 +198,7 @@ func TestMoveTakesMemoryAndValuesAlong(t *testing.T) {
 	if _, ok := to.Result("step"); !ok {
 		t.Error("the result stayed behind")
 	}
-	if out := from.Close(); out.Next != nil || len(out.Values) > 0 {
+	if out := from.Close(); out != nil {
 		t.Errorf("got %+v of a run that was moved", out)
 	}
 	asked := started(replay.Memory{}, nil)
@@ -234,16 +235,16 @@ func TestParkedValuesAreKeptTogetherOrNotAtAll(t *testing.T) {
 		if err != nil || len(first) != 3 {
 			t.Fatalf("got %v, %v", first, err)
 		}
-		if v := p.Take(first["0"], mcp.PrincipalAnonymous); v != nil {
+		if v := p.TakeAll(one("0", first), mcp.PrincipalAnonymous); v != nil {
 			t.Error("another principal took the value")
 		}
-		if v := p.Take(first["0"], mcp.PrincipalLocal); v == nil || p.Take(first["0"], mcp.PrincipalLocal) != nil {
+		if v := p.TakeAll(one("0", first), mcp.PrincipalLocal)["0"]; v == nil || p.TakeAll(one("0", first), mcp.PrincipalLocal) != nil {
 			t.Error("want the value once")
 		} else {
 			v.Close()
 			v.Close()
 		}
-		p.Drop(map[string]string{"1": first["1"]}, mcp.PrincipalLocal)
+		replay.CloseAll(p.TakeAll(one("1", first), mcp.PrincipalLocal))
 		if n := closed.Load(); n != 2 {
 			t.Errorf("%d are closed, want 2", n)
 		}
@@ -255,7 +256,9 @@ func TestParkedValuesAreKeptTogetherOrNotAtAll(t *testing.T) {
 		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute, take); err != nil {
 			t.Error(err)
 		}
-		p.Shutdown()
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
 		if _, err := p.Put(mcp.PrincipalLocal, values(1), time.Minute, take); !errors.Is(err, replay.ErrShutdown) || closed.Load() != 4 {
 			t.Errorf("got %v, %d closed, want %v and 4", err, closed.Load(), replay.ErrShutdown)
 		}
@@ -285,9 +288,9 @@ func TestEvictedValuesAreClosedTogetherAndOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken := p.Take(tickets["a"], mcp.PrincipalLocal)
+	taken := p.TakeAll(one("a", tickets), mcp.PrincipalLocal)["a"]
 	evict()
-	if v := p.Take(tickets["b"], mcp.PrincipalLocal); v != nil {
+	if v := p.TakeAll(one("b", tickets), mcp.PrincipalLocal); v != nil {
 		t.Error("an evicted value is given out")
 	}
 	taken.Close()
@@ -300,8 +303,31 @@ func TestEvictedValuesAreClosedTogetherAndOnce(t *testing.T) {
 		t.Errorf("got %v, %v of values that were evicted before they were kept, want %v", tickets, err, replay.ErrEvicted)
 	}
 	replay.CloseAll(early)
-	p.Shutdown()
+	_ = p.Shutdown(t.Context())
 	if n := closed.Load(); n != 4 || released != 2 {
 		t.Errorf("%d values are closed and %d places released, want 4 and 2", n, released)
 	}
+}
+
+// one returns one of several tickets.
+func one(key string, tickets map[string]string) map[string]string {
+	return map[string]string{key: tickets[key]}
+}
+
+func TestShutdownDoesNotWaitForASlowCloseLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := replay.Parked{Instance: "here"}
+		slow := map[string]*replay.Value{"slow": replay.NewValue(1, func() { time.Sleep(time.Hour) })}
+		if _, err := p.Put(mcp.PrincipalLocal, slow, time.Minute, func(int, func()) (func(), error) { return func() {}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		if err := p.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Errorf("got %v after %v, want %v after 1s", err, time.Since(begin), context.DeadlineExceeded)
+		}
+		time.Sleep(time.Hour)
+	})
 }
