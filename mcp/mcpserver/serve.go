@@ -36,7 +36,7 @@ import (
 //	         │   │           └─ outcome    toolresult.go  checked result, or the error as a result
 //	         │   └─ endRun         round.go      open questions decide the result
 //	         ├─ encode             serve.go      the shape of the revision, bounded
-//	         ├─ reveal             reveal.go     what the peer may learn of an error
+//	         ├─ publicError        publicerror.go  what the peer may learn of an error
 //	         └─ dialect.Call.Reply               envelope, error number
 //	 └─ transport writes                         one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
