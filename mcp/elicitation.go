@@ -14,7 +14,7 @@ type ElicitParams struct {
 	// RequestedSchema is the schema of the form; ElicitSchema encodes and
 	// decodes it. Nil when Mode is ElicitURL.
 	RequestedSchema jsontext.Value `json:"requestedSchema,omitzero"`
-	// URL is the URL to visit.
+	// URL is the URL to open. Empty unless Mode is ElicitURL.
 	URL string `json:"url,omitzero"`
 	// ElicitationID identifies a URL elicitation in 2025-11-25.
 	ElicitationID string `json:"elicitationId,omitzero"`

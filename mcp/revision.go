@@ -2,7 +2,8 @@ package mcp
 
 import "fmt"
 
-// Revision is a revision of the protocol. It is opaque: revisions can be
+// Revision is a revision of the protocol. Its values are the variables V20241105,
+// V20250326, V20250618, V20251125 and V20260728, and DraftV1. It is opaque: revisions can be
 // compared for equality and printed, but they have no order, because a later
 // revision need not have every feature of an earlier one. The zero Revision is
 // no revision.

@@ -36,7 +36,7 @@ func (c *Client) authorizer() httpclient.Authorizer {
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (c *credentials) Authorize(req *http.Request) (err error) {
-	defer c.client.recoverPanic("Options.Auth", &err)
+	defer c.client.recoverPanic("Options.HTTP.Auth", &err)
 	if err := c.auth.Authorize(req); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 
 // Challenged implements httpclient.Authorizer.
 func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err error) {
-	defer c.client.recoverPanic("Options.Auth", &err)
+	defer c.client.recoverPanic("Options.HTTP.Auth", &err)
 	return c.auth.Challenged(req, resp)
 }
 

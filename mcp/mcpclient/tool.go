@@ -57,6 +57,9 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 // has none, from a text that is JSON. A string is the text, mcp.Contents all
 // content, a jsontext.Value the structured content as it came, and
 // *mcp.CallToolResult the whole result. A tool that failed is a *ToolError.
+//
+// The members of JSON objects are matched case-sensitively: the fields of args and of
+// Out need json tags with the names that the tool's schemas have.
 func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts ...CallOption) (Out, error) {
 	var out Out
 	result, err := c.callTool(ctx, name, args, opts)

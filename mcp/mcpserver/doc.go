@@ -54,9 +54,9 @@
 //
 // # Who calls
 //
-// Over HTTP everybody is anonymous whom no handler in front of
-// [Server.HTTPHandler] has found out, by putting an mcp.Identity into the context of
-// the request. [Scopes] says what callers of a feature have to be granted,
+// A request over HTTP is anonymous unless a handler in front of [Server.HTTPHandler]
+// authenticates it and puts an mcp.Identity into the context of the request, by
+// mcp.WithIdentity. [Scopes] says what callers of a feature have to be granted,
 // [Server.RequireScopes] those of a method, [Visible] who may know of a feature at
 // all. [Request.Identity] tells handlers who calls. What is kept for one principal is
 // for every other the same as what does not exist.

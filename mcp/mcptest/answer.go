@@ -16,7 +16,7 @@ import (
 // Answer has a client made by Connect, EachRevision or CheckReplay answer the
 // question that a handler asks under the key. The value is a struct, which
 // submits a form; an mcp.ElicitAction, which declines or dismisses a form and
-// accepts, declines or dismisses a visit; an *mcp.CreateMessageResult; or an
+// accepts, declines or dismisses a URL elicitation; an *mcp.CreateMessageResult; or an
 // []mcp.Root.
 //
 // Each answer is used once. In the session era questions have no key: there the
@@ -100,7 +100,7 @@ func (b *book) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResu
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-// fitsForm reports whether a value answers a form or a visit.
+// fitsForm reports whether a value answers a form or a URL elicitation.
 func fitsForm(v any, p *mcp.ElicitParams) bool {
 	if action, ok := v.(mcp.ElicitAction); ok {
 		return p.Mode == mcp.ElicitURL || action != mcp.ElicitAccept

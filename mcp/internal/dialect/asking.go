@@ -87,17 +87,34 @@ func (c *Call) questionParams(method string, params any) (jsontext.Value, error)
 // has a form for it, and the caller declared the capability. Otherwise the
 // error has CodeMissingCapability.
 func (c *Call) CheckQuestion(method string, params any) error {
+	if !c.Facts.canExpress(method, params) {
+		err := mcp.Errorf(mcp.CodeMissingCapability, "%s: revision %s has no %s", method, c.Facts.Revision, feature(method, params))
+		if need := Missing(method, params, &noCapabilities); need != nil {
+			err.Data = requiredCapabilities(*need)
+		}
+		return err
+	}
 	if need := Missing(method, params, c.Capabilities); need != nil {
 		return missingCapability(method, *need)
 	}
-	if c.Facts.canExpress(method, params) {
-		return nil
+	return nil
+}
+
+// feature returns what the specification calls the feature that a question uses.
+func feature(method string, params any) string {
+	switch p := params.(type) {
+	case *mcp.ElicitParams:
+		if p.Mode == mcp.ElicitURL {
+			return "URL elicitation"
+		}
+		return "elicitation"
+	case *mcp.CreateMessageParams:
+		if len(p.Tools) > 0 || p.ToolChoice != nil {
+			return "sampling with tools"
+		}
+		return "sampling with such content"
 	}
-	err := mcp.Errorf(mcp.CodeMissingCapability, "%s: %s cannot ask that of a client", method, c.Facts.Revision)
-	if need := Missing(method, params, &noCapabilities); need != nil {
-		err.Data = requiredCapabilities(*need)
-	}
-	return err
+	return method
 }
 
 // canExpress reports whether the revision has a form for the question.

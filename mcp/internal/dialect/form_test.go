@@ -104,7 +104,8 @@ func TestFormsAreBroughtDown(t *testing.T) {
 		t.Errorf("got %s, want %s at the end: an option that is off may be left out", got, want)
 	}
 	for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20250326} {
-		if _, err := asking(v).Question(mcp.MethodElicit, &mcp.ElicitParams{}); mcp.CodeOf(err) != mcp.CodeMissingCapability {
+		want := "elicitation/create: revision " + v.String() + " has no elicitation"
+		if _, err := asking(v).Question(mcp.MethodElicit, &mcp.ElicitParams{}); mcp.CodeOf(err) != mcp.CodeMissingCapability || err.Error() != want {
 			t.Errorf("%s: got %v, want a missing capability: it has no elicitation", v, err)
 		}
 	}

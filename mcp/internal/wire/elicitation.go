@@ -5,7 +5,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// elicitParams are a form or, where the revision knows modes, a visit.
+// elicitParams are a form or, where the revision has modes, a URL elicitation.
 func elicitParams(g *generator) node {
 	kinds := g.since(g.facts.ElicitURL, []form{elicitForm}, elicitVisit)
 	return oneOf(kinds...)(g)
@@ -31,7 +31,7 @@ func elicitVisit(g *generator) node {
 	return record(required, properties)
 }
 
-// questionMembers are those of a form and of a visit.
+// questionMembers are those of a form and of a URL elicitation.
 func (g *generator) questionMembers() node {
 	properties := node{"message": str(g)}
 	if g.facts.Era == dialect.SessionEra {
