@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -21,7 +23,8 @@ import (
 //
 // Each answer is used once. In the session era questions have no key: there the
 // first unused answer that fits the question is taken. A question without an
-// answer fails the call. Answer panics for a client that has handlers of its own
+// answer fails the call with an error that says of each unused answer why it does not
+// fit. Answer panics for a client that has handlers of its own
 // for questions, or is not of this package.
 func Answer(c *mcpclient.Client, key string, value any) {
 	b, ok := books.Load(c)
@@ -77,9 +80,11 @@ func (b *book) handlers(o *mcpclient.Options) bool {
 }
 
 func take[T any](ctx context.Context, b *book, params any) (T, error) {
-	v, err := b.take(ctx, params, func(v any) bool {
-		_, ok := v.(T)
-		return ok
+	v, err := b.take(ctx, params, func(v any) error {
+		if want, ok := v.(T); !ok {
+			return fmt.Errorf("its type is %T, want %T", v, want)
+		}
+		return nil
 	})
 	if err != nil {
 		var none T
@@ -89,7 +94,7 @@ func take[T any](ctx context.Context, b *book, params any) (T, error) {
 }
 
 func (b *book) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	v, err := b.take(ctx, p, func(v any) bool { return fitsForm(v, p) })
+	v, err := b.take(ctx, p, func(v any) error { return checkForm(v, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -100,32 +105,48 @@ func (b *book) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResu
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-// fitsForm reports whether a value answers a form or a URL elicitation.
-func fitsForm(v any, p *mcp.ElicitParams) bool {
-	if action, ok := v.(mcp.ElicitAction); ok {
-		return p.Mode == mcp.ElicitURL || action != mcp.ElicitAccept
+// checkForm returns why a value does not answer a form or a URL elicitation.
+func checkForm(v any, p *mcp.ElicitParams) error {
+	action, isAction := v.(mcp.ElicitAction)
+	switch {
+	case isAction && action == mcp.ElicitAccept && p.Mode != mcp.ElicitURL:
+		return errors.New("it accepts a form without values, want a struct")
+	case isAction:
+		return nil
+	case p.Mode == mcp.ElicitURL:
+		return fmt.Errorf("its type is %T, want an mcp.ElicitAction for a URL", v)
 	}
 	content, err := json.Marshal(v)
-	if err != nil || jsontext.Value(content).Kind() != '{' || p.Mode == mcp.ElicitURL {
-		return false
+	if err != nil {
+		return err
+	}
+	if jsontext.Value(content).Kind() != '{' {
+		return fmt.Errorf("its type is %T, want a struct or an mcp.ElicitAction for a form", v)
 	}
 	form, err := jsonschema.Compile(p.RequestedSchema, nil)
-	return err == nil && form.Validate(content) == nil
+	if err != nil {
+		return err
+	}
+	return form.Validate(content)
 }
 
 // take returns the answer to the question of ctx, and notes the question.
-func (b *book) take(ctx context.Context, params any, fits func(any) bool) (any, error) {
+func (b *book) take(ctx context.Context, params any, check func(any) error) (any, error) {
 	q, _ := mcpclient.QuestionFrom(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, question{Method: q.Method, Params: params, key: q.Key, call: ctx.Value(callKey{})})
-	i := slices.IndexFunc(b.answers, func(p prepared) bool {
-		return (q.Key == "" || q.Key == p.key) && fits(p.value)
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("mcptest: %s, key %q: no answer that fits; want one by Answer", q.Method, q.Key)
+	var left strings.Builder // the answers that do not fit, and why
+	for i, p := range b.answers {
+		err := check(p.value)
+		if q.Key != "" && q.Key != p.key {
+			err = errors.New("it has another key")
+		}
+		if err == nil {
+			b.answers = slices.Delete(b.answers, i, i+1)
+			return p.value, nil
+		}
+		fmt.Fprintf(&left, "; answer %q does not fit: %v", p.key, err)
 	}
-	v := b.answers[i].value
-	b.answers = slices.Delete(b.answers, i, i+1)
-	return v, nil
+	return nil, fmt.Errorf("mcptest: %s, key %q: no answer that fits; want one by Answer%s", q.Method, q.Key, &left)
 }

@@ -347,7 +347,44 @@ func TestCheckReplayNamesTheQuestionThatChanged(t *testing.T) {
 		}
 		return c.CallTool(t.Context(), "order", nil)
 	})
-	if got := strings.Join(f.said, "\n"); !strings.Contains(got, `question "dish" changed between two rounds`) {
-		t.Errorf("got %q, want the key of the question", got)
+	if len(f.said) != 1 || !strings.Contains(f.said[0], `question "dish" changed between two rounds`) {
+		t.Errorf("got %q, want the key of the question and nothing else", f.said)
+	}
+}
+
+func TestQuestionWithoutAnAnswerSaysWhyNoneFits(t *testing.T) {
+	t.Parallel()
+	type guests struct {
+		Number int `json:"number" max:"4"`
+	}
+	for revision, want := range map[mcp.Revision][]string{
+		mcp.V20251125: {`answer "guests" does not fit: /number: `, `answer "meal" does not fit: `, `answer "home" does not fit: its type is []mcp.Root`},
+		mcp.V20260728: {`answer "guests" does not fit: /number: `, `answer "meal" does not fit: it has another key`, `answer "home" does not fit: it has another key`},
+	} {
+		srv := mcpserver.New("kitchen", "1", nil)
+		srv.Tool("order", "", func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := mcpserver.Ask[guests](ctx, "guests", "How many?")
+			return "", err
+		})
+		var said error
+		c := mcptest.Connect(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{revision}})
+		c.Use(func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+				result, err := next(ctx, r)
+				if err != nil && said == nil {
+					said = err
+				}
+				return result, err
+			}
+		})
+		mcptest.Answer(c, "guests", guests{9})
+		mcptest.Answer(c, "meal", meal{Dish: "soup"})
+		mcptest.Answer(c, "home", []mcp.Root{{URI: "file:///home/ada"}})
+		_, _ = c.CallTool(t.Context(), "order", nil)
+		for _, line := range want {
+			if !strings.Contains(fmt.Sprint(said), line) {
+				t.Errorf("%s: got %v, want %q", revision, said, line)
+			}
+		}
 	}
 }
