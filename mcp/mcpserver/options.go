@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -157,7 +158,8 @@ func (o *AskOptions) ownerParked() int      { return cmp.Or(o.orZero().Principal
 // HTTPOptions of a server's HTTP handlers. Nil gives the defaults.
 type HTTPOptions struct {
 	// AllowedHosts are the names, besides those of the loopback interface, under
-	// which the server may be reached.
+	// which the server may be reached, such as mcp.example.com, with or without a
+	// port. New panics for an entry that is no such name.
 	AllowedHosts []string
 	// AllowedOrigins are the origins of web pages, such as
 	// https://app.example.com, that may send requests. "*" stands for all of them,
@@ -304,7 +306,22 @@ func (o *Options) check() error {
 	if err := o.Load.check(); err != nil {
 		return err
 	}
+	if err := o.HTTP.check(); err != nil {
+		return err
+	}
 	return o.checkDeclared()
+}
+
+// check says which entry of a list could never match.
+func (o *HTTPOptions) check() error {
+	if o == nil {
+		return nil
+	}
+	names := streamhttp.Options{AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins}
+	if err := names.CheckNames(); err != nil {
+		return fmt.Errorf("HTTPOptions.%w", err)
+	}
+	return nil
 }
 
 // checkDeclared makes sure that what the options declare can be sent.

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"encoding/json/jsontext"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -73,4 +74,21 @@ func TestOptionsMayChangeWhileTheServerRuns(t *testing.T) {
 		w.must("tools/call", `{"name":"a"}`)
 	}
 	<-changed
+}
+
+func TestNewNamesTheHTTPOptionThatCannotMatch(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]*mcpserver.HTTPOptions{
+		`HTTPOptions.AllowedHosts: "https://mcp.example.com"`: {AllowedHosts: []string{"https://mcp.example.com"}},
+		`HTTPOptions.AllowedOrigins: "app.example.com"`:       {AllowedOrigins: []string{"app.example.com"}},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "mcpserver.New: "+want) {
+					t.Errorf("got panic %q, want %s", got, want)
+				}
+			}()
+			mcpserver.New("airline", "1.0.0", &mcpserver.Options{HTTP: o})
+		}()
+	}
 }

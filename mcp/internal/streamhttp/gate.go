@@ -24,14 +24,28 @@ type gate struct {
 	anyOrigin bool
 }
 
-// newGate panics for entries that could never match.
+// newGate panics for options that CheckNames refuses.
 func newGate(o *Options) *gate {
-	o = o.orZero()
+	g, err := parseGate(o.orZero())
+	if err != nil {
+		panic("streamhttp: " + err.Error())
+	}
+	return g
+}
+
+// CheckNames returns an error if an entry of AllowedHosts or AllowedOrigins could never
+// match. The error begins with the name of the option.
+func (o *Options) CheckNames() error {
+	_, err := parseGate(o.orZero())
+	return err
+}
+
+func parseGate(o *Options) (*gate, error) {
 	g := &gate{origins: make(map[string]bool)}
 	for _, host := range o.AllowedHosts {
 		a, ok := parseAuthority(host)
 		if !ok {
-			panic(fmt.Sprintf("streamhttp: allowed host %q: want a name such as \"mcp.example.com\", with or without a port", host))
+			return nil, fmt.Errorf("AllowedHosts: %q: want a name such as \"mcp.example.com\", with or without a port", host)
 		}
 		g.hosts = append(g.hosts, a)
 	}
@@ -40,12 +54,12 @@ func newGate(o *Options) *gate {
 		case origin == "*":
 			g.anyOrigin = true
 		case err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "":
-			panic(fmt.Sprintf("streamhttp: allowed origin %q: want one such as \"https://app.example.com\"", origin))
+			return nil, fmt.Errorf("AllowedOrigins: %q: want one such as \"https://app.example.com\"", origin)
 		default:
 			g.origins[strings.ToLower(origin)] = true
 		}
 	}
-	return g
+	return g, nil
 }
 
 // admit checks the Host and the Origin of a request, and tells the browser when
