@@ -287,12 +287,17 @@ func TestUpstreamThatIsTakenAwayIsNoNews(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var told []string
+	reported := make(chan struct{}, 16)
 	g := gateway.New([]host.Upstream{upstream("a", newServer("a")), upstream("b", newServer("b"))}, &gateway.Options{Logger: quiet, OnStatus: func(s host.Status) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, s.Key+" "+string(s.State))
+		reported <- struct{}{}
 	}})
 	g.Start(t.Context())
+	for range 2 { // Start waits for the states, not for the reports
+		<-reported
+	}
 	g.Reload(nil)
 	g.Close()
 	mu.Lock()
