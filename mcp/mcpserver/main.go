@@ -72,18 +72,14 @@ func (c *watchedConn) Close() error {
 // Main is the main function of a server program. It serves standard input and
 // output; with -http ADDR it serves HTTP there instead, and says on standard
 // error where. An address that others than this machine reach is refused without
-// -insecure-no-auth, because Main authenticates nobody. Other arguments are refused, with
-// exit code 2. It ends on SIGINT and SIGTERM, at once on the second of them, and
+// -insecure-no-auth, because Main authenticates nobody. Arguments that are
+// no flags are the program's own business. It ends on SIGINT and SIGTERM, at once on the second of them, and
 // the process with it when something goes wrong.
 func Main(s *Server) {
 	flags := flag.NewFlagSet(s.info.Name, flag.ExitOnError)
 	addr := flags.String("http", "", "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
 	open := flags.Bool("insecure-no-auth", false, "let -http listen beyond this machine, where everybody may call everything")
 	_ = flags.Parse(os.Args[1:])
-	if flags.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "%s: unexpected argument %q: want -http ADDR and -insecure-no-auth, or no arguments for stdio\n", s.info.Name, flags.Arg(0))
-		os.Exit(2)
-	}
 	if err := checkExposure(*addr, *open); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)

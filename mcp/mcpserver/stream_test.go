@@ -223,16 +223,6 @@ func TestMainServesHTTPUntilItIsTerminated(t *testing.T) {
 	}
 }
 
-func TestMainRefusesArgumentsThatAreNoFlags(t *testing.T) {
-	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "http", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), mainEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), `unexpected argument "http"`) {
-		t.Errorf("got %v, %s, want exit code 2 and the argument", err, out)
-	}
-}
-
 func TestMainListensToStrangersOnRequestOnly(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-092b", "R-099a", "R-128a")
