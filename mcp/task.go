@@ -43,7 +43,7 @@ func (s TaskStatus) Terminal() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// TaskMetadata, in the params of a request, requests that a task is created for
+// TaskMetadata in the params of a request asks that a task is created for
 // it.
 type TaskMetadata struct {
 	// TTL is the requested time to keep the task after its creation, in

@@ -194,8 +194,6 @@ func (v hookedValue) MarshalJSON() ([]byte, error) {
 
 func isStateless(r mcp.Revision) bool { return r == mcp.V20260728 }
 
-func isSession(r mcp.Revision) bool { return !isStateless(r) }
-
 func userCodes() []userCode {
 	var refuse atomic.Bool
 	return []userCode{
