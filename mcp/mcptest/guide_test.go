@@ -62,7 +62,7 @@ func TestBook(t *testing.T) {
 func TestBookInEachRevision(t *testing.T) {
 	mcptest.EachRevision(t, newServer(), func(t *testing.T, c *mcpclient.Client) {
 		if v := c.Revision(); v == mcp.V20241105 || v == mcp.V20250326 {
-			t.Skip("the revision has no elicitation")
+			return // the revision has no elicitation
 		}
 		mcptest.Answer(c, "seat", Seat{Row: 4})
 		if got, err := c.Call[string](t.Context(), "book", nil); err != nil || got != "in front" {
