@@ -4,7 +4,7 @@
 //
 // SDK:    2 (the newest, both eras) | 2-legacy | 2-modern | 1 (the session era alone)
 // TARGET: http://…  |  sse+http://…  |  stdio:COMMAND ARGS…
-// PLAN:   a list of steps, see plan_test.go
+// PLAN:   a list of steps, see step_test.go
 const [sdk, target, planText] = process.argv.slice(2);
 const newest = sdk !== '1';
 
