@@ -45,7 +45,7 @@ func (c changeSource) Features(method, key string) (found []changes.Feature) {
 }
 
 // IsOpen implements changes.Server.
-func (c changeSource) IsOpen(session *exchange.Session) bool { return c.drain.alive(session) }
+func (c changeSource) IsOpen(session *exchange.Session) bool { return c.sessions.isOpen(session) }
 
 // Go implements changes.Server.
 func (c changeSource) Go(f func()) { c.drain.start(f) }

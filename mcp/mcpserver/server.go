@@ -36,6 +36,7 @@ type Server struct {
 	admission       admission
 	limits          *limit.Reporter
 	drain           drain
+	sessions        sessions
 	urlElicitations urlElicitations
 
 	unprotected atomic.Bool // the log has been told that nobody asks who calls
@@ -174,13 +175,13 @@ func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
 
 func (c core) Opened(s *exchange.Session) error {
 	s.Share = limit.NewShare(c.admission.share)
-	return c.drain.open(s)
+	return c.sessions.add(s)
 }
 
 func (c core) Reached(e mcp.LimitReached) { c.limits.Reached(e) }
 
 func (c core) Closed(s *exchange.Session) {
-	c.drain.closed(s) // first, so that it cannot be added to the hub again
+	c.sessions.remove(s) // first, so that it cannot be added to the hub again
 	c.hub.RemoveSession(s)
 	c.urlElicitations.forget(s)
 }

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
-	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
 // ErrShutdown is the error of Serve and Run on a server that has been shut down.
@@ -28,6 +25,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.endOpen(ErrShutdown)
 	s.hub.StopWatchFuncs()
 	s.hub.CloseBus()
+	s.sessions.refuse()
 	err := s.drain.wait(ctx)
 	err = cmp.Or(err, s.detached.wait(ctx))
 	s.endLife(ErrShutdown)
@@ -39,11 +37,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		closing = last
 	}
 	err = cmp.Or(err, s.parked.Shutdown(closing))
-	for _, session := range s.drain.sessions() {
+	for _, session := range s.sessions.all() {
 		err = cmp.Or(err, session.WaitIdle(ctx))
 	}
 	err = cmp.Or(err, s.bindings().streamable.Shutdown(ctx), s.bindings().eventStream.Shutdown(ctx))
-	for _, session := range s.drain.sessions() {
+	for _, session := range s.sessions.all() {
 		session.End()
 	}
 	return cmp.Or(err, s.hub.FlushBus(ctx))
@@ -52,10 +50,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // drain counts what runs, so that a shutdown can wait for it.
 type drain struct {
 	mu       sync.Mutex
-	live     map[*exchange.Session]*lazyctx.Context // lifetimes, nil before they are asked for; guarded by mu
-	running  int                                    // guarded by mu
-	closing  bool                                   // guarded by mu
-	finished chan struct{}                          // closed when it has begun and nothing runs
+	running  int           // guarded by mu
+	closing  bool          // guarded by mu
+	finished chan struct{} // closed when it has begun and nothing runs
 }
 
 // ended reports whether the shutdown has begun.
@@ -122,56 +119,4 @@ func (d *drain) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func (d *drain) open(s *exchange.Session) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closing {
-		return ErrShutdown
-	}
-	if d.live == nil {
-		d.live = make(map[*exchange.Session]*lazyctx.Context)
-	}
-	d.live[s] = nil
-	return nil
-}
-
-func (d *drain) closed(s *exchange.Session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if lifetime := d.live[s]; lifetime != nil {
-		lifetime.Cancel(nil)
-	}
-	delete(d.live, s)
-}
-
-// alive reports whether the session is open.
-func (d *drain) alive(s *exchange.Session) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, ok := d.live[s]
-	return ok
-}
-
-// lifetime returns that of a session. The one of a session that has ended has
-// ended too.
-func (d *drain) lifetime(s *exchange.Session) context.Context {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	lifetime, ok := d.live[s]
-	switch {
-	case !ok:
-		return overAndDone
-	case lifetime == nil:
-		lifetime = lazyctx.New(context.Background(), nil)
-		d.live[s] = lifetime
-	}
-	return lifetime
-}
-
-func (d *drain) sessions() []*exchange.Session {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Collect(maps.Keys(d.live))
 }
