@@ -2,30 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/replay"
-)
-
-// Errors of Ask and AskAll, besides ErrNotInCall, ErrCannotAsk and an *mcp.Error
-// of CodeMissingCapability for a client that cannot be asked.
-var (
-	// ErrDeclined reports that the user said no.
-	ErrDeclined = errors.New("the user declined")
-	// ErrDismissed reports that the user went away without a choice.
-	ErrDismissed = errors.New("the user dismissed the question")
-	// ErrAskExpired reports that no answer came in time.
-	ErrAskExpired = errors.New("no answer came in time")
-	// ErrInputRequired reports that the run of the handler ends here: the client
-	// of the stateless era is told what is asked, and its answer runs the handler
-	// again from the top. It is also the cause of the run's context. Whatever the
-	// handler returns then is dropped.
-	ErrInputRequired = replay.ErrAsked
-	// ErrCallEnded reports that the handler has returned: goroutines that it has left
-	// behind can neither ask nor remember anything for its call.
-	ErrCallEnded = replay.ErrEnded
 )
 
 // Ask asks the user of the client by a form whose fields are those of T, a flat
@@ -100,50 +77,4 @@ func AskAll(ctx context.Context, questions ...Question) error {
 		return r.askAndWait(ctx, open)
 	}
 	return r.askInRounds(open)
-}
-
-// openQuestion is a question of a call and what identifies it.
-type openQuestion struct {
-	Question
-	digest string
-}
-
-// open prepares a question. It fails for one that the client cannot be asked.
-func (r *Request) open(q Question) (o openQuestion, err error) {
-	if err := r.call.CheckQuestion(q.method, q.params); err != nil {
-		return o, err
-	}
-	o.Question = q
-	if p, ok := q.params.(*mcp.ElicitParams); ok && p.Meta == nil {
-		o.digest = replay.DigestOf(q.method, string(p.Mode), p.Message, p.URL, string(p.RequestedSchema))
-		return o, nil
-	}
-	request, err := r.call.InputRequest(q.method, q.params)
-	o.digest = replay.Digest(request)
-	return o, err
-}
-
-func keysOf(questions []Question) []string {
-	keys := make([]string, len(questions))
-	for i, q := range questions {
-		keys[i] = q.key
-	}
-	return keys
-}
-
-// first returns the first error.
-func first(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (q *Question) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("ask %q: %w", q.key, err)
 }

@@ -20,42 +20,10 @@ type Cache struct {
 	Public bool
 }
 
-// CacheResource is the option that says how long clients may keep the contents.
-func CacheResource(c Cache) ResourceOption { return cacheResource(c) }
-
-type cacheResource Cache
-
-func (c cacheResource) resource(r *resource) { r.cache = new(Cache(c)) }
-
 func (c Cache) hints(restricted bool) mcp.Caching {
 	scope := mcp.CachePrivate
 	if c.Public && !restricted {
 		scope = mcp.CachePublic
 	}
 	return mcp.CacheFor(c.TTL, scope)
-}
-
-// cacheFor returns the hints for results of a list method or server/discover.
-func (o *Options) cacheFor(method string) Cache {
-	if c, ok := o.orZero().MethodCache[method]; ok {
-		return c
-	}
-	return o.orZero().ListCache
-}
-
-// hinted returns the result of a read with the caching hints of the handler, or else with
-// those of the resource.
-func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
-	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
-	switch {
-	case hints.TTLMs == nil && r.cache != nil:
-		hints = r.cache.hints(private)
-	case hints.TTLMs == nil:
-		hints = s.options.orZero().MethodCache[mcp.MethodResourcesRead].hints(private)
-	case private:
-		hints.CacheScope = mcp.CachePrivate
-	}
-	out := *read
-	out.Caching = hints
-	return &out
 }

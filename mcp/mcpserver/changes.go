@@ -23,7 +23,7 @@ func (c changeSource) Resource(uri string) (exists bool, reads func(*mcp.Identit
 // WatchFunc implements changes.Server.
 func (c changeSource) WatchFunc(uri string, who *mcp.Identity) changes.WatchFunc {
 	if f := resourceAt(c.features.Snapshot(), uri, who); f != nil {
-		return changes.WatchFunc(f.whileWatched)
+		return f.whileWatched
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
 // Visible is the option that restricts who may know of a feature. What is hidden
@@ -24,15 +23,6 @@ func Title(title string) Option { return titled(title) }
 // Icons is the option that sets the icons shown to users. A feature with an icon that
 // Icon.Check refuses is not registered.
 func Icons(icons ...mcp.Icon) Option { return withIcons(copyIcons(icons)) }
-
-func checkIcons(icons []mcp.Icon) error {
-	for _, icon := range icons {
-		if err := icon.Check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Meta is the option that sets a member of the metadata of a listed feature. The
 // value is encoded at once, so later changes of it have no effect. Meta panics when
@@ -56,16 +46,6 @@ type Option interface {
 	ResourceOption
 	PromptOption
 }
-
-// common is what every kind of feature has.
-type common struct {
-	registry.Access
-	completers  map[string]Completer
-	completeAny RawCompleter // for arguments without a completer; may be nil
-}
-
-// Completes is a method of registry.Feature.
-func (c *common) Completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
 
 type visible func(mcp.Principal) bool
 
@@ -100,3 +80,32 @@ func (m withMeta) add(to *mcp.Meta) {
 	}
 	(*to)[m.key] = m.meta[m.key]
 }
+
+// Scopes is the option that lets a feature be used by those callers alone who were
+// granted all of the scopes: called, got, read, watched and completed. Others are
+// refused with CodeInsufficientScope, over HTTP with status 403 and a challenge that
+// names the scopes. Options.HideForbidden hides the feature from them instead. When
+// it is given more than once all are needed. It panics when a scope is none.
+//
+// Scopes are those of the mcp.Identity that a handler in front of HTTPHandler has put
+// into the context of the request; without an Identity every request is refused. The user
+// of this machine (stdio, sockets, memory) needs no scopes: what its credentials may do is
+// up to the environment.
+//
+// Spec: 2026-07-28 basic/authorization#scope-challenge-handling; RFC 6749 3.3
+func Scopes(scopes ...string) Option {
+	if err := checkScopes(scopes); err != nil {
+		panic("mcpserver.Scopes: " + err.Error())
+	}
+	return withScopes(scopes)
+}
+
+type withScopes []string
+
+func (w withScopes) tool(t *tool) { w.add(&t.common) }
+
+func (w withScopes) resource(r *resource) { w.add(&r.common) }
+
+func (w withScopes) prompt(p *prompt) { w.add(&p.common) }
+
+func (w withScopes) add(c *common) { c.Scopes = union(c.Scopes, w) }

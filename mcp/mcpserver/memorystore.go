@@ -217,3 +217,9 @@ func (s *MemoryStore) Delete(_ context.Context, key string) error {
 	s.remove(key)
 	return nil
 }
+
+// Prefixes of keys in the Store.
+const (
+	storedState = "ask.state."
+	usedState   = "ask.used."
+)

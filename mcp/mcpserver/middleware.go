@@ -2,32 +2,14 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
-
-// Handler does one request. The result is a result type of the vocabulary or
-// anything that encodes as a JSON object; nil is the empty result. What a Handler of
-// a notification returns is not sent; an error is logged.
-type Handler func(ctx context.Context, r *Request) (any, error)
-
-// Middleware wraps the handling of every message: requests and notifications of
-// clients, and with Outbound set the requests that the server sends to them. The
-// Handler that it returns calls next, with the Request that it got, to go on; one
-// that does not call next answers in its place.
-//
-// It is called once by each Use, not once for each method or message, and what it
-// keeps is shared by all messages of all clients: the Handler that it returns has to
-// be safe for concurrent use. It may call the server. next is not to be called
-// before the first message.
-type Middleware func(next Handler) Handler
 
 // Use adds middleware around all methods. The first one added is the outermost. Each
 // is called once, on the goroutine of the caller; requests that are running are not
@@ -60,45 +42,6 @@ type middleware struct {
 	current atomic.Pointer[routeTable]
 }
 
-// routeTable is one immutable state of the table.
-type routeTable struct {
-	routes   map[string]Handler
-	custom   map[string]bool
-	chain    chain
-	inner    chain
-	extended map[string]extended
-	needs    map[string][]string
-}
-
-// chain is middleware, the outermost first.
-type chain []*layer
-
-// layer is one middleware, which is constructed once, whatever comes before or
-// behind it later: which layer is next is read from the request.
-type layer struct {
-	index  int // in every chain that has the layer
-	inner  bool
-	handle Handler
-}
-
-// newLayer constructs a middleware, whose code must not run under a lock.
-func newLayer(m Middleware) (*layer, error) {
-	if m == nil {
-		return nil, errors.New("a middleware is nil")
-	}
-	l := new(layer)
-	l.handle = m(func(ctx context.Context, r *Request) (any, error) {
-		if l.inner {
-			return r.way.fromInner(ctx, r, l.index+1)
-		}
-		return r.way.from(ctx, r, l.index+1)
-	})
-	if l.handle == nil {
-		return nil, errors.New("a middleware returned nil; want a Handler")
-	}
-	return l, nil
-}
-
 // hasCustom reports whether a method beyond the core of a revision is served
 // there.
 func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {
@@ -115,6 +58,9 @@ func (m *middleware) scopes(method string) []string { return m.current.Load().ne
 func (m *middleware) nameMember(method string) string {
 	return m.current.Load().extended[method].name
 }
+
+// route returns the middleware and the handler of a message.
+func (m *middleware) route(call *dialect.Call) way { return m.current.Load().route(call) }
 
 // outbound wraps send in the middleware.
 func (m *middleware) outbound(send Handler) Handler {
@@ -182,30 +128,3 @@ func (m *middleware) publishLocked() {
 		needs:    maps.Clone(m.needs),
 	})
 }
-
-// routes is the table of the methods that the protocol defines.
-func (s *Server) routes() map[string]Handler {
-	return map[string]Handler{
-		mcp.MethodInitialize:            s.initialize,
-		mcp.MethodDiscover:              s.discover,
-		mcp.MethodPing:                  s.ping,
-		mcp.MethodToolsList:             s.listTools,
-		mcp.MethodToolsCall:             s.callTool,
-		mcp.MethodResourcesList:         s.listResources,
-		mcp.MethodResourceTemplatesList: s.listTemplates,
-		mcp.MethodResourcesRead:         s.readResource,
-		mcp.MethodResourcesSubscribe:    s.subscribe,
-		mcp.MethodResourcesUnsubscribe:  s.unsubscribe,
-		mcp.MethodListen:                s.listen,
-		mcp.MethodPromptsList:           s.listPrompts,
-		mcp.MethodPromptsGet:            s.getPrompt,
-		mcp.MethodComplete:              s.complete,
-		mcp.MethodSetLevel:              s.setLevel,
-	}
-}
-
-// middlewareOnly are the notifications that nothing but middleware handles.
-var middlewareOnly = []string{mcp.NotificationInitialized, mcp.NotificationRootsListChanged, mcp.NotificationProgress}
-
-// ignore is their handler.
-func ignore(context.Context, *Request) (any, error) { return nil, nil }

@@ -361,3 +361,11 @@ func (o *Options) maxFrame() int { return cmp.Or(o.orZero().MaxFrame, 16<<20) }
 func (o *Options) limits() jsonrpc.Limits {
 	return jsonrpc.Limits{Depth: o.orZero().MaxDepth, Elements: o.orZero().MaxElements}
 }
+
+// cacheFor returns the hints for results of a list method or server/discover.
+func (o *Options) cacheFor(method string) Cache {
+	if c, ok := o.orZero().MethodCache[method]; ok {
+		return c
+	}
+	return o.orZero().ListCache
+}

@@ -11,11 +11,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// ErrParkLost reports that a value of Park is gone: it has expired or had to make room
-// for those of another owner, the replica that held it has ended, or another retry of
-// the same round took it first.
-var ErrParkLost = errors.New("interaction expired, call again")
-
 // Park keeps one live value of this process, such as a call to another server or
 // an open transaction, for a handler that asks and cannot be repeated:
 //

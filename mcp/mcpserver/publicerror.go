@@ -4,11 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -88,8 +84,6 @@ func (s *Server) private(ctx context.Context, call *dialect.Call, level slog.Lev
 	return mcp.Errorf(mcp.CodeInternal, "internal error (incident %s)", id)
 }
 
-const maxErrorText = 4096 // bytes of an error that a model reads
-
 // toolError turns the error of a tool handler into a result that the model can
 // read, cleaned and bounded, or masked where the options say so and it is more
 // than the caller's own mistake.
@@ -100,29 +94,4 @@ func (s *Server) toolError(ctx context.Context, call *dialect.Call, tool string,
 		text = s.private(ctx, call, slog.LevelInfo, "tool failed", slog.String("tool", tool), slog.Any("error", err)).Message
 	}
 	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(text)}, IsError: true}
-}
-
-// cleanText drops control characters but for newline and tab, replaces invalid
-// UTF-8, and cuts at max bytes.
-func cleanText(s string, max int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return fmt.Sprintf("%s… (%d bytes more)", s[:max], len(s)-max)
-}
-
-// background runs user code that nobody waits for: an error or a panic is logged.
-func (s *Server) background(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
-	if err := usercode.Run(run); err != nil {
-		s.options.logger().LogAttrs(ctx, slog.LevelError, what+" failed", append(attrs, usercode.Attrs(err)...)...)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
+	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
@@ -181,4 +183,57 @@ func formOf(t reflect.Type) *form {
 	}
 	kept, _ := forms.LoadOrStore(t, f)
 	return kept.(*form)
+}
+
+func checkAddress(address string) error {
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.User != nil {
+		return fmt.Errorf("URL %q: want an absolute one without a user, such as https://example.com/sign-in", cleanText(address, 128))
+	}
+	return nil
+}
+
+// openQuestion is a question of a call and what identifies it.
+type openQuestion struct {
+	Question
+	digest string
+}
+
+// open prepares a question. It fails for one that the client cannot be asked.
+func (r *Request) open(q Question) (o openQuestion, err error) {
+	if err := r.call.CheckQuestion(q.method, q.params); err != nil {
+		return o, err
+	}
+	o.Question = q
+	if p, ok := q.params.(*mcp.ElicitParams); ok && p.Meta == nil {
+		o.digest = replay.DigestOf(q.method, string(p.Mode), p.Message, p.URL, string(p.RequestedSchema))
+		return o, nil
+	}
+	request, err := r.call.InputRequest(q.method, q.params)
+	o.digest = replay.Digest(request)
+	return o, err
+}
+
+func keysOf(questions []Question) []string {
+	keys := make([]string, len(questions))
+	for i, q := range questions {
+		keys[i] = q.key
+	}
+	return keys
+}
+
+// first returns the first error.
+func first(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Question) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ask %q: %w", q.key, err)
 }

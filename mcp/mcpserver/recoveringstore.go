@@ -2,11 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // containedStore is a Store of an author: a panic of a method is the method's error,
@@ -14,15 +12,6 @@ import (
 type containedStore struct {
 	store  mcp.Store
 	server *Server
-}
-
-// contain makes a panic of the method that defers it an error.
-func (s *Server) contain(what string, err *error) {
-	if v := recover(); v != nil {
-		p := usercode.NewPanic(v)
-		*err = p
-		s.options.logger().LogAttrs(context.Background(), slog.LevelError, what+" panicked", usercode.Attrs(p)...)
-	}
 }
 
 // Get implements mcp.Store.

@@ -2,22 +2,12 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
-
-// ErrCannotAsk reports that the client of this request takes no requests in
-// mid-call: its revision is stateless, the answer is forced to be JSON, or it is a
-// notification that is being handled.
-var ErrCannotAsk = exchange.ErrCannotAsk
-
-// ErrNotInCall reports that a function was called outside of a request.
-var ErrNotInCall = errors.New("not in a call")
 
 // Call sends a request of the session era, such as sampling/createMessage, to the
 // client while the request r is running, and decodes the result into out, which may

@@ -21,12 +21,6 @@ import (
 // maxState bounds a requestState as the client carries it, in bytes.
 const maxState = 64 << 10
 
-// Prefixes of keys in the Store.
-const (
-	storedState = "ask.state."
-	usedState   = "ask.used."
-)
-
 // initState prepares the keys that requestStates are sealed with, and what the server
 // keeps for calls that are between two rounds.
 func (s *Server) initState() (err error) {

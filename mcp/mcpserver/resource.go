@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
@@ -18,10 +19,6 @@ import (
 // or another result type that a read may have. Resources that turn out not to
 // exist are an error that wraps ErrNotFound.
 type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error)
-
-// ErrNotFound is the error of a handler for a resource that does not exist. The client
-// gets the error that its revision has for that.
-var ErrNotFound = errors.New("not found")
 
 // ResourceOption is an option of a resource or a template.
 type ResourceOption interface{ resource(r *resource) }
@@ -34,7 +31,7 @@ type resource struct {
 	read     ResourceHandler
 	cache    *Cache // nil: as the options say
 
-	whileWatched whileWatched
+	whileWatched changes.WatchFunc
 }
 
 // Key is the URI, or the text of the template.
@@ -269,4 +266,21 @@ func notFound(uri string) error {
 	err := mcp.Errorf(mcp.CodeResourceNotFound, "resource %q: not found", cleanText(uri, 128))
 	err.Data, _ = json.Marshal(map[string]string{"uri": cleanText(uri, 256)})
 	return err
+}
+
+// hinted returns the result of a read with the caching hints of the handler, or else with
+// those of the resource.
+func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
+	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
+	switch {
+	case hints.TTLMs == nil && r.cache != nil:
+		hints = r.cache.hints(private)
+	case hints.TTLMs == nil:
+		hints = s.options.orZero().MethodCache[mcp.MethodResourcesRead].hints(private)
+	case private:
+		hints.CacheScope = mcp.CachePrivate
+	}
+	out := *read
+	out.Caching = hints
+	return &out
 }

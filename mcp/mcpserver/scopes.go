@@ -10,33 +10,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// Scopes is the option that lets a feature be used by those callers alone who were
-// granted all of the scopes: called, got, read, watched and completed. Others are
-// refused with CodeInsufficientScope, over HTTP with status 403 and a challenge that
-// names the scopes. Options.HideForbidden hides the feature from them instead. When
-// it is given more than once all are needed. It panics when a scope is none.
-//
-// Scopes are those of the mcp.Identity that a handler in front of HTTPHandler has put
-// into the context of the request; without an Identity every request is refused. The user
-// of this machine (stdio, sockets, memory) needs no scopes: what its credentials may do is
-// up to the environment.
-//
-// Spec: 2026-07-28 basic/authorization#scope-challenge-handling; RFC 6749 3.3
-func Scopes(scopes ...string) Option {
-	if err := checkScopes(scopes); err != nil {
-		panic("mcpserver.Scopes: " + err.Error())
-	}
-	return withScopes(scopes)
-}
-
-type withScopes []string
-
-func (w withScopes) tool(t *tool)         { w.add(&t.common) }
-func (w withScopes) resource(r *resource) { w.add(&r.common) }
-func (w withScopes) prompt(p *prompt)     { w.add(&p.common) }
-
-func (w withScopes) add(c *common) { c.Scopes = union(c.Scopes, w) }
-
 // checkScopes returns what is wrong with a list of scopes.
 func checkScopes(scopes []string) error {
 	if len(scopes) == 0 {

@@ -2,18 +2,14 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"runtime/debug"
-	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
-	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Request handles one request, on the goroutine that the transport gave it. For a call
@@ -33,7 +29,7 @@ import (
 //	         │   │           ├─ runHandler round.go     gives the answers of the client to the handler
 //	         │   │           │   └─ runTool toolcall.go rate, slot and timeout of the tool
 //	         │   │           │       └─ the author's function
-//	         │   │           └─ outcome    toolresult.go  checked result, or the error as a result
+//	         │   │           └─ outcome    toolcall.go  checked result, or the error as a result
 //	         │   └─ endRun         round.go      open questions decide the result
 //	         ├─ encode             serve.go      the shape of the revision, bounded
 //	         ├─ publicError        publicerror.go  what the peer may learn of an error
@@ -172,60 +168,23 @@ func (s *Server) handle(r *Request) (result any, err error) {
 	return r.way.from(ctx, r, 0)
 }
 
-// route returns the middleware and the handler of a message. The handler is nil where
-// the method has none. A message that the caller's revision has in its core goes to the
-// core, also where an extension defines one of that name.
-func (m *middleware) route(call *dialect.Call) way {
-	t := m.current.Load()
-	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return way{t, x.handler}
-	}
-	h := t.routes[call.Method]
-	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
-		h = ignore
-	}
-	return way{t, h}
-}
-
-// way is what one message goes through: the layers of Use, those of extensions, then
-// the handler of its method.
-type way struct {
-	table   *routeTable // which has the layers
-	handler Handler
-}
-
-// errForeignRequest is the error of middleware that passes on another Request. The log
-// has the method beside it.
-var errForeignRequest = errors.New("middleware: next got a Request of its caller's own; want the one that the middleware got")
-
-// from runs the part of the way that begins with the layer of that index.
-func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
-	switch {
-	case w.handler == nil:
-		return nil, errForeignRequest
-	case index < len(w.table.chain):
-		return w.table.chain[index].handle(ctx, r)
-	}
-	return w.fromInner(ctx, r, 0)
-}
-
-// fromInner runs the part of the way that begins with that layer of an extension.
-func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
-	switch {
-	case w.handler == nil:
-		return nil, errForeignRequest
-	case index < len(w.table.inner):
-		return w.table.inner[index].handle(ctx, r)
-	}
-	return w.handler(ctx, r)
-}
-
-// panicked is the error that a panic in user code becomes.
-type panicked = usercode.Panic
-
-// contain turns a panic into an error, so that it ends one call and nothing else.
-func contain(err *error) {
-	if v := recover(); v != nil {
-		*err = &panicked{Value: v, Stack: debug.Stack()}
+// routes is the table of the methods that the protocol defines.
+func (s *Server) routes() map[string]Handler {
+	return map[string]Handler{
+		mcp.MethodInitialize:            s.initialize,
+		mcp.MethodDiscover:              s.discover,
+		mcp.MethodPing:                  s.ping,
+		mcp.MethodToolsList:             s.listTools,
+		mcp.MethodToolsCall:             s.callTool,
+		mcp.MethodResourcesList:         s.listResources,
+		mcp.MethodResourceTemplatesList: s.listTemplates,
+		mcp.MethodResourcesRead:         s.readResource,
+		mcp.MethodResourcesSubscribe:    s.subscribe,
+		mcp.MethodResourcesUnsubscribe:  s.unsubscribe,
+		mcp.MethodListen:                s.listen,
+		mcp.MethodPromptsList:           s.listPrompts,
+		mcp.MethodPromptsGet:            s.getPrompt,
+		mcp.MethodComplete:              s.complete,
+		mcp.MethodSetLevel:              s.setLevel,
 	}
 }

@@ -3,14 +3,10 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
-
-// ErrShutdown is the error of Serve and Run on a server that has been shut down.
-var ErrShutdown = errors.New("the server is shut down")
 
 // Shutdown ends the server in an orderly way: new requests are refused, running
 // ones finish, subscriptions end with their result, then every connection and

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
@@ -118,10 +117,6 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	return r.call.SubscriptionEnd(), nil
 }
 
-// errUnheard ends a subscription whose client does not take what is sent, as a rule
-// because it has gone.
-var errUnheard = errors.New("the client does not take what is sent")
-
 // requestListener sends changes to a listen request.
 type requestListener struct{ *Request }
 
@@ -132,23 +127,6 @@ func (r requestListener) Deliver(ctx context.Context, e *changes.Event) error {
 		return err
 	}
 	return r.sendAnnouncement(ctx, a)
-}
-
-// sendSubscribed sends a notification of the subscription that goes to it alone. The
-// params may be of a type that encodes itself.
-func (r *Request) sendSubscribed(ctx context.Context, method string, params any) error {
-	a, err := r.call.Facts.Announcement(method, params)
-	if err != nil {
-		return err
-	}
-	return r.sendAnnouncement(ctx, a)
-}
-
-func (r *Request) sendAnnouncement(ctx context.Context, a dialect.Announcement) error {
-	if r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
-		return errUnheard
-	}
-	return nil
 }
 
 // letGo drops the params of a request that lasts. They can be as large as a message.

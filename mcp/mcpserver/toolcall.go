@@ -186,3 +186,50 @@ type lateError struct{ of *tool }
 func (e *lateError) Error() string {
 	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
 }
+
+// outcome makes the outcome of a call of what the handler returned: an error that the
+// model should read becomes a result.
+func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
+	if err == nil {
+		return withText(result), nil
+	}
+	if _, ok := errors.AsType[*panicked](err); ok {
+		return nil, err
+	}
+	if _, ok := errors.AsType[*badResult](err); ok {
+		return nil, err
+	}
+	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
+		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
+			return nil, err
+		}
+	}
+	return s.toolError(ctx, r.call, t.def.Name, err), nil
+}
+
+// checkResult makes sure that a result is one that may leave: structured content
+// under the tool's schema, content that is whole.
+func (t *tool) checkResult(r mcp.Result) error {
+	if err := checkNotNil(r); err != nil {
+		return err
+	}
+	result, ok := r.(*mcp.CallToolResult)
+	if !ok {
+		return nil
+	}
+	for i, c := range result.Content {
+		if err := checkContent(c); err != nil {
+			return &badResult{fmt.Errorf("content %d: %w", i, err)}
+		}
+	}
+	if t.output == nil || result.IsError {
+		return nil
+	}
+	if len(result.StructuredContent) == 0 {
+		return &badResult{fmt.Errorf("tool %q: no structured content, want some under its output schema", t.def.Name)}
+	}
+	if err := t.output.Validate(result.StructuredContent); err != nil {
+		return &badResult{fmt.Errorf("tool %q: structured content: %w", t.def.Name, err)}
+	}
+	return nil
+}

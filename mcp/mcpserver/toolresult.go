@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
@@ -14,26 +13,6 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/schema"
 )
-
-// outcome makes the outcome of a call of what the handler returned: an error that the
-// model should read becomes a result.
-func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
-	if err == nil {
-		return withText(result), nil
-	}
-	if _, ok := errors.AsType[*panicked](err); ok {
-		return nil, err
-	}
-	if _, ok := errors.AsType[*badResult](err); ok {
-		return nil, err
-	}
-	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
-		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
-			return nil, err
-		}
-	}
-	return s.toolError(ctx, r.call, t.def.Name, err), nil
-}
 
 // badResult is a result that cannot be sent. That is a mistake of the author, so the
 // error goes to the log and not to the model.
@@ -109,33 +88,6 @@ func anyResult(v any) (mcp.Result, error) {
 		return nil, &badResult{err}
 	}
 	return shape(v)
-}
-
-// checkResult makes sure that a result is one that may leave: structured content
-// under the tool's schema, content that is whole.
-func (t *tool) checkResult(r mcp.Result) error {
-	if err := checkNotNil(r); err != nil {
-		return err
-	}
-	result, ok := r.(*mcp.CallToolResult)
-	if !ok {
-		return nil
-	}
-	for i, c := range result.Content {
-		if err := checkContent(c); err != nil {
-			return &badResult{fmt.Errorf("content %d: %w", i, err)}
-		}
-	}
-	if t.output == nil || result.IsError {
-		return nil
-	}
-	if len(result.StructuredContent) == 0 {
-		return &badResult{fmt.Errorf("tool %q: no structured content, want some under its output schema", t.def.Name)}
-	}
-	if err := t.output.Validate(result.StructuredContent); err != nil {
-		return &badResult{fmt.Errorf("tool %q: structured content: %w", t.def.Name, err)}
-	}
-	return nil
 }
 
 // withText adds the structured content of a result as text, unless the author has
