@@ -37,6 +37,7 @@ var floors = []placement{
 	// The claims of tests, used by all tests.
 	{floor: 0, path: "internal/claim", only: none},
 	// Encodings and RFCs, which do not know MCP.
+	{floor: 0, path: "mcp/internal/drain", only: none},
 	{floor: 0, path: "mcp/internal/egress"},
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},

@@ -31,7 +31,7 @@ type EventStream struct {
 	core    exchange.Core
 	o       *Options
 	gate    *gate
-	drain   *drain
+	life    *lifetime
 	streams *quota
 	unsent  *unsent
 
@@ -49,7 +49,7 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 		core:    core,
 		o:       o,
 		gate:    newGate(o),
-		drain:   newDrain(),
+		life:    newLifetime(),
 		streams: newStreamQuota(o),
 		unsent:  newUnsent(o),
 		conns:   make(map[string]*streamConn),
@@ -59,8 +59,8 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 // Shutdown refuses new connections, ends the others, and returns when the last
 // handler has or ctx is done; the error is the cause of ctx then.
 func (e *EventStream) Shutdown(ctx context.Context) error {
-	e.drain.begin()
-	return e.drain.wait(ctx)
+	e.life.begin()
+	return e.life.wait(ctx)
 }
 
 // Close is Shutdown without a limit.
@@ -81,10 +81,10 @@ func (e *EventStream) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := e.gate.admit(w, r); refused != nil {
 		return refused
 	}
-	if !e.drain.enter() {
+	if !e.life.running.Join() {
 		return shuttingDown
 	}
-	defer e.drain.leave()
+	defer e.life.running.Leave()
 	switch {
 	case r.Method == http.MethodPost:
 		return e.post(w, r)
@@ -104,12 +104,12 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := checkAccept(r.Header, httpheader.TypeEventStream); refused != nil {
 		return refused
 	}
-	if refused := e.drain.refuses(); refused != nil {
+	if refused := e.life.refuses(); refused != nil {
 		return refused
 	}
 	by := mcp.IdentityFrom(r.Context())
 	p := exchange.PrincipalOf(by)
-	ctx := lazyctx.New(r.Context(), e.drain.streams)
+	ctx := lazyctx.New(r.Context(), e.life.streams)
 	defer ctx.Cancel(nil)
 	owner := e.o.ownerOf(r, by, limit.NewMember())
 	place, refused := e.streams.take(owner, func() { ctx.Cancel(e.streams.evicted(owner)) })
@@ -132,7 +132,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
 		Address: AddressOf(r, e.o.orZero().TrustedProxies),
-		Leaving: e.drain.streamsOf(r).Done(),
+		Leaving: e.life.streamsOf(r).Done(),
 	})
 	return nil
 }

@@ -75,10 +75,10 @@ func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end contex
 
 // openGetStream opens a stream for the messages that belong to no request.
 func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session) *refusal {
-	if refused := h.drain.refuses(); refused != nil {
+	if refused := h.life.refuses(); refused != nil {
 		return refused
 	}
-	connection := lazyctx.New(ctx, h.drain.streamsOf(r))
+	connection := lazyctx.New(ctx, h.life.streamsOf(r))
 	defer connection.Cancel(nil)
 	a := newResponder(w, h.o, connection)
 	a.unsent, a.owner = h.unsent, s.Owner
@@ -104,12 +104,12 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if st == nil || len(ids) != 1 {
 		return eventNotFound
 	}
-	scope := h.drain.work
+	scope := h.life.work
 	if st.standalone {
-		if refused := h.drain.refuses(); refused != nil {
+		if refused := h.life.refuses(); refused != nil {
 			return refused
 		}
-		scope = h.drain.streamsOf(r)
+		scope = h.life.streamsOf(r)
 	}
 	connection := lazyctx.New(ctx, scope)
 	defer connection.Cancel(nil)

@@ -21,7 +21,7 @@ type Handler struct {
 	gate     *gate
 	methods  string // that are served
 	stateful bool   // the session era is served
-	drain    *drain
+	life     *lifetime
 	sessions *sessions
 	streams  *quota
 	unsent   *unsent
@@ -41,7 +41,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		gate:     newGate(o),
 		methods:  http.MethodPost,
 		stateful: core.Dialect().Serves(dialect.SessionEra),
-		drain:    newDrain(),
+		life:     newLifetime(),
 		streams:  newStreamQuota(o),
 		unsent:   newUnsent(o),
 		events:   o.events(),
@@ -49,34 +49,34 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 	if h.stateful {
 		h.methods = "GET, POST, DELETE"
 	}
-	h.sessions = newSessions(core, h.drain, o)
+	h.sessions = newSessions(core, &h.life.running, o)
 	return h
 }
 
 // Refuse refuses new requests from now on, with status 503. Streams and running requests
 // continue, and so do the messages that clients send for them.
-func (h *Handler) Refuse() { h.drain.refuse() }
+func (h *Handler) Refuse() { h.life.refuse() }
 
-// Shutdown refuses new requests and ends the streams that serve none, then
-// waits for the running requests until ctx is done; messages that clients send
-// for them are still taken. What runs then is cancelled, and the error is the
-// cause of ctx. Sessions end last.
+// Shutdown refuses new requests, ends the streams that serve no request, and waits for
+// the running requests until ctx is done. Messages that clients send for running requests
+// are accepted meanwhile. When ctx ends first, Shutdown cancels the requests that still
+// run and returns the cause of ctx. It ends the sessions last.
 func (h *Handler) Shutdown(ctx context.Context) error {
-	h.drain.begin()
-	err := h.drain.wait(ctx)
+	h.life.begin()
+	err := h.life.wait(ctx)
 	h.cancel()
 	return err
 }
 
-// Close cancels everything at once and returns when the last handler has.
+// Close cancels everything at once and returns after the last handler has returned.
 func (h *Handler) Close() error {
-	h.drain.begin()
+	h.life.begin()
 	h.cancel()
-	return h.drain.wait(context.Background())
+	return h.life.wait(context.Background())
 }
 
 func (h *Handler) cancel() {
-	h.drain.cancelWork(errShutdown)
+	h.life.cancelWork(errShutdown)
 	h.sessions.close(errShutdown)
 }
 
@@ -96,10 +96,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := h.gate.admit(w, r); refused != nil {
 		return refused
 	}
-	if !h.drain.enter() {
+	if !h.life.running.Join() {
 		return shuttingDown
 	}
-	defer h.drain.leave()
+	defer h.life.running.Leave()
 	switch {
 	case r.Method == http.MethodPost:
 		return h.post(w, r)
@@ -190,7 +190,7 @@ func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
 func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	m := in.Message
 	if m.Kind == jsonrpc.Request {
-		if refused := h.drain.refuses(); refused != nil {
+		if refused := h.life.refuses(); refused != nil {
 			return refused
 		}
 	}

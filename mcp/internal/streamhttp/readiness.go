@@ -8,29 +8,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// Readiness is the endpoint that tells load balancers whether a server wants new
-// clients.
+// Readiness is the endpoint at which load balancers ask whether a server accepts new
+// clients. Make one with NewReadiness.
 type Readiness struct {
 	ready func() bool
 	o     *Options
 	gate  *gate
-	asked atomic.Bool
+	asked atomic.Bool // a request has been answered
 }
 
 var _ http.Handler = (*Readiness)(nil)
 
-// NewReadiness returns the endpoint of a server that is ready when ready says so.
+// NewReadiness returns an endpoint that answers 200 while ready returns true, and 503
+// otherwise. A nil Options gives the defaults.
 func NewReadiness(ready func() bool, o *Options) *Readiness {
 	return &Readiness{ready: ready, o: o, gate: newGate(o)}
 }
 
-// Asked reports whether anybody has asked yet.
-func (s *Readiness) Asked() bool { return s.asked.Load() }
+// Asked reports whether the endpoint has answered a request yet.
+func (e *Readiness) Asked() bool { return e.asked.Load() }
 
-// ServeHTTP answers GET and HEAD. Load balancers come by address, which unlike a
-// name cannot have been made to point here.
-func (s *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !s.gate.knows(host) {
+// ServeHTTP answers GET and HEAD. It accepts every IP address as Host, because load
+// balancers use addresses and because DNS rebinding needs a name. It refuses names that
+// are not of this server.
+func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.knows(host) {
 		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)
 		return
 	}
@@ -38,13 +40,13 @@ func (s *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		notAllowed(r, "GET, HEAD").write(w)
 		return
 	}
-	s.asked.Store(true)
+	e.asked.Store(true)
 	h := w.Header()
 	h.Set(httpheader.ContentType, "text/plain; charset=utf-8")
 	h.Set(httpheader.ContentTypeOptions, "nosniff")
 	h.Set(httpheader.CacheControl, "no-store")
-	s.o.setConnectionClose(h)
-	if !s.ready() {
+	e.o.setConnectionClose(h)
+	if !e.ready() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, "leaving\n")
 		return

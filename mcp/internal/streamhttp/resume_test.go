@@ -470,7 +470,7 @@ func TestResumedCallEndsBeforeAGracefulShutdown(t *testing.T) {
 	id := expectNotes(t, first, 1, 1)
 	done := make(chan error)
 	go func() { done <- s.handler.Shutdown(context.Background()) }()
-	eventually(t, "the shutdown has begun", func() bool { return s.handler.drain.refuses() != nil })
+	eventually(t, "the shutdown has begun", func() bool { return s.handler.life.refuses() != nil })
 	again := s.back(session, id)
 	close(notes)
 	if got := again.event(); !strings.Contains(got, "done") {

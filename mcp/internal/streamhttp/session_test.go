@@ -266,11 +266,7 @@ func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
 }
 
 // atWork returns how many requests, streams and calls a handler has.
-func (h *Handler) atWork() int {
-	h.drain.mu.Lock()
-	defer h.drain.mu.Unlock()
-	return h.drain.running
-}
+func (h *Handler) atWork() int { return h.life.running.Running() }
 
 // Decision 8.
 func TestCancelledSessionCallEndsWithoutAReply(t *testing.T) {

@@ -25,7 +25,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	s.Presence.Enter()
 	defer h.sessions.leave(s)
 	in.Session = s.Session
-	ctx := lazyctx.New(r.Context(), h.drain.work)
+	ctx := lazyctx.New(r.Context(), h.life.work)
 	defer ctx.Cancel(nil)
 	reply := h.core.Request(ctx, in)
 	if reply.Err != nil || s.Agreed() == nil || r.Context().Err() != nil {
@@ -109,7 +109,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	if refused := h.drain.refuses(); refused != nil {
+	if refused := h.life.refuses(); refused != nil {
 		return refused
 	}
 	st := h.stream(s, in)

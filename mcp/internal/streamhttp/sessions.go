@@ -3,10 +3,12 @@ package streamhttp
 import (
 	"container/list"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
@@ -18,7 +20,7 @@ import (
 type sessions struct {
 	core  exchange.Core
 	o     *Options
-	work  *drain // counts the goroutines of the table and of its sessions
+	work  *drain.Group // counts the goroutines of the table and of its sessions
 	ttl   time.Duration
 	quota *quota
 
@@ -29,7 +31,7 @@ type sessions struct {
 	closed bool
 }
 
-func newSessions(core exchange.Core, work *drain, o *Options) *sessions {
+func newSessions(core exchange.Core, work *drain.Group, o *Options) *sessions {
 	return &sessions{
 		core: core,
 		o:    o,
@@ -57,14 +59,28 @@ func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) 
 }
 
 // spawn runs f on a goroutine that uses the session and that a shutdown waits for. The
-// caller has the session in use.
+// caller has the session in use and is counted by work itself, so that Go does not refuse.
 func (t *sessions) spawn(s *session, f func()) {
 	t.share(s)
-	t.work.spawn(func() {
+	t.work.Go(func() {
 		defer t.release(s)
+		growStack()
 		f()
 	})
 }
+
+// growStack makes the stack of a new goroutine large enough for a call while nothing is on
+// it. The runtime doubles a stack whenever it is full and copies what is on it, which
+// takes longer than many a call.
+//
+//go:noinline
+func growStack() {
+	var room [callStack]byte
+	runtime.KeepAlive(&room)
+}
+
+// callStack is how much stack most calls need, in bytes.
+const callStack = 6 << 10
 
 // add adds a session to the table.
 func (t *sessions) add(s *session) *refusal {
@@ -207,10 +223,10 @@ func (t *sessions) scheduleSweepLocked() {
 
 // sweepExpired ends the sessions that have been idle for too long.
 func (t *sessions) sweepExpired() {
-	if !t.work.enter() {
+	if !t.work.Join() {
 		return
 	}
-	defer t.work.leave()
+	defer t.work.Leave()
 	for _, s := range t.removeExpired() {
 		t.finish(s, errSessionIdle)
 	}

@@ -18,7 +18,7 @@ import (
 func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	switch in.Message.Kind {
 	case jsonrpc.Notification:
-		ctx := lazyctx.New(r.Context(), h.drain.work)
+		ctx := lazyctx.New(r.Context(), h.life.work)
 		defer ctx.Cancel(nil)
 		return h.notify(ctx, w, in)
 	case jsonrpc.Response:
@@ -27,20 +27,20 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 	if in.Message.Method == mcp.MethodListen {
 		return h.subscribe(w, r, in)
 	}
-	h.respond(w, r, in, h.drain.work)
+	h.respond(w, r, in, h.life.work)
 	return nil
 }
 
 // subscribe answers subscriptions/listen, which takes a place among the streams.
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	ctx, cancel := context.WithCancelCause(h.drain.streams)
+	ctx, cancel := context.WithCancelCause(h.life.streams)
 	defer cancel(nil)
 	place, refused := h.streams.take(in.Owner(), func() { cancel(h.streams.evicted(in.Owner())) })
 	if refused != nil {
 		return refused
 	}
 	defer place.Release()
-	in.Leaving = h.drain.streamsOf(r).Done()
+	in.Leaving = h.life.streamsOf(r).Done()
 	h.respond(w, r, in, ctx)
 	return nil
 }
