@@ -13,6 +13,6 @@
 //	server   message ─ Open ─→ *Call in newest shapes ─ handler ─→ Seal ─→ reply
 //	client   typed params ─ Request ─→ message … reply ─ Result ─→ typed result
 //
-// Handlers see only the shapes of the newest revision. shape.go converts them
+// Handlers see only the shapes of the newest revision. convert.go converts them
 // to the peer's revision.
 package dialect
