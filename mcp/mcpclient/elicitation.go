@@ -57,7 +57,7 @@ func complete(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult,
 	if err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, err)
 	}
-	if out.Content, err = jsonschema.ApplyDefaults(out.Content, p.RequestedSchema); err != nil {
+	if out.Content, err = form.ApplyDefaults(out.Content); err != nil {
 		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
 	}
 	err = form.Validate(out.Content)

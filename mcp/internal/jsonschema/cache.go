@@ -8,16 +8,17 @@ import (
 	"sync"
 )
 
-// Limits of the programs kept for texts that come again. A program takes some
-// twenty times the memory of its text.
+// Limits of the validators that are kept for texts that come again. A compiled one takes
+// about twenty times the memory of its text.
 const (
 	cacheEntries = 1_024
 	cacheBytes   = 4 << 20
 )
 
-var programs = cache{entries: cacheEntries, bytes: cacheBytes}
+var validators = cache{entries: cacheEntries, bytes: cacheBytes}
 
-// cache keeps the most recently used programs by the digest of their text. It is
+// cache keeps the most recently used validators by the digest of their text. Whoever has
+// the same text shares the Validator: it depends on the text and the limits alone. It is
 // safe for concurrent use; schemas are compiled outside its lock.
 type cache struct {
 	entries int // greatest number of entries
@@ -35,14 +36,12 @@ type cacheKey struct {
 }
 
 type cacheEntry struct {
-	key     cacheKey
-	size    int
-	program func() (*program, error)
+	key       cacheKey
+	validator *Validator
 }
 
-// get returns the function that compiles text at its first call and returns the
-// same program, or the same error, ever after.
-func (c *cache) get(text jsontext.Value, limits *Limits) func() (*program, error) {
+// get returns the Validator of a text.
+func (c *cache) get(text jsontext.Value, limits *Limits) *Validator {
 	key := cacheKey{digest: sha256.Sum256(text)}
 	if limits != nil {
 		key.limits = *limits
@@ -51,19 +50,16 @@ func (c *cache) get(text jsontext.Value, limits *Limits) func() (*program, error
 	defer c.mu.Unlock()
 	if e, ok := c.byKey[key]; ok {
 		c.order.MoveToFront(e)
-		return e.Value.(*cacheEntry).program
+		return e.Value.(*cacheEntry).validator
 	}
-	text = slices.Clone(text)
-	entry := &cacheEntry{key, len(text), sync.OnceValues(func() (*program, error) {
-		return compile(text, &key.limits)
-	})}
+	entry := &cacheEntry{key, newValidator(slices.Clone(text), key.limits)}
 	if c.byKey == nil {
 		c.byKey = make(map[cacheKey]*list.Element)
 	}
 	c.byKey[key] = c.order.PushFront(entry)
-	c.size += entry.size
+	c.size += len(text)
 	c.shrink()
-	return entry.program
+	return entry.validator
 }
 
 // shrink drops the least recently used entries beyond the limits.
@@ -72,6 +68,6 @@ func (c *cache) shrink() {
 		last := c.order.Back()
 		entry := c.order.Remove(last).(*cacheEntry)
 		delete(c.byKey, entry.key)
-		c.size -= entry.size
+		c.size -= len(entry.validator.text)
 	}
 }

@@ -4,18 +4,19 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	library "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Validator checks values against one schema. It is safe for concurrent use.
+// Validator checks values against one schema. It is immutable and safe for concurrent use.
 type Validator struct {
-	text    jsontext.Value
-	fast    func() *fastSchema
-	program func() (*program, error)
+	text jsontext.Value
+	// Each function does its work at its first call and returns the same values ever after.
+	fast     func() *fastSchema // nil if the schema has no such form
+	program  func() (*program, error)
+	defaults func() (members, error)
 }
 
 // program is a compiled schema.
@@ -32,8 +33,8 @@ type program struct {
 // anything outside its own text: nothing is ever loaded. Patterns that are none
 // in RE2 are not checked and reported by Warnings. Formats are checked.
 //
-// Compile keeps the programs of recent texts, so that the same text is compiled
-// once. It does not keep the text itself.
+// Compile keeps the validators of recent texts, so that the same text is compiled
+// once.
 //
 // Spec: 2026-07-28 basic#json-schema-usage
 func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
@@ -46,16 +47,22 @@ func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
 
 // Lazy is Compile at the first use, for schemas that are right by construction.
 // An error of the schema is then an error of Validate.
-func Lazy(text jsontext.Value, limits *Limits) *Validator {
-	v := &Validator{text: slices.Clone(text), program: programs.get(text, limits)}
-	v.fast = sync.OnceValue(func() *fastSchema {
-		doc, err := decode(v.text, maxNesting)
-		if err != nil || len(v.text) > limits.bytes() {
-			return nil
-		}
-		return newFastSchema(doc)
-	})
-	return v
+func Lazy(text jsontext.Value, limits *Limits) *Validator { return validators.get(text, limits) }
+
+// newValidator returns the Validator of a text, which must not change.
+func newValidator(text jsontext.Value, limits Limits) *Validator {
+	return &Validator{
+		text: text,
+		fast: sync.OnceValue(func() *fastSchema {
+			doc, err := decode(text, maxNesting)
+			if err != nil || len(text) > limits.bytes() {
+				return nil
+			}
+			return newFastSchema(doc)
+		}),
+		program:  sync.OnceValues(func() (*program, error) { return compile(text, &limits) }),
+		defaults: sync.OnceValues(func() (members, error) { return defaultsOf(text) }),
+	}
 }
 
 // Text returns the schema. It must not be changed.

@@ -88,16 +88,17 @@ func TestApplyDefaults(t *testing.T) {
 		{`{"e":2,"a":null}`, form, `{"e":2,"a":null,"c":null}`},
 		{``, form, `{"a":"x","c":null,"e":[1]}`},
 		{`{"z": 1e2}`, `{}`, `{"z":1e2}`},
+		{`{ "a": "y z" , "c":1, "e" :2}`, form, `{"a":"y z","c":1,"e":2}`},
 		{`{}`, `{"properties":{"a":{"properties":{"b":{"default":1}}}}}`, `{}`},
 	}
 	for _, tt := range tests {
-		got, err := jsonschema.ApplyDefaults(jsontext.Value(tt.instance), jsontext.Value(tt.schema))
+		got, err := jsonschema.Lazy(jsontext.Value(tt.schema), nil).ApplyDefaults(jsontext.Value(tt.instance))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: got %s, %v, want %s", tt.instance, got, err, tt.want)
 		}
 	}
-	for _, tt := range []struct{ instance, schema string }{{`[]`, form}, {`{`, form}, {`{}`, `{"properties":7}`}, {`{}`, `[]`}, {`{"a":1,"a":2}`, form}} {
-		if got, err := jsonschema.ApplyDefaults(jsontext.Value(tt.instance), jsontext.Value(tt.schema)); err == nil {
+	for _, tt := range []struct{ instance, schema string }{{`[]`, form}, {`{`, form}, {`{}`, `{"properties":7}`}, {`{}`, `[]`}, {`{"a":1,"a":2}`, form}, {`{"a":1,"a":2}`, `{}`}, {`7`, `{}`}} {
+		if got, err := jsonschema.Lazy(jsontext.Value(tt.schema), nil).ApplyDefaults(jsontext.Value(tt.instance)); err == nil {
 			t.Errorf("%s with %s: got %s, want an error", tt.instance, tt.schema, got)
 		}
 	}

@@ -50,7 +50,7 @@ func FuzzCompileBounds(f *testing.F) {
 		}
 		_, _ = jsonschema.HeaderParams(jsontext.Value(text), false)
 		_ = jsonschema.CheckElicitation(jsontext.Value(text), true)
-		_, _ = jsonschema.ApplyDefaults(jsontext.Value(instance), jsontext.Value(text))
+		_, _ = jsonschema.Lazy(jsontext.Value(text), nil).ApplyDefaults(jsontext.Value(instance))
 	})
 }
 
