@@ -1,8 +1,8 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
-	"encoding/json/v2"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
 // secretField is what a form must not ask for.
@@ -19,23 +20,26 @@ import (
 // Spec: 2026-07-28 client/elicitation#security-considerations
 var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_ ]?key|access[-_ ]?(key|token)|private[-_ ]?key|credential|\b(pin|cvv|cvc|ssn)\b|credit[-_ ]?card|card[-_ ]?number`)
 
-// checkForm refuses a form with a field that looks like one for a secret.
+// checkForm refuses a form with a field that looks like one for a secret, by its name or
+// its title. What else is wrong with the schema is found when it is compiled.
 func checkForm(p *mcp.ElicitParams) error {
-	var form mcp.ElicitSchema
-	if json.Unmarshal(p.RequestedSchema, &form) != nil {
-		return nil // jsonschema.Compile tells what is wrong with it
-	}
-	for _, f := range form.Fields {
-		text, _ := json.Marshal(f.Schema)
-		var shown struct {
-			Title string `json:"title"`
+	for name, field := range rawjson.Members(rawjson.Member(p.RequestedSchema, "properties")) {
+		var title []byte
+		if text := rawjson.Member(field, "title"); text.Kind() == '"' {
+			title = rawjson.Unquote(text)
 		}
-		_ = json.Unmarshal(text, &shown)
-		if secretField.MatchString(strings.ReplaceAll(f.Name, "_", " ")) || secretField.MatchString(f.Name) || secretField.MatchString(shown.Title) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, f.Name)
+		if isSecretName(name) || secretField.Match(title) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, name)
 		}
 	}
 	return nil
+}
+
+// isSecretName reports whether the name of a field, whose words underscores may separate,
+// looks like that of a secret.
+func isSecretName(name []byte) bool {
+	return secretField.Match(name) ||
+		bytes.IndexByte(name, '_') >= 0 && secretField.Match(bytes.ReplaceAll(name, []byte{'_'}, []byte{' '}))
 }
 
 // checkURL refuses a URL that is neither https nor http on this machine.
