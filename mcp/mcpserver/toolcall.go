@@ -119,18 +119,18 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 }
 
 // runWithTimeout waits for a slot and calls the handler on a goroutine of its own, and
-// waits for its result until the timeout. A handler that returns later is logged.
+// waits for its result until the timeout. Earlier rounds of the call count towards the
+// timeout, and waiting for the client does not. A handler that returns later is logged.
 func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
 	r := From(ctx)
-	left := max(t.timeout-r.run.Running(), time.Millisecond)
-	ctx, cancel := exchange.WithTimeout(ctx, left, &lateError{t})
-	ctx, release, err := t.acquire(ctx)
+	timed, cancel := exchange.WithTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), &lateError{t})
+	ctx, release, err := t.acquire(timed)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	done, answered := make(chan handlerResult), make(chan struct{})
-	started := time.Now()
+	started, left := time.Now(), exchange.TimeLeft(timed)
 	s.drain.start(func() {
 		defer cancel()
 		defer release()
@@ -141,6 +141,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 				out.result, out.err = t.call(ctx, p)
 			}
 		}()
+		r.run.Spend(left - exchange.TimeLeft(timed))
 		select {
 		case done <- out:
 		case <-answered:
@@ -150,21 +151,17 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	})
 	select {
 	case out := <-done:
-		if r.replays {
-			r.run.Spend(time.Since(started))
-		}
 		return out.result, out.err
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
-		late := time.NewTimer(left - min(time.Since(started), left))
+		late := time.NewTimer(max(exchange.TimeLeft(timed), 0))
 		defer late.Stop()
 		select {
 		case out := <-done:
-			r.run.Spend(time.Since(started))
 			return out.result, out.err
 		case <-late.C:
-			r.run.Spend(time.Since(started))
+			r.run.Spend(left)
 		}
 	}
 	close(answered)

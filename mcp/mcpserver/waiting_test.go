@@ -129,6 +129,44 @@ func TestTimeoutCountsTheTimeThatTheHandlerRuns(t *testing.T) {
 	})
 }
 
+// TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself is about a handler that runs for 4 s
+// in each of two rounds, between which its user thinks for an hour.
+func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
+	claim.Shows(t, "B-12")
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		for limit, want := range map[time.Duration]bool{9 * time.Second: true, 7 * time.Second: false} {
+			srv := newServer(&mcpserver.Options{Ask: &mcpserver.AskOptions{Wait: 2 * time.Hour, Expiry: 2 * time.Hour}})
+			srv.AddTool(mcp.Tool{Name: "raw"}, func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+				select {
+				case <-time.After(4 * time.Second):
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
+				if p.RequestState == nil {
+					return &mcp.InputRequiredResult{RequestState: new("one"), InputRequests: map[string]mcp.InputRequest{"roots": {Method: mcp.MethodRootsList}}}, nil
+				}
+				return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("done")}}, nil
+			}, mcpserver.Timeout(limit))
+			w := dialAs(t, srv, r, canAll)
+			var result message
+			if isModern(r) {
+				first := w.must("tools/call", `{"name":"raw"}`)
+				time.Sleep(time.Hour)
+				result = w.call("tools/call", retry(t, `{"name":"raw"}`, first, `{"roots":{"roots":[]}}`))
+			} else {
+				id := w.send("tools/call", `{"name":"raw"}`)
+				q := w.read()
+				time.Sleep(time.Hour)
+				w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"roots":[]}}`)
+				result = w.reply(id)
+			}
+			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
+				t.Errorf("limit %v: got %s, want it done: %t", limit, result.raw, want)
+			}
+		}
+	})
+}
+
 // TestAnsweredCallComesBackBeforeNewOnes is about a tool with one slot: who has waited
 // for an answer does not line up again.
 func TestAnsweredCallComesBackBeforeNewOnes(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 )
 
 // Clock measures how long something may take. It stands still from a Hold to the
-// Release that belongs to it; several may hold it at once. Both are safe for
-// concurrent use.
+// Release that belongs to it. Holds may overlap: it goes on after the last Release. Both
+// methods are safe for concurrent use.
 type Clock interface {
 	Hold()
 	Release()
@@ -99,6 +99,16 @@ func (t *Timer) end() bool {
 	return over
 }
 
+// remaining returns how much of the timer's time is left.
+func (t *Timer) remaining() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held > 0 {
+		return t.left
+	}
+	return time.Until(t.until)
+}
+
 // Stop ends the timer. The function is not called any more.
 func (t *Timer) Stop() {
 	t.mu.Lock()
@@ -138,6 +148,10 @@ func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Con
 	c.timer.start(d, c)
 	return c, c.stop
 }
+
+// TimeLeft returns how much is left of the time of a context that WithTimeout returned. It
+// is not positive when the time is over.
+func TimeLeft(ctx context.Context) time.Duration { return ctx.(*timeoutContext).timer.remaining() }
 
 // timeoutContext is a context of WithTimeout.
 type timeoutContext struct {
