@@ -141,6 +141,64 @@ func TestHandlerOfATaskMayAskByItself(t *testing.T) {
 	})
 }
 
+// TestTimeoutAndLimitOfATaskStandStillWhileItWaitsForAnAnswer is about a tool with one slot
+// whose handler runs for 4 s, asks, and runs for 4 s again. Its user thinks for five minutes.
+func TestTimeoutAndLimitOfATaskStandStillWhileItWaitsForAnAnswer(t *testing.T) {
+	claim.Shows(t, "B-12")
+	eachEra(t, func(t *testing.T, v mcp.Revision) {
+		for limit, want := range map[time.Duration]bool{9 * time.Second: true, 7 * time.Second: false} {
+			synctest.Test(t, func(t *testing.T) {
+				srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
+				endLater(t, srv)
+				all := tasks.Enable(srv, &tasks.Options{Logger: quiet})
+				srv.Tool("confirm", "", func(ctx context.Context, in work) (string, error) {
+					if _, err := slow(ctx, in); err != nil {
+						return "", err
+					}
+					if in.Label == "asks" {
+						if _, err := mcpserver.Ask[sure](ctx, "sure", "Sure?"); err != nil {
+							return "", err
+						}
+					}
+					return slow(ctx, in)
+				}, all.AsTask(), mcpserver.Limit(1), mcpserver.Timeout(limit))
+				c := dial(t, srv, user("ada"), &mcpclient.Options{
+					Revisions: []mcp.Revision{v}, Extensions: []mcpclient.Extension{tasks.Client(nil)},
+					ElicitForm: func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						_, err := slow(ctx, work{Seconds: 300})
+						return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"sure":true}`)}, err
+					},
+				})
+				for _, err := range c.Tools(t.Context()) {
+					must(t, err)
+				}
+				type outcome struct {
+					result *mcp.CallToolResult
+					err    error
+				}
+				waited := make(chan outcome, 1)
+				waiting := begin(t, c, "confirm", work{Seconds: 4, Label: "asks"})
+				go func() {
+					result, err := waiting.Wait(t.Context())
+					waited <- outcome{result, err}
+				}()
+				time.Sleep(10 * time.Second)
+				if got := state(t, waiting); got.Status != mcp.TaskInputRequired {
+					t.Fatalf("got %+v, want a question", got)
+				}
+				other, err := begin(t, c, "confirm", work{Seconds: 1}).Wait(t.Context())
+				if err != nil || other.IsError {
+					t.Errorf("another task of the tool: got %+v, %v, want the only slot free for it", other, err)
+				}
+				got := <-waited
+				if done := got.err == nil && !got.result.IsError; done != want {
+					t.Errorf("timeout of %v: got %+v, %v, want it done: %t", limit, got.result, got.err, want)
+				}
+			})
+		}
+	})
+}
+
 func TestCancelledTaskStaysCancelled(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		claim.Shows(t, "R-373a", "R-373b", "R-381a")
