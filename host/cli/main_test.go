@@ -6,11 +6,9 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +27,11 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "fondaco":
 		fondaco()
+	case "interrupted":
+		ctx, stop := cli.NotifyContext()
+		interruptTwice(ctx)
+		stop()
+		os.Exit(0)
 	case "server":
 		mcpserver.Main(newScriptServer())
 		os.Exit(0)
@@ -48,14 +51,18 @@ func TestMain(m *testing.M) {
 }
 
 // fondaco is the program itself.
-func fondaco() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit((&cli.Main{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args, Env: os.Environ(),
-		Terminal: cli.IsTerminal(os.Stdout), Drawing: cli.IsTerminal(os.Stderr),
-		Interactive: cli.IsTerminal(os.Stdin) && cli.IsTerminal(os.Stderr),
-	}).Main(ctx))
+func fondaco() { os.Exit(cli.RunProcess()) }
+
+// interruptTwice interrupts this process, and once more as soon as ctx has ended.
+func interruptTwice(ctx context.Context) {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return
+	}
+	_ = self.Signal(os.Interrupt)
+	<-ctx.Done()
+	_ = self.Signal(os.Interrupt)
+	time.Sleep(time.Second)
 }
 
 // patience is how long what has to come may take where other tests have the

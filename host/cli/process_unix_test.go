@@ -222,6 +222,17 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	within(t, fmt.Sprintf("process %d is gone with the host", child), func() bool { return !runs(child) })
 }
 
+func TestInterruptDuringTheShutdownIsNeverIgnored(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		cmd := exec.Command(program(t))
+		cmd.Env = append(os.Environ(), role+"=interrupted")
+		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+			t.Fatalf("got %v, want an end by the second signal", err)
+		}
+	}
+}
+
 // ready reports whether a host wants new calls.
 func ready(base string) bool {
 	resp, err := http.Get(base + "/readyz")
