@@ -73,8 +73,8 @@ func (c *watchedConn) Close() error {
 // output; with -http ADDR it serves HTTP there instead, and says on standard
 // error where. An address that others than this machine reach is refused without
 // -insecure-no-auth, because Main authenticates nobody. Arguments that are
-// no flags are the program's own business. It ends on SIGINT and SIGTERM, at once on the second of them, and
-// the process with it when something goes wrong.
+// no flags are left to the program. Main shuts the server down on SIGINT and SIGTERM, of which
+// the second ends the process at once, and exits with a status other than 0 after an error.
 func Main(s *Server) {
 	flags := flag.NewFlagSet(s.info.Name, flag.ExitOnError)
 	addr := flags.String("http", "", "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
@@ -84,11 +84,34 @@ func Main(s *Server) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer context.AfterFunc(ctx, stop)() // from then on a signal ends the process
+	ctx, stop := notifyContext()
+	defer stop()
 	if err := s.main(ctx, *addr); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(1)
+	}
+}
+
+// notifyContext returns a context that SIGINT and SIGTERM end. Unlike
+// [signal.NotifyContext] it restores the default effect of both before the context ends:
+// whoever sees the shutdown can end the process with the next signal.
+func notifyContext() (ctx context.Context, stop func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
 	}
 }
 

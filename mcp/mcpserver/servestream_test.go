@@ -223,6 +223,20 @@ func TestMainServesHTTPUntilItIsTerminated(t *testing.T) {
 	}
 }
 
+func TestInterruptDuringTheShutdownIsNeverIgnored(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGINT here")
+	}
+	for range 20 {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), mainEnv+"=interrupted")
+		if err := cmd.Run(); err == nil || !strings.Contains(err.Error(), "signal: interrupt") {
+			t.Fatalf("got %v, want an end by the second signal", err)
+		}
+	}
+}
+
 func TestMainListensToStrangersOnRequestOnly(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-092b", "R-099a", "R-128a")

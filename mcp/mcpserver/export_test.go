@@ -1,0 +1,3 @@
+package mcpserver
+
+var NotifyContext = notifyContext
