@@ -164,13 +164,13 @@ func decodeArguments(raw jsontext.Value, out any) error {
 		err = json.Unmarshal(plain, out)
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
-		return fmt.Errorf("arguments%s: %s", e.JSONPointer, unfit(e))
+		return fmt.Errorf("arguments%s: %s", e.JSONPointer, describeMismatch(e))
 	}
 	return err
 }
 
 // unfit says why a value does not fit its Go type, in words that tell nothing of Go.
-func unfit(e *json.SemanticError) string {
+func describeMismatch(e *json.SemanticError) string {
 	reason := "does not fit"
 	if e.Err != nil {
 		reason = e.Err.Error()

@@ -61,8 +61,8 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	if found.Answer == nil {
 		return false, nil
 	}
-	err = q.take(found.Answer, found.Checked)
-	if _, bad := errors.AsType[*unfitError](err); bad {
+	err = q.decode(found.Answer, found.Checked)
+	if _, bad := errors.AsType[*invalidAnswerError](err); bad {
 		r.run.Drop(q.key)
 		return false, nil
 	}
@@ -81,13 +81,13 @@ func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) erro
 	var waiting sync.WaitGroup
 	for i := range questions[1:] {
 		waiting.Go(func() {
-			defer contain(&errs[i+1])
+			defer recoverTo(&errs[i+1])
 			errs[i+1] = r.askOne(ctx, &questions[i+1])
 		})
 	}
 	errs[0] = r.askOne(ctx, &questions[0])
 	waiting.Wait()
-	return instead(first(errs), questions)
+	return asURLElicitation(first(errs), questions)
 }
 
 // withAskDeadline bounds how long a question waits. Background work waits as long as it
@@ -110,10 +110,10 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 	for range r.server.options.asking().maxRounds() {
 		var raw jsontext.Value
 		if raw, err = r.send(ctx, q.key, q.method, q.params); err != nil {
-			return q.wrap(refusal(err))
+			return q.wrap(answerError(err))
 		}
-		err = q.take(raw, false)
-		if _, bad := errors.AsType[*unfitError](err); bad {
+		err = q.decode(raw, false)
+		if _, bad := errors.AsType[*invalidAnswerError](err); bad {
 			continue
 		}
 		if kept := r.run.Keep(q.key, q.digest, raw); kept != nil {
@@ -135,7 +135,7 @@ func (r *Request) send(ctx context.Context, key, method string, params any) (raw
 
 // refusal is what an error of the client means: in the session era a user who
 // refuses sampling is an error.
-func refusal(err error) error {
+func answerError(err error) error {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && e.Code == mcp.CodeRejected {
 		return ErrDeclined
 	}

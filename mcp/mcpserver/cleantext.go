@@ -9,8 +9,8 @@ import (
 
 const maxErrorText = 4096 // bytes of an error that a model reads
 
-// cleanText drops control characters but for newline and tab, replaces invalid
-// UTF-8, and cuts at max bytes.
+// cleanText returns s without control characters other than newline and tab, with invalid
+// UTF-8 replaced, and truncated to max bytes. A note about the rest is added.
 func cleanText(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -1,80 +1,65 @@
 package mcpserver
 
 import (
-	"encoding/json/jsontext"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
 
+// A call sends 100 log messages at once, then one every 10 ms.
 const (
 	logBurst = 100
 	logEvery = 10 * time.Millisecond
 )
 
-// logLimit leaves out what a call logs too often, and tells of it.
-type logLimit struct {
-	mu     sync.Mutex
-	pace   pace
-	left   int              // messages left out that nobody was told of
-	urgent mcp.LoggingLevel // of the most urgent of them
+// clientLogLimit limits how often a call sends log messages to its client, and counts the
+// messages that it omits. The zero value is ready for use. It is safe for concurrent use.
+type clientLogLimit struct {
+	mu       sync.Mutex
+	throttle throttle   // guarded by mu
+	omitted  omittedLog // guarded by mu: not yet reported to the client
 }
 
-// log sends a log message to the client, unless it is one too many. What was left
-// out is told before the next message that is sent, and at the end of the call.
-//
-// Spec: 2026-07-28 server/utilities/logging#security
-func (r *Request) log(m *mcp.LoggingMessageParams) error {
-	left, err := r.tryLog(m)
-	if left {
-		r.ReportLimit(mcp.LimitLog)
-	}
-	return err
+// omittedLog counts omitted log messages.
+type omittedLog struct {
+	count int
+	level mcp.LoggingLevel // of the most urgent one
 }
 
-// tryLog is log, and reports whether the message was left out.
-func (r *Request) tryLog(m *mcp.LoggingMessageParams) (left bool, err error) {
-	l := &r.logs
+// take reports whether a message of the level may be sent now. If so, it returns the
+// messages that were omitted since the last report, which the caller has to report first.
+func (l *clientLogLimit) take(level mcp.LoggingLevel) (ok bool, before omittedLog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := logBurst
-	if l.left > 0 {
-		room-- // for what has to be told first
+	if l.omitted.count > 0 {
+		room-- // for the report
 	}
-	if l.pace.wait(room, logEvery) > 0 {
-		if l.left == 0 || m.Level.Severity() < l.urgent.Severity() {
-			l.urgent = m.Level
+	if l.throttle.delay(room, logEvery) > 0 {
+		if l.omitted.count == 0 || level.Severity() < l.omitted.level.Severity() {
+			l.omitted.level = level
 		}
-		l.left++
-		return true, nil
+		l.omitted.count++
+		return false, omittedLog{}
 	}
-	if err := r.tellLeftOut(); err != nil {
-		return false, err
-	}
-	l.pace.take(logEvery)
-	return false, r.Notify(r.ctx, mcp.NotificationMessage, m)
+	before = l.takeOmittedLocked()
+	l.throttle.record(logEvery)
+	return true, before
 }
 
-// endLog tells what was left out, at the end of the call.
-func (r *Request) endLog() {
-	r.logs.mu.Lock()
-	defer r.logs.mu.Unlock()
-	_ = r.tellLeftOut()
+// takeOmitted returns the messages that were omitted since the last report.
+func (l *clientLogLimit) takeOmitted() omittedLog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.takeOmittedLocked()
 }
 
-// tellLeftOut says how many messages were left out. It has the level of the most
-// urgent of them, which the client wants. The caller holds the lock of the limit.
-func (r *Request) tellLeftOut() error {
-	l := &r.logs
-	if l.left == 0 {
-		return nil
+func (l *clientLogLimit) takeOmittedLocked() omittedLog {
+	o := l.omitted
+	l.omitted = omittedLog{}
+	if o.count > 0 {
+		l.throttle.record(logEvery) // the report
 	}
-	data := fmt.Sprintf(`{"msg":"log messages left out","count":%d}`, l.left)
-	l.left = 0
-	l.pace.take(logEvery)
-	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
-		Level: l.urgent, Logger: r.server.info.Name, Data: jsontext.Value(data), Meta: r.detached.meta(),
-	})
+	return o
 }

@@ -32,7 +32,7 @@ type RawCompleter func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Complet
 // whatever the case, in the given order.
 func Prefix(values ...string) Completer {
 	return matching(values, func(value, typed string) int {
-		return score(strings.HasPrefix(value, typed), 0)
+		return rankOrNoMatch(strings.HasPrefix(value, typed), 0)
 	})
 }
 
@@ -40,19 +40,19 @@ func Prefix(values ...string) Completer {
 // whatever the case: the nearer to the start the earlier, then in the given order.
 func Substring(values ...string) Completer {
 	return matching(values, func(value, typed string) int {
-		return score(strings.Contains(value, typed), strings.Index(value, typed))
+		return rankOrNoMatch(strings.Contains(value, typed), strings.Index(value, typed))
 	})
 }
 
 // Fuzzy completes to those of the values that contain the letters that are typed
 // in that order, whatever the case: the nearer to the start the last of them is
 // found the earlier, then in the given order.
-func Fuzzy(values ...string) Completer { return matching(values, spread) }
+func Fuzzy(values ...string) Completer { return matching(values, gapScore) }
 
 // noMatch is the score of a value that does not match.
 const noMatch = -1
 
-func score(matches bool, rank int) int {
+func rankOrNoMatch(matches bool, rank int) int {
 	if !matches {
 		return noMatch
 	}
@@ -61,7 +61,7 @@ func score(matches bool, rank int) int {
 
 // spread returns how much of value stands before and between the typed letters.
 // Taking each letter where it is found first makes that as little as can be.
-func spread(value, typed string) int {
+func gapScore(value, typed string) int {
 	gaps, at := 0, 0
 	for _, r := range typed {
 		i := strings.IndexRune(value[at:], r)

@@ -50,7 +50,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	if err := r.server.detached.enter(r.method); err != nil {
 		return nil, nil, err
 	}
-	d := &Request{method: r.method, params: r.params, call: r.call, in: r.in, server: r.server, way: r.way, detached: &b}
+	d := &Request{method: r.method, params: r.params, call: r.call, in: r.in, server: r.server, route: r.route, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
 		r.server.detached.leave()
 		return nil, nil, err
@@ -71,7 +71,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 
 // lastMoment is how long a Shutdown that has waited long enough waits for work
 // that it has cancelled.
-const lastMoment = time.Second
+const cancelGrace = time.Second
 
 // askDetached gets the answer to one question of detached work, if the client declared that it may be asked.
 func (r *Request) askDetached(ctx context.Context, key, method string, params any) (jsontext.Value, error) {

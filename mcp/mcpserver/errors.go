@@ -7,45 +7,50 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// Errors of Ask and AskAll, besides ErrNotInCall, ErrCannotAsk and an *mcp.Error
-// of CodeMissingCapability for a client that cannot be asked.
+// Errors of Ask and AskAll. They also return ErrNotInCall, ErrCannotAsk, and an *mcp.Error
+// of CodeMissingCapability for a client that did not declare the capability.
 var (
-	// ErrDeclined reports that the user said no.
+	// ErrDeclined reports that the user declined (action decline).
 	ErrDeclined = errors.New("the user declined")
-	// ErrDismissed reports that the user went away without a choice.
+	// ErrDismissed reports that the user dismissed the question without a choice (action
+	// cancel).
 	ErrDismissed = errors.New("the user dismissed the question")
-	// ErrAskExpired reports that no answer came in time.
+	// ErrAskExpired reports that the client did not answer within AskOptions.Wait, or
+	// that the question was cancelled because of AskOptions.MaxQuestions.
 	ErrAskExpired = errors.New("no answer came in time")
-	// ErrInputRequired reports that the run of the handler ends here: the client
-	// of the stateless era is told what is asked, and its answer runs the handler
-	// again from the top. It is also the cause of the run's context. Whatever the
-	// handler returns then is dropped.
+	// ErrInputRequired reports that a question has ended this run of the handler. The
+	// stateless era has no requests to the client: the reply contains the question
+	// (input_required), and the client's retry with the answer runs the handler again
+	// from the top. It is also the cause of the run's context. The result that the
+	// handler returns then is ignored.
 	ErrInputRequired = replay.ErrAsked
-	// ErrCallEnded reports that the handler has returned: goroutines that it has left
-	// behind can neither ask nor remember anything for its call.
+	// ErrCallEnded reports that the handler has returned. Goroutines that still run can
+	// neither ask nor remember anything for its call.
 	ErrCallEnded = replay.ErrEnded
 )
 
-// ErrCannotAsk reports that the client of this request takes no requests in
-// mid-call: its revision is stateless, the answer is forced to be JSON, or it is a
-// notification that is being handled.
+// ErrCannotAsk reports that the server cannot send a request to the client while it
+// handles this message: the revision has no such requests (stateless era), the response
+// mode is ResponseJSON, or the message is a notification.
 var ErrCannotAsk = exchange.ErrCannotAsk
 
-// ErrNotInCall reports that a function was called outside of a request.
+// ErrNotInCall reports that a function was called outside of a request: its context does
+// not belong to one, or its *Request is nil.
 var ErrNotInCall = errors.New("not in a call")
 
-// ErrParkLost reports that a value of Park is gone: it has expired or had to make room
-// for those of another owner, the replica that held it has ended, or another retry of
-// the same round took it first.
+// ErrParkLost reports that a value of Park was closed or is not in this process: it has
+// expired, it was closed because of AskOptions.MaxParked, the retry was sent to another
+// replica, or another retry of the same round has taken it.
 var ErrParkLost = errors.New("interaction expired, call again")
 
-// ErrNotFound is the error of a handler for a resource that does not exist. The client
-// gets the error that its revision has for that.
+// ErrNotFound is the error that a ResourceHandler returns, or wraps, when the resource does
+// not exist. The client gets the error that its revision defines for that.
 var ErrNotFound = errors.New("not found")
 
-// ErrShutdown is the error of Serve and Run on a server that has been shut down.
+// ErrShutdown is the error of Serve, ServeConn and Run on a server that was shut down, and
+// the cause of contexts that a shutdown ends.
 var ErrShutdown = errors.New("the server is shut down")
 
-// errUnheard ends a subscription whose client does not take what is sent, as a rule
-// because it has gone.
-var errUnheard = errors.New("the client does not take what is sent")
+// errNotDelivered ends a subscription when a message cannot be sent to its client, in most
+// cases because the client has disconnected.
+var errNotDelivered = errors.New("the message was not delivered to the client")

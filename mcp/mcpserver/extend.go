@@ -14,7 +14,8 @@ import (
 )
 
 // Extend adds an extension to the server, and copies its slices and maps. It panics
-// when the extension makes no sense, is there already, or defines what is taken.
+// when the extension is not valid or was added already, and when one of its methods is
+// defined by the core or by another extension. It is safe for concurrent use.
 func (s *Server) Extend(e Extension) {
 	e = e.copied()
 	err := e.check()
@@ -29,9 +30,9 @@ func (s *Server) Extend(e Extension) {
 	}
 }
 
-// Extension returns the settings that the client has declared for an extension,
-// and false when it did not declare it for this request or the server does not
-// have it.
+// Extension returns the settings that the client has declared for an extension. ok is
+// false when the client did not declare the extension for this request, when the server
+// does not have the extension, and when r is nil.
 func (r *Request) Extension(id string) (settings jsontext.Value, ok bool) {
 	if r == nil || r.server == nil {
 		return nil, false
@@ -44,8 +45,8 @@ func (r *Request) Extension(id string) (settings jsontext.Value, ok bool) {
 	return settings, ok
 }
 
-// RequireExtension returns nil when Extension would report true, and otherwise an
-// error of CodeMissingCapability that tells the client what to declare.
+// RequireExtension returns nil when Extension reports true, ErrNotInCall when r is nil,
+// and otherwise an error of CodeMissingCapability that tells the client what to declare.
 func (r *Request) RequireExtension(id string) error {
 	if _, ok := r.Extension(id); ok {
 		return nil
@@ -56,17 +57,17 @@ func (r *Request) RequireExtension(id string) error {
 	return dialect.MissingExtension(r.method, id)
 }
 
-// extensions are those of a server.
+// extensions are the extensions of a server.
 type extensions struct {
 	mu  sync.RWMutex
-	all map[string]*Extension // guarded by mu: by ID; never modified once they are in
+	all map[string]*Extension // guarded by mu: by ID; an entry is never modified
 }
 
 func (x *extensions) add(e *Extension) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.all[e.ID] != nil {
-		return fmt.Errorf("is there already")
+		return fmt.Errorf("was added already")
 	}
 	if x.all == nil {
 		x.all = make(map[string]*Extension)
@@ -88,7 +89,7 @@ func (x *extensions) sorted() []*Extension {
 	return slices.SortedFunc(maps.Values(x.all), func(a, b *Extension) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// declare adds the extensions to what the server declares in a revision.
+// declare adds the extensions to the capabilities that the server declares in a revision.
 func (x *extensions) declare(c *mcp.ServerCapabilities, f *dialect.Facts) {
 	for _, e := range x.sorted() {
 		if e.Capabilities != nil {
@@ -104,11 +105,11 @@ func (x *extensions) declare(c *mcp.ServerCapabilities, f *dialect.Facts) {
 	}
 }
 
-// mayAnswer reports whether a result of the type may go to the caller: it is the
-// core's, or one of an extension that both sides declare.
+// allowsResultType reports whether a result of the type may be sent to the caller: it
+// belongs to the core, or to an extension that both sides declare.
 //
 // Spec: 2026-07-28 basic#responses
-func (x *extensions) mayAnswer(call *dialect.Call, t mcp.ResultType) bool {
+func (x *extensions) allowsResultType(call *dialect.Call, t mcp.ResultType) bool {
 	if t == "" || t == mcp.ResultComplete || t == mcp.ResultInputRequired || !call.Facts.Envelope {
 		return true
 	}
@@ -120,7 +121,7 @@ func (x *extensions) mayAnswer(call *dialect.Call, t mcp.ResultType) bool {
 	return false
 }
 
-// extend adds the messages of an extension to the table.
+// extend adds the messages and the middleware of an extension.
 func (m *middleware) extend(e *Extension) error {
 	var inner *layer
 	if e.Middleware != nil {
@@ -128,46 +129,46 @@ func (m *middleware) extend(e *Extension) error {
 		if inner, err = newLayer(e.Middleware); err != nil {
 			return err
 		}
-		inner.inner = true
+		inner.extension = true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	more := make(map[string]extended)
+	more := make(map[string]extensionMessage)
 	for method, r := range e.Requests {
-		more[method] = extended{handler: declaredOnly(e, r.Handler), owner: e, name: r.Name}
+		more[method] = extensionMessage{handler: refuseUndeclared(e, r.Handler), owner: e, name: r.Name}
 	}
 	for method, h := range e.Notifications {
-		more[method] = extended{handler: droppedUnless(e, h), owner: e}
+		more[method] = extensionMessage{handler: dropUndeclared(e, h), owner: e}
 	}
 	for method, x := range more {
-		if m.extended[method].owner != nil || m.own[method] || !dialect.ExtensionMay(method, e.Sessions) {
-			return fmt.Errorf("%q is taken; want one with a prefix of your own", method)
+		if m.extended[method].owner != nil || m.custom[method] || !dialect.ExtensionMay(method, e.Sessions) {
+			return fmt.Errorf("method %q: is defined by the protocol or registered already; want one with a prefix of your own", method)
 		}
 		if x.handler == nil {
-			return fmt.Errorf("%q: the handler is nil", method)
+			return fmt.Errorf("method %q: the handler is nil", method)
 		}
 	}
 	for method := range e.Core {
-		if m.plain[method] != nil {
-			return fmt.Errorf("%q is served already", method)
+		if m.handlers[method] != nil {
+			return fmt.Errorf("method %q: is registered already", method)
 		}
 	}
 	if m.extended == nil {
-		m.extended = make(map[string]extended)
+		m.extended = make(map[string]extensionMessage)
 	}
 	maps.Copy(m.extended, more)
-	maps.Copy(m.plain, e.Core)
+	maps.Copy(m.handlers, e.Core)
 	if inner != nil {
-		inner.index = len(m.inner)
-		m.inner = append(slices.Clip(m.inner), inner)
+		inner.index = len(m.extensionLayers)
+		m.extensionLayers = append(slices.Clip(m.extensionLayers), inner)
 	}
 	m.publishLocked()
 	return nil
 }
 
-// declaredOnly refuses requests of clients that should have declared the extension
-// and did not.
-func declaredOnly(e *Extension, h Handler) Handler {
+// refuseUndeclared returns a Handler that refuses requests of clients that did not declare
+// the extension. A OneSided extension needs no declaration.
+func refuseUndeclared(e *Extension, h Handler) Handler {
 	if h == nil || e.OneSided {
 		return h
 	}
@@ -183,7 +184,9 @@ func declaredOnly(e *Extension, h Handler) Handler {
 	}
 }
 
-func droppedUnless(e *Extension, h Handler) Handler {
+// dropUndeclared returns a Handler that ignores notifications of clients that did not
+// declare the extension. A OneSided extension needs no declaration.
+func dropUndeclared(e *Extension, h Handler) Handler {
 	if h == nil || e.OneSided {
 		return h
 	}

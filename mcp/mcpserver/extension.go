@@ -13,70 +13,72 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Extension is an addition to the protocol that lies outside of its core: what it
-// declares, the messages that it defines, and what it adds to those of the core.
-// A server has none until Extend is called. All fields but ID may be left out.
+// Extension is an extension of the protocol: the capability that it declares, the
+// messages that it defines, and what it adds to messages of the core. A server has none
+// until [Server.Extend] is called. All fields but ID are optional.
 //
-// Extensions hold between peers that both declare them. In the stateless era the
-// client does so with every request.
+// An extension is active between peers that both declare it. In the stateless era the
+// client declares it in every request.
 //
 // Spec: 2026-07-28 basic/versioning#extensions
 type Extension struct {
-	// ID is declared, such as com.example/color. An extension that breaks older
-	// peers needs another one.
+	// ID is the identifier that is declared, such as com.example/color. A version that is
+	// not compatible with older peers needs a new ID.
 	ID string
-	// Settings are declared with it, a JSON object. Nil means {}.
+	// Settings is a JSON object that is declared with the ID. Nil means {}.
 	Settings jsontext.Value
-	// Sessions tells that the extension holds in the session era as well, where
-	// both sides declare it once, in initialize.
+	// Sessions makes the extension available in the session era as well, where both
+	// sides declare it once, in initialize.
 	Sessions bool
-	// OneSided tells that the server alone declares the extension, so that its
-	// requests and notifications are taken from every client.
+	// OneSided means that only the server declares the extension: its requests and
+	// notifications are accepted from every client.
 	OneSided bool
 
-	// Requests are those that the extension defines, by method. A client that did
-	// not declare it is refused with CodeMissingCapability.
+	// Requests are the requests that the extension defines, by method. A client that did
+	// not declare the extension is refused with CodeMissingCapability.
 	Requests map[string]ExtensionRequest
-	// Notifications are those of clients that the extension defines. What comes
-	// from clients that did not declare it is dropped.
+	// Notifications are the handlers of notifications that clients send, by method.
+	// Notifications of clients that did not declare the extension are ignored.
 	Notifications map[string]Handler
-	// ResultTypes are those that results may have besides the core's, towards
-	// clients that declared the extension.
+	// ResultTypes are result types, besides those of the core, that the server may send
+	// to clients that declared the extension.
 	ResultTypes []mcp.ResultType
-	// Filters are the members that the extension adds to the filters of
-	// subscriptions/listen. A client that did not declare it is refused.
+	// Filters are the members that the extension adds to the filter of
+	// subscriptions/listen, by name. A client that uses one and did not declare the
+	// extension is refused with CodeMissingCapability.
 	Filters map[string]Filter
 
 	// Middleware wraps all messages, also those of clients that did not declare the
-	// extension. It runs inside of the middleware of Use; that of the extension that
-	// was added first is the outermost.
+	// extension. It runs inside of the middleware of Use. The middleware of the extension
+	// that was added first is the outermost.
 	Middleware Middleware
 
-	// Core are requests that the core of some revisions has and leaves to this
-	// extension, by method. They are served in those revisions alone, and nobody
-	// has to declare the extension for them.
+	// Core are the handlers of requests that are in the core of some revisions and that
+	// this library implements as an extension, by method. They are served only in those
+	// revisions, and clients need not declare the extension for them.
 	Core map[string]Handler
-	// Capabilities changes what the server declares besides. What a client's
-	// revision does not have is left out there.
+	// Capabilities changes the capabilities that the server declares. Those that a
+	// client's revision does not have are not sent to it.
 	Capabilities func(*mcp.ServerCapabilities)
 }
 
 // ExtensionRequest is a request that an extension defines.
 type ExtensionRequest struct {
-	// Handler does the request.
+	// Handler handles the request. It must not be nil.
 	Handler Handler
-	// Name is the member of the params that the Mcp-Name header repeats over
-	// HTTP, so that it has to be there and equal. Empty means none.
+	// Name is a member of the params. Over HTTP the header Mcp-Name must be present and
+	// equal to it. Empty means that there is no such header.
 	Name string
 }
 
-// Filter begins a subscription to what an extension tells. It gets its member of
-// the client's filter and returns the part of it that it will honour, to be
-// acknowledged, as anything that encodes as JSON; nil is nothing. The feed is
-// ranged over after that. It yields notifications, method and params, until ctx
-// ends, and must not keep more than it has bounds for while one is being sent.
-// An error refuses the subscription as a whole.
-type Filter func(ctx context.Context, r *Request, wanted jsontext.Value) (honoured any, feed iter.Seq2[string, any], err error)
+// Filter starts the part of a subscription (subscriptions/listen) that an extension
+// serves. wanted is the extension's member of the client's filter. Filter returns the part
+// of it that it accepts, as any value that encodes as JSON; that part is sent with the
+// acknowledgement. If accepted is nil, feed is not used. Otherwise feed yields
+// notifications, method and params, until ctx ends. It runs on a goroutine of its own after
+// the acknowledgement is sent, and it waits while a notification is being sent: what it
+// queues meanwhile must be bounded. An error refuses the whole subscription.
+type Filter func(ctx context.Context, r *Request, wanted jsontext.Value) (accepted any, feed iter.Seq2[string, any], err error)
 
 // copied returns an extension that shares no slices and maps with e.
 func (e Extension) copied() Extension {
@@ -86,10 +88,10 @@ func (e Extension) copied() Extension {
 	return e
 }
 
-// check makes an extension complete, or says what is wrong with it.
+// check sets the defaults of an extension, or returns what is wrong with it.
 func (e *Extension) check() error {
 	if err := mcp.CheckMetaKey(e.ID); err != nil || !strings.Contains(e.ID, "/") {
-		return fmt.Errorf("want an identifier with a prefix, such as com.example/%s", "color")
+		return fmt.Errorf("ID: want an identifier with a prefix, such as com.example/%s", "color")
 	}
 	if e.Settings == nil {
 		e.Settings = jsontext.Value("{}")
@@ -104,11 +106,11 @@ func (e *Extension) check() error {
 	}
 	for method := range e.Core {
 		if !dialect.Defines(method) {
-			return fmt.Errorf("%q is a request of no revision's core; want it in Requests", method)
+			return fmt.Errorf("Core: %q is not a request of the core of any revision; want it in Requests", method)
 		}
 	}
 	return nil
 }
 
-// holds reports whether the extension exists for callers of a revision.
+// holds reports whether the extension is available in a revision.
 func (e *Extension) holds(f *dialect.Facts) bool { return e.Sessions || f.Era == dialect.StatelessEra }

@@ -12,11 +12,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
-// feed is what one extension tells on one subscription.
+// feed yields the notifications of one extension for one subscription.
 type feed iter.Seq2[string, any]
 
-// openFeeds begins the subscriptions to what extensions tell, and adds what they
-// honour to the filter that is acknowledged.
+// openFeeds calls the Filters of extensions for the members that the client wants, and adds
+// the accepted members to the filter that is acknowledged.
 func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Value, honoured *mcp.SubscriptionFilter) (feeds []feed, err error) {
 	var members map[string]jsontext.Value
 	if len(wanted) > 0 {
@@ -53,13 +53,14 @@ func (s *Server) openFeeds(ctx context.Context, r *Request, wanted jsontext.Valu
 	return feeds, nil
 }
 
-// runFeeds sends what the feeds tell. The first that fails ends the subscription, which
-// is the context. stop ends them and returns when they have.
-func (r *Request) runFeeds(open *lazyctx.Context, feeds []feed) (stop func()) {
+// startFeeds sends the notifications of the feeds, each on its own goroutine. The first
+// error cancels open and so ends the subscription. stop cancels open and waits for the
+// goroutines.
+func (r *Request) startFeeds(open *lazyctx.Context, feeds []feed) (stop func()) {
 	var running sync.WaitGroup
 	for _, f := range feeds {
 		running.Go(func() {
-			if err := r.tell(open, f); err != nil {
+			if err := r.sendFeed(open, f); err != nil {
 				open.Cancel(err)
 			}
 		})
@@ -70,9 +71,9 @@ func (r *Request) runFeeds(open *lazyctx.Context, feeds []feed) (stop func()) {
 	}
 }
 
-// tell sends what one feed yields.
-func (r *Request) tell(ctx context.Context, f feed) (err error) {
-	defer contain(&err)
+// sendFeed sends the notifications of one feed.
+func (r *Request) sendFeed(ctx context.Context, f feed) (err error) {
+	defer recoverTo(&err)
 	for method, params := range f {
 		if err := r.sendSubscribed(ctx, method, params); err != nil {
 			return err

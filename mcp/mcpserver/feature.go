@@ -5,14 +5,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// common is what every kind of feature has.
+// common is the part that all kinds of features share.
 type common struct {
 	registry.Access
 	completers  map[string]Completer
 	completeAny RawCompleter // for arguments without a completer; may be nil
 }
 
-// Completes is a method of registry.Feature.
+// Completes implements registry.Feature.
 func (c *common) Completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
 
 func checkIcons(icons []mcp.Icon) error {

@@ -6,10 +6,11 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Visible is the option that restricts who may know of a feature. What is hidden
-// is the same as unknown: for lists, calls, reads and completion alike. The
-// function must depend on the principal alone, and not on when it is asked; it
-// runs at every request and has to be quick.
+// Visible is the option that hides a feature from principals for which to returns false. A
+// hidden feature is treated as unknown in lists, calls, reads, subscriptions and completion.
+// The result of to must depend on the principal alone and must not change. to is called for
+// every request, from several goroutines at once, and must be fast. Visible panics when to
+// is nil.
 func Visible(to func(mcp.Principal) bool) Option {
 	if to == nil {
 		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to everybody")
@@ -20,21 +21,20 @@ func Visible(to func(mcp.Principal) bool) Option {
 // Title is the option that sets the name shown to users.
 func Title(title string) Option { return titled(title) }
 
-// Icons is the option that sets the icons shown to users. A feature with an icon that
-// Icon.Check refuses is not registered.
+// Icons is the option that sets the icons shown to users. They are copied. Registration
+// fails for an icon that Icon.Check refuses.
 func Icons(icons ...mcp.Icon) Option { return withIcons(copyIcons(icons)) }
 
-// Meta is the option that sets a member of the metadata of a listed feature. The
-// value is encoded at once, so later changes of it have no effect. Meta panics when
-// the key breaks the grammar or belongs to the protocol, or the value cannot be
-// encoded.
+// Meta is the option that sets a member of the metadata (_meta) of a listed feature. The
+// value is encoded at once, so later changes of it have no effect. Meta panics when the
+// key is not valid or is reserved for the protocol, and when the value cannot be encoded.
 func Meta(key string, value any) Option {
 	m := make(mcp.Meta)
 	if err := m.Set(key, value); err != nil {
 		panic("mcpserver.Meta: " + err.Error())
 	}
 	if mcp.ReservedMetaKey(key) {
-		panic(fmt.Sprintf("mcpserver.Meta: key %q belongs to the protocol; want one under a prefix of your own, such as com.example/%s", key, "color"))
+		panic(fmt.Sprintf("mcpserver.Meta: key %q is reserved for the protocol; want one with a prefix of your own, such as com.example/%s", key, "color"))
 	}
 	return withMeta{key, m}
 }
@@ -81,16 +81,16 @@ func (m withMeta) add(to *mcp.Meta) {
 	(*to)[m.key] = m.meta[m.key]
 }
 
-// Scopes is the option that lets a feature be used by those callers alone who were
-// granted all of the scopes: called, got, read, watched and completed. Others are
-// refused with CodeInsufficientScope, over HTTP with status 403 and a challenge that
-// names the scopes. Options.HideForbidden hides the feature from them instead. When
-// it is given more than once all are needed. It panics when a scope is none.
+// Scopes is the option that requires OAuth scopes for a feature: only callers that were
+// granted all of them may call, get, read, subscribe to or complete it. Others are refused
+// with CodeInsufficientScope, over HTTP with status 403 and a challenge that names the
+// scopes; with Options.HideForbidden the feature is hidden from them instead. When the
+// option is given several times, the scopes of all are required. Scopes panics when the
+// list is empty and when a scope is not valid.
 //
-// Scopes are those of the mcp.Identity that a handler in front of HTTPHandler has put
-// into the context of the request; without an Identity every request is refused. The user
-// of this machine (stdio, sockets, memory) needs no scopes: what its credentials may do is
-// up to the environment.
+// A caller's scopes are those of the mcp.Identity that a handler in front of HTTPHandler
+// has put into the context of the HTTP request. A request without an Identity is refused.
+// The local user (stdio, sockets, memory) needs no scopes.
 //
 // Spec: 2026-07-28 basic/authorization#scope-challenge-handling; RFC 6749 3.3
 func Scopes(scopes ...string) Option {

@@ -11,14 +11,14 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Log returns a logger that reaches the client of the call that ctx belongs to,
-// at the levels that it asked for. Outside of a call it discards everything.
-// What it says is read by the client's users: no secrets, no internals. Of one call
-// 100 messages are sent at once, then one every 10 ms; others are left out, and how
-// many were is told.
+// Log returns a logger that sends its records to the client of the call that ctx belongs
+// to (notifications/message), if the client asked for their level. Outside of a call it
+// discards all records. Users of the client read them, so they must not contain secrets
+// or internals. A call sends up to 100 messages at once, then one every 10 ms. Others are
+// omitted, and a message reports how many. It is safe for concurrent use.
 //
-// Deprecated: the protocol's logging is part of no revision released on or after
-// 2027-07-28. Log to the server's own log, or use OpenTelemetry.
+// Deprecated: part of Logging (SEP-2577), which the first revision released on or
+// after 2027-07-28 may remove. Log to the server's own log, or use OpenTelemetry.
 func Log(ctx context.Context) *slog.Logger {
 	r := From(ctx)
 	if r == nil {
@@ -27,19 +27,19 @@ func Log(ctx context.Context) *slog.Logger {
 	return slog.New(newClientLog(r))
 }
 
-// clientLog is a slog.Handler whose records become notifications/message.
+// clientLog is a slog.Handler that sends records as notifications/message.
 type clientLog struct {
-	r      *Request
-	render func(*bytes.Buffer) slog.Handler
+	r          *Request
+	newHandler func(*bytes.Buffer) slog.Handler
 }
 
 func newClientLog(r *Request) *clientLog {
-	return &clientLog{r: r, render: func(b *bytes.Buffer) slog.Handler {
+	return &clientLog{r: r, newHandler: func(b *bytes.Buffer) slog.Handler {
 		return slog.NewJSONHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: dataOnly})
 	}}
 }
 
-// dataOnly leaves out what the notification says by itself.
+// dataOnly removes the time and the level, which are not part of the data.
 func dataOnly(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
 		return slog.Attr{}
@@ -52,8 +52,8 @@ func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool {
 	return h.r.wantsLog(mcp.LoggingLevelOf(level))
 }
 
-// LogLevel returns the least urgent level of the log messages that the client wants
-// for the request, and false when it wants none, and outside of a request.
+// LogLevel returns the lowest severity of log messages that the client asked for. It
+// reports false when the client asked for none and when r is nil.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove.
@@ -71,8 +71,9 @@ func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 
 // ForwardLog sends a log message of another server (notifications/message) to the
 // client of the call that ctx belongs to, with its level, logger and data, if the
-// client asked for that level. It has the rate limit of [Log]. Outside of a call it
-// does nothing. A message without data, or of an unknown level, is an error.
+// client asked for that level. The rate limit is the one of [Log]. Outside of a call
+// ForwardLog does nothing. It returns an error for a message that has no data or an
+// unknown level. It is safe for concurrent use.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove.
@@ -92,26 +93,26 @@ func ForwardLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
 // Spec: 2026-07-28 server/utilities/logging
 func (h *clientLog) Handle(ctx context.Context, rec slog.Record) error {
 	var b bytes.Buffer
-	if err := h.render(&b).Handle(ctx, rec); err != nil {
+	if err := h.newHandler(&b).Handle(ctx, rec); err != nil {
 		return err
 	}
 	return h.r.log(&mcp.LoggingMessageParams{
 		Level:  mcp.LoggingLevelOf(rec.Level),
 		Logger: h.r.server.info.Name,
-		Data:   unique(bytes.TrimSpace(b.Bytes())),
+		Data:   lastOfDuplicates(bytes.TrimSpace(b.Bytes())),
 		Meta:   h.r.detached.meta(),
 	})
 }
 
-// unique keeps the last of the members that have one name: slog writes them all,
-// and no message may hold them.
-func unique(raw jsontext.Value) jsontext.Value {
+// lastOfDuplicates returns raw with only the last of several members of one name: slog
+// writes all of them, and JSON-RPC messages must not have duplicate names.
+func lastOfDuplicates(raw jsontext.Value) jsontext.Value {
 	var members map[string]jsontext.Value
 	if raw.IsValid() || json.Unmarshal(raw, &members, jsontext.AllowDuplicateNames(true)) != nil {
 		return raw
 	}
 	for name, value := range members {
-		members[name] = unique(value)
+		members[name] = lastOfDuplicates(value)
 	}
 	out, err := json.Marshal(members, json.Deterministic(true))
 	if err != nil {
@@ -122,15 +123,46 @@ func unique(raw jsontext.Value) jsontext.Value {
 
 // WithAttrs returns a handler that adds attrs to every record.
 func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &clientLog{r: h.r, render: func(b *bytes.Buffer) slog.Handler { return h.render(b).WithAttrs(attrs) }}
+	return &clientLog{r: h.r, newHandler: func(b *bytes.Buffer) slog.Handler { return h.newHandler(b).WithAttrs(attrs) }}
 }
 
 // WithGroup returns a handler that puts what follows into a group.
 func (h *clientLog) WithGroup(name string) slog.Handler {
-	return &clientLog{r: h.r, render: func(b *bytes.Buffer) slog.Handler { return h.render(b).WithGroup(name) }}
+	return &clientLog{r: h.r, newHandler: func(b *bytes.Buffer) slog.Handler { return h.newHandler(b).WithGroup(name) }}
 }
 
-// setLevel does logging/setLevel of the session era.
+// log sends a log message to the client, unless the limit is reached. Omitted messages are
+// reported before the next message that is sent, and at the end of the call.
+//
+// Spec: 2026-07-28 server/utilities/logging#security
+func (r *Request) log(m *mcp.LoggingMessageParams) error {
+	ok, omitted := r.logs.take(m.Level)
+	if !ok {
+		r.ReportLimit(mcp.LimitLog)
+		return nil
+	}
+	if err := r.reportOmitted(omitted); err != nil {
+		return err
+	}
+	return r.Notify(r.ctx, mcp.NotificationMessage, m)
+}
+
+// flushLog reports omitted messages at the end of the call.
+func (r *Request) flushLog() { _ = r.reportOmitted(r.logs.takeOmitted()) }
+
+// reportOmitted sends the number of omitted messages. The report has the level of the most
+// urgent one, so the client has asked for it.
+func (r *Request) reportOmitted(o omittedLog) error {
+	if o.count == 0 {
+		return nil
+	}
+	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
+		Level: o.level, Logger: r.server.info.Name, Meta: r.detached.meta(),
+		Data: fmt.Appendf(nil, `{"msg":"log messages left out","count":%d}`, o.count),
+	})
+}
+
+// setLevel handles logging/setLevel of the session era.
 func (s *Server) setLevel(_ context.Context, r *Request) (any, error) {
 	var p mcp.SetLevelParams
 	if err := r.Decode(&p); err != nil {

@@ -34,8 +34,8 @@ func (s *Server) Run(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
-			Conn: ended, Core: core{s}, Binding: dialect.Stream, Identity: localUser,
-			Grace: lastWords, Leaving: ctx.Done(),
+			Conn: ended, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
+			Grace: closeGrace, Leaving: ctx.Done(),
 		})
 	}()
 	select {
@@ -55,7 +55,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // lastWords is how long a client that has closed its side is still answered: it
 // may have been a pipe that sent all its requests at once.
-const lastWords = time.Second
+const closeGrace = time.Second
 
 // watchedConn tells when it is closed.
 type watchedConn struct {

@@ -37,15 +37,15 @@ type MemoryStore struct {
 	// MaxBytes bounds the values of more than 1 KiB, together. Default: 256 MiB.
 	MaxBytes int
 
-	mu       sync.Mutex
-	entries  map[string]*stored // guarded by mu
-	expiring expiryHeap         // guarded by mu: the entries that expire
-	large    int                // guarded by mu: bytes of large values
-	markers  int                // guarded by mu: how many of the entries are
+	mu         sync.Mutex
+	entries    map[string]*storeEntry // guarded by mu
+	expiring   expiryHeap             // guarded by mu: the entries that expire
+	largeTotal int                    // guarded by mu: bytes of large values
+	markers    int                    // guarded by mu: how many of the entries are
 }
 
 // stored is an entry. Its value is never modified, only replaced.
-type stored struct {
+type storeEntry struct {
 	key     string
 	value   []byte
 	expires time.Time // zero for never
@@ -55,7 +55,7 @@ type stored struct {
 var _ mcp.Store = (*MemoryStore)(nil)
 
 // expiryHeap orders entries by their expiry, the first one at the top.
-type expiryHeap []*stored
+type expiryHeap []*storeEntry
 
 func (h expiryHeap) Len() int           { return len(h) }
 func (h expiryHeap) Less(i, j int) bool { return h[i].expires.Before(h[j].expires) }
@@ -66,7 +66,7 @@ func (h expiryHeap) Swap(i, j int) {
 }
 
 func (h *expiryHeap) Push(e any) {
-	entry := e.(*stored)
+	entry := e.(*storeEntry)
 	entry.index = len(*h)
 	*h = append(*h, entry)
 }
@@ -80,19 +80,21 @@ func (h *expiryHeap) Pop() any {
 }
 
 // live returns the entry under a key, or nil. The caller holds mu.
-func (s *MemoryStore) live(key string) *stored {
+func (s *MemoryStore) live(key string) *storeEntry {
 	if e := s.entries[key]; e != nil && !e.expired(time.Now()) {
 		return e
 	}
 	return nil
 }
 
-func (e *stored) expired(now time.Time) bool { return !e.expires.IsZero() && !now.Before(e.expires) }
+func (e *storeEntry) expired(now time.Time) bool {
+	return !e.expires.IsZero() && !now.Before(e.expires)
+}
 
 func (s *MemoryStore) maxBytes() int { return cmp.Or(s.MaxBytes, 256<<20) }
 
 // weight is what a value counts among the large ones.
-func weight(value []byte) int {
+func largeBytes(value []byte) int {
 	if len(value) <= smallValue {
 		return 0
 	}
@@ -102,20 +104,20 @@ func weight(value []byte) int {
 // set writes an entry. The caller holds mu.
 func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	s.removeExpired()
-	if err := s.lacksRoom(key, value); err != nil {
+	if err := s.checkRoom(key, value); err != nil {
 		return err
 	}
 	if s.entries == nil {
-		s.entries = make(map[string]*stored)
+		s.entries = make(map[string]*storeEntry)
 	}
 	s.remove(key)
-	e := &stored{key: key, value: slices.Clone(value)}
+	e := &storeEntry{key: key, value: slices.Clone(value)}
 	if ttl > 0 {
 		e.expires = time.Now().Add(ttl)
 		heap.Push(&s.expiring, e)
 	}
 	s.entries[key] = e
-	s.large += weight(value)
+	s.largeTotal += largeBytes(value)
 	if isMarker(key) {
 		s.markers++
 	}
@@ -123,23 +125,23 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 }
 
 // lacksRoom says why an entry cannot be written. The caller holds mu.
-func (s *MemoryStore) lacksRoom(key string, value []byte) error {
+func (s *MemoryStore) checkRoom(key string, value []byte) error {
 	old := s.entries[key]
-	more := weight(value)
+	more := largeBytes(value)
 	held := len(s.entries) - s.markers
 	if isMarker(key) {
 		held = s.markers
 	}
 	if old != nil {
-		more -= weight(old.value)
+		more -= largeBytes(old.value)
 	}
 	switch {
 	case len(value) > largestValue:
 		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
 	case old == nil && held >= maxStored:
 		return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
-	case more > 0 && s.large+more > s.maxBytes():
-		return fmt.Errorf("store: %d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", s.large, s.maxBytes(), more)
+	case more > 0 && s.largeTotal+more > s.maxBytes():
+		return fmt.Errorf("store: %d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", s.largeTotal, s.maxBytes(), more)
 	}
 	return nil
 }
@@ -166,7 +168,7 @@ func (s *MemoryStore) remove(key string) {
 	if !e.expires.IsZero() {
 		heap.Remove(&s.expiring, e.index)
 	}
-	s.large -= weight(e.value)
+	s.largeTotal -= largeBytes(e.value)
 	delete(s.entries, key)
 }
 

@@ -11,71 +11,72 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Use adds middleware around all methods. The first one added is the outermost. Each
-// is called once, on the goroutine of the caller; requests that are running are not
-// affected. Use panics when a middleware is nil or returns nil.
+// Use adds middleware around the handlers of all methods. The first one added is the
+// outermost. Use calls each middleware once, on the goroutine of its caller. Requests
+// that are running are not affected. Use panics when a middleware is nil or returns nil.
 func (s *Server) Use(m ...Middleware) {
 	if err := s.middleware.use(m); err != nil {
 		panic("mcpserver: Use: " + err.Error())
 	}
 }
 
-// Handle serves a method of one's own, in every revision. It panics when the
-// method belongs to the protocol or is taken.
+// Handle registers h for a method of your own, such as acme/status, in every revision.
+// It panics when h is nil, and when the method is empty, defined by the protocol or
+// registered already.
 func (s *Server) Handle(method string, h Handler) {
-	if err := s.middleware.custom(method, h); err != nil {
+	if err := s.middleware.handleCustom(method, h); err != nil {
 		panic("mcpserver: " + err.Error())
 	}
 }
 
-// middleware is the table of handlers and the middleware around them.
+// middleware holds the handlers of all methods and the middleware around them.
 type middleware struct {
-	mu    sync.Mutex
-	plain map[string]Handler // guarded by mu
-	chain chain              // guarded by mu: of Use; what it holds is not modified
-	inner chain              // guarded by mu: of extensions, likewise
-	own   map[string]bool    // guarded by mu: methods added by the author
+	mu              sync.Mutex
+	handlers        map[string]Handler // guarded by mu
+	userLayers      chain              // guarded by mu: added by Use; its array is never modified
+	extensionLayers chain              // guarded by mu: of extensions; its array is never modified
+	custom          map[string]bool    // guarded by mu: the methods of Handle
 
-	extended map[string]extended // guarded by mu: messages of extensions
-	needs    map[string][]string // guarded by mu: the scopes of methods
+	extended     map[string]extensionMessage // guarded by mu: the messages of extensions, by method
+	methodScopes map[string][]string         // guarded by mu: the scopes that a method requires
 
 	current atomic.Pointer[routeTable]
 }
 
-// hasCustom reports whether a method beyond the core of a revision is served
-// there.
+// hasCustom reports whether the server has a handler in that revision for a method that is
+// not in the core of the revision.
 func (m *middleware) hasCustom(facts *dialect.Facts, method string) bool {
 	t := m.current.Load()
 	x, ok := t.extended[method]
-	return t.custom[method] || ok && x.owner.holds(facts)
+	return t.isCustom[method] || ok && x.owner.holds(facts)
 }
 
-// scopes returns those that requests of a method need, whatever they name.
-func (m *middleware) scopes(method string) []string { return m.current.Load().needs[method] }
+// scopes returns the scopes that every request of a method requires.
+func (m *middleware) scopes(method string) []string { return m.current.Load().methodScopes[method] }
 
-// nameMember returns the member of params that the name header repeats in
-// requests of an extension.
+// nameMember returns the member of params that the header Mcp-Name repeats, for a request
+// of an extension.
 func (m *middleware) nameMember(method string) string {
 	return m.current.Load().extended[method].name
 }
 
-// route returns the middleware and the handler of a message.
-func (m *middleware) route(call *dialect.Call) way { return m.current.Load().route(call) }
+// lookup returns the middleware and the handler of a message.
+func (m *middleware) lookup(call *dialect.Call) route { return m.current.Load().lookup(call) }
 
-// outbound wraps send in the middleware.
+// outbound returns a Handler that runs the middleware and then send.
 func (m *middleware) outbound(send Handler) Handler {
 	return func(ctx context.Context, r *Request) (any, error) {
 		t := m.current.Load()
-		r.way = way{t, send}
-		return r.way.from(ctx, r, 0)
+		r.route = route{t, send}
+		return r.route.run(ctx, r, 0)
 	}
 }
 
-// serve sets the handlers of the core's methods.
-func (m *middleware) serve(plain map[string]Handler) {
+// setCore sets the handlers of the core's methods.
+func (m *middleware) setCore(handlers map[string]Handler) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.plain = plain
+	m.handlers = handlers
 	m.publishLocked()
 }
 
@@ -91,14 +92,14 @@ func (m *middleware) use(more []Middleware) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, l := range layers {
-		l.index = len(m.chain) + i
+		l.index = len(m.userLayers) + i
 	}
-	m.chain = append(slices.Clip(m.chain), layers...)
+	m.userLayers = append(slices.Clip(m.userLayers), layers...)
 	m.publishLocked()
 	return nil
 }
 
-func (m *middleware) custom(method string, h Handler) error {
+func (m *middleware) handleCustom(method string, h Handler) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -106,25 +107,25 @@ func (m *middleware) custom(method string, h Handler) error {
 		return fmt.Errorf("handle: the method is empty")
 	case h == nil:
 		return fmt.Errorf("handle %q: the handler is nil", method)
-	case m.plain[method] != nil || m.extended[method].owner != nil || dialect.Defines(method):
-		return fmt.Errorf("handle %q: the method is taken; want one of your own, such as %q", method, "acme/"+method)
+	case m.handlers[method] != nil || m.extended[method].owner != nil || dialect.Defines(method):
+		return fmt.Errorf("handle %q: the method is defined by the protocol or registered already; want one of your own, such as %q", method, "acme/"+method)
 	}
-	if m.own == nil {
-		m.own = make(map[string]bool)
+	if m.custom == nil {
+		m.custom = make(map[string]bool)
 	}
-	m.plain[method], m.own[method] = h, true
+	m.handlers[method], m.custom[method] = h, true
 	m.publishLocked()
 	return nil
 }
 
-// publishLocked makes the present state the one that messages see.
+// publishLocked stores a new routeTable for the messages that are read from now on.
 func (m *middleware) publishLocked() {
 	m.current.Store(&routeTable{
-		routes:   maps.Clone(m.plain),
-		custom:   maps.Clone(m.own),
-		chain:    m.chain,
-		inner:    m.inner,
-		extended: maps.Clone(m.extended),
-		needs:    maps.Clone(m.needs),
+		routes:          maps.Clone(m.handlers),
+		isCustom:        maps.Clone(m.custom),
+		userLayers:      m.userLayers,
+		extensionLayers: m.extensionLayers,
+		extended:        maps.Clone(m.extended),
+		methodScopes:    maps.Clone(m.methodScopes),
 	})
 }

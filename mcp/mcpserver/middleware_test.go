@@ -251,7 +251,7 @@ func TestMiddlewareHasToPassOnTheRequestThatItGot(t *testing.T) {
 		})
 		w := dial(t, srv, r)
 		incident(t, w.refused("tools/list", "", -32603).Message)
-		if want := "middleware: next got a Request of its caller's own"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "method=tools/list") {
+		if want := "middleware: next was called with another Request"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "method=tools/list") {
 			t.Errorf("got the log %s, want %q", log.String(), want)
 		}
 	})
@@ -300,9 +300,9 @@ func TestCustomMethodHasToBeOnesOwn(t *testing.T) {
 	}{
 		{"", handler, "the method is empty"},
 		{"acme/x", nil, `handle "acme/x": the handler is nil`},
-		{"tools/list", handler, `handle "tools/list": the method is taken; want one of your own, such as "acme/tools/list"`},
-		{"notifications/initialized", handler, "taken"},
-		{"acme/twice", handler, "taken"},
+		{"tools/list", handler, `handle "tools/list": the method is defined by the protocol or registered already; want one of your own, such as "acme/tools/list"`},
+		{"notifications/initialized", handler, "registered already"},
+		{"acme/twice", handler, "registered already"},
 	} {
 		srv := newServer(nil)
 		if test.method == "acme/twice" {

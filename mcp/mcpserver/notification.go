@@ -35,11 +35,11 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	if call.Method == mcp.NotificationInitialized {
 		c.initialized(in.Session)
 	}
-	way := c.middleware.route(call)
+	way := c.middleware.lookup(call)
 	if way.handler == nil {
 		return nil
 	}
-	r := &Request{method: call.Method, params: call.Params, ctx: ctx, way: way, call: call, in: in, server: c.Server}
+	r := &Request{method: call.Method, params: call.Params, ctx: ctx, route: way, call: call, in: in, server: c.Server}
 	if in.Session == nil {
 		r.handleNotification()
 		return nil
@@ -56,9 +56,9 @@ const notificationSize = 1 << 10
 
 // handleNotification runs the handlers of a notification.
 func (r *Request) handleNotification() {
-	ctx := r.lasting()
+	ctx := r.notificationContext()
 	err := usercode.Run(func() error {
-		_, err := r.way.from(ctx, r, 0)
+		_, err := r.route.run(ctx, r, 0)
 		return err
 	})
 	r.server.logNotification(ctx, r.call, err)

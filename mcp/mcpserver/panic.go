@@ -8,18 +8,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// panicked is the error that a panic in user code becomes.
+// panicked is the error of a panic in user code.
 type panicked = usercode.Panic
 
-// contain turns a panic into an error, so that it ends one call and nothing else.
-func contain(err *error) {
+// recoverTo is deferred around user code. It stores a panic in err, so that the panic ends
+// only its own call.
+func recoverTo(err *error) {
 	if v := recover(); v != nil {
 		*err = &panicked{Value: v, Stack: debug.Stack()}
 	}
 }
 
-// contain makes a panic of the method that defers it an error.
-func (s *Server) contain(what string, err *error) {
+// recoverAndLog is deferred by a function that calls user code. It stores a panic in err and
+// logs it.
+func (s *Server) recoverAndLog(what string, err *error) {
 	if v := recover(); v != nil {
 		p := usercode.NewPanic(v)
 		*err = p
@@ -27,8 +29,8 @@ func (s *Server) contain(what string, err *error) {
 	}
 }
 
-// background runs user code that nobody waits for: an error or a panic is logged.
-func (s *Server) background(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
+// runLogged runs user code whose error has no caller: an error or a panic is logged.
+func (s *Server) runLogged(ctx context.Context, what string, run func() error, attrs ...slog.Attr) {
 	if err := usercode.Run(run); err != nil {
 		s.options.logger().LogAttrs(ctx, slog.LevelError, what+" failed", append(attrs, usercode.Attrs(err)...)...)
 	}

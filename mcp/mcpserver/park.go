@@ -75,7 +75,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	opened = true
 	err = r.run.Hold(key, replay.NewValue(v, func() {
 		cancel()
-		r.server.background(context.Background(), "closing a parked value", func() error { close(v); return nil })
+		r.server.runLogged(context.Background(), "closing a parked value", func() error { close(v); return nil })
 	}))
 	if err != nil {
 		return zero, err

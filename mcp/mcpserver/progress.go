@@ -7,14 +7,15 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// Progress tells the caller how far the call has come: done of total, in any
-// unit, with a message for people. A total of 0 is unknown. It does nothing when
-// the caller did not ask for progress, outside of a call, and when done is not
-// more than it was before. It is safe for concurrent use.
+// Progress sends the progress of the call that ctx belongs to (notifications/progress):
+// done of total, in any unit, with a message for people, which may be empty. A total of 0
+// means that it is unknown. Progress does nothing outside of a call, when the caller did
+// not ask for progress, and when done is not greater than before. It is safe for
+// concurrent use.
 //
-// It may be called as often as is convenient: 10 are sent at once, then one every
-// 50 ms, and what waits gives way to what comes later. The last one is sent in any
-// case, before the reply.
+// It may be called as often as is convenient. A call sends up to 10 notifications at once,
+// then one every 50 ms; of those that wait only the latest is kept. The last one is always
+// sent before the reply.
 //
 // Spec: 2026-07-28 basic/utilities/progress
 func Progress(ctx context.Context, done, total float64, message string) {
@@ -34,7 +35,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 			Message: cleanText(message, maxErrorText), Meta: r.detached.meta(),
 		}
 		if r.detached != nil && r.detached.Progress != nil {
-			r.server.background(r.ctx, "function of Background.Progress", func() error { r.detached.Progress(p); return nil })
+			r.server.runLogged(r.ctx, "function of Background.Progress", func() error { r.detached.Progress(p); return nil })
 		}
 		if !p.ProgressToken.IsZero() {
 			_ = usercode.Run(func() error { return r.Notify(r.ctx, mcp.NotificationProgress, &p) })

@@ -11,42 +11,42 @@ const (
 	progressEvery = 50 * time.Millisecond
 )
 
-// progress remembers how far a call has come, and holds back what comes too often.
-// What it calls may be user code, so no lock is held meanwhile.
-type progress struct {
+// progressQueue limits how often the progress of a call is sent. While it has to wait it
+// keeps only the latest progress. It calls send functions, which may run user code,
+// without a lock. The zero value is ready for use; it is safe for concurrent use.
+type progressQueue struct {
 	mu       sync.Mutex
 	started  bool
-	sending  bool // somebody sends, without the lock
+	sending  bool // a goroutine sends, without the lock
 	done     float64
-	held     func()      // sends the latest that was held back, or nil
-	timer    *time.Timer // sends held, or nil
-	pace     pace
-	finished chan struct{} // closed when nobody sends any more; nil unless flush waits
+	pending  func()      // sends the latest progress that is not sent yet, or nil
+	timer    *time.Timer // sends pending, or nil
+	throttle throttle
+	finished chan struct{} // closed when sending ends; nil unless flush waits
 }
 
-// advance calls send, now or later, if done is further than before. The calls are
-// made one after the other, in the order of progress. send must not panic.
-func (p *progress) advance(done float64, send func()) {
+// advance calls send, now or later, if done is greater than before, unless another call of
+// advance replaces it first. Sends run one after the other, in order. send must not panic.
+func (p *progressQueue) advance(done float64, send func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !finite(done) || p.started && done <= p.done {
 		return
 	}
-	p.started, p.done, p.held = true, done, send
+	p.started, p.done, p.pending = true, done, send
 	p.sendLocked(false)
 }
 
-// release sends what was held back.
-func (p *progress) release() {
+// release sends the pending progress. The timer calls it.
+func (p *progressQueue) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = nil
 	p.sendLocked(false)
 }
 
-// flush sends what is held back, at the end of the call, and returns when nothing is
-// being sent.
-func (p *progress) flush() {
+// flush sends the pending progress at the end of the call, and returns when no send runs.
+func (p *progressQueue) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {
@@ -64,22 +64,22 @@ func (p *progress) flush() {
 	p.sendLocked(true)
 }
 
-// sendLocked sends what is held as soon as the pace permits, or at once, unless
-// somebody is sending, who goes on with it. It unlocks mu while it sends.
-func (p *progress) sendLocked(atOnce bool) {
+// sendLocked sends the pending progress as soon as the throttle permits, or now if atOnce
+// is set. If another goroutine is sending, that one sends it. mu is unlocked during a send.
+func (p *progressQueue) sendLocked(atOnce bool) {
 	if p.sending {
 		return
 	}
-	for p.held != nil {
-		if wait := p.pace.wait(progressBurst, progressEvery); wait > 0 && !atOnce {
+	for p.pending != nil {
+		if wait := p.throttle.delay(progressBurst, progressEvery); wait > 0 && !atOnce {
 			if p.timer == nil {
 				p.timer = time.AfterFunc(wait, p.release)
 			}
 			break
 		}
-		send := p.held
-		p.held, p.sending = nil, true
-		p.pace.take(progressEvery)
+		send := p.pending
+		p.pending, p.sending = nil, true
+		p.throttle.record(progressEvery)
 		p.mu.Unlock()
 		send()
 		p.mu.Lock()

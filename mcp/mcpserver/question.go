@@ -25,21 +25,21 @@ type Question struct {
 	params any
 	// take reads the client's answer, which an earlier round may have checked against the
 	// form. The error says what the user has decided, or is an *unfitError.
-	take func(raw jsontext.Value, checked bool) error
-	err  error // of making the question
+	decode func(raw jsontext.Value, checked bool) error
+	err    error // of making the question
 }
 
 // unfitError reports an answer that is none to the question.
-type unfitError struct{ err error }
+type invalidAnswerError struct{ err error }
 
-func (e *unfitError) Error() string { return e.err.Error() }
-func (e *unfitError) Unwrap() error { return e.err }
+func (e *invalidAnswerError) Error() string { return e.err.Error() }
+func (e *invalidAnswerError) Unwrap() error { return e.err }
 
-func misfit(err error) error {
+func invalidAnswer(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &unfitError{err}
+	return &invalidAnswerError{err}
 }
 
 // ElicitForm asks the user by a form whose fields are those of T, a flat struct of
@@ -52,8 +52,8 @@ func ElicitForm[T any](key, message string, out *T) Question {
 	return Question{
 		key: key, method: mcp.MethodElicit, err: form.err,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text},
-		take: func(raw jsontext.Value, checked bool) error {
-			content, err := accepted(raw)
+		decode: func(raw jsontext.Value, checked bool) error {
+			content, err := acceptedContent(raw)
 			if err != nil {
 				return err
 			}
@@ -62,12 +62,12 @@ func ElicitForm[T any](key, message string, out *T) Question {
 			}
 			if !checked {
 				if err := validateArguments(form.validator, content); err != nil {
-					return misfit(err)
+					return invalidAnswer(err)
 				}
 			}
 			var answer T
 			if err := decodeArguments(content, &answer); err != nil {
-				return misfit(err)
+				return invalidAnswer(err)
 			}
 			*out = answer
 			return nil
@@ -85,8 +85,8 @@ func ElicitURL(key, message, address string) Question {
 	q := Question{
 		key: key, method: mcp.MethodElicit,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: message, URL: address},
-		take: func(raw jsontext.Value, _ bool) error {
-			_, err := accepted(raw)
+		decode: func(raw jsontext.Value, _ bool) error {
+			_, err := acceptedContent(raw)
 			return err
 		},
 	}
@@ -103,13 +103,13 @@ func ElicitURL(key, message, address string) Question {
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), take: func(raw jsontext.Value, _ bool) error {
+	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), decode: func(raw jsontext.Value, _ bool) error {
 		var answer mcp.CreateMessageResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
-			return misfit(err)
+			return invalidAnswer(err)
 		}
 		if answer.Role == "" || len(answer.Content) == 0 {
-			return misfit(errors.New("message of the model: want a role and content"))
+			return invalidAnswer(errors.New("message of the model: want a role and content"))
 		}
 		*out = answer
 		return nil
@@ -131,14 +131,14 @@ func checkSample(p *mcp.CreateMessageParams) error {
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
 func ListRoots(key string, out *[]mcp.Root) Question {
-	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, take: func(raw jsontext.Value, _ bool) error {
+	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, decode: func(raw jsontext.Value, _ bool) error {
 		var answer mcp.ListRootsResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
-			return misfit(err)
+			return invalidAnswer(err)
 		}
 		for _, root := range answer.Roots {
 			if !strings.HasPrefix(root.URI, "file://") {
-				return misfit(fmt.Errorf("root %q: want a file URI", cleanText(root.URI, 128)))
+				return invalidAnswer(fmt.Errorf("root %q: want a file URI", cleanText(root.URI, 128)))
 			}
 		}
 		*out = answer.Roots
@@ -147,10 +147,10 @@ func ListRoots(key string, out *[]mcp.Root) Question {
 }
 
 // accepted returns the content of an answer that the user gave.
-func accepted(raw jsontext.Value) (jsontext.Value, error) {
+func acceptedContent(raw jsontext.Value) (jsontext.Value, error) {
 	var answer mcp.ElicitResult
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return nil, misfit(err)
+		return nil, invalidAnswer(err)
 	}
 	switch answer.Action {
 	case mcp.ElicitAccept:
@@ -160,7 +160,7 @@ func accepted(raw jsontext.Value) (jsontext.Value, error) {
 	case mcp.ElicitCancel:
 		return nil, ErrDismissed
 	}
-	return nil, misfit(fmt.Errorf("action %q: want accept, decline or cancel", cleanText(string(answer.Action), 64)))
+	return nil, invalidAnswer(fmt.Errorf("action %q: want accept, decline or cancel", cleanText(string(answer.Action), 64)))
 }
 
 // form is the form of a Go type.

@@ -40,7 +40,7 @@ func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, ru
 			*in, err = r.answerRaw(ctx, raw)
 		}
 		if err == nil && required {
-			err = agreed(in.InputResponses)
+			err = checkURLAnswers(in.InputResponses)
 		}
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	var waiting sync.WaitGroup
 	for i, key := range keys {
 		waiting.Go(func() {
-			defer contain(&errs[i])
+			defer recoverTo(&errs[i])
 			answers[i], errs[i] = r.askRaw(ctx, key, in.InputRequests[key])
 		})
 	}
@@ -82,7 +82,7 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	next.InputResponses = make(map[string]jsontext.Value, len(keys))
 	for i, key := range keys {
 		if errs[i] != nil {
-			return next, fmt.Errorf("input %q: %w", key, refusal(errs[i]))
+			return next, fmt.Errorf("input %q: %w", key, answerError(errs[i]))
 		}
 		next.InputResponses[key] = answers[i]
 	}

@@ -9,60 +9,60 @@ import (
 
 // containedStore is a Store of an author: a panic of a method is the method's error,
 // and its stack is in the log. Extensions use it on goroutines of their own.
-type containedStore struct {
+type recoveringStore struct {
 	store  mcp.Store
 	server *Server
 }
 
 // Get implements mcp.Store.
-func (s containedStore) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
-	defer s.server.contain("Store.Get", &err)
+func (s recoveringStore) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
+	defer s.server.recoverAndLog("Store.Get", &err)
 	return s.store.Get(ctx, key)
 }
 
 // Put implements mcp.Store.
-func (s containedStore) Put(ctx context.Context, key string, value []byte, ttl time.Duration) (err error) {
-	defer s.server.contain("Store.Put", &err)
+func (s recoveringStore) Put(ctx context.Context, key string, value []byte, ttl time.Duration) (err error) {
+	defer s.server.recoverAndLog("Store.Put", &err)
 	return s.store.Put(ctx, key, value, ttl)
 }
 
 // Create implements mcp.Store.
-func (s containedStore) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (created bool, err error) {
-	defer s.server.contain("Store.Create", &err)
+func (s recoveringStore) Create(ctx context.Context, key string, value []byte, ttl time.Duration) (created bool, err error) {
+	defer s.server.recoverAndLog("Store.Create", &err)
 	return s.store.Create(ctx, key, value, ttl)
 }
 
 // Swap implements mcp.Store.
-func (s containedStore) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) (swapped bool, err error) {
-	defer s.server.contain("Store.Swap", &err)
+func (s recoveringStore) Swap(ctx context.Context, key string, old, value []byte, ttl time.Duration) (swapped bool, err error) {
+	defer s.server.recoverAndLog("Store.Swap", &err)
 	return s.store.Swap(ctx, key, old, value, ttl)
 }
 
 // Delete implements mcp.Store.
-func (s containedStore) Delete(ctx context.Context, key string) (err error) {
-	defer s.server.contain("Store.Delete", &err)
+func (s recoveringStore) Delete(ctx context.Context, key string) (err error) {
+	defer s.server.recoverAndLog("Store.Delete", &err)
 	return s.store.Delete(ctx, key)
 }
 
 // containedBus is a Bus of an author, likewise.
-type containedBus struct {
+type recoveringBus struct {
 	bus    mcp.Bus
 	server *Server
 }
 
 // Publish implements mcp.Bus.
-func (b containedBus) Publish(ctx context.Context, topic string, msg []byte) (err error) {
-	defer b.server.contain("Bus.Publish", &err)
+func (b recoveringBus) Publish(ctx context.Context, topic string, msg []byte) (err error) {
+	defer b.server.recoverAndLog("Bus.Publish", &err)
 	return b.bus.Publish(ctx, topic, msg)
 }
 
 // Subscribe implements mcp.Bus.
-func (b containedBus) Subscribe(ctx context.Context, topic string, deliver func(msg []byte)) (cancel func(), err error) {
-	defer b.server.contain("Bus.Subscribe", &err)
+func (b recoveringBus) Subscribe(ctx context.Context, topic string, deliver func(msg []byte)) (cancel func(), err error) {
+	defer b.server.recoverAndLog("Bus.Subscribe", &err)
 	leave, err := b.bus.Subscribe(ctx, topic, deliver)
 	return func() {
 		var err error
-		defer b.server.contain("cancel of Bus.Subscribe", &err)
+		defer b.server.recoverAndLog("cancel of Bus.Subscribe", &err)
 		leave()
 	}, err
 }

@@ -18,31 +18,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// Request is one request or notification, as middleware gets it and as [From] finds
-// it in the context of handlers. Its methods may be called on a nil Request, which
-// knows nothing, so that a handler can be tested without a server, and are safe for
-// concurrent use. They may be called until the handler has returned; work that goes on
-// calls them on the Request of the context that [Detach] returned.
+// Request is one request or notification. Middleware gets it as an argument, and [From]
+// returns it from the context of a handler. Its methods are safe for concurrent use. They
+// may be called on a nil Request, so that a handler can be tested without a server: they
+// return zero values then. They may be called until the handler has returned. Work that
+// continues after that uses the Request of the context that [Detach] returned.
 type Request struct {
 	method   string
 	params   jsontext.Value
 	outbound bool // the server sends the message
-	replays  bool // the client makes the call again with its answers
-	over     bool // guarded by sending: the call has ended
+	replays  bool // a question ends the run, and the client repeats the call with its answers
+	ended    bool // guarded by sending: the call has ended
 
-	ctx      context.Context // ends when nobody waits for the message any more
-	way      way             // what the message goes through
+	ctx      context.Context // ends when the sender no longer waits for the reply
+	route    route           // what the message goes through
 	call     *dialect.Call
 	in       *exchange.Inbound
 	server   *Server
-	detached *Background // nil unless the request was answered and its work goes on
+	detached *Background // nil unless the request was detached
 
-	// What the request holds among all that run.
-	running limit.RunningCall              // while the handlers run
-	share   *limit.Share                   // that its place counts for; nil has no bounds
-	lease   atomic.Pointer[exchange.Lease] // of the place; nil until the call waits for its client
+	// The slot of the request among the running calls.
+	running limit.RunningCall              // in use while the handlers run
+	share   *limit.Share                   // limits of the owner; nil is unlimited
+	lease   atomic.Pointer[exchange.Lease] // of the slot; nil until the call waits for its client
 
-	// What the handlers have asked and remembered.
+	// The questions and the memory of the handlers.
 	handlers  runContext // the context of the handlers
 	run       replay.Run
 	resumed   *resumption              // nil unless the request brings a state
@@ -51,15 +51,15 @@ type Request struct {
 	left      map[string]*replay.Value // guarded by ending: values of a run that has ended without
 	boundTo   *[sha256.Size]byte       // what the call's states belong to; nil until it is needed
 
-	progress progress
-	logs     logLimit
-	watching atomic.Pointer[changes.Subscriber] // to which a request to hear of changes has led
-	sending  sync.Mutex                         // not held while a message is sent, which may run user code
-	sends    sync.WaitGroup                     // messages being sent; Add needs sending, and not over
+	progress   progressQueue
+	logs       clientLogLimit
+	subscriber atomic.Pointer[changes.Subscriber] // to which a request to hear of changes has led
+	sending    sync.Mutex                         // not held while a message is sent, which may run user code
+	sends      sync.WaitGroup                     // messages being sent; Add needs sending, and not over
 }
 
-// runContext is the context of a request's handlers, by which they are known to belong to
-// it. It ends with what they are begun in, and when a question ends their run.
+// runContext is the context of a request's handlers. From finds the request by it. It ends
+// with its parent, and when a question ends the run.
 type runContext struct {
 	lazyctx.Context
 	of *Request
@@ -78,7 +78,7 @@ func (c *runContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// From returns the request that ctx belongs to, or nil outside of one.
+// From returns the request that ctx belongs to, or nil when it belongs to none.
 func From(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
@@ -92,8 +92,9 @@ func (r *Request) Method() string {
 	return r.method
 }
 
-// Params returns the params of the message as they came, or nil when it has none, when
-// the server sends the message, and when r is nil. They must not be modified.
+// Params returns the params of the message as they were received. It returns nil when the
+// message has none, when the server sends the message, and when r is nil. The result must
+// not be modified.
 func (r *Request) Params() jsontext.Value {
 	if r == nil {
 		return nil
@@ -101,20 +102,20 @@ func (r *Request) Params() jsontext.Value {
 	return r.params
 }
 
-// Outbound reports whether the server sends the message to its client, instead of
-// receiving it, as with sampling/createMessage in the session era. It is false when r
-// is nil.
+// Outbound reports whether the server sends the message to its client, such as
+// sampling/createMessage in the session era. It is false when r is nil.
 func (r *Request) Outbound() bool { return r != nil && r.outbound }
 
-// context returns the context of the request's handlers. It is asked for once.
-func (r *Request) context() context.Context {
+// handlerContext starts and returns the context of the request's handlers. It is called
+// once.
+func (r *Request) handlerContext() context.Context {
 	r.handlers.of = r
-	r.handlers.Begin(r.traced(), nil)
+	r.handlers.Begin(r.withTrace(), nil)
 	return &r.handlers
 }
 
-// owner returns for whom the request counts. Nil, and a request that the server sends,
-// count for nobody in particular.
+// owner returns the owner to whose limits the request counts. It is the zero Owner for a
+// nil Request and for a request that the server sends.
 func (r *Request) owner() (nobody limit.Owner) {
 	if r == nil || r.in == nil {
 		return nobody
@@ -122,21 +123,20 @@ func (r *Request) owner() (nobody limit.Owner) {
 	return r.in.Owner()
 }
 
-// lasting returns the context of a notification's handlers, which ends with that in
-// which it came and not with the handlers.
-func (r *Request) lasting() context.Context {
-	return context.WithValue(r.traced(), requestKey{}, r)
+// notificationContext returns the context of a notification's handlers. It ends with the
+// context of the message, not when the handlers return.
+func (r *Request) notificationContext() context.Context {
+	return context.WithValue(r.withTrace(), requestKey{}, r)
 }
 
-func (r *Request) traced() context.Context {
+func (r *Request) withTrace() context.Context {
 	if t := r.call.Meta.Trace(); t != (mcp.Trace{}) {
 		return mcp.ContextWithTrace(r.ctx, t)
 	}
 	return r.ctx
 }
 
-// Store returns where the server of the request keeps state, as Server.Store does. It
-// is nil outside of a request.
+// Store returns the Store of the server, as [Server.Store] does. It is nil when r is nil.
 func (r *Request) Store() mcp.Store {
 	if r == nil || r.server == nil {
 		return nil
@@ -144,13 +144,13 @@ func (r *Request) Store() mcp.Store {
 	return r.server.Store()
 }
 
-// Principal returns who sends the request. Outside of a request it is anonymous.
+// Principal returns the principal that sent the request. It is anonymous when r is nil.
 func (r *Request) Principal() mcp.Principal { return exchange.PrincipalOf(r.Identity()) }
 
-// Identity returns what was found out about who sends the request: principal,
-// scopes, and until when they hold. It is not to be modified. Nil: nothing was
-// found out, or ctx belongs to no request. The user of this machine has an Identity
-// without scopes, and is asked for none; RequireScopes knows that.
+// Identity returns the authenticated identity of the sender: its principal, its scopes and
+// their expiry. It must not be modified. It is nil when the sender was not authenticated
+// and when r is nil. The local user (stdio, sockets, memory) has an Identity without
+// scopes and needs none; [Request.RequireScopes] takes that into account.
 func (r *Request) Identity() *mcp.Identity {
 	if r == nil {
 		return nil
@@ -158,8 +158,8 @@ func (r *Request) Identity() *mcp.Identity {
 	return r.in.Identity
 }
 
-// Client returns what the client says of itself, which may be a lie, and false
-// when it does not say.
+// Client returns the implementation that the client claims to be, which is not verified.
+// The second result is false when the client sent none and when r is nil.
 func (r *Request) Client() (mcp.Implementation, bool) {
 	if r == nil || r.call.Client == nil {
 		return mcp.Implementation{}, false
@@ -167,7 +167,8 @@ func (r *Request) Client() (mcp.Implementation, bool) {
 	return *r.call.Client, true
 }
 
-// Capabilities returns what the client has declared for this request.
+// Capabilities returns the capabilities that the client has declared for this request:
+// in the session era those of initialize, in the stateless era those of its metadata.
 func (r *Request) Capabilities() mcp.ClientCapabilities {
 	if r == nil {
 		return mcp.ClientCapabilities{}
@@ -183,7 +184,8 @@ func (r *Request) Revision() mcp.Revision {
 	return r.call.Facts.Revision
 }
 
-// Meta returns the metadata of the request that does not belong to the protocol.
+// Meta returns the metadata (_meta) of the request without the members that the protocol
+// defines.
 func (r *Request) Meta() mcp.Meta {
 	if r == nil {
 		return nil
@@ -191,9 +193,9 @@ func (r *Request) Meta() mcp.Meta {
 	return r.call.Meta.User()
 }
 
-// Trace returns the W3C trace context of the request as it came, with empty strings
-// where the client sent none. What of it follows the formats is in the context of
-// the handler, see mcp.TraceFrom.
+// Trace returns the W3C trace context of the request as it was received, with empty
+// strings for parts that the client did not send. Valid parts are in the context of the
+// handler, see mcp.TraceFrom.
 func (r *Request) Trace() (traceParent, traceState, baggage string) {
 	if r == nil {
 		return "", "", ""
@@ -202,8 +204,8 @@ func (r *Request) Trace() (traceParent, traceState, baggage string) {
 	return m.TraceParent, m.TraceState, m.Baggage
 }
 
-// Header returns the HTTP headers that the request came with, or nil over other
-// transports.
+// Header returns the headers of the HTTP request that contained the message, or nil over
+// other transports. They must not be modified.
 func (r *Request) Header() http.Header {
 	if r == nil {
 		return nil
@@ -211,7 +213,7 @@ func (r *Request) Header() http.Header {
 	return r.in.HTTP.Header
 }
 
-// TLS returns the state of the TLS connection that the request came over, or nil.
+// TLS returns the state of the TLS connection that the message was received on, or nil.
 func (r *Request) TLS() *tls.ConnectionState {
 	if r == nil {
 		return nil
@@ -219,8 +221,8 @@ func (r *Request) TLS() *tls.ConnectionState {
 	return r.in.HTTP.TLS
 }
 
-// Decode decodes the params into out. A failure is an error that the client may
-// read.
+// Decode decodes the params into out, a pointer. Its error is an *mcp.Error of
+// CodeInvalidParams, which a handler can return as it is, or ErrNotInCall when r is nil.
 func (r *Request) Decode(out any) error {
 	if r == nil {
 		return ErrNotInCall

@@ -7,10 +7,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Notify sends a notification that belongs to the request, as a rule within the
-// request's own context. It does nothing once that or the request has ended, where
-// the client's revision has no such message, and in the stateless era for work that
-// goes on after its request was answered. What a subscription carries are changes and nothing else.
+// Notify sends a notification that belongs to the request to its client. It does nothing
+// and returns nil when ctx or the request has ended, when the client's revision does not
+// have the notification, when the request is subscriptions/listen or a notification of a
+// stateless transport, when r is nil, and in the stateless era after [Detach].
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 func (r *Request) Notify(ctx context.Context, method string, params any) error {
@@ -34,34 +34,33 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// beginSend reports whether the request has not ended, and then keeps end waiting until
-// sends.Done.
+// beginSend reports whether the request has not ended. If so, end waits until the caller
+// has called sends.Done.
 func (r *Request) beginSend() bool {
 	r.sending.Lock()
 	defer r.sending.Unlock()
-	if r.over {
+	if r.ended {
 		return false
 	}
 	r.sends.Add(1)
 	return true
 }
 
-// end sends what was held back of progress and log, waits for the messages that are
-// being sent, and has Notify do nothing from then on. It reports whether it was the
-// first call.
+// end sends the delayed progress and log messages and waits for messages that are being
+// sent. After that Notify does nothing. end reports whether it was the first call.
 func (r *Request) end() bool {
 	r.progress.flush()
-	r.endLog()
+	r.flushLog()
 	r.sending.Lock()
-	was := r.over
-	r.over = true
+	was := r.ended
+	r.ended = true
 	r.sending.Unlock()
 	r.sends.Wait()
 	return !was
 }
 
-// sendSubscribed sends a notification of the subscription that goes to it alone. The
-// params may be of a type that encodes itself.
+// sendSubscribed sends a notification on the subscription that the request has opened. The
+// params may be of a user type.
 func (r *Request) sendSubscribed(ctx context.Context, method string, params any) error {
 	a, err := r.call.Facts.Announcement(method, params)
 	if err != nil {
@@ -72,7 +71,7 @@ func (r *Request) sendSubscribed(ctx context.Context, method string, params any)
 
 func (r *Request) sendAnnouncement(ctx context.Context, a dialect.Announcement) error {
 	if r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
-		return errUnheard
+		return errNotDelivered
 	}
 	return nil
 }

@@ -39,10 +39,10 @@ func (s *Server) initState() (err error) {
 	case s.store == nil:
 		s.store = new(MemoryStore)
 	case isSharedStore(s.store):
-		s.store = containedStore{s.store, s}
+		s.store = recoveringStore{s.store, s}
 	}
 	if s.bus = o.Bus; isShared(s.bus) {
-		s.bus = containedBus{s.bus, s}
+		s.bus = recoveringBus{s.bus, s}
 	}
 	instance := rand.Text()
 	s.questions = newWaitingQuestions(o.Ask)

@@ -259,7 +259,7 @@ func (s *Server) finishRead(r *resource, result mcp.Result) (any, error) {
 			return nil, err
 		}
 	}
-	return s.hinted(r, read), nil
+	return s.withCacheHints(r, read), nil
 }
 
 func notFound(uri string) error {
@@ -270,7 +270,7 @@ func notFound(uri string) error {
 
 // hinted returns the result of a read with the caching hints of the handler, or else with
 // those of the resource.
-func (s *Server) hinted(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
+func (s *Server) withCacheHints(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
 	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
 	switch {
 	case hints.TTLMs == nil && r.cache != nil:

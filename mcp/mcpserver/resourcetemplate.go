@@ -105,7 +105,7 @@ func templateHandler[Vars any](text, mimeType string, read func(context.Context,
 			return nil, ErrNotFound
 		}
 		var vars Vars
-		if err := b.bind(flat(values), &vars); err != nil {
+		if err := b.bind(joinValues(values), &vars); err != nil {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource %q: %v", cleanText(p.URI, 128), err)
 		}
 		data, err := read(ctx, vars)
@@ -131,7 +131,7 @@ func (s *Server) listTemplates(_ context.Context, r *Request) (any, error) {
 
 // flat returns the values of a matched template as strings; lists are joined by
 // commas, as they stood in the URI.
-func flat(values uritemplate.Values) map[string]string {
+func joinValues(values uritemplate.Values) map[string]string {
 	out := make(map[string]string, len(values))
 	for name, v := range values {
 		out[name] = strings.Join(v.Strings(), ",")

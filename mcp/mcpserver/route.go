@@ -9,71 +9,71 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// way is what one message goes through: the layers of Use, those of extensions, then
-// the handler of its method.
-type way struct {
-	table   *routeTable // which has the layers
-	handler Handler
+// route is the middleware and the handler of one message: first the middleware of Use, then
+// that of extensions, then the handler of the method.
+type route struct {
+	table   *routeTable // has the layers
+	handler Handler     // nil when the method has none
 }
 
-// from runs the part of the way that begins with the layer of that index.
-func (w *way) from(ctx context.Context, r *Request, index int) (any, error) {
+// run runs the middleware of Use from that index on, then all that follows.
+func (w *route) run(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case w.handler == nil:
 		return nil, errForeignRequest
-	case index < len(w.table.chain):
-		return w.table.chain[index].handle(ctx, r)
+	case index < len(w.table.userLayers):
+		return w.table.userLayers[index].handle(ctx, r)
 	}
-	return w.fromInner(ctx, r, 0)
+	return w.runInner(ctx, r, 0)
 }
 
-// fromInner runs the part of the way that begins with that layer of an extension.
-func (w *way) fromInner(ctx context.Context, r *Request, index int) (any, error) {
+// runInner runs the middleware of extensions from that index on, then the handler.
+func (w *route) runInner(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case w.handler == nil:
 		return nil, errForeignRequest
-	case index < len(w.table.inner):
-		return w.table.inner[index].handle(ctx, r)
+	case index < len(w.table.extensionLayers):
+		return w.table.extensionLayers[index].handle(ctx, r)
 	}
 	return w.handler(ctx, r)
 }
 
-// errForeignRequest is the error of middleware that passes on another Request. The log
-// has the method beside it.
-var errForeignRequest = errors.New("middleware: next got a Request of its caller's own; want the one that the middleware got")
+// errForeignRequest is the error of middleware that calls next with a Request that it has
+// made itself. The log line has the method.
+var errForeignRequest = errors.New("middleware: next was called with another Request; want the one that the middleware was called with")
 
-// routeTable is one immutable state of the table.
+// routeTable is an immutable snapshot of a middleware.
 type routeTable struct {
-	routes   map[string]Handler
-	custom   map[string]bool
-	chain    chain
-	inner    chain
-	extended map[string]extended
-	needs    map[string][]string
+	routes          map[string]Handler
+	isCustom        map[string]bool
+	userLayers      chain
+	extensionLayers chain
+	extended        map[string]extensionMessage
+	methodScopes    map[string][]string
 }
 
-// chain is middleware, the outermost first.
+// chain is a list of middleware, the outermost first.
 type chain []*layer
 
-// layer is one middleware, which is constructed once, whatever comes before or
-// behind it later: which layer is next is read from the request.
+// layer is one middleware. It is constructed once, also when other layers are added later,
+// because its next Handler finds the following layer in the route of the request.
 type layer struct {
-	index  int // in every chain that has the layer
-	inner  bool
-	handle Handler
+	index     int // in every chain that has the layer
+	extension bool
+	handle    Handler
 }
 
-// newLayer constructs a middleware, whose code must not run under a lock.
+// newLayer calls the constructor m. It is user code, so the caller must not hold a lock.
 func newLayer(m Middleware) (*layer, error) {
 	if m == nil {
 		return nil, errors.New("a middleware is nil")
 	}
 	l := new(layer)
 	l.handle = m(func(ctx context.Context, r *Request) (any, error) {
-		if l.inner {
-			return r.way.fromInner(ctx, r, l.index+1)
+		if l.extension {
+			return r.route.runInner(ctx, r, l.index+1)
 		}
-		return r.way.from(ctx, r, l.index+1)
+		return r.route.run(ctx, r, l.index+1)
 	})
 	if l.handle == nil {
 		return nil, errors.New("a middleware returned nil; want a Handler")
@@ -81,29 +81,29 @@ func newLayer(m Middleware) (*layer, error) {
 	return l, nil
 }
 
-// route returns the middleware and the handler of a message. The handler is nil where
-// the method has none. A message that the caller's revision has in its core goes to the
-// core, also where an extension defines one of that name.
-func (t *routeTable) route(call *dialect.Call) way {
+// lookup returns the middleware and the handler of a message. The handler is nil when the
+// method has none. Where the caller's revision has the method in its core, the handler of
+// the core is used even if an extension defines the same method.
+func (t *routeTable) lookup(call *dialect.Call) route {
 	if x, ok := t.extended[call.Method]; ok && x.owner.holds(call.Facts) {
-		return way{t, x.handler}
+		return route{t, x.handler}
 	}
 	h := t.routes[call.Method]
-	if h == nil && len(t.chain)+len(t.inner) > 0 && slices.Contains(middlewareOnly, call.Method) {
+	if h == nil && len(t.userLayers)+len(t.extensionLayers) > 0 && slices.Contains(middlewareOnly, call.Method) {
 		h = ignore
 	}
-	return way{t, h}
+	return route{t, h}
 }
 
-// middlewareOnly are the notifications that nothing but middleware handles.
+// middlewareOnly are the notifications that only middleware handles.
 var middlewareOnly = []string{mcp.NotificationInitialized, mcp.NotificationRootsListChanged, mcp.NotificationProgress}
 
-// ignore is their handler.
+// ignore is the handler of middlewareOnly.
 func ignore(context.Context, *Request) (any, error) { return nil, nil }
 
-// extended is a message that an extension defines.
-type extended struct {
+// extensionMessage is a request or notification that an extension defines.
+type extensionMessage struct {
 	handler Handler
 	owner   *Extension
-	name    string // member of params that the name header repeats
+	name    string // the member of params that the header Mcp-Name repeats
 }

@@ -24,7 +24,7 @@ func checkScopes(scopes []string) error {
 	return nil
 }
 
-// union returns all of both, each once. The first is not modified.
+// union returns the scopes of both lists without duplicates. It does not modify them.
 func union(scopes, more []string) []string {
 	all := slices.Clip(scopes)
 	for _, scope := range more {
@@ -35,10 +35,10 @@ func union(scopes, more []string) []string {
 	return all
 }
 
-// RequireScopes lets requests of a method through from those callers alone who were
-// granted all of the scopes, besides those of what a request names; see Scopes. It
-// panics when the server knows no request of that method, so those of Handle and
-// Extend have to be there before.
+// RequireScopes requires OAuth scopes for all requests of a method, in addition to the
+// scopes of the feature that a request names; see [Scopes]. It panics when a scope is not
+// valid and when the server has no request of that method: call it after the Handle or
+// Extend that adds the method. It is safe for concurrent use.
 func (s *Server) RequireScopes(method string, scopes ...string) {
 	err := checkScopes(scopes)
 	if err == nil {
@@ -54,23 +54,23 @@ func (m *middleware) require(method string, scopes []string) error {
 	defer m.mu.Unlock()
 	switch {
 	case strings.HasPrefix(method, "notifications/"):
-		return fmt.Errorf("is a notification, which nobody could refuse; want a request")
-	case m.plain[method] == nil && m.extended[method].owner == nil:
-		return fmt.Errorf("no such method; want one that is served, such as %s", mcp.MethodToolsCall)
+		return fmt.Errorf("is a notification, which cannot be refused; want a request")
+	case m.handlers[method] == nil && m.extended[method].owner == nil:
+		return fmt.Errorf("the server has no such method; want one such as %s", mcp.MethodToolsCall)
 	}
-	if m.needs == nil {
-		m.needs = make(map[string][]string)
+	if m.methodScopes == nil {
+		m.methodScopes = make(map[string][]string)
 	}
-	m.needs[method] = union(m.needs[method], scopes)
+	m.methodScopes[method] = union(m.methodScopes[method], scopes)
 	m.publishLocked()
 	return nil
 }
 
-// RequireScopes returns nil when the sender of the request was granted all of the
-// scopes, and when it is the user of this machine; otherwise the error that Scopes
-// has callers refused with, which a handler returns as it is. It is for scopes that
-// depend on the arguments. The status and the challenge need an answer that has not
-// become an event stream. Outside of a request it returns nil.
+// RequireScopes returns nil when the sender of the request was granted all of the scopes
+// or is the local user, and otherwise the error of [Scopes], which the handler should
+// return as it is. Use it for scopes that depend on the arguments. The HTTP status and the
+// challenge are sent only if the response has not become an event stream before. It
+// returns nil when r is nil.
 func (r *Request) RequireScopes(scopes ...string) error {
 	if r == nil || registry.Granted(r.in.Identity, scopes) {
 		return nil
@@ -78,13 +78,13 @@ func (r *Request) RequireScopes(scopes ...string) error {
 	return r.forbid(scopes)
 }
 
-// forbid returns the error of a request whose sender lacks scopes. Where no handler in
-// front authenticates senders, no caller can have scopes: that is logged once.
+// forbid returns the error of a request whose sender lacks scopes. If no handler
+// authenticates requests, no caller can have scopes: the first such request is logged.
 func (r *Request) forbid(scopes []string) error {
 	var challenge string
 	switch who := r.in.Identity; {
-	case who == nil && r.server.unprotected.CompareAndSwap(false, true):
-		r.server.options.logger().Warn("a request was refused for its scopes, and nobody asks who sends it: want a handler in front that authenticates", "method", r.method)
+	case who == nil && r.server.warnedNoAuth.CompareAndSwap(false, true):
+		r.server.options.logger().Warn("a request was refused because it lacks scopes, but no handler authenticates requests: want one in front of HTTPHandler", "method", r.method)
 	case who == nil:
 	case who.Challenge != nil:
 		challenge = who.Challenge(scopes)

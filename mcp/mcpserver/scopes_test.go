@@ -268,7 +268,7 @@ func TestScopesWithoutAuthenticationAreToldOnce(t *testing.T) {
 			t.Errorf("got %d %q %s, want 403 without a challenge", v.status, v.challenge, v.raw)
 		}
 	}
-	if n := strings.Count(log.String(), "in front that authenticates"); n != 1 {
+	if n := strings.Count(log.String(), "no handler authenticates requests"); n != 1 {
 		t.Errorf("told %d times, want once:\n%s", n, log)
 	}
 }

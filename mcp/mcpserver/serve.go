@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// Request handles one request, on the goroutine that the transport gave it. For a call
-// of a tool these functions run, beside the file that has each of them:
+// Request handles one request, on the goroutine that the transport calls it on. A call of
+// a tool runs these functions, each with its file:
 //
 //	transport: stdio line, HTTP POST, memory     size, depth and time are bounded
 //	 └─ jsonrpc.Decode                           kind, id, method, raw params
@@ -21,7 +21,7 @@ import (
 //	         ├─ dialect.Open                     era, revision, _meta, headers → dialect.Call
 //	         ├─ route              serve.go      looks up the handler of the method
 //	         │   ├─ admit          admission.go  rates, then a place among the running calls
-//	         │   ├─ authorize      serve.go      the scopes of the method and of what it names
+//	         │   ├─ authorize      serve.go      the scopes of the method and of the named features
 //	         │   ├─ beginRun       round.go      opens requestState
 //	         │   ├─ handle         serve.go      middleware, layer by layer, then the handler:
 //	         │   │   └─ callTool   toolcall.go   looks up the tool, validates the arguments
@@ -30,9 +30,9 @@ import (
 //	         │   │           │   └─ runTool toolcall.go rate, slot and timeout of the tool
 //	         │   │           │       └─ the author's function
 //	         │   │           └─ outcome    toolcall.go  checked result, or the error as a result
-//	         │   └─ endRun         round.go      open questions decide the result
-//	         ├─ encode             serve.go      the shape of the revision, bounded
-//	         ├─ publicError        publicerror.go  what the peer may learn of an error
+//	         │   └─ endRun         round.go      open questions override the result
+//	         ├─ encode             serve.go      the form of the revision, of limited size
+//	         ├─ publicError        publicerror.go  the part of an error that the peer may see
 //	         └─ dialect.Call.Reply               envelope, error number
 //	 └─ transport writes                         one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
@@ -48,26 +48,26 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	return call.Reply(encoded, c.publicError(ctx, call, err))
 }
 
-// encode encodes a result in the shape of the caller's revision. A result that cannot be
-// encoded, such as text that is not UTF-8, or that is too large is a mistake of the
-// author; the caller does not get the reason.
+// encode encodes a result in the form of the caller's revision. A result that is too large
+// or cannot be encoded, such as text that is not UTF-8, is a mistake of the author of the
+// server. The error is private: the caller does not get the reason.
 func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *dialect.Encoded, err error) {
-	defer contain(&err) // user types encode themselves
+	defer recoverTo(&err) // user types encode themselves
 	e, err = call.Encode(result)
 	switch {
 	case err != nil:
 	case e.Size() > s.options.maxResult():
 		s.limits.Reached(mcp.LimitReached{Limit: mcp.LimitResultBytes, Principal: who, Method: call.Method})
 		err = fmt.Errorf("the result has %d bytes, the limit is %d", e.Size(), s.options.maxResult())
-	case !s.extensions.mayAnswer(call, e.Type()):
+	case !s.extensions.allowsResultType(call, e.Type()):
 		err = fmt.Errorf("the result has the type %q, which the client does not know: want one of an extension that it declared", e.Type())
 	}
 	return e, err
 }
 
-// route runs a request once it is admitted and authorized.
+// route admits and authorizes a request, then runs its middleware and handler.
 func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (result any, err error) {
-	way := s.middleware.route(call)
+	way := s.middleware.lookup(call)
 	if way.handler == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
 	}
@@ -79,10 +79,10 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{share: share, method: call.Method, params: call.Params, ctx: ctx, way: way, call: call, in: in, server: s}
+	r := &Request{share: share, method: call.Method, params: call.Params, ctx: ctx, route: way, call: call, in: in, server: s}
 	defer r.leavePlace()
 	defer r.end()
-	defer contain(&err)
+	defer recoverTo(&err)
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}
@@ -94,11 +94,11 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	return r.endRun(result, err)
 }
 
-// authorize refuses a request whose sender was not granted all of the scopes that it
-// needs: those of its method and of every feature that it names and that its sender may
-// know of. It is the same in all revisions, runs before capabilities and params are
-// checked, and costs nothing where there are no scopes. The handlers check the scopes of
-// the feature again, because middleware can change which one a request names.
+// authorize refuses a request whose sender lacks one of the scopes that it requires: those
+// of its method, and those of every feature that it names and that is visible to its
+// sender. It is the same in all revisions and runs before capabilities and params are
+// checked. The handlers check the scopes of the feature again, because middleware can
+// change the name of the feature.
 func (s *Server) authorize(r *Request) error {
 	needs, snap := s.middleware.scopes(r.method), s.features.Snapshot()
 	if snap.Scoped() {
@@ -109,8 +109,8 @@ func (s *Server) authorize(r *Request) error {
 	return r.RequireScopes(needs...)
 }
 
-// namedFeatures yields the features that a request names, as far as its sender may know of
-// them. Params that cannot be read name none: nothing is done with them.
+// namedFeatures yields the features that a request names and that are visible to its
+// sender. Params that cannot be decoded name none; the handler refuses them later.
 func namedFeatures(s *registry.Snapshot, r *Request) iter.Seq[*common] {
 	return func(yield func(*common) bool) {
 		who := r.in.Identity
@@ -147,7 +147,7 @@ type byName struct {
 	Name string `json:"name"`
 }
 
-// paramsOf returns the params of a request, or zero ones when they cannot be read.
+// paramsOf returns the params of a request, or the zero value when they cannot be decoded.
 func paramsOf[T any](r *Request) *T {
 	p := new(T)
 	if r.Decode(p) != nil {
@@ -156,20 +156,20 @@ func paramsOf[T any](r *Request) *T {
 	return p
 }
 
-// handle runs the middleware and the handler of a request that was admitted. From here on
-// it can be ended to make room.
+// handle runs the middleware and the handler of a request that was admitted. While it
+// runs, the request can be ended to free its slot for another owner.
 func (s *Server) handle(r *Request) (result any, err error) {
-	ctx := r.context()
+	ctx := r.handlerContext()
 	if unmetered[r.method] {
-		return r.way.from(ctx, r, 0)
+		return r.route.run(ctx, r, 0)
 	}
 	s.admission.start(r)
 	defer func() { result, err = s.admission.finish(r, result, err) }()
-	return r.way.from(ctx, r, 0)
+	return r.route.run(ctx, r, 0)
 }
 
-// routes is the table of the methods that the protocol defines.
-func (s *Server) routes() map[string]Handler {
+// coreHandlers returns the handlers of the methods that the protocol defines.
+func (s *Server) coreHandlers() map[string]Handler {
 	return map[string]Handler{
 		mcp.MethodInitialize:            s.initialize,
 		mcp.MethodDiscover:              s.discover,

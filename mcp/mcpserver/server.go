@@ -19,11 +19,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
-// Server is an MCP server: what it offers, and the way to serve it over any
-// number of transports at once. Make one with New, register features, then call
-// Run, Serve or HTTPHandler, or hand it to Main. All methods are safe for
-// concurrent use, also while it serves: what is registered or removed then is
-// announced to every client that asked to hear of it.
+// Server is an MCP server: its features, served over any number of transports at once.
+// [New] returns one. Register features, then call Run, Serve, HTTPHandler or [Main]. All
+// methods are safe for concurrent use, also while the server serves: clients that
+// subscribed to list changes are notified of features that are registered or removed.
 type Server struct {
 	info    mcp.Implementation
 	options *Options
@@ -39,7 +38,7 @@ type Server struct {
 	sessions        sessions
 	urlElicitations urlElicitations
 
-	unprotected atomic.Bool // the log has been told that nobody asks who calls
+	warnedNoAuth atomic.Bool // the log has the warning that requests are not authenticated
 
 	keys         *seal.Ring
 	store        mcp.Store
@@ -47,24 +46,24 @@ type Server struct {
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
 	usedStates   replay.UsedStates // without Options.Store
-	// questions are those that calls of the session era wait for.
+	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
 
 	leaving  atomic.Bool     // Drain or Shutdown was called
 	open     context.Context // ends when a shutdown begins
 	endOpen  context.CancelCauseFunc
-	detached drain           // of work that goes on when its request was answered
-	life     context.Context // of that work
+	detached drain           // the work of Detach
+	life     context.Context // parent of the contexts of that work
 	endLife  context.CancelCauseFunc
 
 	httpOnce sync.Once
 	http     *httpBindings // made by httpOnce
 }
 
-// New returns a server of the given name and version, without any features. A
-// nil Options is valid and gives the defaults. New panics when name or version
-// is empty, an option makes no sense, or there is a Store other than a MemoryStore
-// or a Bus other than a MemoryBus without Keys.
+// New returns a server of the given name and version, without any features. It copies the
+// options; nil gives the defaults. New panics when name or version is empty, when an option
+// is not valid, and when Options has a Store other than a MemoryStore, or a Bus other than
+// a MemoryBus, without Keys.
 func New(name, version string, o *Options) *Server {
 	if name == "" || version == "" {
 		panic("mcpserver.New: want a name and a version, such as \"weather\", \"1.2.0\"")
@@ -90,30 +89,30 @@ func New(name, version string, o *Options) *Server {
 	s.features = registry.New(registry.Options{
 		Changed: s.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
 	})
-	s.middleware.serve(s.routes())
+	s.middleware.setCore(s.coreHandlers())
 	return s
 }
 
-// Serve serves one connection until the client ends it or ctx is done, and
-// returns after its last handler has. It returns nil when the client ended the
-// connection in an orderly way, and ErrShutdown when Shutdown did. The connection
-// is closed on return. At its other end is the user of this machine; ServeConn is
-// for everybody else.
+// Serve serves one connection until the client closes it or ctx is done, and returns when
+// its last handler has returned. It returns nil when the client closed the connection
+// cleanly, and ErrShutdown after Shutdown. It closes the connection. The client is treated
+// as the local user, who needs no scopes; use ServeConn for connections of others.
 func (s *Server) Serve(ctx context.Context, conn mcp.Conn) error {
-	return s.ServeConn(ctx, conn, ConnOptions{Identity: localUser})
+	return s.ServeConn(ctx, conn, ConnOptions{Identity: localIdentity})
 }
 
-// localUser is the user of this machine.
-var localUser = &mcp.Identity{Principal: mcp.PrincipalLocal}
+// localIdentity is the identity of the local user: stdio, sockets, memory.
+var localIdentity = &mcp.Identity{Principal: mcp.PrincipalLocal}
 
-// ConnOptions say what a transport of one's own knows of a connection.
+// ConnOptions describe the client of a connection, for [Server.ServeConn].
 type ConnOptions struct {
-	// Identity is who is at the other end. When it expires the server reads nothing
-	// more, and answers for up to 10 minutes what runs. Default: whom the context of
-	// Request has by mcp.WithIdentity, otherwise nobody knows.
+	// Identity is the authenticated identity of the client. When it expires, the server
+	// stops reading, and running requests have up to 10 minutes to finish. Default: the
+	// identity that mcp.WithIdentity has put into the context of Request; without one the
+	// client is anonymous.
 	Identity *mcp.Identity
-	// Request opened the connection, where it was one of HTTP: handlers can read
-	// its headers and the state of its TLS. Otherwise nil.
+	// Request is the HTTP request that opened the connection, such as a WebSocket. Handlers
+	// can read its headers and its TLS state. Default: none.
 	Request *http.Request
 }
 
@@ -124,7 +123,7 @@ func (o ConnOptions) identity() *mcp.Identity {
 	return o.Identity
 }
 
-// ServeConn is Serve for a transport of one's own that others can reach.
+// ServeConn serves a connection as Serve does, for a client that is not the local user.
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
@@ -136,7 +135,7 @@ func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) er
 	return err
 }
 
-// addressOf returns where the client is that a connection comes from, as far as it is
+// addressOf returns the address of the client that sent r, or the zero Addr if it is not
 // known.
 func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	if r == nil {
@@ -145,26 +144,26 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
 
-// BatchChanges runs fn and sends the list_changed notifications of all that it
-// registers, replaces, enables and removes once, after it has returned or panicked.
-// Calls within fn are sent with the outermost. What other goroutines change meanwhile
-// is sent then too. It is safe for concurrent use; fn may call the server.
+// BatchChanges runs fn. The list_changed notifications of all features that fn registers,
+// replaces, enables and removes are sent once, after fn has returned or panicked. A nested
+// call sends nothing: the outermost one does. Changes that other goroutines make meanwhile
+// are sent then, too. It is safe for concurrent use; fn may call the server.
 func (s *Server) BatchChanges(fn func()) { s.features.Batch(fn) }
 
-// Store returns where the server keeps state: Options.Store, or its own. A panic of a
-// method of Options.Store is the error of the method. What others keep there needs a
-// prefix of its own in the keys.
+// Store returns the Store of the server: Options.Store, or a MemoryStore. A panic in a
+// method of Options.Store becomes the error of the method. Use a prefix of your own for
+// keys; the server's own begin with "ask.".
 func (s *Server) Store() mcp.Store { return s.store }
 
-// Bus returns what carries news between the replicas of the server, or nil when
-// it has none. A panic of a method of Options.Bus is the error of the method. Others
-// use topics with a prefix of their own.
+// Bus returns the Bus between the replicas of the server, or nil when it has none. A panic
+// in a method of Options.Bus becomes the error of the method. Use a prefix of your own for
+// topics.
 func (s *Server) Bus() mcp.Bus { return s.bus }
 
-// Info returns what the server says of itself.
+// Info returns the name, version and description that the server declares.
 func (s *Server) Info() mcp.Implementation { return s.info }
 
-// core is the server as the pipes see it.
+// core implements the interface of the server to transports.
 type core struct{ *Server }
 
 var _ exchange.Core = core{}

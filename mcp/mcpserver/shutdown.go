@@ -25,7 +25,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.drain.wait(ctx)
 	err = cmp.Or(err, s.detached.wait(ctx))
 	s.endLife(ErrShutdown)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 	defer cancel()
 	_ = s.detached.wait(last)
 	closing := ctx

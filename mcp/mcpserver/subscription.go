@@ -11,33 +11,34 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// Updated tells every subscriber, of either era and on all replicas that share
-// Options.Bus, that the resource at uri has changed. Subscribers of a parent, such
-// as notes://a of notes://a/b, hear of it too when it is a resource that they may
-// read. It does not wait for them. Of many changes of one resource within 50 ms
-// each of them hears of the first and the last.
+// Updated sends notifications/resources/updated for the resource at uri to all of its
+// subscribers, of both eras and on all replicas that share Options.Bus. Subscribers of a
+// parent, such as notes://a for notes://a/b, get it too if they may read the resource. Of
+// several changes within 50 ms a subscriber is sent the first and the last. Updated does
+// not wait for the subscribers. It is safe for concurrent use.
 func (s *Server) Updated(uri string) { s.hub.Updated(uri) }
 
-// Updated tells the one subscriber that r made, or added a resource to, that the
-// resource at uri has changed: r is a request of resources/subscribe or
-// subscriptions/listen, as middleware sees it. Of a resource that is not, or no
-// longer, subscribed to nobody hears. It does not wait, and may be called after
-// the request of a session has been answered. For resources that are not the
-// same for everybody this takes the place of Server.Updated.
+// Updated sends notifications/resources/updated for the resource at uri to a single
+// subscriber: the one that made the request r, which is resources/subscribe or
+// subscriptions/listen, in middleware. Nothing is sent if the subscriber has subscribed
+// neither to uri nor to a parent of it. Use it instead of [Server.Updated] for resources
+// whose contents differ between clients. It does not wait for the client. In a session it
+// may be called after the request was answered. It does nothing when r is nil or is another
+// request.
 func (r *Request) Updated(uri string) {
 	if r == nil {
 		return
 	}
-	if sub := r.watching.Load(); sub != nil {
+	if sub := r.subscriber.Load(); sub != nil {
 		r.server.hub.UpdatedFor(sub, uri)
 	}
 }
 
-// subscribe does resources/subscribe of the session era.
+// subscribe handles resources/subscribe of the session era.
 //
 // Spec: 2025-11-25 server/resources#subscriptions
 func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
-	return nil, s.watch(r, func(sub *changes.Subscriber, uri string) error {
+	return nil, s.changeSubscription(r, func(sub *changes.Subscriber, uri string) error {
 		f := resourceAt(s.features.Snapshot(), uri, r.Identity())
 		if f == nil {
 			return notFound(uri)
@@ -48,21 +49,23 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 		s.hub.AwaitBus(ctx)
 		if !s.hub.Subscribe(sub, changes.ResourceTopic(uri)) {
 			r.ReportLimit(mcp.LimitWatched)
-			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: this session watches as many resources as it may: %d, with URIs of %d bytes in all; want some unsubscribed", changes.MaxResources, changes.MaxResourceBytes)
+			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: the session has reached its limit of %d subscriptions, or of %d bytes of URIs; unsubscribe from some first", changes.MaxResources, changes.MaxResourceBytes)
 		}
 		return nil
 	})
 }
 
-// unsubscribe does resources/unsubscribe. What is not watched is no error.
+// unsubscribe handles resources/unsubscribe. It is no error if there is no subscription.
 func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
-	return nil, s.watch(r, func(sub *changes.Subscriber, uri string) error {
+	return nil, s.changeSubscription(r, func(sub *changes.Subscriber, uri string) error {
 		s.hub.Unsubscribe(sub, changes.ResourceTopic(uri))
 		return nil
 	})
 }
 
-func (s *Server) watch(r *Request, change func(*changes.Subscriber, string) error) error {
+// changeSubscription calls change with the subscriber of the session and the URI of the
+// request.
+func (s *Server) changeSubscription(r *Request, change func(*changes.Subscriber, string) error) error {
 	if !s.features.Snapshot().Offers(registry.Resources) {
 		return undeclared(r.method)
 	}
@@ -75,13 +78,14 @@ func (s *Server) watch(r *Request, change func(*changes.Subscriber, string) erro
 	if sub == nil {
 		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.method)
 	}
-	r.watching.Store(sub)
+	r.subscriber.Store(sub)
 	return change(sub, p.URI)
 }
 
-// listen does subscriptions/listen: one long answer that carries what the client
-// asked to hear of, after saying which of it that is. It ends with its result when
-// the server shuts down or the credentials of its sender expire.
+// listen handles subscriptions/listen: a long-lived response that begins with an
+// acknowledgement of the accepted filter and continues with the notifications that the
+// client asked for. It ends with a result when the server shuts down or the credentials of
+// its sender expire.
 //
 // Spec: 2026-07-28 basic/utilities/subscriptions
 func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
@@ -90,8 +94,8 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	sub := changes.NewSubscriber(requestListener{r})
 	defer s.hub.Remove(sub)
 	var feeds []feed
-	err := aside(func() (err error) {
-		feeds, err = s.accept(open, r, sub)
+	err := runOnTemporaryStack(func() (err error) {
+		feeds, err = s.openSubscription(open, r, sub)
 		return err
 	})
 	if err != nil {
@@ -100,9 +104,9 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	stop := func() {}
 	switch {
 	case len(feeds) > 0:
-		ctx, stop = open, r.runFeeds(open, feeds)
+		ctx, stop = open, r.startFeeds(open, feeds)
 	case ctx == &r.handlers:
-		ctx = r.ctx // by which alone the run of a subscription ends
+		ctx = r.ctx // the context of the handlers never ends earlier, and waiting on r.ctx costs less
 	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())
 	defer forget()
@@ -129,34 +133,35 @@ func (r requestListener) Deliver(ctx context.Context, e *changes.Event) error {
 	return r.sendAnnouncement(ctx, a)
 }
 
-// letGo drops the params of a request that lasts. They can be as large as a message.
-func (r *Request) letGo() {
+// releaseParams frees the params of a long-lived request, which can be as large as a
+// message.
+func (r *Request) releaseParams() {
 	r.params, r.in.Message.Params = nil, nil
 	r.call.ReleaseMessage()
 }
 
-// aside runs f on a goroutine of its own and waits for it. The stack that f needs is
-// free again when it returns, where that of a goroutine that then waits for long, as
-// thousands of subscriptions do, would stay.
-func aside(f func() error) error {
+// runOnTemporaryStack runs f on its own goroutine and waits for it. The stack of that
+// goroutine is freed when f returns. On the goroutine of a subscription, of which there are
+// thousands, the grown stack would stay as long as the subscription.
+func runOnTemporaryStack(f func() error) error {
 	done := make(chan error)
 	go func() {
 		var err error
 		defer func() { done <- err }()
-		defer contain(&err)
+		defer recoverTo(&err)
 		err = f()
 	}()
 	return <-done
 }
 
-// accept begins a subscription and acknowledges it. Feeds are open for as long as the
-// context is.
-func (s *Server) accept(ctx context.Context, r *Request, sub *changes.Subscriber) ([]feed, error) {
+// openSubscription registers the subscriber and sends the acknowledgement. The feeds that
+// it returns are valid until ctx ends.
+func (s *Server) openSubscription(ctx context.Context, r *Request, sub *changes.Subscriber) ([]feed, error) {
 	var p mcp.ListenParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	filter, err := s.honour(p.Notifications, r)
+	filter, err := s.supportedFilter(p.Notifications, r)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +169,8 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *changes.Subscriber
 	if err != nil {
 		return nil, err
 	}
-	r.letGo()
-	r.watching.Store(sub)
+	r.releaseParams()
+	r.subscriber.Store(sub)
 	s.hub.AwaitBus(ctx)
 	for _, t := range changes.Topics(filter) { // before it is acknowledged, so that nothing after that is missed
 		if !s.hub.Subscribe(sub, t) {
@@ -176,8 +181,8 @@ func (s *Server) accept(ctx context.Context, r *Request, sub *changes.Subscriber
 	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
 }
 
-// honour returns the part of a filter that the server can serve.
-func (s *Server) honour(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
+// supportedFilter returns the part of a filter that the server can serve to the sender.
+func (s *Server) supportedFilter(f mcp.SubscriptionFilter, r *Request) (mcp.SubscriptionFilter, error) {
 	snap := s.features.Snapshot()
 	if len(f.ResourceSubscriptions) > changes.MaxResources {
 		return f, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: %d entries, want at most %d", r.method, len(f.ResourceSubscriptions), changes.MaxResources)

@@ -2,28 +2,29 @@ package mcpserver
 
 import "time"
 
-// pace lets a burst go at once, and then one every so often. The zero pace has its
-// whole burst. It is a part of each request, so it has to be small.
-type pace struct {
-	full time.Duration // when a whole burst may go again, after clockStart; zero: now
+// throttle limits a rate: a burst of events at once, then one in each interval. The zero
+// value permits a whole burst. It is part of every Request, so it is small: one time
+// instead of a token bucket. It is not safe for concurrent use.
+type throttle struct {
+	fullAt time.Duration // when a whole burst is permitted again, since clockStart; 0: now
 }
 
-// clockStart is where the clock of paces begins. It is monotonic.
+// clockStart is the zero time of all throttles. It has a monotonic reading.
 var clockStart = time.Now()
 
-// wait returns for how long the next one has to wait, which is not above zero when
-// it may go now.
-func (p *pace) wait(burst int, every time.Duration) time.Duration {
-	if p.full == 0 {
+// delay returns how long the next event has to wait. It is at most 0 when the event is
+// permitted now.
+func (p *throttle) delay(burst int, every time.Duration) time.Duration {
+	if p.fullAt == 0 {
 		return 0
 	}
-	return p.full - time.Duration(burst-1)*every - time.Since(clockStart)
+	return p.fullAt - time.Duration(burst-1)*every - time.Since(clockStart)
 }
 
-// take counts one that goes now.
-func (p *pace) take(every time.Duration) {
-	if now := time.Since(clockStart); p.full == 0 || p.full < now {
-		p.full = now
+// record counts an event that happens now.
+func (p *throttle) record(every time.Duration) {
+	if now := time.Since(clockStart); p.fullAt == 0 || p.fullAt < now {
+		p.fullAt = now
 	}
-	p.full += every
+	p.fullAt += every
 }

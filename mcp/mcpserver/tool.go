@@ -136,7 +136,7 @@ func typedTool[In, Out any](name, description string, h func(context.Context, In
 	if err != nil {
 		return nil, err
 	}
-	shape, out, err := outputOf(reflect.TypeFor[Out]())
+	shape, out, err := resultEncoderOf(reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, err
 	}

@@ -293,7 +293,7 @@ func TestBadToolPanicsWithWhatToWrite(t *testing.T) {
 		{"limit", func(s *mcpserver.Server) { s.Tool("status", "", nothing, mcpserver.Limit(0)) }, []string{"Limit: 0: want at least 1"}},
 		{"reserved metadata", func(s *mcpserver.Server) {
 			s.Tool("status", "", nothing, mcpserver.Meta("io.modelcontextprotocol/x", 1))
-		}, []string{"io.modelcontextprotocol/x", "belongs to the protocol"}},
+		}, []string{"io.modelcontextprotocol/x", "reserved for the protocol"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

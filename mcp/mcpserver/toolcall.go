@@ -66,7 +66,7 @@ func (s *Server) takesTasks(f *dialect.Facts) bool {
 // perform runs the handler of a tool, again for each round of questions in the session
 // era, and makes the result of the call.
 func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
-	defer contain(&err)
+	defer recoverTo(&err)
 	r := From(ctx)
 	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
 	if err == nil {
@@ -78,7 +78,7 @@ func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (r
 // runTool calls the handler within the limits of the tool: on this goroutine, or on
 // another when the tool has a timeout, so that its caller can be answered in time.
 func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
-	if err := t.pace(ctx); err != nil {
+	if err := t.checkRate(ctx); err != nil {
 		return nil, err
 	}
 	if t.timeout > 0 {
@@ -96,7 +96,7 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 }
 
 // pace refuses a call that exceeds the rate of the tool.
-func (t *tool) pace(ctx context.Context) error {
+func (t *tool) checkRate(ctx context.Context) error {
 	wait, ok := t.bucket.Take()
 	if ok {
 		return nil
@@ -123,7 +123,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 // timeout, and waiting for the client does not. A handler that returns later is logged.
 func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
 	r := From(ctx)
-	timed, cancel := exchange.WithTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), &lateError{t})
+	timed, cancel := exchange.WithTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), &toolTimeoutError{t})
 	ctx, release, err := t.acquire(timed)
 	if err != nil {
 		cancel()
@@ -136,7 +136,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 		defer release()
 		var out handlerResult
 		func() {
-			defer contain(&out.err)
+			defer recoverTo(&out.err)
 			if out.err = r.resume(); out.err == nil {
 				out.result, out.err = t.call(ctx, p)
 			}
@@ -178,9 +178,9 @@ type handlerResult struct {
 }
 
 // lateError ends a call of a tool that has not answered in time.
-type lateError struct{ of *tool }
+type toolTimeoutError struct{ of *tool }
 
-func (e *lateError) Error() string {
+func (e *toolTimeoutError) Error() string {
 	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
 }
 

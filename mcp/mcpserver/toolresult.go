@@ -29,7 +29,7 @@ var (
 
 // outputOf returns the function that makes a result of values of type t, and their
 // schema when they are structured content. It is called once for each tool.
-func outputOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
+func resultEncoderOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
 	switch {
 	case t.Implements(resultType):
 		return resultAsIs, nil, nil
@@ -83,7 +83,7 @@ func anyResult(v any) (mcp.Result, error) {
 	if v == nil {
 		return &mcp.CallToolResult{}, nil
 	}
-	shape, _, err := outputOf(reflect.TypeOf(v))
+	shape, _, err := resultEncoderOf(reflect.TypeOf(v))
 	if err != nil {
 		return nil, &badResult{err}
 	}

@@ -124,7 +124,7 @@ func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) 
 			answers[key] = found.Answer
 		}
 	}
-	if err := agreed(answers); err != nil {
+	if err := checkURLAnswers(answers); err != nil {
 		return r.urlDeclined(err)
 	}
 	open := make(map[string]replay.Question, len(in.InputRequests))
@@ -151,9 +151,9 @@ func (r *Request) urlInputRequests(required []*mcp.ElicitParams) (*mcp.InputRequ
 }
 
 // agreed returns the error of a user who declined or dismissed one of the URLs.
-func agreed(answers map[string]jsontext.Value) error {
+func checkURLAnswers(answers map[string]jsontext.Value) error {
 	for _, raw := range answers {
-		if _, err := accepted(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
+		if _, err := acceptedContent(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (r *Request) urlDeclined(err error) (any, error) {
 
 // instead returns the error that requires the URLs of questions that cannot be asked in
 // mid-call, and err when another question is among them or err has another reason.
-func instead(err error, questions []openQuestion) error {
+func asURLElicitation(err error, questions []openQuestion) error {
 	if !errors.Is(err, ErrCannotAsk) {
 		return err
 	}

@@ -173,12 +173,12 @@ func TestExtensionThatMakesNoSenseIsRefusedAtOnce(t *testing.T) {
 		"want an identifier with a prefix": {ID: "paint"},
 		"want a JSON object":               {ID: "com.example/x", Settings: jsontext.Value("1")},
 		"belongs to the core":              {ID: "com.example/x", ResultTypes: []mcp.ResultType{mcp.ResultComplete}},
-		"is there already":                 {ID: paintID},
-		"is taken":                         {ID: "com.example/x", Requests: requests(mcp.MethodToolsCall)},
-		"is taken; want one with a prefix": {ID: "com.example/x", Requests: requests(paintMix)},
+		"was added already":                {ID: paintID},
+		"is defined by the protocol":       {ID: "com.example/x", Requests: requests(mcp.MethodToolsCall)},
+		"already; want one with a prefix":  {ID: "com.example/x", Requests: requests(paintMix)},
 		"the handler is nil":               {ID: "com.example/x", Requests: map[string]mcpserver.ExtensionRequest{"a/b": {}}},
-		"no revision's core":               {ID: "com.example/x", Core: map[string]mcpserver.Handler{"a/b": handler}},
-		"is served already":                {ID: "com.example/x", Core: map[string]mcpserver.Handler{mcp.MethodPing: handler}},
+		"not a request of the core":        {ID: "com.example/x", Core: map[string]mcpserver.Handler{"a/b": handler}},
+		"is registered already":            {ID: "com.example/x", Core: map[string]mcpserver.Handler{mcp.MethodPing: handler}},
 	} {
 		func() {
 			defer func() {
