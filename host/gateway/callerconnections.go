@@ -29,7 +29,7 @@ const (
 // a principal with the capabilities that its request declares.
 type caller struct {
 	principal    mcp.Principal
-	session      context.Context    // its lifetime, or nil
+	session      *mcpserver.Session // or nil
 	capabilities callerCapabilities // in the stateless era each request declares them
 	// index numbers the connections of one principal. In a session it is always zero.
 	index int
@@ -104,7 +104,7 @@ func (u *upstream) findConnection(c caller, k *call) (*connection, <-chan struct
 	switch {
 	case u.closed:
 		return nil, nil, errors.New("the upstream was removed from the configuration")
-	case c.session != nil && c.session.Err() != nil:
+	case c.session != nil && c.session.Context().Err() != nil:
 		return nil, nil, errors.New("the session has ended")
 	}
 	alone := k != nil && c.session == nil && u.lastRevision != mcp.V20260728
@@ -155,7 +155,7 @@ func (u *upstream) startConnection(c caller) *connection {
 	conn.cancel = cancel
 	stop := func() bool { return true }
 	if c.session != nil {
-		stop = context.AfterFunc(c.session, cancel)
+		stop = context.AfterFunc(c.session.Context(), cancel)
 	}
 	u.work.Go(func() {
 		defer u.removeConnection(c, conn)

@@ -142,7 +142,7 @@ func (u *upstream) completeURLs(r *mcpserver.Request, addresses []string) {
 		if session == nil {
 			return
 		}
-		if err := u.gateway.server.ElicitationComplete(session, address); err != nil {
+		if err := u.gateway.server.ElicitationComplete(session.Context(), address); err != nil {
 			u.log.Info("elicitation: cannot notify the client that the URL elicitation is complete", "error", err)
 		}
 	}

@@ -77,7 +77,7 @@ func (l *resourceOwners) addCaller(c caller) *ownedResources {
 	l.byCaller[c] = resources
 	l.order = append(l.order, c)
 	if c.session != nil {
-		context.AfterFunc(c.session, func() { l.removeCaller(c) })
+		context.AfterFunc(c.session.Context(), func() { l.removeCaller(c) })
 	}
 	return resources
 }

@@ -116,7 +116,7 @@ type subscriptions struct {
 
 // subscription is one resource to which a session is subscribed.
 type subscription struct {
-	session context.Context
+	session *mcpserver.Session
 	uri     string
 }
 
@@ -133,7 +133,7 @@ func (s *subscriptions) add(id subscription, leave func()) {
 	if s.stops == nil {
 		s.stops = make(map[subscription]func())
 	}
-	stop := context.AfterFunc(id.session, func() { s.end(id) })
+	stop := context.AfterFunc(id.session.Context(), func() { s.end(id) })
 	s.stops[id] = func() {
 		stop()
 		leave()

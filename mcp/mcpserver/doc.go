@@ -61,6 +61,13 @@
 // all. [Request.Identity] tells handlers who calls. What is kept for one principal is
 // for every other the same as what does not exist.
 //
+// # State of a session
+//
+// [Session.Value] keeps a value of a type of yours for a client of the session era, and
+// [Session.Context] ends with its session. The stateless era has no sessions: state that
+// its clients use again is in [Server.Store] or in a handle of mcpext/handles, in both
+// eras alike.
+//
 // # Extensions
 //
 // [Server.Extend] adds what the core of the protocol does not have. The packages

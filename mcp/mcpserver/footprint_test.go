@@ -9,10 +9,8 @@ import (
 	"bytes"
 	"fmt"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,25 +35,6 @@ func TestIdleSessionIsSmall(t *testing.T) {
 		t.Errorf("got %d bytes for a session, want at most %d", each, ceiling)
 	}
 	runtime.KeepAlive(h)
-}
-
-// inProcess has a handler take a message of the session era, and returns the header of
-// its answer.
-func inProcess(t *testing.T, h http.Handler, session, message string) http.Header {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(message))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	if session != "" {
-		r.Header.Set("Mcp-Session-Id", session)
-		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	if w.Code >= 300 {
-		t.Fatalf("%s: got status %d, %s", message, w.Code, w.Body)
-	}
-	return w.Header()
 }
 
 // inUse returns the bytes of the heap and of the stacks that are in use.

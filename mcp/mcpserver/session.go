@@ -2,7 +2,10 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
+	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -10,26 +13,97 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
-// Session returns the context of the session that the request belongs to. It
-// ends with the session, and is the same (==) for all requests of one session
-// and for no others, so what a server keeps for a session can be found by it and
-// freed by context.AfterFunc.
+// Session is what the requests of one client share in the session era (2024-11-05 to
+// 2025-11-25): a session of Streamable HTTP, or a connection of any other transport. A
+// handler gets it from [Request.Session], as the same pointer for every request of the
+// session and for no other request, so it can be the key of a map. All methods are safe
+// for concurrent use.
 //
-// It is nil for requests of the stateless era, which stand alone whatever
-// connection they share, for initialize itself, and outside of a request.
-func (r *Request) Session() context.Context {
+// The stateless era has no sessions, and neither has a handler that a test calls without
+// a server: there the Session is nil. The methods of a nil Session may be called and keep
+// nothing. State that a client of the stateless era can use again belongs into
+// [Server.Store] or a handle of mcpext/handles.
+type Session struct {
+	id  string
+	ctx lazyctx.Context
+
+	mu     sync.Mutex
+	values map[reflect.Type]any // pointers to the types; guarded by mu
+}
+
+// Session returns the session that the request belongs to. It is nil for requests of the
+// stateless era, which are independent of each other whatever connection they share, for
+// initialize itself, and when r is nil.
+func (r *Request) Session() *Session {
 	if r == nil || r.call.Session == nil || r.in.Session == nil {
 		return nil
 	}
-	return r.server.sessions.lifetime(r.in.Session)
+	return r.server.sessions.session(r.in.Session)
 }
+
+// ID returns a random id, which no other session has in any process, for logs and
+// messages. It is not the session id of Streamable HTTP (Mcp-Session-Id), which is a
+// secret of the client, and cannot be used in its place. It is empty for a nil Session.
+func (s *Session) ID() string {
+	if s == nil {
+		return ""
+	}
+	return s.id
+}
+
+// Context returns a context that ends with the session: when its connection has closed,
+// when the client has deleted it, when it was idle for too long, or when the server is
+// shut down. Use it to release what is kept for the session, by [context.AfterFunc], and
+// for work that outlives a request. It has no values and no deadline. For a nil Session it
+// has ended.
+func (s *Session) Context() context.Context {
+	if s == nil {
+		return endedContext
+	}
+	return &s.ctx
+}
+
+// Value returns the session's value of a type: a T that is zero at first, the same for
+// all calls of Value with that type. Declare a type of your own for each value that you
+// keep, as one does for keys of a context, so that no other package finds it:
+//
+//	type cart struct {
+//		mu    sync.Mutex
+//		items []string
+//	}
+//
+//	c := mcpserver.From(ctx).Session().Value[cart]()
+//
+// Requests run concurrently, so T has to be safe for concurrent use. The server frees the
+// value when the session has ended and no handler runs in it any more. It calls no method
+// of T then: what has to be closed is closed by [context.AfterFunc] on [Session.Context].
+// A nil Session returns a new T each time.
+func (s *Session) Value[T any]() *T {
+	if s == nil {
+		return new(T)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.values[reflect.TypeFor[T]()].(*T); ok {
+		return v
+	}
+	if s.values == nil {
+		s.values = make(map[reflect.Type]any)
+	}
+	v := new(T)
+	s.values[reflect.TypeFor[T]()] = v
+	return v
+}
+
+// LogValue implements [slog.LogValuer]: the session is logged as its id.
+func (s *Session) LogValue() slog.Value { return slog.StringValue(s.ID()) }
 
 // sessions are the open sessions and connections of a server. The zero value is ready
 // for use; all methods are safe for concurrent use.
 type sessions struct {
 	mu       sync.Mutex
-	open     map[*exchange.Session]*lazyctx.Context // lifetimes, nil until they are requested; guarded by mu
-	refusing bool                                   // guarded by mu
+	open     map[*exchange.Session]bool // guarded by mu
+	refusing bool                       // guarded by mu
 }
 
 // add adds a session. It fails with ErrShutdown after refuse.
@@ -40,9 +114,9 @@ func (s *sessions) add(session *exchange.Session) error {
 		return ErrShutdown
 	}
 	if s.open == nil {
-		s.open = make(map[*exchange.Session]*lazyctx.Context)
+		s.open = make(map[*exchange.Session]bool)
 	}
-	s.open[session] = nil
+	s.open[session] = true
 	return nil
 }
 
@@ -53,38 +127,41 @@ func (s *sessions) refuse() {
 	s.refusing = true
 }
 
-// remove removes a session that has ended, and ends its lifetime.
+// remove removes a session that has ended, and ends its context.
 func (s *sessions) remove(session *exchange.Session) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if lifetime := s.open[session]; lifetime != nil {
-		lifetime.Cancel(nil)
-	}
 	delete(s.open, session)
+	s.mu.Unlock()
+	if made, ok := session.CoreValue.Load().(*Session); ok {
+		made.ctx.Cancel(nil)
+	}
 }
 
 // isOpen reports whether a session is open.
 func (s *sessions) isOpen(session *exchange.Session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.open[session]
-	return ok
+	return s.open[session]
 }
 
-// lifetime returns the context that ends with a session. For a session that is not open
-// it has ended.
-func (s *sessions) lifetime(session *exchange.Session) context.Context {
+// session returns the Session of an exchange.Session, which is made when it is first
+// requested: most sessions are not.
+func (s *sessions) session(x *exchange.Session) *Session {
+	if found, ok := x.CoreValue.Load().(*Session); ok {
+		return found
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lifetime, ok := s.open[session]
-	switch {
-	case !ok:
-		return endedContext
-	case lifetime == nil:
-		lifetime = lazyctx.New(context.Background(), nil)
-		s.open[session] = lifetime
+	if found, ok := x.CoreValue.Load().(*Session); ok {
+		return found
 	}
-	return lifetime
+	session := &Session{id: rand.Text()}
+	session.ctx.Begin(context.Background(), nil)
+	if !s.open[x] {
+		session.ctx.Cancel(nil)
+	}
+	x.CoreValue.Store(session)
+	return session
 }
 
 // all returns the open sessions.
@@ -94,7 +171,7 @@ func (s *sessions) all() []*exchange.Session {
 	return slices.Collect(maps.Keys(s.open))
 }
 
-// endedContext is the lifetime of sessions that are not open.
+// endedContext is the context of a nil Session.
 var endedContext = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

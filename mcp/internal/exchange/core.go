@@ -112,7 +112,7 @@ func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID
 
 // Session is what outlives a message on the server's side: a connection, or a
 // session of Streamable HTTP. Every field is set before the first message, Share by
-// Core.Opened.
+// Core.Opened, but for CoreValue.
 //
 // A session has three orders. Requests run beside each other. Responses and
 // cancellations take effect before anything more is read. All other notifications
@@ -135,6 +135,9 @@ type Session struct {
 
 	// Share is what the session may have running. Nil has no bounds.
 	Share *limit.Share
+
+	// CoreValue is what the Core keeps for the session.
+	CoreValue atomic.Value
 
 	// Presence tells whether the client is there.
 	Presence Presence
