@@ -48,7 +48,7 @@ func (c changeSource) Features(method, key string) (found []changes.Feature) {
 func (c changeSource) IsOpen(session *exchange.Session) bool { return c.sessions.isOpen(session) }
 
 // Go implements changes.Server.
-func (c changeSource) Go(f func()) { c.drain.start(f) }
+func (c changeSource) Go(f func()) { c.requests.Go(f) }
 
 // Logger implements changes.Server.
 func (c changeSource) Logger() *slog.Logger { return c.options.logger() }

@@ -6,7 +6,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
@@ -47,12 +46,12 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	if err := r.resume(); err != nil {
 		return nil, nil, err
 	}
-	if err := r.server.detached.enter(r.method); err != nil {
-		return nil, nil, err
+	if !r.server.detached.Enter() {
+		return nil, nil, exchange.ShuttingDown(r.method)
 	}
 	d := &Request{method: r.method, params: r.params, call: r.call, in: r.in, server: r.server, route: r.route, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
-		r.server.detached.leave()
+		r.server.detached.Leave()
 		return nil, nil, err
 	}
 	detached, cancel := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), requestKey{}, d))
@@ -65,13 +64,9 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		stop()
 		cancel(context.Canceled)
 		d.releaseRun()
-		r.server.detached.leave()
+		r.server.detached.Leave()
 	}, nil
 }
-
-// lastMoment is how long a Shutdown that has waited long enough waits for work
-// that it has cancelled.
-const cancelGrace = time.Second
 
 // askDetached gets the answer to one question of detached work, if the client declared that it may be asked.
 func (r *Request) askDetached(ctx context.Context, key, method string, params any) (jsontext.Value, error) {

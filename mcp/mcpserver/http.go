@@ -11,37 +11,37 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/listen"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
-// HTTPHandler returns the one handler of Streamable HTTP, for every revision at
-// once: requests of the stateless era are answered by themselves, those of the
-// session era belong to sessions that the handler keeps. Mount it at a path of
-// any router. Calls of HTTPHandler share their sessions.
+// HTTPHandler returns the handler of Streamable HTTP for all revisions of the protocol.
+// Requests of the stateless era stand alone; requests of the session era belong to
+// sessions, which the handler keeps. Mount it at a path of any router. Every call returns
+// the same handler.
 //
-// With no options set it takes requests for the loopback interface alone when it
-// is reached over it, refuses pages of other origins, and bounds what it reads.
-// What only an http.Server can bound (headers, connections) is set by
-// ListenAndServe; a server of one's own needs ReadHeaderTimeout and
-// MaxHeaderBytes.
+// By default, a request that arrives at a loopback address must name a loopback host in its
+// Host header, requests of web pages of other origins are refused, and request bodies are
+// limited to Options.MaxBody. Limits of headers and connections belong to the
+// http.Server: ListenAndServe and ServeListener set them, and an http.Server of your own
+// needs ReadHeaderTimeout and MaxHeaderBytes.
 //
-// Everybody is anonymous whom no handler in front has found out: one that
-// authenticates puts an mcp.Identity into the context of the request, by
-// mcp.WithIdentity. What belongs to its principal nobody else can tell from what
-// does not exist.
+// A request is anonymous unless a handler in front authenticates it and adds an
+// mcp.Identity to its context with mcp.WithIdentity; package mcpauth has such a handler.
+// Sessions, tasks and other objects of a principal do not exist for other principals.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 func (s *Server) HTTPHandler() http.Handler { return s.bindings().streamable }
 
-// EventStreamHandler returns the handler of HTTP+SSE, the transport of
-// 2024-11-05: GET opens the event stream, POST to the same path with the session
-// that it names sends messages.
+// EventStreamHandler returns the handler of HTTP+SSE, the HTTP transport of revision
+// 2024-11-05. GET opens the event stream, whose first event has the URL to which the client
+// sends its messages with POST. Every call returns the same handler.
 //
-// Deprecated: HTTP+SSE is kept for clients that know nothing newer. It may be
+// Deprecated: HTTP+SSE is for clients that do not support Streamable HTTP. It may be
 // removed three months after SEP-2596 is final.
 func (s *Server) EventStreamHandler() http.Handler { return s.bindings().eventStream }
 
-// httpBindings are the HTTP handlers of a server, made at first use.
+// httpBindings are the HTTP handlers of a server, created at first use.
 type httpBindings struct {
 	streamable  *streamhttp.Handler
 	eventStream *streamhttp.EventStream
@@ -60,7 +60,7 @@ func (s *Server) bindings() *httpBindings {
 	return s.http
 }
 
-// params are the options in the words of the pipes.
+// params returns the options for package streamhttp.
 func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 	if o == nil {
 		o = new(HTTPOptions)
@@ -87,9 +87,9 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 	}
 }
 
-// Limits of the http.Server that ListenAndServe runs. Clients drop connections that
-// they have not used for a while, http.Client after 90 seconds; this side waits for
-// longer, so that none sends a request on a connection that is just being closed.
+// Limits of the http.Server that ServeListener runs. Clients close idle connections after
+// some time, http.Client after 90 seconds. idleTimeout is longer, so that the server does
+// not close a connection while a client sends a request over it.
 const (
 	readHeaderTimeout = 5 * time.Second
 	maxHeaderBytes    = 64 << 10
@@ -97,11 +97,13 @@ const (
 	shutdownTimeout   = 10 * time.Second
 )
 
-// ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is
-// done, then ends as ServeListener does: Streamable HTTP at /mcp, HTTP+SSE at /sse,
-// and ReadyHandler at /readyz. Ready, if not nil, is called with the address once it
-// listens. Nobody is authenticated: beyond the loopback interface, put a handler
-// that does in front, with ServeListener.
+// ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is done:
+// Streamable HTTP at /mcp, HTTP+SSE at /sse, and ReadyHandler at /readyz. Then it shuts
+// down like ServeListener. If ready is not nil, it is called with the address once the
+// server listens.
+//
+// ListenAndServe authenticates nobody. For addresses beyond the loopback interface use
+// ServeListener with a handler that authenticates requests.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		return fmt.Errorf("serve %s: %s has no sockets: %w; use HTTPHandler, or ServeListener with a listener of your own", addr, runtime.GOOS, errors.ErrUnsupported)
@@ -120,24 +122,25 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net
 	return s.ServeListener(ctx, listener, mux)
 }
 
-// ServeListener serves h, in which the server's handlers are mounted, with the
-// limits of ListenAndServe until ctx is done. Then it is a lame duck for
-// HTTPOptions.LameDuck, so that nobody who is connected loses a request (see Drain),
-// and shuts the server down within 10 seconds. It closes the listener.
+// ServeListener serves HTTP on l with h until ctx is done; h calls the handlers of the
+// server. The http.Server has timeouts and limits, and HTTPOptions.MaxConns bounds its
+// connections. When ctx is done, ServeListener calls Drain, continues to serve for up to
+// HTTPOptions.LameDuck, so that no client loses a request, and then calls Shutdown, with a
+// timeout of 10 seconds. It closes l, and returns nil if the shutdown was complete.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
 	o := s.options.orZero().HTTP
-	bounded := newBoundedListener(l, o.maxConns(), func(reached mcp.Limit) {
+	bounded := listen.New(l, o.maxConns(), func(reached mcp.Limit) {
 		s.limits.Reached(mcp.LimitReached{Limit: reached})
 	})
-	web := &http.Server{
+	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		IdleTimeout:       idleTimeout,
-		ConnState:         bounded.noteState,
+		ConnState:         bounded.ConnState,
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(bounded) }()
+	go func() { ended <- server.Serve(bounded) }()
 	var failed error
 	select {
 	case err := <-ended:
@@ -148,9 +151,9 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	err := cmp.Or(failed, s.Shutdown(ctx), web.Shutdown(ctx))
+	err := cmp.Or(failed, s.Shutdown(ctx), server.Shutdown(ctx))
 	if err != nil {
-		_ = web.Close()
+		_ = server.Close()
 	}
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = cmp.Or(err, e)

@@ -71,10 +71,10 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if way.handler == nil {
 		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q: not found", call.Method)
 	}
-	if err := s.drain.enter(call.Method); err != nil {
-		return nil, err
+	if !s.requests.Enter() {
+		return nil, exchange.ShuttingDown(call.Method)
 	}
-	defer s.drain.leave()
+	defer s.requests.Leave()
 	share, err := s.admit(ctx, call, in)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
@@ -34,7 +35,7 @@ type Server struct {
 	hub             changes.Hub
 	admission       admission
 	limits          *limit.Reporter
-	drain           drain
+	requests        drain.Group // running requests, and other work that Shutdown waits for
 	sessions        sessions
 	urlElicitations urlElicitations
 
@@ -49,10 +50,10 @@ type Server struct {
 	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
 
-	leaving  atomic.Bool     // Drain or Shutdown was called
+	draining atomic.Bool     // Drain or Shutdown was called
 	open     context.Context // ends when a shutdown begins
 	endOpen  context.CancelCauseFunc
-	detached drain           // the work of Detach
+	detached drain.Group     // the work of Detach
 	life     context.Context // parent of the contexts of that work
 	endLife  context.CancelCauseFunc
 
@@ -129,7 +130,7 @@ func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) er
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
 		Address: s.addressOf(o.Request),
 	})
-	if err != nil && s.drain.ended() {
+	if err != nil && s.requests.Closed() {
 		return ErrShutdown
 	}
 	return err

@@ -3,18 +3,37 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"sync"
+	"net/http"
+	"time"
 
-	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/listen"
 )
 
-// Shutdown ends the server in an orderly way: new requests are refused, running
-// ones finish, subscriptions end with their result, then every connection and
-// session is closed. Detached work, such as a task, is waited for too,
-// but what it asks gets no answer any more: questions end with ErrShutdown. When
-// ctx ends first what still runs is cancelled, detached work gets one
-// more second to take note of it, and Shutdown returns the cause of ctx. A server
-// that has been shut down stays so.
+// Drain announces that the server is about to shut down, so that clients connect to
+// another replica: from now on Ready returns false, and each response over HTTP closes its
+// connection. Everything else continues as before. Call Shutdown when load balancers have
+// had the time to notice, because a request that is sent over a connection while the
+// server closes it is lost. ListenAndServe and ServeListener call Drain themselves; call
+// it with an http.Server of your own.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Ready reports whether the server accepts new clients. It returns true until Drain or
+// Shutdown is called.
+func (s *Server) Ready() bool { return !s.draining.Load() }
+
+// ReadyHandler returns a handler for load balancers. Its status is 200 while the server is
+// Ready, and 503 otherwise. It needs no authentication, and its responses contain nothing
+// else. The Host of a request must be an IP address or a name of the server.
+func (s *Server) ReadyHandler() http.Handler { return s.bindings().ready }
+
+// Shutdown shuts the server down in order. It refuses new requests, waits for the running
+// ones and for detached work (see Detach), such as tasks, ends subscriptions with their
+// result, and closes every connection and session. Questions of detached work end with
+// ErrShutdown at once, because no answers are accepted any more.
+//
+// If ctx ends first, Shutdown cancels what still runs, waits up to one second more for
+// detached work, and returns the cause of ctx. A server that has been shut down cannot be
+// used again; further calls of Shutdown are allowed.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	s.bindings().streamable.Refuse()
@@ -22,15 +41,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.hub.StopWatchFuncs()
 	s.hub.CloseBus()
 	s.sessions.refuse()
-	err := s.drain.wait(ctx)
-	err = cmp.Or(err, s.detached.wait(ctx))
+	err := s.requests.Drain(ctx)
+	err = cmp.Or(err, s.detached.Drain(ctx))
 	s.endLife(ErrShutdown)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 	defer cancel()
-	_ = s.detached.wait(last)
+	_ = s.detached.Drain(grace)
 	closing := ctx
 	if ctx.Err() != nil {
-		closing = last
+		closing = grace
 	}
 	err = cmp.Or(err, s.parked.Shutdown(closing))
 	for _, session := range s.sessions.all() {
@@ -43,76 +62,23 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return cmp.Or(err, s.hub.FlushBus(ctx))
 }
 
-// drain counts what runs, so that a shutdown can wait for it.
-type drain struct {
-	mu       sync.Mutex
-	running  int           // guarded by mu
-	closing  bool          // guarded by mu
-	finished chan struct{} // closed when it has begun and nothing runs
-}
+// cancelGrace is how long Shutdown waits for detached work that it has cancelled.
+const cancelGrace = time.Second
 
-// ended reports whether the shutdown has begun.
-func (d *drain) ended() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.closing
-}
-
-// enter counts a request in, which needs a leave. It fails once the shutdown has
-// begun.
-func (d *drain) enter(method string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closing {
-		return exchange.ShuttingDown(method)
-	}
-	d.running++
-	return nil
-}
-
-// start runs something on a goroutine that is waited for like a request. It does
-// nothing when nobody waits any more.
-func (d *drain) start(run func()) {
-	d.mu.Lock()
-	if d.closing && d.running == 0 {
-		d.mu.Unlock()
+// lameDuck calls Drain and keeps serving for up to the given time, in which clients
+// connect elsewhere and load balancers notice. It returns earlier when no connection is
+// open, unless a load balancer has asked whether the server is ready: it may send clients
+// until it asks again.
+func (s *Server) lameDuck(period time.Duration, l *listen.Listener) {
+	s.Drain()
+	if period < 0 {
 		return
 	}
-	d.running++
-	d.mu.Unlock()
-	go func() {
-		defer d.leave()
-		run()
-	}()
-}
-
-func (d *drain) leave() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.running--
-	if d.closing && d.running == 0 {
-		close(d.finished)
+	ctx, cancel := context.WithTimeout(context.Background(), period)
+	defer cancel()
+	if s.bindings().ready.Asked() {
+		<-ctx.Done()
+		return
 	}
-}
-
-func (d *drain) wait(ctx context.Context) error {
-	d.mu.Lock()
-	if !d.closing {
-		d.closing, d.finished = true, make(chan struct{})
-		if d.running == 0 {
-			close(d.finished)
-		}
-	}
-	d.mu.Unlock()
-	select {
-	case <-d.finished:
-		return nil
-	default:
-	}
-	select {
-	case <-d.finished:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	_ = l.WaitUntilUnused(ctx)
 }

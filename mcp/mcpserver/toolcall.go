@@ -131,7 +131,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	}
 	done, answered := make(chan handlerResult), make(chan struct{})
 	started, left := time.Now(), exchange.TimeLeft(timed)
-	s.drain.start(func() {
+	s.requests.Go(func() {
 		defer cancel()
 		defer release()
 		var out handlerResult

@@ -1,12 +1,12 @@
 //go:build unix
 
-package mcpserver
+package listen
 
 import "syscall"
 
-// descriptorsScarce reports whether 95 percent of the descriptors that the process
-// may have are in use. The system gives out the lowest one that is free, so a new
-// one tells how many there are.
+// descriptorsScarce reports whether 95 percent of the file descriptors that the process may
+// have are in use. The operating system assigns the lowest free number, so the number of a
+// new descriptor is at most the number of descriptors in use.
 func descriptorsScarce() bool {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

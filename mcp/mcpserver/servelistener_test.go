@@ -1,10 +1,13 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -68,8 +71,7 @@ func routes(srv *mcpserver.Server) http.Handler {
 	return mux
 }
 
-// serveListener serves until the returned function is called, whose channel tells
-// how that ended.
+// serveListener serves until stop is called, which returns the channel of the result.
 func serveListener(t *testing.T, srv *mcpserver.Server) (p *pipes, stop func() <-chan error) {
 	p = newPipes()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -94,7 +96,7 @@ func get(t *testing.T, c *http.Client, path string) (status int, closes bool) {
 	return response.StatusCode, response.Close
 }
 
-func TestLameDuckServesOnAndSendsItsClientsAway(t *testing.T) {
+func TestLameDuckServesOnAndClosesConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := sleeper()
@@ -134,15 +136,15 @@ func TestLameDuckServesOnAndSendsItsClientsAway(t *testing.T) {
 	})
 }
 
-func TestLameDuckIsOverWhenNobodyIsThere(t *testing.T) {
+func TestLameDuckEndsWhenNoConnectionIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		path  string
 		after time.Duration
 	}{
-		"nobody came":          {"", 0},
-		"a client is there":    {"/sse-nothing", 2 * time.Second},
-		"a balancer has asked": {"/readyz", 2 * time.Second},
+		"no connection was made": {"", 0},
+		"a client is connected":  {"/sse-nothing", 2 * time.Second},
+		"a balancer has asked":   {"/readyz", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +213,7 @@ func TestShutdownOfAForeignHTTPServerReturns(t *testing.T) {
 	}
 }
 
-func TestReadinessIsToldByNameOrAddressAlone(t *testing.T) {
+func TestReadinessNeedsANameOfTheServerOrAnAddress(t *testing.T) {
 	t.Parallel()
 	h := newServer(nil).ReadyHandler()
 	for host, want := range map[string]int{"localhost": 200, "127.0.0.1:80": 200, "10.1.2.3:8080": 200, "[fd00::1]:80": 200, "evil.example": 403, "": 403} {
@@ -234,3 +236,63 @@ func (w *recorder) Header() http.Header         { return w.header }
 func (w *recorder) WriteHeader(code int)        { w.code = code }
 func (w *recorder) Write(p []byte) (int, error) { return len(p), nil }
 func (w *recorder) status() int                 { return max(w.code, 200) }
+
+// A failure here means that a client whose headers are too long finds its
+// connection reset, and does not learn why.
+func TestHeadersThatAreTooLongAreAnswered(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	s := mcpserver.New("s", "1", nil)
+	go func() { ended <- s.ServeListener(ctx, listener, s.HTTPHandler()) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // while the server has already answered
+		_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Long: %s\r\n\r\n", strings.Repeat("x", 1<<20))
+	}()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("got %v, want an answer", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body) // until the server closes
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge || err != nil {
+		t.Errorf("got %s %s, %v, want 431 and its end", resp.Status, text, err)
+	}
+}
+
+func TestServeListenerBoundsItsConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told limitsTold
+		p, stop := serveListener(t, mcpserver.New("s", "1", &mcpserver.Options{
+			HTTP: &mcpserver.HTTPOptions{MaxConns: 1, LameDuck: -1}, Logger: textLog(new(logbook)), OnLimit: told.hear,
+		}))
+		for range 2 { // each leaves an idle connection, and the second replaces the first
+			if status, _ := get(t, p.client(t), "/readyz"); status != 200 {
+				t.Errorf("got %d, want 200", status)
+			}
+			synctest.Wait()
+		}
+		if n := told.of(mcp.LimitConnections); n != 1 {
+			t.Errorf("%s was reported %d times, want once", mcp.LimitConnections, n)
+		}
+		<-stop()
+	})
+}

@@ -1,0 +1,183 @@
+package listen
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
+
+// descriptorPoll is how often Accept checks for free file descriptors while there are too
+// few: other parts of the process may free some.
+const descriptorPoll = 100 * time.Millisecond
+
+// Listener is a net.Listener that bounds the open connections. When there are as many as
+// allowed, a new connection replaces the one that has been idle longest, of the owner that
+// has most (see limit.Pool). If none is idle, the new connection is closed, unless another
+// address has more connections than the address of the new one.
+//
+// While 95 percent of the file descriptors of the process are in use, Accept closes idle
+// connections, and accepts none if there are no idle ones: the process needs the rest for
+// the connections that it serves. New connections wait in the queue of the operating
+// system.
+//
+// Make one with New. ConnState is to be the ConnState of the http.Server. All methods are
+// safe for concurrent use.
+type Listener struct {
+	net.Listener
+	pool         *limit.Pool
+	limitReached func(mcp.Limit)
+	scarce       func() bool   // reports whether file descriptors are scarce
+	closed       chan struct{} // closed by Close
+	closeOnce    sync.Once
+
+	mu         sync.Mutex
+	open       int           // guarded by mu: connections
+	connClosed chan struct{} // guarded by mu: closed, and replaced, when a connection is closed
+}
+
+// New returns a Listener that accepts connections of l, of which up to maxConns are open
+// together. It calls limitReached with LimitConnections for each connection that it closes,
+// and with LimitDescriptors when file descriptors become scarce. limitReached is called
+// without a lock.
+func New(l net.Listener, maxConns int, limitReached func(mcp.Limit)) *Listener {
+	return &Listener{
+		Listener: l, limitReached: limitReached, scarce: descriptorsScarce,
+		closed: make(chan struct{}), connClosed: make(chan struct{}),
+		pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), KeepBusy: true}),
+	}
+}
+
+// Accept returns the next connection for which there is room. It closes the others.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		if err := l.waitForDescriptors(); err != nil {
+			return nil, err
+		}
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.admit(accepted); c != nil {
+			return c, nil
+		}
+	}
+}
+
+// admit returns a connection that has a place in the pool. If there is no place, it closes
+// the accepted connection and returns nil.
+func (l *Listener) admit(accepted net.Conn) net.Conn {
+	c := &conn{Conn: accepted}
+	place, err := l.pool.Take(ownerOf(accepted), 1, func() {
+		l.limitReached(mcp.LimitConnections)
+		c.abort()
+	})
+	if err != nil {
+		l.limitReached(mcp.LimitConnections)
+		_ = accepted.Close()
+		return nil
+	}
+	c.place = place
+	c.release = sync.OnceFunc(func() {
+		place.Release()
+		l.countClosed()
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open++
+	return c
+}
+
+// ownerOf returns the owner for which a connection counts: its address, or on the loopback
+// interface the connection itself.
+func ownerOf(c net.Conn) limit.Owner {
+	var ip netip.Addr
+	if from, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		ip = from.AddrPort().Addr()
+	}
+	return limit.OwnerOf(mcp.PrincipalAnonymous, ip, limit.NewMember())
+}
+
+// ConnState records whether a connection is idle. It is for the ConnState of an
+// http.Server, and ignores connections that are not of this package.
+func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
+	bounded, ok := c.(*conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateNew:
+		bounded.place.SetIdle(false)
+	case http.StateActive:
+		bounded.place.SetBusy()
+	case http.StateIdle:
+		bounded.place.SetIdle(true)
+	}
+}
+
+// waitForDescriptors returns nil once there are enough file descriptors for another
+// connection. It returns net.ErrClosed if the Listener is closed earlier.
+func (l *Listener) waitForDescriptors() error {
+	for reported := false; l.scarce(); reported = true {
+		if !reported {
+			l.limitReached(mcp.LimitDescriptors)
+		}
+		if l.pool.EvictIdle() {
+			continue
+		}
+		_, connClosed := l.state()
+		select {
+		case <-connClosed:
+		case <-time.After(descriptorPoll):
+		case <-l.closed:
+			return net.ErrClosed
+		}
+	}
+	return nil
+}
+
+// countClosed counts a connection as closed and wakes those that wait for it.
+func (l *Listener) countClosed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	close(l.connClosed)
+	l.connClosed = make(chan struct{})
+}
+
+// state returns the number of open connections, and a channel that is closed when the next
+// of them is closed.
+func (l *Listener) state() (open int, connClosed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open, l.connClosed
+}
+
+// WaitUntilUnused returns nil once no connection is open or the Listener is closed, or else
+// the cause of ctx.
+func (l *Listener) WaitUntilUnused(ctx context.Context) error {
+	for {
+		open, connClosed := l.state()
+		if open == 0 {
+			return nil
+		}
+		select {
+		case <-connClosed:
+		case <-l.closed:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close closes the listener. It does not close the connections.
+func (l *Listener) Close() error {
+	l.closeOnce.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}

@@ -1,0 +1,380 @@
+package listen
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// queue is a net.Listener whose connections are put into a channel.
+type queue struct {
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newQueue() *queue { return &queue{dialed: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.dialed:
+		return c, nil
+	case <-q.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (q *queue) Close() error {
+	q.once.Do(func() { close(q.closed) })
+	return nil
+}
+
+func (q *queue) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// connFrom is a connection whose remote address is chosen.
+type connFrom struct {
+	net.Conn
+	from *net.TCPAddr
+}
+
+func (c connFrom) RemoteAddr() net.Addr { return c.from }
+
+// httpServer is an http.Server behind a Listener. Its path /wait answers when the request
+// is cancelled.
+type httpServer struct {
+	t        *testing.T
+	listener *Listener
+	dialed   chan<- net.Conn
+
+	mu       sync.Mutex
+	reported []mcp.Limit
+}
+
+// serveHTTP starts a server, which ends with the test.
+func serveHTTP(t *testing.T, maxConns int, scarce func() bool) *httpServer {
+	q := newQueue()
+	s := &httpServer{t: t, dialed: q.dialed}
+	s.listener = New(q, maxConns, func(l mcp.Limit) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reported = append(s.reported, l)
+	})
+	if scarce != nil {
+		s.listener.scarce = scarce
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/wait", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	server := &http.Server{Handler: mux, ConnState: s.listener.ConnState}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(s.listener)
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-ended
+	})
+	return s
+}
+
+// dial makes a connection that comes from the address, and waits until the server has
+// accepted or closed it.
+func (s *httpServer) dial(address string) net.Conn {
+	s.t.Helper()
+	ours, theirs := net.Pipe()
+	s.dialed <- connFrom{theirs, &net.TCPAddr{IP: net.ParseIP(address), Port: 1}}
+	synctest.Wait()
+	s.t.Cleanup(func() { ours.Close() })
+	return ours
+}
+
+// wantReported checks the limits that were reported.
+func (s *httpServer) wantReported(limit mcp.Limit, times int) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, l := range s.reported {
+		if l == limit {
+			n++
+		}
+	}
+	if n != times {
+		s.t.Errorf("got %v reported, want %s %d times", s.reported, limit, times)
+	}
+}
+
+// isOpen reports whether the server has not closed a connection.
+func isOpen(c net.Conn) bool {
+	_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+	defer c.SetReadDeadline(time.Time{})
+	_, err := c.Read(make([]byte, 1))
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// use makes a request and reports whether it was answered.
+func use(c net.Conn) bool {
+	if _, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		return false
+	}
+	response, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	synctest.Wait()
+	return response.StatusCode == http.StatusOK
+}
+
+// occupy makes a request that is not answered while the connection is open.
+func occupy(c net.Conn) {
+	_, _ = fmt.Fprint(c, "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	synctest.Wait()
+}
+
+func TestFullListenerClosesTheConnectionThatIsIdleForLongest(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 3, nil)
+		first, second, unused := s.dial("127.0.0.1"), s.dial("127.0.0.1"), s.dial("127.0.0.1")
+		if !use(second) || !use(first) {
+			t.Fatal("want the connections served")
+		}
+		if newcomer := s.dial("127.0.0.1"); isOpen(unused) || !use(newcomer) {
+			t.Error("want the connection closed that was never used, and the new one served")
+		}
+		if newcomer := s.dial("127.0.0.1"); isOpen(second) || !isOpen(first) || !use(newcomer) {
+			t.Error("want the connection closed that is idle for longest, and the new one served")
+		}
+		s.wantReported(mcp.LimitConnections, 2)
+	})
+}
+
+func TestFullListenerClosesTheNewConnectionIfAllAreInUse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 2, nil)
+		one, other := s.dial("127.0.0.1"), s.dial("127.0.0.1")
+		occupy(one)
+		occupy(other)
+		if late := s.dial("127.0.0.1"); isOpen(late) {
+			t.Error("want the new connection closed")
+		}
+		s.wantReported(mcp.LimitConnections, 1)
+		one.Close()
+		synctest.Wait()
+		if late := s.dial("127.0.0.1"); !use(late) {
+			t.Error("want a new connection served when there is room")
+		}
+	})
+}
+
+func TestConnectionsOfOneAddressDoNotExcludeAnother(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 4, nil)
+		for range 4 {
+			occupy(s.dial("192.0.2.1"))
+		}
+		other := s.dial("192.0.2.2")
+		if !use(other) {
+			t.Fatal("want the connection of another address served")
+		}
+		for range 4 {
+			_, _ = fmt.Fprint(s.dial("192.0.2.1"), "GET /")
+		}
+		if !isOpen(other) || !use(other) {
+			t.Error("want the only connection of an address kept")
+		}
+	})
+}
+
+func TestScarceDescriptorsCloseIdleConnectionsAndDelayNewOnes(t *testing.T) {
+	t.Parallel()
+	for _, closeBusy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var scarce atomic.Bool
+			s := serveHTTP(t, 10, scarce.Load)
+			busy, idle := s.dial("127.0.0.1"), s.dial("127.0.0.1")
+			occupy(busy)
+			if !use(idle) {
+				t.Fatal("want the connection served")
+			}
+			scarce.Store(true)
+			last := s.dial("127.0.0.1") // Accept waits for it already
+			if isOpen(idle) || isOpen(last) || !isOpen(busy) {
+				t.Error("want idle connections closed and busy ones kept")
+			}
+			s.wantReported(mcp.LimitDescriptors, 1)
+			accepted := make(chan struct{})
+			ours, theirs := net.Pipe()
+			defer ours.Close()
+			go func() {
+				s.dialed <- theirs
+				close(accepted)
+			}()
+			time.Sleep(time.Minute)
+			select {
+			case <-accepted:
+				t.Error("got a connection accepted while descriptors are scarce")
+			default:
+			}
+			s.wantReported(mcp.LimitDescriptors, 1)
+			scarce.Store(false)
+			begin := time.Now()
+			if closeBusy {
+				busy.Close()
+			}
+			<-accepted
+			if took := time.Since(begin); closeBusy && took != 0 || took > descriptorPoll {
+				t.Errorf("closed a connection: %v: accepted after %v, want at once or with the next poll", closeBusy, took)
+			}
+			if !use(ours) {
+				t.Error("want the connection served")
+			}
+		})
+	}
+}
+
+func TestCloseEndsAnAcceptThatWaitsForDescriptors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New(newQueue(), 1, func(mcp.Limit) {})
+		l.scarce = func() bool { return true }
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := l.Accept()
+			accepted <- err
+		}()
+		synctest.Wait()
+		for range 2 {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v, want %v", err, net.ErrClosed)
+		}
+	})
+}
+
+// acceptOne returns a connection of a new Listener, and its other end.
+func acceptOne(t *testing.T, c net.Conn) (*Listener, net.Conn) {
+	t.Helper()
+	q := newQueue()
+	l := New(q, 10, func(mcp.Limit) {})
+	go func() { q.dialed <- c }()
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, accepted
+}
+
+func TestWaitUntilUnused(t *testing.T) {
+	t.Parallel()
+	enough := errors.New("enough")
+	for name, test := range map[string]struct {
+		end  func(*Listener, net.Conn)
+		took time.Duration
+		err  error
+	}{
+		"connection closed": {func(_ *Listener, c net.Conn) { _ = c.Close(); _ = c.Close() }, time.Second, nil},
+		"listener closed":   {func(l *Listener, _ net.Conn) { _ = l.Close() }, time.Second, nil},
+		"neither":           {func(*Listener, net.Conn) {}, time.Minute, enough},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ours, theirs := net.Pipe()
+				defer ours.Close()
+				l, accepted := acceptOne(t, theirs)
+				time.AfterFunc(time.Second, func() { test.end(l, accepted) })
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, enough)
+				defer cancel()
+				begin := time.Now()
+				if err := l.WaitUntilUnused(ctx); !errors.Is(err, test.err) || time.Since(begin) != test.took {
+					t.Errorf("got %v after %v, want %v after %v", err, time.Since(begin), test.err, test.took)
+				}
+			})
+		})
+	}
+	if err := New(newQueue(), 1, nil).WaitUntilUnused(t.Context()); err != nil {
+		t.Errorf("without a connection: got %v, want nil", err)
+	}
+}
+
+// secureConn is like a *tls.Conn whose peer does not read: its Close blocks.
+type secureConn struct{ net.Conn }
+
+func (c secureConn) NetConn() net.Conn { return c.Conn }
+func (c secureConn) Close() error      { select {} }
+
+func TestEvictionDoesNotWaitForTLS(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		l, accepted := acceptOne(t, secureConn{theirs})
+		l.ConnState(accepted, http.StateNew)
+		if !l.pool.EvictIdle() {
+			t.Fatal("got no connection evicted, want one")
+		}
+		if _, err := ours.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("got %v, want the connection closed below TLS", err)
+		}
+	})
+}
+
+// halfCloser counts calls of CloseWrite.
+type halfCloser struct {
+	net.Conn
+	closed int
+}
+
+func (c *halfCloser) CloseWrite() error {
+	c.closed++
+	return nil
+}
+
+func TestConnectionsCloseTheirSendingSideIfTheyCan(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	half := &halfCloser{Conn: theirs}
+	for _, c := range []net.Conn{half, theirs} {
+		_, accepted := acceptOne(t, c)
+		if err := accepted.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			t.Error(err)
+		}
+	}
+	if half.closed != 1 {
+		t.Errorf("got CloseWrite called %d times, want once", half.closed)
+	}
+}
+
+func TestConnStateIgnoresOtherConnections(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	New(newQueue(), 1, nil).ConnState(theirs, http.StateIdle)
+}
