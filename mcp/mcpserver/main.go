@@ -17,12 +17,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
 
-// Run serves standard input and output until the client closes them or ctx is
-// done. From then on os.Stdout is standard error, so that nothing that user code
-// prints gets among the messages. Requests that run when the client closes its
-// side are answered if they are done within a second, and cancelled then; when ctx
-// ends they have 10 seconds, in which new ones are refused. Run waits for handlers
-// that do not heed the end for 10 seconds more, then returns an error without them.
+// Run serves standard input and output until the client closes them or ctx is done. It
+// sets os.Stdout to standard error, so that output of other code does not mix with the
+// messages.
+//
+// When the client closes standard input, the running requests have one second to finish
+// before they are cancelled. When ctx is done, new requests are refused, and the running
+// ones have 10 seconds. Run waits 10 seconds more for handlers that do not return when
+// they are cancelled, and returns an error if some still run.
 //
 // Spec: 2026-07-28 basic/transports#stdio
 func (s *Server) Run(ctx context.Context) error {
@@ -30,17 +32,17 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	ended := &watchedConn{BatchConn: conn, closed: make(chan struct{})}
+	watched := &watchedConn{BatchConn: conn, closed: make(chan struct{})}
 	served := make(chan error, 1)
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
-			Conn: ended, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
-			Grace: closeGrace, Leaving: ctx.Done(),
+			Conn: watched, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
+			Grace: eofGrace, Leaving: ctx.Done(),
 		})
 	}()
 	select {
 	case err = <-served:
-	case <-ended.closed:
+	case <-watched.closed:
 		select {
 		case err = <-served:
 		case <-time.After(shutdownTimeout):
@@ -53,11 +55,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// lastWords is how long a client that has closed its side is still answered: it
-// may have been a pipe that sent all its requests at once.
-const closeGrace = time.Second
+// eofGrace is how long requests may run after the client has closed standard input. A
+// shell pipeline closes it as soon as it has written its requests.
+const eofGrace = time.Second
 
-// watchedConn tells when it is closed.
+// watchedConn is a connection with a channel that is closed by Close.
 type watchedConn struct {
 	exchange.BatchConn
 	once   sync.Once
@@ -69,16 +71,19 @@ func (c *watchedConn) Close() error {
 	return c.BatchConn.Close()
 }
 
-// Main is the main function of a server program. It serves standard input and
-// output; with -http ADDR it serves HTTP there instead, and says on standard
-// error where. An address that others than this machine reach is refused without
-// -insecure-no-auth, because Main authenticates nobody. Arguments that are
-// no flags are left to the program. Main shuts the server down on SIGINT and SIGTERM, of which
-// the second ends the process at once, and exits with a status other than 0 after an error.
+// Main is the main function of a server program. It serves standard input and output, or
+// with the flag -http ADDR it serves HTTP on that address and prints the address to
+// standard error. Main authenticates nobody, so it refuses an address beyond the loopback
+// interface unless there is the flag -insecure-no-auth, too. Arguments that are not flags
+// are left to the program.
+//
+// SIGINT and SIGTERM shut the server down; a second one ends the process at once. If the
+// server fails, Main prints the error and exits with status 1, or with status 2 if the
+// flags are wrong.
 func Main(s *Server) {
 	flags := flag.NewFlagSet(s.info.Name, flag.ExitOnError)
 	addr := flags.String("http", "", "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
-	open := flags.Bool("insecure-no-auth", false, "let -http listen beyond this machine, where everybody may call everything")
+	open := flags.Bool("insecure-no-auth", false, "let -http listen beyond this machine, without authentication: everybody who can connect can call every tool")
 	_ = flags.Parse(os.Args[1:])
 	if err := checkExposure(*addr, *open); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
@@ -92,9 +97,9 @@ func Main(s *Server) {
 	}
 }
 
-// notifyContext returns a context that SIGINT and SIGTERM end. Unlike
-// [signal.NotifyContext] it restores the default effect of both before the context ends:
-// whoever sees the shutdown can end the process with the next signal.
+// notifyContext returns a context that ends on SIGINT and SIGTERM. Unlike
+// [signal.NotifyContext] it restores the default action of both signals before the context
+// ends, so that the next signal ends the process even if it comes at once.
 func notifyContext() (ctx context.Context, stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -115,7 +120,8 @@ func notifyContext() (ctx context.Context, stop func()) {
 	}
 }
 
-// checkExposure refuses to listen for strangers unless that was asked for.
+// checkExposure returns an error if the address is beyond the loopback interface and open
+// is false.
 func checkExposure(addr string, open bool) error {
 	if addr == "" || open {
 		return nil
@@ -127,7 +133,7 @@ func checkExposure(addr string, open bool) error {
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("-http %q: everybody who reaches it could call everything; want 127.0.0.1, or -insecure-no-auth as well", addr)
+	return fmt.Errorf("-http %q: nobody is authenticated, and everybody who can connect could call every tool; want 127.0.0.1, or -insecure-no-auth as well", addr)
 }
 
 func (s *Server) main(ctx context.Context, addr string) error {
