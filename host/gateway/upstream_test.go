@@ -90,7 +90,7 @@ func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
 			t.Errorf("got %q, %v, want an answer", got, err)
 		}
 		time.Sleep(20*time.Second + 100*time.Millisecond)
-		if got := g.Status()[1]; got.State != host.Failed || !strings.Contains(got.Reason, "no agreement within 30s") {
+		if got := g.Status()[1]; got.State != host.Failed || !strings.Contains(got.Reason, "not connected within 30s") {
 			t.Errorf("got %+v, want the slow one given up", got)
 		}
 		mu.Lock()

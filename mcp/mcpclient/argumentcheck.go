@@ -10,11 +10,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// CheckArguments holds arguments against the input schema of a tool, as its
-// server will, so that mistakes are found before anything is sent. Nil stands for
-// no arguments. The error is an *ArgumentsError when the arguments are wrong;
-// another one says that they cannot be checked, because the schema is invalid,
-// too costly or refers elsewhere, and that is no fault of the arguments.
+// CheckArguments checks arguments against the input schema of a tool before they are
+// sent, as the server does on receipt. Nil means no arguments. If the arguments are
+// invalid, the error is an *ArgumentsError. Any other error means that they cannot be
+// checked: the schema is invalid, too costly, or refers to another document.
 //
 // Spec: 2026-07-28 server/tools#calling-tools
 func CheckArguments(t mcp.Tool, arguments jsontext.Value) error {
@@ -42,23 +41,24 @@ func CheckArguments(t mcp.Tool, arguments jsontext.Value) error {
 // ArgumentsError reports arguments that do not satisfy the input schema of their
 // tool.
 type ArgumentsError struct {
-	// Faults holds the first of them, ordered by pointer: at least one and at most
-	// ten.
+	// Faults holds the first violations, ordered by pointer: at least one and at
+	// most ten.
 	Faults []ArgumentFault
-	// More counts those beyond.
+	// More is the number of violations that Faults leaves out.
 	More int
 }
 
-// ArgumentFault is one thing that is wrong with arguments.
+// ArgumentFault is one violation of a tool's input schema.
 type ArgumentFault struct {
-	// Pointer leads to the part of the arguments; it is empty for the whole.
+	// Pointer locates the invalid value in the arguments. It is empty for the
+	// arguments as a whole.
 	Pointer jsontext.Pointer
-	// Message says what was found and what would be right. It holds no control
+	// Message says what was found and what would be right. It has no control
 	// characters.
 	Message string
 }
 
-// Error lists the faults, a line each.
+// Error lists the faults, one per line.
 func (e *ArgumentsError) Error() string {
 	lines := make([]string, 0, len(e.Faults)+1)
 	for _, f := range e.Faults {

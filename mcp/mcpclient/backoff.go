@@ -9,9 +9,9 @@ import (
 const (
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = time.Minute
-	// A command that loses maxLosses connections within lossWindow is suspended: it is
-	// started again only after suspension, and calls fail until then. It is no longer
-	// suspended once a connection has lasted for lossWindow.
+	// A command that loses maxLosses connections within lossWindow is suspended: calls
+	// fail, and it is not started again before suspension has passed. The suspension
+	// ends once a connection has lasted for lossWindow.
 	maxLosses  = 5
 	lossWindow = time.Minute
 	suspension = 2 * time.Minute
@@ -41,8 +41,7 @@ func (f *lossHistory) add(now time.Time, lasted time.Duration, isCommand bool) {
 	f.suspended = f.suspended || isCommand && len(f.recent) >= maxLosses
 }
 
-// pause returns how long to wait before the next attempt. There is no pause after the
-// first failure.
+// pause returns the pause before the next attempt. After the first loss it is zero.
 func (f *lossHistory) pause() time.Duration { return backoff(f.consecutive - 1) }
 
 // backoff returns the nth pause in a row with up to a quarter of jitter, and zero for

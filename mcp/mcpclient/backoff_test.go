@@ -45,7 +45,7 @@ func TestCrashingCommandIsStartedRarely(t *testing.T) {
 			if _, lost := errors.AsType[*LostError](err); !lost {
 				t.Fatalf("got %v, want a LostError", err)
 			}
-			if strings.Contains(err.Error(), "lost 5 times within 1m0s, to be started again in") {
+			if strings.Contains(err.Error(), "lost 5 times within 1m0s, the next start is possible in") {
 				parked++
 				if waited := time.Since(before); waited > 0 {
 					t.Fatalf("a call to a parked server took %v", waited)

@@ -149,7 +149,8 @@ var invalidatedBy = map[string][]string{
 	mcp.NotificationResourcesListChanged: {mcp.MethodResourcesList, mcp.MethodResourceTemplatesList},
 }
 
-// NoCache sends the request even if its result is in the cache of the client.
+// NoCache sends the request even if its result is in the cache of the client. The new
+// result replaces the cached one.
 func NoCache() CallOption {
 	return func(o *callOptions) { o.noCache = true }
 }
@@ -159,7 +160,7 @@ func reportHit(hit *bool) CallOption {
 	return func(o *callOptions) { o.hit = hit }
 }
 
-// ClearCache removes all results from the cache. Call it when HTTP.Client or HTTP.Auth
-// begins to act for another principal. Where that happens often, use one client for
-// each principal.
+// ClearCache removes all results from the cache. Call it when Options.HTTP.Client or
+// Options.HTTP.Auth begins to act for another principal. If that happens often, use one
+// client for each principal.
 func (c *Client) ClearCache() { c.cache.invalidateAll() }

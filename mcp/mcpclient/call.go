@@ -14,9 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Request sends a request of any method, such as one that an extension defines,
-// and decodes the result into out, a pointer, or drops it when out is nil.
-// Params encode as a JSON object, or are nil.
+// Request sends a request of any method, such as one that an extension defines. Params
+// have to encode as a JSON object, or be nil. It decodes the result into out, which is a
+// pointer; if out is nil, it drops the result.
 func (c *Client) Request(ctx context.Context, method string, params, out any, opts ...CallOption) error {
 	if out == nil {
 		out = new(jsontext.Value)
@@ -32,7 +32,7 @@ func (c *Client) Request(ctx context.Context, method string, params, out any, op
 	return nil
 }
 
-// recode converts an answer of middleware that is not of the type of out.
+// recode converts a result that middleware returned to the type of out.
 func recode(answer, out any) error {
 	raw, err := json.Marshal(answer)
 	if err != nil {
@@ -41,7 +41,8 @@ func recode(answer, out any) error {
 	return json.Unmarshal(raw, out)
 }
 
-// Notify sends a notification.
+// Notify sends a notification. Params have to encode as a JSON object, or be nil. It
+// returns when the notification is sent; whether the server processes it is not known.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	if _, err := c.handle(ctx, &Request{Method: method, Params: params, client: c, notification: true}); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
@@ -75,7 +76,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case kind != mcp.ResultComplete:
-		return nil, invalid("resultType %.64q is no answer to %s", kind, r.Method)
+		return nil, invalid("resultType %.64q is not a valid result of %s", kind, r.Method)
 	}
 	if err := dialect.Decode(raw, r.result); err != nil {
 		return nil, invalid("%w", err)
@@ -83,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 	return r.result, nil
 }
 
-// call is one request under way. Its methods run on the goroutine of the caller.
+// call is one request in flight. Its methods run on the goroutine of the caller.
 type call struct {
 	*Request
 	callDeadline
@@ -92,7 +93,7 @@ type call struct {
 
 var _ exchange.Caller = (*call)(nil)
 
-// sendRequest is the Exchange that those of the extensions wrap.
+// sendRequest is the innermost Exchange, which the extensions wrap.
 func (c *Client) sendRequest(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
 	if err := c.beginRequest(); err != nil {
 		return "", nil, err
@@ -121,7 +122,7 @@ func (c *Client) sendNotification(ctx context.Context, r *Request) error {
 // refuse it while it shuts down, and the one that replaces it may not know the session.
 const maxRetries = 2
 
-// sendWithRetries sends the request, and again as long as mayRetry allows.
+// sendWithRetries sends the request, and sends it again as long as mayRetry allows.
 func (c *Client) sendWithRetries(w *call) (dialect.Outcome, error) {
 	for retries := 0; ; retries++ {
 		k, err := c.currentConnection(w.ctx)
@@ -136,9 +137,9 @@ func (c *Client) sendWithRetries(w *call) (dialect.Outcome, error) {
 	}
 }
 
-// mayRetry reports whether to send a failed request again, and prepares that. It does
-// so only for requests that the server has not begun, and not for errors that concern
-// the request itself.
+// mayRetry reports whether to send a failed request again, and makes the preparations:
+// it renegotiates the revision or lists the tools again. Only a request that the server
+// has not begun is sent again, and only if the error may not occur the next time.
 func (c *Client) mayRetry(ctx context.Context, k *connection, r *Request, err error, retries int) bool {
 	if e, ok := errors.AsType[*exchange.NotSentError](err); ok {
 		if !e.Alive {
@@ -231,7 +232,7 @@ func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Requ
 		if req, err = k.client.answerInput(&w.callDeadline, d, first, outcome.InputRequired, rounds); err != nil {
 			return outcome, rounds, err
 		}
-		w.extend()
+		w.restart()
 	}
 }
 
@@ -251,7 +252,7 @@ func (w *call) Hear(m jsonrpc.Message) {
 	case m.Method == mcp.NotificationProgress:
 		w.conn.received()
 		w.pause()
-		defer w.extend()
+		defer w.restart()
 		callHandler(w.client, w.opts.progress, m)
 	case m.Method == mcp.NotificationMessage && w.opts.log != nil:
 		w.conn.received()

@@ -12,10 +12,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// callDeadline cancels the context of one call when its time is over: when timeout
-// has passed since the last progress, or max since the start. The timeout starts
-// again when a handler of this client has answered the server, because the server
-// waited for it. Both are paused while Options.HTTP.Auth gets credentials.
+// callDeadline cancels the context of one call when timeout has passed since the last
+// progress, or max since the start. The timeout starts again when a handler of this
+// client has answered the server, because the server waited for the answer. Both are
+// paused while Options.HTTP.Auth gets credentials.
 type callDeadline struct {
 	ctx      context.Context // ends with the caller's, or at the deadline
 	cancel   context.CancelCauseFunc
@@ -24,8 +24,8 @@ type callDeadline struct {
 	max      time.Duration // since the start; negative: none
 
 	mu        sync.Mutex
-	restarted time.Time // when the timeout started the last time
-	maxAt     time.Time // when max is over
+	restarted time.Time // last start of the timeout
+	maxAt     time.Time // end of max
 	timer     *time.Timer
 	paused    bool
 	holds     int       // number of callers of Hold that have not called Release
@@ -115,15 +115,15 @@ func (d *callDeadline) expire() {
 	}
 }
 
-// extend starts the timeout again, also after a pause.
-func (d *callDeadline) extend() {
+// restart starts the timeout again, also after a pause.
+func (d *callDeadline) restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.restarted, d.paused = time.Now(), false
 	d.resetTimer()
 }
 
-// pause stops the timer until extend.
+// pause stops the timer until restart.
 func (d *callDeadline) pause() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,8 +149,8 @@ func (d *callDeadline) Release() {
 	if d.holds--; d.holds > 0 {
 		return
 	}
-	stood := time.Since(d.heldSince)
-	d.restarted, d.maxAt = d.restarted.Add(stood), d.maxAt.Add(stood)
+	held := time.Since(d.heldSince)
+	d.restarted, d.maxAt = d.restarted.Add(held), d.maxAt.Add(held)
 	d.resetTimer()
 }
 
@@ -171,7 +171,7 @@ func (d *callDeadline) stop() {
 // cancelReason returns the reason for notifications/cancelled.
 func (d *callDeadline) cancelReason() string {
 	if errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) {
-		return "the client waited too long"
+		return "the timeout of the call expired"
 	}
-	return "the client has given up"
+	return "the caller cancelled the call"
 }

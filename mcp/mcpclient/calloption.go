@@ -6,7 +6,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// CallOption adjusts one call.
+// CallOption changes the behaviour of one call. If two set the same, the last one
+// counts.
 type CallOption func(*callOptions)
 
 type callOptions struct {
@@ -18,37 +19,37 @@ type callOptions struct {
 	manual   bool // input requests are returned to the caller
 	input    *mcp.InputResponseParams
 	noCache  bool
-	hit      *bool // set to whether the result was a kept one
+	hit      *bool // set to whether the result came from the cache
 }
 
-// WithProgress asks the server for progress and has f called with it, in order,
-// on the goroutine of the call and before the call returns. Every progress
-// starts the timeout of the call anew.
+// WithProgress requests progress notifications and calls f for each of them, in order,
+// on the goroutine of the call and before the call returns. Each one restarts the
+// timeout of the call; while f runs, the timeout is paused.
 func WithProgress(f func(mcp.ProgressParams)) CallOption {
 	return func(o *callOptions) { o.progress = f }
 }
 
-// WithTimeout replaces Options.Timeouts.Call for the call. A negative one is none;
-// Options.Timeouts.MaxCall holds in any case.
+// WithTimeout replaces Options.Timeouts.Call for the call. Zero has no effect, and a
+// negative d means no timeout. Options.Timeouts.MaxCall applies in any case.
 func WithTimeout(d time.Duration) CallOption {
 	return func(o *callOptions) { o.timeout = d }
 }
 
-// WithMeta sends metadata along, such as the trace context. The protocol's own
-// keys are not sent.
+// WithMeta adds metadata to the _meta of the request. Keys that the protocol defines are
+// left out. The trace context of the call is sent without it, see mcp.ContextWithTrace.
 func WithMeta(m mcp.Meta) CallOption {
 	return func(o *callOptions) { o.meta = m }
 }
 
-// WithLog has f called with the log messages of this call, in place of
-// Options.OnLog, in order, on the goroutine of the call and before the call returns.
-// In the stateless era it asks for them, from info on unless WithLogLevel or
-// SetLogLevel says otherwise.
+// WithLog calls f for the log messages of this call instead of Options.OnLog, in order,
+// on the goroutine of the call and before the call returns. In the stateless era it
+// also requests them, from level info on unless WithLogLevel or SetLogLevel sets
+// another.
 //
-// Messages do not name their call. Over Streamable HTTP they come on its own stream.
-// Over other transports, and in sessions on the stream for everything, f gets those
-// that come while no other call of the client is under way; the others go to
-// Options.OnLog.
+// Messages do not name their call. Over Streamable HTTP they arrive on the stream of
+// their call. Over other transports, and on the GET stream of a session, f gets the
+// messages that arrive while no other call of the client is in flight; all others go
+// to Options.OnLog.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -56,8 +57,8 @@ func WithLog(f func(*mcp.LoggingMessageParams)) CallOption {
 	return func(o *callOptions) { o.log = f }
 }
 
-// WithLogLevel asks for log messages of this call, from the level on. In the
-// session era it has no effect: there the level holds for the session.
+// WithLogLevel requests log messages of this call, from the level on. It has no effect
+// in the session era, in which the level belongs to the session.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -69,7 +70,7 @@ func callOptionsOf(opts []CallOption) callOptions {
 	if len(opts) == 0 {
 		return callOptions{}
 	}
-	var o callOptions // escapes to the options
+	var o callOptions // allocated, because options are function values
 	for _, set := range opts {
 		set(&o)
 	}

@@ -16,12 +16,12 @@ import (
 
 // Client is a client of one server. Connect makes one.
 //
-// All methods are safe for concurrent use. Progress of a call is reported on
-// the goroutine of the call. All other handlers for notifications and events
-// run one after the other, in the order of arrival, on a goroutine of their
-// own: a slow one delays the others and no call. When 1024 wait, the oldest is
-// dropped. Handlers that answer the server run side by side. Any of them may
-// call the client, except for Close.
+// All methods are safe for concurrent use. The handler of WithProgress runs on the
+// goroutine of the call. All other handlers of notifications and events run one at a
+// time, in the order of arrival, on a goroutine of the client: a slow handler delays
+// the next ones, but no call. If 1024 notifications wait, the oldest is dropped.
+// Handlers that answer the server run concurrently. Any handler may call the client,
+// but not Close or Shutdown.
 type Client struct {
 	opts          *Options
 	target        Target
@@ -41,21 +41,21 @@ type Client struct {
 	ctx      context.Context // of handlers and of all work in the background
 	cancel   context.CancelCauseFunc
 	work     sync.WaitGroup
-	requests sync.WaitGroup // under way
-	started  chan struct{}  // closed when Connect has come to a connection
+	requests sync.WaitGroup // in flight
+	started  chan struct{}  // closed when Connect has a connection
 
 	mu                  sync.Mutex // guards the fields below
 	closed              bool
-	shuttingDown        bool // no request is to begin any more
+	shuttingDown        bool // new requests are refused
 	current             *connection
-	lastRevision        mcp.Revision  // what was spoken the last time
-	reconnecting        *reconnection // under way, or nil
+	lastRevision        mcp.Revision  // of the last negotiation
+	reconnecting        *reconnection // the one that runs, or nil
 	losses              lossHistory   // of connections
-	suspendedUntil      time.Time     // until then there is no renewal; zero when there may be
+	suspendedUntil      time.Time     // until then the client does not reconnect; zero if it is not suspended
 	watchers            map[*watcher]struct{}
 	delayedHandlers     map[string]*time.Timer        // by method of the notification
 	pendingElicitations map[string]pendingElicitation // by id
-	sentRoots           map[string]bool               // paths of the roots that were sent, and whether they exist
+	sentRoots           map[string]bool               // by path of each root that was sent: whether it exists
 }
 
 func newClient(t Target, opts *Options) *Client {
@@ -83,7 +83,8 @@ func newClient(t Target, opts *Options) *Client {
 	return c
 }
 
-// run runs one handler, and none before there is a client to call.
+// run runs one handler of a notification. It waits until Connect has a connection,
+// because the handler may call the client.
 func (c *Client) run(handler func()) {
 	select {
 	case <-c.started:
@@ -95,24 +96,24 @@ func (c *Client) run(handler func()) {
 // start makes k the client's first connection.
 func (c *Client) start(ctx context.Context, k *connection) {
 	c.mu.Lock()
-	c.adopt(k)
+	c.setCurrentLocked(k)
 	c.mu.Unlock()
 	close(c.started)
 	c.emit(Event{Kind: EventConnected})
 	c.followLists(ctx)
 }
 
-// adopt makes k the current connection. The caller holds mu.
-func (c *Client) adopt(k *connection) {
-	c.current, k.adoptedAt = k, time.Now()
+// setCurrentLocked makes k the current connection.
+func (c *Client) setCurrentLocked(k *connection) {
+	c.current, k.currentSince = k, time.Now()
 	c.lastRevision = k.dialect().Facts.Revision
 	c.goTrackedLocked(func() { c.monitor(k) })
 }
 
-// Shutdown is a Close that lets the requests under way finish first; new ones fail
-// with ErrClosed. When ctx ends before they have, Shutdown closes the client all the
-// same and returns the cause of ctx. It must not be called from a handler of the
-// client.
+// Shutdown waits until the requests in flight have finished, then closes the client.
+// New requests fail with ErrClosed. If ctx ends first, Shutdown closes the client
+// without waiting further and returns the cause of ctx; otherwise it returns what Close
+// returns. It must not be called from a handler of the client.
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.shuttingDown = true
@@ -122,17 +123,17 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		defer close(done)
 		c.requests.Wait()
 	}()
-	var late error
+	var ctxErr error
 	select {
 	case <-done:
 	case <-ctx.Done():
-		late = context.Cause(ctx)
+		ctxErr = context.Cause(ctx)
 	}
-	return cmp.Or(late, c.Close())
+	return cmp.Or(ctxErr, c.Close())
 }
 
-// beginRequest counts a request in, unless the client is closed. Each needs one Done of
-// requests.
+// beginRequest counts a request as in flight, or returns ErrClosed. Each success needs
+// one c.requests.Done.
 func (c *Client) beginRequest() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,11 +144,11 @@ func (c *Client) beginRequest() error {
 	return nil
 }
 
-// Close ends the connection: a session is ended on the server, a command is
-// asked to exit and finally killed, a server of this process has returned.
-// Calls under way fail with ErrClosed. Close waits until nothing of the client
-// runs any more, and returns an error when that takes longer than
-// Options.Timeouts.Close. It must not be called from a handler of the client.
+// Close ends the connection and waits until no goroutine of the client runs. It ends a
+// session at the server. It asks a command to exit and finally kills it. It cancels the
+// context of an InProcess server and waits for its Serve. Calls in flight fail with
+// ErrClosed. If all of that takes longer than Options.Timeouts.Close, Close returns an
+// error. It must not be called from a handler of the client. Later calls do no harm.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -192,23 +193,22 @@ func (c *Client) goTrackedLocked(f func()) bool {
 	return true
 }
 
-// Server returns what the server says of itself, which is fit to show and to
-// log only. It is zero when the server does not say. Like those of everything that
-// is listed, its icons have passed Icon.Check; others are left out.
+// Server returns the server's description of itself. It is not verified: use it only to
+// show and to log it. It is zero if the server sends none. Icons that do not pass
+// Icon.Check are left out, here and in all lists.
 func (c *Client) Server() mcp.Implementation {
 	server := c.agreement().server
-	server.Icons = c.icons(server.Name, server.Icons)
+	server.Icons = c.checkedIcons(server.Name, server.Icons)
 	return server
 }
 
-// Capabilities returns what the server offers.
+// Capabilities returns the capabilities that the server has declared.
 func (c *Client) Capabilities() mcp.ServerCapabilities { return c.agreement().capabilities }
 
 // Instructions returns the server's guidance for a model, often empty.
 func (c *Client) Instructions() string { return c.agreement().instructions }
 
-// Revision returns the revision that is spoken. It can change when a lost
-// connection is made anew.
+// Revision returns the negotiated revision. It can change when the client reconnects.
 func (c *Client) Revision() mcp.Revision { return c.agreement().dialect.Facts.Revision }
 
 func (c *Client) agreement() *agreement {

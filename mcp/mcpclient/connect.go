@@ -20,10 +20,10 @@ import (
 // The context bounds Connect alone; the Client lives until its Close.
 //
 //	Connect
-//	 └─ Target.connect          a command is started, a URL tried
-//	     └─ agree               the same over every transport:
-//	         ├─ discover        server/discover: is it the stateless era?
-//	         └─ initialize      otherwise, with the newest revision of sessions
+//	 └─ Target.connect          starts a command, dials, or tries the transports of a URL
+//	     └─ negotiate           the same over every transport:
+//	         ├─ discover        server/discover: does the server know the stateless era?
+//	         └─ initialize      otherwise, with the newest revision of the session era
 func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	if t == nil {
 		return nil, errors.New("connect: the target is nil; want one such as URL or Command")
@@ -33,7 +33,7 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := newClient(t, opts)
-	if err := c.extend(); err != nil {
+	if err := c.applyExtensions(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	k, err := c.establish(ctx)
@@ -47,7 +47,7 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 
 // establish makes a connection within Options.Timeouts.Connect.
 func (c *Client) establish(ctx context.Context) (*connection, error) {
-	ctx, cancel := withTimeout(ctx, c.opts.initTimeout(), "no agreement within %v")
+	ctx, cancel := withTimeout(ctx, c.opts.connectTimeout(), "not connected within %v")
 	defer cancel()
 	k, err := c.target.connect(ctx, c)
 	if err != nil {
@@ -57,17 +57,17 @@ func (c *Client) establish(ctx context.Context) (*connection, error) {
 	return k, nil
 }
 
-// connectBy dials a connection of whole messages and negotiates over it. If the
+// dialAndNegotiate dials a connection of whole messages and negotiates over it. If the
 // connection ends during the probe for the stateless era, it dials a second time and
 // does not probe. It does not do so for a server that was of the stateless era before,
-// because the probe cannot be the reason then.
-func (c *Client) connectBy(ctx context.Context, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
+// because then the probe is not the reason.
+func (c *Client) dialAndNegotiate(ctx context.Context, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	k, err := c.connectOver(ctx, conn, true)
-	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.wasEra(dialect.StatelessEra) {
+	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.lastEraWas(dialect.StatelessEra) {
 		return k, err
 	}
 	if conn, err = dial(ctx); err != nil {
@@ -81,7 +81,7 @@ func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, probe bool) (*c
 	k := newConnection(c)
 	k.link = exchange.Dial(conn, k)
 	n := &negotiation{connection: k, probe: probe, probeTimeout: c.probeTimeout(connProbeTimeout)}
-	if err := n.agree(ctx); err != nil {
+	if err := n.negotiate(ctx); err != nil {
 		_ = k.link.Close()
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, erro
 	link := httpclient.NewLink(c.httpParams(u, k))
 	k.link, k.http = link, true
 	n := &negotiation{connection: k, probe: true, probeTimeout: c.probeTimeout(httpProbeTimeout)}
-	err := n.agree(ctx)
+	err := n.negotiate(ctx)
 	if err == nil {
 		link.Agree(ctx, k.dialect().Facts)
 		return k, nil
@@ -127,7 +127,7 @@ func refusesPost(err error) bool {
 // have.
 func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connection, error) {
 	if !slices.ContainsFunc(c.candidates, servedOverEventStream) {
-		return nil, fmt.Errorf("HTTP+SSE: want a revision that travels over it, may speak only %s", names(c.candidates))
+		return nil, fmt.Errorf("HTTP+SSE: Options.Revisions has only %s, want a revision that has this transport", revisionNames(c.candidates))
 	}
 	conn, err := httpclient.DialEventStream(ctx, c.httpParams(u, nil))
 	if err != nil {

@@ -20,25 +20,25 @@ type connection struct {
 	http         bool // Streamable HTTP
 	link         exchange.Link
 	agreed       atomic.Pointer[agreement] // nil until the server has answered the handshake
-	lastReceived atomic.Int64              // when the server was last heard of, in Unix nanoseconds
+	lastReceived atomic.Int64              // time of the last message of the server, in Unix nanoseconds
 
-	adoptedAt   time.Time    // when it became current; guarded by Client.mu
-	lossCounted bool         // its loss was; guarded by Client.mu
-	endedAt     atomic.Int64 // when that was noticed, in Unix nanoseconds
+	currentSince time.Time    // when it became Client.current; guarded by Client.mu
+	lossCounted  bool         // lasted has returned its duration; guarded by Client.mu
+	endedAt      atomic.Int64 // when the end of the link was noticed, in Unix nanoseconds
 
-	reportOnce       sync.Once      // the end of the link was reported
-	subscriptionTurn chan struct{}  // held by whoever changes subscriptions, session era
-	subscribed       map[string]int // by URI, how many watch it; guarded by turn
+	reportOnce       sync.Once      // reports the end of the link
+	subscriptionLock chan struct{}  // capacity 1; held while subscriptions of a session change
+	subscribed       map[string]int // by URI: number of subscribers; guarded by subscriptionLock
 }
 
 var _ exchange.Inbox = (*connection)(nil)
 
 func newConnection(c *Client) *connection {
-	return &connection{client: c, subscriptionTurn: make(chan struct{}, 1), subscribed: make(map[string]int)}
+	return &connection{client: c, subscriptionLock: make(chan struct{}, 1), subscribed: make(map[string]int)}
 }
 
-// dialect returns the dialect of the negotiated revision. Before the negotiation that
-// is one of the session era, in which a server may ping.
+// dialect returns the dialect of the negotiated revision. Before the negotiation it
+// returns one of the session era, in which a server may ping.
 func (k *connection) dialect() *dialect.Client {
 	if a := k.agreed.Load(); a != nil {
 		return a.dialect
@@ -64,13 +64,13 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 	k.received()
 	c, d := k.client, k.dialect()
 	if d.Facts.Era == dialect.StatelessEra {
-		c.opts.logger().Warn("request of the server dropped: this revision has none", "method", m.Method)
+		c.opts.logger().Warn("request of the server dropped: the revision does not allow it", "method", m.Method)
 		return nil
 	}
 	result, err := c.answerRequest(ctx, d.Facts, "", m.Method, m.Params)
 	if err != nil && mcp.CodeOf(err) == mcp.CodeInternal {
 		level := slog.LevelError
-		if ctx.Err() != nil { // nobody waits for the answer any more
+		if ctx.Err() != nil { // the server no longer waits for the answer
 			level = slog.LevelDebug
 		}
 		c.opts.logger().Log(ctx, level, "request of the server failed", "method", m.Method, "error", err)
@@ -94,12 +94,12 @@ func (k *connection) receiveNotification(m jsonrpc.Message) {
 	k.client.receiveNotification(m)
 }
 
-// encode encodes a message that does not come from the user.
+// encode encodes a message of the client itself.
 func (k *connection) encode(method string, params any) (*dialect.Request, error) {
 	return k.dialect().Request(dialect.RequestParams{Method: method, Params: params})
 }
 
-// request sends a request that does not come from the user. Middleware does not see it.
+// request sends a request of the client itself, which does not go through middleware.
 func (k *connection) request(ctx context.Context, method string, params any) error {
 	req, err := k.encode(method, params)
 	if err != nil {

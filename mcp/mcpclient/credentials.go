@@ -12,18 +12,18 @@ import (
 
 const headerAuthorization = "Authorization"
 
-// credentials is the Authorizer of the options as the client uses it: what was kept
-// goes when the token changes, and a panic is an error.
+// credentials wraps Options.HTTP.Auth: when the token changes, it clears the cache, and
+// it turns a panic into an error.
 type credentials struct {
 	auth   Authorizer
 	cache  *cache
 	client *Client
 
 	mu   sync.Mutex
-	last [sha256.Size]byte // of the Authorization header that was sent last
+	last [sha256.Size]byte // hash of the last Authorization header
 }
 
-// authorizer returns what gives requests their credentials, or nil.
+// authorizer returns the wrapped Options.HTTP.Auth, or nil if there is none.
 func (c *Client) authorizer() httpclient.Authorizer {
 	if c.credentials == nil {
 		return nil
@@ -31,8 +31,8 @@ func (c *Client) authorizer() httpclient.Authorizer {
 	return c.credentials
 }
 
-// Authorize implements httpclient.Authorizer. Another token can be that of another
-// principal, or let the same one see more.
+// Authorize implements httpclient.Authorizer. A new token may belong to another
+// principal or have other scopes, so results cached with the old one are dropped.
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (c *credentials) Authorize(req *http.Request) (err error) {
@@ -57,7 +57,7 @@ func (c *credentials) Challenged(req *http.Request, resp *http.Response) (err er
 	return c.auth.Challenged(req, resp)
 }
 
-// checkAuth refuses two sources of one header.
+// checkAuth refuses options that set the Authorization header twice.
 func (o *Options) checkAuth() error {
 	for name := range o.HTTP.Header {
 		if o.HTTP.Auth != nil && strings.EqualFold(name, headerAuthorization) {

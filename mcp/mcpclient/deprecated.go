@@ -2,7 +2,7 @@ package mcpclient
 
 import "github.com/fondaco/fondaco/mcp"
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. They are removed in the next minor version.
 
 // ByHand returns ManualInput().
 //
@@ -24,6 +24,13 @@ func Fresh() CallOption { return NoCache() }
 //
 //go:fix inline
 func Over(conn mcp.Conn) Target { return Conn(conn) }
+
+// Reached calls r.ReportLimit(l).
+//
+// Deprecated: use [Request.ReportLimit].
+//
+//go:fix inline
+func (r *Request) Reached(l mcp.Limit) { r.ReportLimit(l) }
 
 // VisitHost returns URLHost(p).
 //

@@ -1,4 +1,4 @@
-// Package mcpclient is the client of an MCP server of any revision.
+// Package mcpclient implements clients of MCP servers of any revision.
 //
 //	c, err := mcpclient.Connect(ctx, mcpclient.URL("https://mcp.example.com/mcp"), nil)
 //	if err != nil {
@@ -10,71 +10,72 @@
 //	}
 //	sum, err := c.Call[Sum](ctx, "add", Pair{1, 2})
 //
-// [Connect] finds out which revision of the protocol, and which transport, the
-// server speaks. Nothing else of this package depends on what it found: the
-// same calls, handlers and errors serve the session era, with its handshake,
-// and the stateless era, in which every request stands alone.
+// [Connect] detects the revision of the protocol and the transport of the server. The
+// rest of this package does not depend on them: the same calls, handlers and errors work
+// in the session era, which has a handshake, and in the stateless era, in which every
+// request is independent.
 //
-// # When the server asks
+// # Elicitation, sampling and roots
 //
-// A server can need something while it works on a call: an answer of the user,
-// a message of the model, the roots. In the session era it sends a request, in
-// the stateless era it ends the call with a question and is called again with
-// the answer. Both end at the same handlers in [Options]; to set one declares
-// the capability.
+// While a server processes a call it may need input: an answer of the user
+// (elicitation), a message of the model (sampling), or the roots. In the session era it
+// sends a request; in the stateless era it ends the call with the questions, and the
+// client repeats the call with the answers. Both use the same handlers in [Options].
+// Setting a handler declares the capability.
 //
 // # Changes
 //
-// [Client.Watch] follows resources, the On… handlers of [Options] follow lists.
-// Both survive a lost connection: they are put in place again, and what may have
-// changed meanwhile counts as changed.
+// [Client.Watch] reports changes of resources, and the On…Changed handlers of [Options]
+// report changes of lists. Both continue after a lost connection: the client subscribes
+// again and reports everything that may have changed meanwhile.
 //
 // # Extensions
 //
-// [Options].Extensions declares what the client has besides the core of the protocol,
-// each as an [Extension]: those of the packages under mcpext (tasks, apps, skills), or
-// one's own. [Client.Request] sends their requests, [Client.HasExtension] tells what
-// the server has.
+// [Options].Extensions lists the extensions of the protocol that the client supports,
+// each an [Extension]: those of the packages under mcpext (tasks, apps, skills), or your
+// own. [Client.Request] sends their requests, and [Client.HasExtension] reports what the
+// server supports.
 //
-// # What is kept
+// # Caching
 //
-// Servers of the stateless era say for how long a list or a resource may be kept,
-// and the client believes them: the same question has the same answer until then,
-// or until a notification says that it has changed. Handlers and Watch make the
-// server send those. [NoCache] sends the request anyway. What is kept belongs to one client, so
-// [Options].HTTP.Header and [Options].HTTP.Client have to act for one principal; what
-// the server calls public is shared with nobody either. When [Options].HTTP.Auth comes with
-// another token, everything is asked anew.
+// Servers of the stateless era declare how long a list or a resource may be cached. The
+// client then answers equal requests from its cache, until the time has passed or a
+// notification reports a change. Servers send such notifications for the handlers of
+// changes and for Watch. [NoCache] bypasses the cache. Results are not shared between
+// clients, even if the server declares them as public, so [Options].HTTP.Header and
+// [Options].HTTP.Client have to act for one principal. When [Options].HTTP.Auth sends
+// another token, the client clears its cache.
 //
 // # Credentials
 //
-// [Options].HTTP.Auth gives every HTTP request its credentials, and is asked for others when
-// the server answers 401 or 403; the request is then sent again, at most three times. A
-// *mcpauth.Client signs users in. Credentials never leave for another origin.
+// [Options].HTTP.Auth adds credentials to every HTTP request. When the server answers
+// with 401 or 403, it can get new ones, and the request is sent again, at most three
+// times. *mcpauth.Client implements sign-in with OAuth. Credentials are never sent to
+// another origin.
 //
 // # Lost connections
 //
-// A lost connection is made anew at the next call: a command is started again, a
-// session is opened again, after a growing pause when that happens often. A command
-// that ends five times within a minute is left alone for two minutes; calls fail at
-// once meanwhile.
+// The client reconnects at the next call after a connection was lost: it starts the
+// command or opens a session again. If that happens often, there is a growing pause
+// before. A command that ends five times within a minute is suspended for two minutes,
+// in which calls fail at once.
 //
-// A call that was under way fails with a [LostError]. Whether it was done nobody
-// knows: [MayHaveRunError] says so, of this and every other request that was sent
-// and got no answer. A call that has certainly not been begun is made again by
-// itself: the server had forgotten the session (404), is leaving (503, and the
-// connection closed), or refused headers or revision.
+// A call in flight fails with a [LostError]. Its chain has a [MayHaveRunError], because
+// the server may have processed the call; so have the errors of all other requests that
+// were sent without getting a response. The client itself repeats a call that the server
+// certainly has not begun: the server no longer knew the session (404), was shutting
+// down (503 with Retry-After, and it closed the connection), or refused the headers or
+// the revision.
 //
-// # Time
+// # Timeouts
 //
-//	one call           60 s without answer or progress, 10 minutes in all
+//	one call           60 s without response or progress, 10 minutes in all
 //	connecting         30 s
-//	probe              3 s of silence, over HTTP 10 s
-//	idle session       ping every 30 s, three misses end it
+//	probe              3 s without response, over HTTP 10 s
+//	idle session       ping every 30 s; three without response end it
 //	Close              10 s
 //
-// Each has an option. None of them runs while [Options].HTTP.Auth gives a request its
-// credentials, which can take as long as a user needs to sign in; Close does not wait
-// for that. How calls, callbacks and goroutines relate is told at
-// [Client].
+// Each has an option. All but that of Close are paused while [Options].HTTP.Auth gets
+// credentials, which can take as long as a user needs to sign in. [Client] documents the
+// concurrency of calls and handlers.
 package mcpclient

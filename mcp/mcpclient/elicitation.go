@@ -10,12 +10,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// elicit has the user asked.
+// elicit checks an elicitation of the server and calls its handler.
 //
 // Spec: 2026-07-28 client/elicitation
 func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitParams) (any, error) {
 	if c.opts.ElicitForm == nil && c.opts.ElicitURL == nil {
-		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not ask its user", mcp.MethodElicit)
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not support elicitation", mcp.MethodElicit)
 	}
 	if p.Mode != "" && p.Mode != mcp.ElicitForm && p.Mode != mcp.ElicitURL {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: mode %.32q: want form or url", mcp.MethodElicit, p.Mode)
@@ -42,12 +42,12 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitPara
 	case result.Action != mcp.ElicitAccept && result.Action != mcp.ElicitDecline && result.Action != mcp.ElicitCancel:
 		return nil, fmt.Errorf("elicitation: the handler returned action %q: want accept, decline or cancel", result.Action)
 	}
-	return complete(result, p)
+	return checkResult(result, p)
 }
 
-// complete gives an accepted form the defaults of its schema and checks it.
-// Every other answer has no content.
-func complete(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// checkResult adds the defaults of the schema to an accepted form and checks it. All
+// other results have no content.
+func checkResult(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	out := *result
 	if out.Action != mcp.ElicitAccept || p.Mode == mcp.ElicitURL {
 		out.Content = nil

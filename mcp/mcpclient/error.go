@@ -21,8 +21,9 @@ import (
 // ErrClosed is the error of all operations of a closed client.
 var ErrClosed = exchange.ErrClosed
 
-// HTTPError reports an HTTP response that is not an answer in the protocol. Its body
-// is not kept, because it is text of a stranger, which is not for logs and models.
+// HTTPError reports an HTTP response that is not an MCP message. It does not have the
+// body of the response, because that text is not trusted and errors go to logs and
+// models.
 type HTTPError struct {
 	// Status is the status code, such as 502.
 	Status int
@@ -38,8 +39,8 @@ func (e *HTTPError) Error() string { return (*httpclient.StatusError)(e).Error()
 func (e *HTTPError) NotBegun() bool { return (*httpclient.StatusError)(e).NotBegun() }
 
 // ProtocolError reports a response of the server that violates the protocol, such as
-// a result that does not satisfy the output schema of its tool. To send the request
-// again is of no use.
+// a result that does not satisfy the output schema of its tool. Sending the request
+// again does not help.
 type ProtocolError struct {
 	// Err is the violation.
 	Err error
@@ -57,9 +58,9 @@ func invalid(format string, args ...any) error {
 	return &ProtocolError{fmt.Errorf("invalid response: "+format, args...)}
 }
 
-// LostError reports that the connection ended or, over HTTP, that the stream on which
-// the answer was to arrive ended and could not be resumed. For a call that was in
-// flight there is a MayHaveRunError in its chain.
+// LostError reports that the connection ended or, over HTTP, that the stream of the
+// response ended and could not be resumed. For a call in flight, its chain has a
+// MayHaveRunError.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string { return e.Err.Error() }
@@ -67,11 +68,11 @@ func (e *LostError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// MayHaveRunError reports a request that was sent, or may have been sent, and got no
-// answer: its connection was lost, its time was over, or a proxy gave up. The server
-// may have processed the request, so to send it again may process it twice. A request
-// that certainly did not begin is sent again by the client itself, or fails with
-// another error.
+// MayHaveRunError reports a request that may have been sent and got no response: its
+// connection was lost, its timeout expired, or a proxy failed. The server may have
+// processed the request, so sending it again may process it twice. If the server
+// certainly did not begin a request, the client sends it again itself or returns another
+// error.
 type MayHaveRunError struct{ Err error }
 
 func (e *MayHaveRunError) Error() string { return e.Err.Error() }
@@ -97,9 +98,9 @@ func markMayHaveRun(err error) error {
 	return &MayHaveRunError{err}
 }
 
-// ExitError tells how the server of a Command ended, if it did not exit with status 0.
-// It is in the chain of the LostError of the calls that were in flight. Its text is
-// such as
+// ExitError reports how the process of a Command ended, unless it exited with status 0.
+// It is in the chain of the LostError of calls that were in flight. Examples of its
+// text:
 //
 //	exited with status 2: WEATHER_KEY is not set
 //	ended by signal: killed
@@ -109,20 +110,20 @@ type ExitError struct {
 	// Reason says how the process ended, such as "exited with status 2" or
 	// "ended by signal: killed".
 	Reason string
-	// LastLine is the last line on standard error that is not blank, in
-	// printable characters, cut at 256 bytes. It is empty when there was none.
+	// LastLine is the last line on standard error that is not blank, in printable
+	// characters, truncated to 256 bytes. It is empty if there was none.
 	LastLine string
-	// Stderr is the end of what the process wrote to standard error, at most 4 KiB, as
-	// valid UTF-8. It is text of the server, and may hold control characters.
+	// Stderr is the end of the output on standard error, at most 4 KiB, as valid
+	// UTF-8. The server wrote it; it may have control characters.
 	Stderr string
 }
 
 // Error returns Reason and, if there is one, LastLine.
 func (e *ExitError) Error() string { return (*spawn.ExitError)(e).Error() }
 
-// withPublicErrors returns err with the exported errors of this package in its chain
-// beside the errors of internal packages that they stand for. All errors that users
-// get pass it once; it does not change the text.
+// withPublicErrors adds the exported errors of this package to the chain of err, each
+// beside the error of an internal package that it represents. It is called once for
+// each error that a user gets. It does not change the text.
 func withPublicErrors(err error) error {
 	var public []error
 	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
@@ -148,7 +149,8 @@ type publicError struct {
 
 func (e *publicError) Unwrap() []error { return append([]error{e.error}, e.public...) }
 
-// ToolError reports a tool that ran and failed. Its result says why.
+// ToolError reports a tool call whose result has IsError set. The content of the result
+// describes the error.
 type ToolError struct{ Result *mcp.CallToolResult }
 
 func (e *ToolError) Error() string {

@@ -19,8 +19,8 @@ const (
 	// EventReinitialised: a new connection has replaced a lost one. The server has no
 	// state of the old session.
 	EventReinitialised EventKind = "reinitialised"
-	// EventGap: notifications may have been missed. Handlers of lists that may
-	// have changed are called after it, and watches yield their resources.
+	// EventGap: notifications may have been missed. After it, the handlers of lists
+	// that may have changed are called, and Watch yields its resources.
 	EventGap EventKind = "gap"
 )
 

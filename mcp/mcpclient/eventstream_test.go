@@ -84,10 +84,13 @@ func TestEndpointOfAnotherOriginIsRefused(t *testing.T) {
 func TestNewestRevisionDoesNotTravelOverHTTPWithSSE(t *testing.T) {
 	t.Parallel()
 	s := web(t, eventStreamWeb("/messages", makeChan()))
-	for _, target := range []mcpclient.Target{mcpclient.EventStream(s.URL + "/sse"), mcpclient.URL(s.URL + "/sse")} {
+	for target, want := range map[mcpclient.Target]string{
+		mcpclient.EventStream(s.URL + "/sse"): "Options.Revisions has only 2026-07-28",
+		mcpclient.URL(s.URL + "/sse"):         "want one of 2026-07-28",
+	} {
 		_, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet(), Revisions: []mcp.Revision{mcp.V20260728}})
-		if err == nil || !strings.Contains(err.Error(), "may speak only 2026-07-28") {
-			t.Errorf("got %v", err)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

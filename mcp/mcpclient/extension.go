@@ -14,81 +14,83 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// Extension is an addition to the protocol that lies outside of its core: what it
-// declares, the messages that it defines, and what it does with those of the
-// core. A client has those of Options.Extensions. All fields but ID may be left
-// out.
+// Extension is an extension of the protocol: what the client declares, the messages that
+// the extension defines, and how it changes messages of the core. Options.Extensions
+// lists those of a client. All fields but ID are optional.
 //
-// Extensions hold between peers that both declare them, see HasExtension.
+// An extension applies only between peers that both declare it, see HasExtension.
 //
 // Spec: 2026-07-28 basic/versioning#extensions
 type Extension struct {
-	// ID is declared, such as com.example/color.
+	// ID is the identifier that is declared, such as com.example/color.
 	ID string
-	// Settings are declared with it, a JSON object. Nil means {}.
+	// Settings is declared with the ID, a JSON object. Nil means {}.
 	Settings jsontext.Value
-	// Sessions tells that the extension holds in the session era as well, where
-	// both sides declare it once, in initialize.
+	// Sessions reports whether the extension applies in the session era too, in
+	// which both sides declare it once, in initialize.
 	Sessions bool
 
-	// Names tells, by method, which member of the params the Mcp-Name header
-	// repeats over HTTP, for requests that the extension defines.
+	// Names maps each method that the extension defines to the member of its params
+	// that the Mcp-Name header repeats over HTTP.
 	Names map[string]string
-	// ResultTypes are those that results may have besides the core's, of servers
-	// that declare the extension. Exchange has to make them complete.
+	// ResultTypes are the result types that the extension adds to those of the core.
+	// They are accepted from servers that declare the extension. Exchange has to
+	// turn each into mcp.ResultComplete.
 	ResultTypes []mcp.ResultType
-	// Exchange wraps the requests of this client where results are still as they
-	// came. It is called once, before c is connected, and runs inside of all
-	// middleware.
+	// Exchange wraps the sending of requests, below all middleware, where results
+	// are raw. It is called once, before c is connected.
 	Exchange func(c *Client, next Exchange) Exchange
 
-	// Requests answer those that a server of the session era sends, by method:
-	// requests that the core has and leaves to this extension, and of the
-	// extension itself. The params are raw.
+	// Requests maps methods to the handlers of requests of a server of the session
+	// era: methods of the extension, and those of the core that the client does not
+	// handle. The params are raw.
 	Requests map[string]Handler
-	// Notifications take those of the server that the extension defines, by
-	// method, in order and one at a time.
+	// Notifications maps methods of the extension to the handlers of the server's
+	// notifications. They run one at a time, in the order of arrival.
 	Notifications map[string]func(ctx context.Context, c *Client, params jsontext.Value)
-	// Middleware wraps all messages, inside of that of Use.
+	// Middleware wraps all messages, inside of the middleware of Use.
 	Middleware Middleware
 
-	// Capabilities changes what the client declares besides. What the revision
-	// does not have is left out.
+	// Capabilities changes the other capabilities that the client declares. Those
+	// that the revision does not have are left out.
 	Capabilities func(*mcp.ClientCapabilities)
 }
 
-// Exchange sends one request of a client and returns the result as it came, with
-// its type, which is mcp.ResultComplete where the revision has no types.
+// Exchange sends one request of a client and returns the raw result with its type. In
+// revisions without result types that is mcp.ResultComplete.
 type Exchange func(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error)
 
-// HasExtension returns the settings that the server has declared for an
-// extension, and false when it did not declare it or this client does not have
-// it in the revision that is spoken.
+// HasExtension returns the settings that the server has declared for an extension. It
+// returns false if the server did not declare the extension, or this client does not
+// have it in the negotiated revision.
 func (c *Client) HasExtension(id string) (settings jsontext.Value, ok bool) {
 	a := c.agreement()
 	i := slices.IndexFunc(c.opts.Extensions, func(e Extension) bool { return e.ID == id })
-	if i < 0 || !c.opts.Extensions[i].holds(a.dialect.Facts) {
+	if i < 0 || !c.opts.Extensions[i].appliesTo(a.dialect.Facts) {
 		return nil, false
 	}
 	settings, ok = a.capabilities.Extensions[id]
 	return settings, ok
 }
 
-func (e *Extension) holds(f *dialect.Facts) bool { return e.Sessions || f.Era == dialect.StatelessEra }
+func (e *Extension) appliesTo(f *dialect.Facts) bool {
+	return e.Sessions || f.Era == dialect.StatelessEra
+}
 
 // Go runs f on a goroutine that Close waits for, with a context that ends when the
-// client is closed. It reports false, and does nothing, once it is.
+// client is closed. If the client is closed already, it does not run f and returns
+// false.
 func (c *Client) Go(f func(ctx context.Context)) bool {
 	return c.goTracked(func() { c.runHandler("extension", func() { f(c.ctx) }) })
 }
 
-// RemoteError returns an error of the server that came by a way of an extension's
-// own, as a call would return it.
+// RemoteError returns an error that the server sent in a message of an extension, in the
+// form in which a call returns it.
 func (c *Client) RemoteError(number int64, message string, data jsontext.Value) *mcp.Error {
 	return c.agreement().dialect.Error(&jsonrpc.Error{Code: number, Message: message, Data: data})
 }
 
-// checkExtensions says which extension makes no sense.
+// checkExtensions returns an error for an invalid extension.
 func (o *Options) checkExtensions() error {
 	seen := make(map[string]bool)
 	for _, e := range o.Extensions {
@@ -96,7 +98,7 @@ func (o *Options) checkExtensions() error {
 		case mcp.CheckMetaKey(e.ID) != nil || !strings.Contains(e.ID, "/"):
 			return fmt.Errorf("extension %q: want an identifier with a prefix, such as com.example/color", e.ID)
 		case seen[e.ID]:
-			return fmt.Errorf("extension %q: is there twice", e.ID)
+			return fmt.Errorf("extension %q: found twice in Options.Extensions, want it once", e.ID)
 		case e.Settings != nil && (e.Settings.Kind() != '{' || !e.Settings.IsValid()):
 			return fmt.Errorf("extension %q: settings: want a JSON object, or nil for {}", e.ID)
 		}
@@ -105,7 +107,7 @@ func (o *Options) checkExtensions() error {
 	return nil
 }
 
-// declareExtensions adds the extensions to what is declared in a revision.
+// declareExtensions adds the extensions to the capabilities declared in a revision.
 func (o *Options) declareExtensions(caps *mcp.ClientCapabilities, f *dialect.Facts) {
 	caps.Extensions = nil
 	for _, e := range o.Extensions {
@@ -114,7 +116,7 @@ func (o *Options) declareExtensions(caps *mcp.ClientCapabilities, f *dialect.Fac
 				o.logger().LogAttrs(context.Background(), slog.LevelError, "function of Extension.Capabilities failed", append(usercode.Attrs(err), slog.String("extension", e.ID))...)
 			}
 		}
-		if !e.holds(f) {
+		if !e.appliesTo(f) {
 			continue
 		}
 		if caps.Extensions == nil {
@@ -138,8 +140,8 @@ func (o *Options) nameMember(method string) string {
 	return ""
 }
 
-// resultTypes returns the types of results besides the core's: those of
-// extensions that both sides declare.
+// resultTypes returns the additional result types of the extensions that both sides
+// declare.
 //
 // Spec: 2026-07-28 basic#responses
 func (k *connection) resultTypes() []mcp.ResultType {
@@ -152,9 +154,9 @@ func (k *connection) resultTypes() []mcp.ResultType {
 	return types
 }
 
-// extend adds what the extensions do to each exchange and each message. A panic of
-// an extension is an error.
-func (c *Client) extend() (err error) {
+// applyExtensions wraps c.exchange in the Exchange functions of the extensions and adds
+// their middleware. A panic of an extension is returned as an error.
+func (c *Client) applyExtensions() (err error) {
 	defer c.recoverPanic("Options.Extensions", &err)
 	c.exchange = c.sendRequest
 	var middleware []Middleware
@@ -171,11 +173,10 @@ func (c *Client) extend() (err error) {
 			middleware = append(middleware, e.Middleware)
 		}
 	}
-	return c.middleware.extend(middleware)
+	return c.middleware.addExtensions(middleware)
 }
 
-// extensionHandler returns the handler for a request of the server that an extension
-// answers, or nil.
+// extensionHandler returns the extensions' handler of a request of the server, or nil.
 func (c *Client) extensionHandler(method string) Handler {
 	for _, e := range c.opts.Extensions {
 		if h := e.Requests[method]; h != nil {
@@ -185,8 +186,8 @@ func (c *Client) extensionHandler(method string) Handler {
 	return nil
 }
 
-// handledByExtension hands a notification to the extension that defines it, if there
-// is one.
+// handledByExtension calls the extensions' handler of a notification and reports whether
+// there is one.
 func (c *Client) handledByExtension(method string, params jsontext.Value) bool {
 	for _, e := range c.opts.Extensions {
 		if h := e.Notifications[method]; h != nil {

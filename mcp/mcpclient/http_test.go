@@ -209,7 +209,7 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 		"header mismatch": {func(e *exchange) { e.json(400, e.fail(-32020, "headers", "")) }, mcpclient.Options{}, 0, "server/discover: peer answered -32020: headers"},
 		"nothing there":   {func(e *exchange) { http.NotFound(e.w, e.Request) }, mcpclient.Options{}, 404, "initialize: HTTP 404 Not Found; as an event stream: HTTP 404 Not Found"},
 		"broken":          {func(e *exchange) { http.Error(e.w, "", http.StatusServiceUnavailable) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},
-		"only the newest": {sessionWeb(mcp.V20251125, nil), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}, 0, "may speak only 2026-07-28"},
+		"only the newest": {sessionWeb(mcp.V20251125, nil), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}, 0, "want one of 2026-07-28"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -266,7 +266,7 @@ func TestBadURLsAreNamed(t *testing.T) {
 		"ftp://example.com/":    `URL with scheme "ftp" and host "example.com": want http or https, and a host`,
 		"example.com/mcp":       `URL with scheme ""`,
 		"http:///mcp":           `want http or https, and a host`,
-		"http://exa mple.com/a": `the URL cannot be read`,
+		"http://exa mple.com/a": `the URL is invalid`,
 	} {
 		if _, err := mcpclient.Connect(t.Context(), mcpclient.URL(url), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", url, err, want)

@@ -16,29 +16,29 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 )
 
-// IconImage is the image of an icon, as it came: a stranger's bytes.
+// IconImage is the image of an icon as it was received. Its bytes are not trusted.
 type IconImage struct {
-	// Data is the image, of at most mcp.MaxIconBytes.
+	// Data is the encoded image, of at most mcp.MaxIconBytes.
 	Data []byte
-	// MIMEType is that of the bytes, whatever was said of them: image/png,
-	// image/jpeg, image/webp or, if it was allowed, image/svg+xml.
+	// MIMEType is found in the bytes, whatever the server or the icon declares:
+	// image/png, image/jpeg, image/webp or, with IconOptions.SVG, image/svg+xml.
 	MIMEType string
-	// Width and Height are in pixels, from 1 to 2048 each. An SVG has none.
+	// Width and Height are in pixels, from 1 to 2048 each. For an SVG they are 0.
 	Width, Height int
 }
 
-// IconOptions say which images of icons a client takes. The zero value takes those
-// of the server's own origin.
+// IconOptions say which images Client.Icon accepts. The zero value accepts images of
+// the server's own origin.
 type IconOptions struct {
-	// Origins may have images besides the server's own origin. They begin with
-	// https, such as https://cdn.example.com.
+	// Origins are accepted besides the server's own origin. Each begins with https,
+	// such as https://cdn.example.com.
 	Origins []string
-	// Prefixes are addresses that images may come from although they are not
-	// public, such as 10.1.0.0/16. The loopback interface is allowed to servers
-	// that are on it themselves.
+	// Prefixes are networks from which images may come although their addresses are
+	// not public, such as 10.1.0.0/16. Addresses of the loopback interface are
+	// allowed if the server has one itself.
 	Prefixes []netip.Prefix
-	// SVG takes images that can hold scripts and addresses. Whoever draws one has
-	// to run and to fetch nothing of it.
+	// SVG accepts SVG images. They can contain scripts and URLs: a program that
+	// renders one must not run or fetch them.
 	SVG bool
 }
 
@@ -48,13 +48,14 @@ const (
 	typeSVG     = "image/svg+xml"
 )
 
-// Icon returns the image of an icon that the server has named. It is fetched over
-// https from the server's own origin or one of Options.Icons, and never from
-// addresses that are not public; nothing of the client goes with the request, no
-// credentials and no cookies, and redirects stay within the origin. An icon in a
-// data URL holds its image. What came is told by its bytes, and refused when it is
-// no PNG, JPEG or WebP, when it is large or when it moves. Authorities that the transport of
-// Options.HTTP.Client trusts are trusted.
+// Icon returns the image of an icon of the server. It fetches the image over https from
+// the server's own origin or one of Options.Icons.Origins, and only from public
+// addresses and Options.Icons.Prefixes. The request has no credentials and no cookies,
+// and redirects stay within the origin. An icon with a data URL contains its image.
+//
+// The type is found in the bytes. Icon refuses an image that is not PNG, JPEG or WebP,
+// is larger than mcp.MaxIconBytes or than 2048 pixels on a side, or is animated. TLS
+// trusts the root CAs of the transport of Options.HTTP.Client, if it has some.
 //
 // Spec: 2026-07-28 basic#icons
 func (c *Client) Icon(ctx context.Context, icon mcp.Icon) (*IconImage, error) {
@@ -69,13 +70,13 @@ func (c *Client) Icon(ctx context.Context, icon mcp.Icon) (*IconImage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if said := declaredType(icon); said != "" && said != image.MIMEType {
-		return nil, fmt.Errorf("icon: found %s, want the declared %.64s", image.MIMEType, said)
+	if declared := declaredType(icon); declared != "" && declared != image.MIMEType {
+		return nil, fmt.Errorf("icon: found %s, want the declared %.64s", image.MIMEType, declared)
 	}
 	return image, nil
 }
 
-// declaredType returns what an icon says that it is, if it does.
+// declaredType returns the media type that an icon declares, or "".
 func declaredType(icon mcp.Icon) string {
 	kind, _, _ := strings.Cut(icon.MIMEType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
@@ -98,7 +99,7 @@ func (c *Client) iconData(ctx context.Context, icon mcp.Icon) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(data)
 }
 
-// fetchIcon gets what a URL leads to, as somebody whom nobody knows.
+// fetchIcon gets the content of a URL, with a client of its own that has no credentials.
 func (c *Client) fetchIcon(ctx context.Context, u *url.URL) ([]byte, error) {
 	client := egress.Guarded(c.iconPolicy())
 	defer client.CloseIdleConnections()
@@ -129,7 +130,7 @@ func (c *Client) fetchIcon(ctx context.Context, u *url.URL) ([]byte, error) {
 	return data, nil
 }
 
-// withoutURL leaves a URL out of an error: its query may hold secrets.
+// withoutURL removes the URL from an error, because its query may hold secrets.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -137,7 +138,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// address returns the URL of the server, or nil for one without.
+// address returns the URL of the server, or nil for a target without one.
 func (c *Client) address() *url.URL {
 	t, ok := c.target.(urlTarget)
 	if !ok {
@@ -159,7 +160,7 @@ func (c *Client) iconPolicy() *egress.Policy {
 	}
 }
 
-// rootCAs returns whom HTTPClient trusts, or nil for whom the system does.
+// rootCAs returns the root CAs that HTTP.Client trusts, or nil for those of the system.
 func (o *Options) rootCAs() *x509.CertPool {
 	if o.HTTP.Client == nil {
 		return nil

@@ -156,10 +156,10 @@ func TestImagesThatAreUnfitAreRefused(t *testing.T) {
 		"a large extended WebP": {webpOf("VP8X", 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), "", "1x65537 pixels"},
 		"no pixels":             {webpOf("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 0, 0, 1, 0), "", "0x1 pixels"},
 		"half a PNG":            {pngOf(1, 1)[:20], "", "image/png: unexpected EOF"},
-		"half a WebP":           {webpOf("VP8L", 0x2f), "", "cut off"},
-		"a strange WebP":        {webpOf("VP8Z", make([]byte, 10)...), "", "makes no sense"},
-		"a moving PNG":          {bytes.Replace(pngOf(1, 1), []byte("IDAT"), []byte("acTL\x00\x00IDAT"), 1), "", "the image moves"},
-		"a moving WebP":         {webpOf("VP8X", 2, 0, 0, 0, 0, 0, 0, 0, 0, 0), "", "the image moves"},
+		"half a WebP":           {webpOf("VP8L", 0x2f), "", "the image is truncated"},
+		"a strange WebP":        {webpOf("VP8Z", make([]byte, 10)...), "", "header of the image is invalid"},
+		"a moving PNG":          {bytes.Replace(pngOf(1, 1), []byte("IDAT"), []byte("acTL\x00\x00IDAT"), 1), "", "the image is animated"},
+		"a moving WebP":         {webpOf("VP8X", 2, 0, 0, 0, 0, 0, 0, 0, 0, 0), "", "the image is animated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,19 +2,19 @@ package mcpclient
 
 import "github.com/fondaco/fondaco/mcp"
 
-// icons returns the icons of something called name that are fit to be used. What
-// else a server names as an icon, such as a script or a file, is left out before
-// anybody can open it.
+// checkedIcons returns the icons that pass Icon.Check. Others, such as a script or a
+// file URL, are left out, so that no code of the user opens them. The name of the
+// feature that has the icons is for the log.
 //
 // Spec: 2026-07-28 basic#icons
-func (c *Client) icons(name string, all []mcp.Icon) []mcp.Icon {
-	var fit []mcp.Icon
+func (c *Client) checkedIcons(name string, all []mcp.Icon) []mcp.Icon {
+	var checked []mcp.Icon
 	for _, icon := range all {
 		if err := icon.Check(); err != nil {
 			c.opts.logger().Debug("icon left out", "of", name, "error", err)
 			continue
 		}
-		fit = append(fit, icon)
+		checked = append(checked, icon)
 	}
-	return fit
+	return checked
 }

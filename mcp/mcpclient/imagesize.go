@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// image finds out what the bytes of an icon are. Only the head of an image is read:
-// nothing is decompressed.
+// image checks the bytes of an icon and finds their type and size. It reads only the
+// header of the image and decompresses nothing.
 func (o *IconOptions) image(data []byte) (*IconImage, error) {
 	icon, err := mcp.IconFromBytes(data)
 	if err != nil {
@@ -49,10 +49,10 @@ func imageSize(mimeType string, data []byte) (width, height int, err error) {
 	return webpSize(data)
 }
 
-var errAnimated = errors.New("the image moves: want one that stands still")
+var errAnimated = errors.New("the image is animated, want a still image")
 
-// isAnimated reports whether a PNG says that it has frames, as it has to before the
-// image itself.
+// isAnimated reports whether a PNG has an animation control chunk, which has to stand
+// before the image data.
 //
 // Spec: PNG (third edition) 11.3.6.1
 func isAnimated(png []byte) bool {
@@ -60,7 +60,7 @@ func isAnimated(png []byte) bool {
 	return bytes.Contains(head, []byte("acTL"))
 }
 
-// webpHead is how much of a WebP file says its size, in each of its forms.
+// webpHead is the number of bytes that contain the size of a WebP image, in each form.
 const webpHead = 30
 
 // webpSize reads the size of an image in WebP: lossy, lossless or extended.
@@ -68,7 +68,7 @@ const webpHead = 30
 // Spec: RFC 9649 2.5 to 2.7, 3.4; RFC 6386 9.1
 func webpSize(data []byte) (width, height int, err error) {
 	if len(data) < webpHead {
-		return 0, 0, errors.New("the image is cut off")
+		return 0, 0, errors.New("the image is truncated")
 	}
 	payload := data[20:]
 	switch form := string(data[12:16]); {
@@ -82,7 +82,7 @@ func webpSize(data []byte) (width, height int, err error) {
 	case form == "VP8X":
 		return uint24(payload[4:]) + 1, uint24(payload[7:]) + 1, nil
 	}
-	return 0, 0, errors.New("the head of the image makes no sense")
+	return 0, 0, errors.New("the header of the image is invalid")
 }
 
 func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }

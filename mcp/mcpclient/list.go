@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// list returns the items of all pages of one list. Cursors are opaque: an empty
-// one is a cursor, and only its absence ends the list.
+// list iterates over the items of all pages of one list. Cursors are opaque: the empty
+// string is a cursor, and only a missing cursor ends the list.
 //
 // Spec: 2026-07-28 server/utilities/pagination
 func list[Page, Item any](
@@ -24,13 +24,13 @@ func list[Page, Item any](
 			return
 		}
 		var none Item
-		var again listRestart
-		opts := append(slices.Clip(opts), reportHit(&again.cachedPage))
+		var restart listRestart
+		opts := append(slices.Clip(opts), reportHit(&restart.cachedPage))
 		loop := loopGuard{maxPages: c.opts.maxPages()}
 		for cursor := (*string)(nil); ; {
-			kept := again.cachedPage
+			cursorCached := restart.cachedPage
 			page, err := request[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
-			if kept && again.restartsAfter(err) {
+			if cursorCached && restart.shouldRestart(err) {
 				c.cache.invalidate(method)
 				loop = loopGuard{maxPages: c.opts.maxPages()}
 				cursor = nil
@@ -42,7 +42,7 @@ func list[Page, Item any](
 			}
 			items, next := read(page)
 			for _, item := range items {
-				if again.first(name(item)) && !yield(item, nil) {
+				if restart.first(name(item)) && !yield(item, nil) {
 					return
 				}
 			}
@@ -58,18 +58,19 @@ func list[Page, Item any](
 	}
 }
 
-// listRestart begins a list once more from the start when a page that was kept names
-// a cursor that the server knows no more. Items are not yielded twice.
+// listRestart decides whether to list again from the first page. That happens once, when
+// the server does not know the cursor of a cached page any more. Items are not yielded
+// twice.
 //
 // Spec: 2026-07-28 server/utilities/caching#pagination
 type listRestart struct {
-	cachedPage bool // the page at hand was a kept one
+	cachedPage bool // the last page came from the cache
 	done       bool
 	yielded    map[string]bool // by name
 }
 
-// restartsAfter reports whether to begin once more after err, and only once.
-func (r *listRestart) restartsAfter(err error) bool {
+// shouldRestart reports whether to start again after err, at most once.
+func (r *listRestart) shouldRestart(err error) bool {
 	if r.done || mcp.CodeOf(err) != mcp.CodeInvalidParams {
 		return false
 	}
@@ -89,23 +90,23 @@ func (r *listRestart) first(name string) bool {
 	return true
 }
 
-// loopGuard notices a list without end.
+// loopGuard detects a list without an end.
 type loopGuard struct {
 	maxPages int
-	seen     map[[sha256.Size]byte]bool // cursors
+	seen     map[[sha256.Size]byte]bool // hashes of cursors
 }
 
 func (g *loopGuard) check(cursor string) error {
 	key := sha256.Sum256([]byte(cursor))
 	if g.seen[key] {
-		return &ProtocolError{Err: fmt.Errorf("the server named cursor %.32q twice: want each page once", cursor)}
+		return &ProtocolError{Err: fmt.Errorf("the server returned cursor %.32q twice, want each page once", cursor)}
 	}
 	if g.seen == nil {
 		g.seen = make(map[[sha256.Size]byte]bool)
 	}
 	g.seen[key] = true
 	if g.maxPages > 0 && len(g.seen) >= g.maxPages {
-		return &ProtocolError{Err: fmt.Errorf("more than %d pages", g.maxPages)}
+		return &ProtocolError{Err: fmt.Errorf("found more than %d pages, want at most Options.Limits.MaxPages", g.maxPages)}
 	}
 	return nil
 }

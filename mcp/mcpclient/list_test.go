@@ -59,7 +59,7 @@ func TestListsFollowCursors(t *testing.T) {
 		"no tools":                 {pages{none: page("")}, nil, ""},
 		"several pages":            {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"3"`), "3": page("", "b")}, []string{"a", "b"}, ""},
 		"an empty cursor is one":   {pages{none: page(`,"nextCursor":""`, "a"), "": page("", "b")}, []string{"a", "b"}, ""},
-		"a cursor that comes back": {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"2"`, "b")}, []string{"a", "b"}, `tools/list: the server named cursor "2" twice`},
+		"a cursor that comes back": {pages{none: page(`,"nextCursor":"2"`, "a"), "2": page(`,"nextCursor":"2"`, "b")}, []string{"a", "b"}, `tools/list: the server returned cursor "2" twice`},
 		"an error in the middle":   {pages{none: page(`,"nextCursor":"2"`, "a")}, []string{"a"}, "tools/list: peer answered -32602: bad cursor 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestListWithoutEndIsAnError(t *testing.T) {
 	}))
 	c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxPages: 7}})
 	got, err := names(t, c)
-	if err == nil || err.Error() != "tools/list: more than 7 pages" || len(got) != 7 {
+	if err == nil || err.Error() != "tools/list: found more than 7 pages, want at most Options.Limits.MaxPages" || len(got) != 7 {
 		t.Errorf("got %d tools, %v", len(got), err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// SetLogLevel chooses the least urgent level of the log messages that OnLog is
-// to get from now on. In the session era the server is told; in the stateless
-// era every call says it.
+// SetLogLevel sets the minimum level of the log messages that Options.OnLog gets from
+// now on. In the session era it sends the level to the server. In the stateless era each
+// later call carries it.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -43,7 +43,7 @@ func (c *Client) setLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 	return nil
 }
 
-// logLevel returns the level that a call of the stateless era asks for, or none.
+// logLevel returns the level that a call of the stateless era requests, or "".
 func (c *Client) logLevel(r *Request) mcp.LoggingLevel {
 	if r.opts.level != "" {
 		return r.opts.level
@@ -57,14 +57,14 @@ func (c *Client) logLevel(r *Request) mcp.LoggingLevel {
 	return ""
 }
 
-// LogTo returns a handler for Options.OnLog that writes the server's messages to a
-// logger, at the level that corresponds, see mcp.LoggingLevel.Level. The message is
-// the data, when it is a string, or its member msg or message; the other members of
-// an object become attributes, and the name of the server's logger the attribute
-// "logger". Texts are cut at 4 KiB.
+// LogTo returns a handler for Options.OnLog that writes the server's log messages to a
+// logger, at the level that mcp.LoggingLevel.Level returns. If the data is a string, it
+// is the message; if it is an object, its member msg or message is, and the other
+// members are attributes. The name of the server's logger is the attribute "logger".
+// Texts are truncated to 4 KiB.
 //
-// What it writes comes from the server: the logger is to be one that quotes what it
-// is given, as those of slog do.
+// The server controls the texts, so the logger must quote them, as the handlers of
+// package log/slog do.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
@@ -75,24 +75,24 @@ func LogTo(logger *slog.Logger) func(context.Context, *mcp.LoggingMessageParams)
 		}
 		msg, attrs := logRecord(m.Data)
 		if m.Logger != "" {
-			attrs = append(attrs, slog.String("logger", cut(m.Logger)))
+			attrs = append(attrs, slog.String("logger", truncate(m.Logger)))
 		}
 		logger.LogAttrs(ctx, m.Level.Level(), msg, attrs...)
 	}
 }
 
-// maxLogText bounds one text of a log message that is written on, in bytes.
+// maxLogText bounds each text that LogTo writes, in bytes.
 const maxLogText = 4 << 10
 
-func cut(text string) string {
+func truncate(text string) string {
 	if len(text) <= maxLogText {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxLogText], "")
 }
 
-// logRecord returns what the data of a log message says, in the order of its
-// members.
+// logRecord returns the message and the attributes in the data of a log message, in the
+// order of its members.
 func logRecord(data jsontext.Value) (msg string, attrs []slog.Attr) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	if dec.PeekKind() != '{' {
@@ -112,29 +112,29 @@ func logRecord(data jsontext.Value) (msg string, attrs []slog.Attr) {
 		if text := logText(value); msg == "" && value.Kind() == '"' && (key == slog.MessageKey || key == "message") {
 			msg = text
 		} else {
-			attrs = append(attrs, slog.String(cut(key), text))
+			attrs = append(attrs, slog.String(truncate(key), text))
 		}
 	}
 	return msg, attrs
 }
 
-// logText returns a string as it is, and anything else as JSON.
+// logText returns the text of a JSON string, and the JSON of any other value.
 func logText(value jsontext.Value) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
 		text = string(value)
 	}
-	return cut(text)
+	return truncate(text)
 }
 
-// restoreLogLevel tells a new session the level that was chosen. A server that
-// refuses is a server without that level, and no worse.
+// restoreLogLevel sets the level of SetLogLevel in a new session. If the server refuses
+// it, the connection is still usable.
 func (c *Client) restoreLogLevel(ctx context.Context, k *connection) {
 	level := c.level.Load()
 	if level == nil || k.stateless() || k.agreed.Load().capabilities.Logging == nil {
 		return
 	}
 	if err := k.request(ctx, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: *level}); err != nil {
-		c.opts.logger().Warn("log level not taken", "level", string(*level), "error", err)
+		c.opts.logger().Warn("log level refused by the server", "level", string(*level), "error", err)
 	}
 }

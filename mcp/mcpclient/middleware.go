@@ -18,26 +18,26 @@ import (
 type Request struct {
 	// Method of the message.
 	Method string
-	// Params of an outbound message are a params type of the vocabulary, such as
-	// *mcp.CallToolParams, or what was given to Client.Request; those of an
-	// inbound one are the raw jsontext.Value. They may be nil.
+	// Params of an outbound message are of a params type of package mcp, such as
+	// *mcp.CallToolParams, or the argument of Client.Request. Params of an inbound
+	// message are a raw jsontext.Value. They may be nil.
 	Params any
-	// Inbound tells that the server sent the message.
+	// Inbound reports whether the server sent the message.
 	Inbound bool
 
 	client       *Client
-	result       any // what an answer is decoded into
+	result       any // pointer to decode the result into
 	opts         callOptions
-	notification bool           // a notification
-	facts        *dialect.Facts // of an inbound request
-	layers       []*layer       // of middleware that the message goes through
+	notification bool
+	facts        *dialect.Facts // revision of an inbound request
+	layers       []*layer       // middleware that the message goes through
 }
 
-// Client returns the client that sends or gets the message.
+// Client returns the client that sends or receives the message.
 func (r *Request) Client() *Client { return r.client }
 
-// Revision returns the revision in which an inbound request came, and otherwise
-// the one that is spoken now.
+// Revision returns the revision of an inbound request. For other messages it returns the
+// revision that the client has negotiated.
 func (r *Request) Revision() mcp.Revision {
 	if r.facts != nil {
 		return r.facts.Revision
@@ -45,58 +45,59 @@ func (r *Request) Revision() mcp.Revision {
 	return r.client.Revision()
 }
 
-// Handler does one request or notification. The result of an outbound request
-// is a pointer to its result type, such as *mcp.CallToolResult; that of a
-// notification is nil.
+// Handler handles one request or notification. The result of an outbound request is a
+// pointer to its result type, such as *mcp.CallToolResult. The result of a notification
+// is nil.
 type Handler func(ctx context.Context, r *Request) (any, error)
 
-// Middleware wraps the handling of every message: the calls and notifications of
-// this client, a call once however often the server asks for input, and with
-// Inbound set the requests and notifications of the server. The Handler that it
-// returns calls next, with the Request that it got, to go on; one that does not call
-// next answers in its place. The handshake, pings, subscriptions and progress do not
-// go through middleware.
+// Middleware wraps the handling of every message: outbound, the requests and
+// notifications of this client; with Request.Inbound set, those of the server. A call
+// goes through it once, even if the server requires input several times. The Handler
+// that it returns calls next with the Request that it got, or answers itself. The
+// handshake, pings, subscriptions and progress notifications do not go through
+// middleware.
 //
-// It is called once by each Use, not once for each method or message, and what it
-// keeps is shared by all messages in both directions: the Handler that it returns has
-// to be safe for concurrent use. It may call the client. next is not to be called
-// before the first message.
+// A Middleware is called once by Use, not once for each method or message. State that it
+// keeps is shared by all messages in both directions, so the returned Handler must be
+// safe for concurrent use. The Handler may call the client. The Middleware itself must
+// not call next.
 type Middleware func(next Handler) Handler
 
-// Use adds middleware around all methods. The first one added is the outermost. Each
-// is called once, on the goroutine of the caller; messages under way are not
-// affected. Use panics when a middleware is nil or returns nil.
+// Use adds middleware for all methods. The first one added is the outermost. Use calls
+// each Middleware once, on the goroutine of the caller. Messages in flight are not
+// affected. Use panics if a Middleware is nil or returns nil.
 func (c *Client) Use(m ...Middleware) {
 	if err := c.middleware.use(m); err != nil {
 		panic("mcpclient: Use: " + err.Error())
 	}
 }
 
-// middleware is what all messages go through: the layers of Use, then those of
-// extensions, then roundTrip or route.
+// middleware holds the layers that each message goes through: those of Use, then those
+// of extensions. Then roundTrip or route handles the message.
 type middleware struct {
 	mu         sync.Mutex
 	used       []*layer // guarded by mu: of Use, the outermost first
-	extensions []*layer // guarded by mu: likewise
+	extensions []*layer // guarded by mu: of extensions, the outermost first
 
-	current atomic.Pointer[[]*layer] // both; not modified
+	current atomic.Pointer[[]*layer] // used and extensions; the slice is never modified
 }
 
-// layer is one middleware. It is constructed once, whatever is added later: which
-// layer comes next is read from the request.
+// layer is one constructed middleware. It is constructed once even if others are added
+// later, because the next layer is found in the request.
 type layer struct{ handle Handler }
 
-// newLayers constructs middleware, whose code must not run under a lock.
-func newLayers(more []Middleware) ([]*layer, error) {
-	layers := make([]*layer, len(more))
-	for i, m := range more {
+// newLayers constructs middleware. It is called without a lock, because it runs user
+// code.
+func newLayers(added []Middleware) ([]*layer, error) {
+	layers := make([]*layer, len(added))
+	for i, m := range added {
 		if m == nil {
 			return nil, errors.New("a middleware is nil")
 		}
 		l := new(layer)
 		l.handle = m(func(ctx context.Context, r *Request) (any, error) {
 			if r.client == nil {
-				return nil, fmt.Errorf("%s: middleware called next with a Request of its own; want the one that it got", r.Method)
+				return nil, fmt.Errorf("%s: middleware called next with a new Request, want the one that it got", r.Method)
 			}
 			return r.client.pass(ctx, r, slices.Index(r.layers, l)+1)
 		})
@@ -109,8 +110,8 @@ func newLayers(more []Middleware) ([]*layer, error) {
 }
 
 // use adds layers of Use.
-func (m *middleware) use(more []Middleware) error {
-	layers, err := newLayers(more)
+func (m *middleware) use(added []Middleware) error {
+	layers, err := newLayers(added)
 	if err != nil {
 		return err
 	}
@@ -121,9 +122,9 @@ func (m *middleware) use(more []Middleware) error {
 	return nil
 }
 
-// extend adds layers of extensions.
-func (m *middleware) extend(more []Middleware) error {
-	layers, err := newLayers(more)
+// addExtensions adds layers of extensions.
+func (m *middleware) addExtensions(added []Middleware) error {
+	layers, err := newLayers(added)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (m *middleware) publishLocked() {
 	m.current.Store(new(slices.Concat(m.used, m.extensions)))
 }
 
-// pass runs the layers of a message from that index on, then its handler.
+// pass runs the layers of a message from the given index on, then its handler.
 func (c *Client) pass(ctx context.Context, r *Request, index int) (any, error) {
 	switch {
 	case index < len(r.layers):
@@ -149,17 +150,17 @@ func (c *Client) pass(ctx context.Context, r *Request, index int) (any, error) {
 	return c.roundTrip(ctx, r)
 }
 
-// handle has a message sent, or one of the server handled. A panic of user code is an
-// error.
+// handle sends an outbound message, or handles an inbound one, through the middleware. A
+// panic of user code is returned as an error.
 func (c *Client) handle(ctx context.Context, r *Request) (result any, err error) {
 	defer c.recoverPanic(r.Method, &err)
 	r.layers = *c.middleware.current.Load()
 	return c.pass(ctx, r, 0)
 }
 
-// recoverPanic turns a panic of the function that defers it into an error, so that it ends
-// one handler and nothing else. The stack goes into the log alone: the error may reach
-// the server.
+// recoverPanic turns a panic of the function that defers it into an error, so that a
+// panic ends one handler and not the process. The stack is only logged, because the
+// error may be sent to the server.
 func (c *Client) recoverPanic(what string, err *error) {
 	if v := recover(); v != nil {
 		p := usercode.NewPanic(v)
@@ -170,18 +171,18 @@ func (c *Client) recoverPanic(what string, err *error) {
 
 // request sends a request through the middleware and returns its result.
 func request[Result any](ctx context.Context, c *Client, method string, params any, opts []CallOption) (*Result, error) {
-	asked := new(struct { // one allocation for both
+	sent := new(struct { // one allocation for both
 		Request
 		result Result
 	})
-	asked.Request = Request{Method: method, Params: params, client: c, result: &asked.result, opts: callOptionsOf(opts)}
-	answer, err := c.handle(ctx, &asked.Request)
+	sent.Request = Request{Method: method, Params: params, client: c, result: &sent.result, opts: callOptionsOf(opts)}
+	returned, err := c.handle(ctx, &sent.Request)
 	if err != nil {
 		return nil, err
 	}
-	result, ok := answer.(*Result)
+	result, ok := returned.(*Result)
 	if !ok {
-		return nil, mcp.Errorf(mcp.CodeInternal, "middleware answered with %T: want %T", answer, result)
+		return nil, mcp.Errorf(mcp.CodeInternal, "middleware returned a result of type %T, want %T", returned, result)
 	}
 	return result, nil
 }

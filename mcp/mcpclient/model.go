@@ -8,23 +8,25 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// ErrRejected is the refusal of a user who does not want the server to ask the
-// model.
+// ErrRejected is the error to return from Options.Sample and its hooks in Options.Ask if
+// the user rejects the request of the server.
 //
 // Spec: 2025-11-25 client/sampling#error-handling
 var ErrRejected error = mcp.Errorf(mcp.CodeRejected, "User rejected sampling request")
 
-// Model is one that a client may sample from. Its scores run from 0 to 1: how
-// cheap, how fast, how intelligent it is compared with the others.
+// Model is a model that a client may sample from.
 type Model struct {
-	Name                           string
+	Name string
+	// Cheapness, Speed and Intelligence compare the model with the others, from 0
+	// to 1.
 	Cheapness, Speed, Intelligence float64
 }
 
-// PickModel returns the model that fits a server's preferences best: the first
-// hint that is a part of a model's name decides, in any case of letters, and
-// without one the priorities do. Models that are equally good are in the order
-// of preference. It reports false when there are no models.
+// PickModel returns the model that matches a server's preferences best. The first hint
+// that is part of the name of a model, ignoring case, selects the models that match it;
+// without such a hint all are candidates. Among the candidates the priorities decide,
+// and of equal ones the first in models is returned. Without preferences it returns the
+// first model. It returns false if there are no models.
 //
 // Spec: 2026-07-28 client/sampling#model-preferences
 //
@@ -38,11 +40,11 @@ func PickModel(models []Model, p *mcp.ModelPreferences) (Model, bool) {
 		return models[0], true
 	}
 	for _, hint := range p.Hints {
-		fits := slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
+		matches := slices.DeleteFunc(slices.Clone(models), func(m Model) bool {
 			return hint.Name == "" || !strings.Contains(strings.ToLower(m.Name), strings.ToLower(hint.Name))
 		})
-		if len(fits) > 0 {
-			return best(fits, p), true
+		if len(matches) > 0 {
+			return best(matches, p), true
 		}
 	}
 	return best(models, p), true

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/v2"
 	"errors"
@@ -17,8 +18,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Default timeouts of the probe. A local server answers at once unless it still starts;
-// over HTTP the network may be slow.
+// Default timeouts of the probe. A local server answers at once unless it is still
+// starting; over HTTP the network may be slow.
 const (
 	connProbeTimeout = 3 * time.Second
 	httpProbeTimeout = 10 * time.Second
@@ -30,7 +31,7 @@ const maxDiscover = 3
 var (
 	// errLegacy: the server does not know the stateless era.
 	errLegacy = errors.New("the server knows no revision without sessions")
-	// errNoProbeAnswer: it did not answer the probe, which says the same less surely.
+	// errNoProbeAnswer: the server did not answer the probe, so it probably does not.
 	errNoProbeAnswer = fmt.Errorf("%w: no answer to server/discover", errLegacy)
 	// errProbeFatal: the connection did not survive the probe.
 	errProbeFatal = errors.New("the connection ended at server/discover")
@@ -51,14 +52,14 @@ type negotiation struct {
 	probeTimeout time.Duration
 }
 
-// agree finds the era of the server and the newest revision that both support.
+// negotiate finds the era of the server and the newest revision that both support.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
-func (n *negotiation) agree(ctx context.Context) error {
+func (n *negotiation) negotiate(ctx context.Context) error {
 	c := n.client
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
-	if n.probe && stateless != nil && !c.wasEra(dialect.SessionEra) {
+	if n.probe && stateless != nil && !c.lastEraWas(dialect.SessionEra) {
 		timeout := n.probeTimeout
 		if session == nil {
 			timeout = 0 // without another era to try, wait for a slow server
@@ -69,10 +70,10 @@ func (n *negotiation) agree(ctx context.Context) error {
 		}
 	}
 	if session == nil {
-		return fmt.Errorf("%w: may speak only %s", probed, names(c.candidates))
+		return fmt.Errorf("%w: want one of %s", probed, revisionNames(c.candidates))
 	}
 	err := n.initialize(ctx, session)
-	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errNoProbeAnswer) || c.wasEra(dialect.SessionEra)) {
+	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errNoProbeAnswer) || c.lastEraWas(dialect.SessionEra)) {
 		// The server was slow, or was replaced by a newer one.
 		if n.discover(ctx, stateless) == nil {
 			return nil
@@ -109,7 +110,7 @@ func (n *negotiation) discover(ctx context.Context, f *dialect.Facts) error {
 		}
 		f = next
 	}
-	return fmt.Errorf("server/discover: the server refuses %s and names it as supported", f.Revision)
+	return fmt.Errorf("server/discover: the server refuses %s but lists it as supported", f.Revision)
 }
 
 // discoverOnce sends server/discover in one revision. If the server refuses that and
@@ -126,7 +127,7 @@ func (n *negotiation) discoverOnce(ctx context.Context, f *dialect.Facts) (next 
 		if next = n.client.newestOf(dialect.SupportedIn(m.Error)); next != nil {
 			return next, nil
 		}
-		return nil, fmt.Errorf("server/discover: %w (may speak %s)", d.Error(m.Error), names(n.client.candidates))
+		return nil, fmt.Errorf("server/discover: %w (want one of %s)", d.Error(m.Error), revisionNames(n.client.candidates))
 	}
 	return n.discovered(d, m)
 }
@@ -160,7 +161,7 @@ func (n *negotiation) discovered(d *dialect.Client, m jsonrpc.Message) (next *di
 	best := n.client.newestOf(dialect.Known(result.SupportedVersions))
 	switch {
 	case best == nil:
-		return nil, fmt.Errorf("the server speaks %s: want one of %s", strings.Join(result.SupportedVersions, ", "), names(n.client.candidates))
+		return nil, fmt.Errorf("the server supports %s: want one of %s", strings.Join(result.SupportedVersions, ", "), revisionNames(n.client.candidates))
 	case best.Era == dialect.SessionEra:
 		return best, nil
 	}
@@ -197,7 +198,7 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	}
 	best := c.newestOf(dialect.Known([]string{result.ProtocolVersion}))
 	if best == nil || best.Era != dialect.SessionEra {
-		return fmt.Errorf("initialize: the server answered in revision %.32q: want one of %s", result.ProtocolVersion, names(c.candidates))
+		return fmt.Errorf("initialize: the server answered in revision %.32q: want one of %s", result.ProtocolVersion, revisionNames(c.candidates))
 	}
 	if d, err = c.dialectFor(best); err != nil {
 		return err
@@ -248,24 +249,22 @@ func (c *Client) newestOf(revisions []mcp.Revision) *dialect.Facts {
 	return nil
 }
 
-// wasEra reports whether the last negotiation found a revision of the era.
+// lastEraWas reports whether the last negotiation found a revision of the era.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
-func (c *Client) wasEra(era dialect.Era) bool {
+func (c *Client) lastEraWas(era dialect.Era) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := dialect.Of(c.lastRevision)
 	return f != nil && f.Era == era && slices.Contains(c.candidates, f)
 }
 
-func (c *Client) probeTimeout(otherwise time.Duration) time.Duration {
-	if c.opts.Timeouts.Probe != 0 {
-		return c.opts.Timeouts.Probe
-	}
-	return otherwise
+func (c *Client) probeTimeout(byDefault time.Duration) time.Duration {
+	return cmp.Or(c.opts.Timeouts.Probe, byDefault)
 }
 
-func names(all []*dialect.Facts) string {
+// revisionNames lists the revisions for an error.
+func revisionNames(all []*dialect.Facts) string {
 	texts := make([]string, len(all))
 	for i, f := range all {
 		texts[i] = f.Revision.String()

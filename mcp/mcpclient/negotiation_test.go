@@ -222,7 +222,7 @@ func TestConnectFails(t *testing.T) {
 		"only the newest is pinned and the server is older": {
 			session(mcp.V20251125, nil),
 			mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}},
-			`may speak only 2026-07-28`,
+			`want one of 2026-07-28`,
 		},
 		"only older ones are pinned and the server is newer": {
 			stateless(nil),
@@ -234,7 +234,7 @@ func TestConnectFails(t *testing.T) {
 				return m.fail(-32022, "no", `{"supported":["2031-01-01"],"requested":"2026-07-28"}`)
 			},
 			mcpclient.Options{},
-			`may speak 2026-07-28, 2025-11-25`,
+			`want one of 2026-07-28, 2025-11-25`,
 		},
 		"header mismatch is no reason to fall back": {
 			func(s *script, m message) string {
@@ -298,7 +298,7 @@ func TestConnectGivesUpInTime(t *testing.T) {
 		servers, target := serve(t, func(*script, message) string { return "" })
 		began := time.Now()
 		_, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet()})
-		if err == nil || !strings.Contains(err.Error(), "no agreement within 30s") {
+		if err == nil || !strings.Contains(err.Error(), "not connected within 30s") {
 			t.Errorf("got %v", err)
 		}
 		if got := time.Since(began); got != 30*time.Second {

@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// maxHandlerDelay bounds the random delay before the handler of a changed list. Without
-// it all clients of a server would list at the same moment.
+// maxHandlerDelay bounds the random delay before the handler of a changed list runs.
+// Without the delay all clients of a server would list at the same moment.
 const maxHandlerDelay = 250 * time.Millisecond
 
 // receiveNotification updates the caches and queues the notification for its handler.
@@ -20,7 +20,7 @@ func (c *Client) receiveNotification(m jsonrpc.Message) {
 	c.cache.invalidate(invalidatedBy[m.Method]...)
 	switch m.Method {
 	case mcp.NotificationToolsListChanged:
-		c.tools.forget()
+		c.tools.clear()
 	case mcp.NotificationElicitationComplete:
 		c.elicitationCompleted(m.Params)
 	case mcp.NotificationResourceUpdated:
@@ -30,14 +30,14 @@ func (c *Client) receiveNotification(m jsonrpc.Message) {
 			c.markUpdated(p.URI)
 		}
 	}
-	fits := c.notifications.Put(func() {
+	queued := c.notifications.Put(func() {
 		r := &Request{Method: m.Method, Params: m.Params, Inbound: true, client: c, notification: true}
 		if _, err := c.handle(c.ctx, r); err != nil {
 			c.opts.logger().Warn("notification of the server failed", "method", m.Method, "error", err)
 		}
 	}, len(m.Params))
-	if !fits {
-		c.reached(mcp.LimitNotifications, m.Method)
+	if !queued {
+		c.reportLimit(mcp.LimitNotifications, m.Method)
 	}
 }
 
@@ -49,7 +49,7 @@ func (c *Client) handleNotification(method string, params jsontext.Value) error 
 	case mcp.NotificationResourceUpdated:
 		return c.resourceUpdated(params)
 	case mcp.NotificationMessage:
-		return c.logged(params)
+		return c.logMessage(params)
 	default:
 		if h := c.opts.OnNotification; !c.handledByExtension(method, params) && h != nil {
 			h(c.ctx, method, params)
@@ -73,8 +73,8 @@ func (c *Client) listHandler(method string) func() {
 	return func() { c.runHandler(method, func() { h(c.ctx, c) }) }
 }
 
-// listChanged calls the handler for the list after a random delay, once for all changes
-// until then.
+// listChanged calls the handler of the list once, after a random delay. Changes during
+// the delay need no further call.
 func (c *Client) listChanged(method string) {
 	handler := c.listHandler(method)
 	if handler == nil {
@@ -104,7 +104,8 @@ func (c *Client) resourceUpdated(params jsontext.Value) error {
 	return nil
 }
 
-func (c *Client) logged(params jsontext.Value) error {
+// logMessage calls Options.OnLog for a log message of the server.
+func (c *Client) logMessage(params jsontext.Value) error {
 	var p mcp.LoggingMessageParams
 	if err := decodeParams(mcp.NotificationMessage, params, &p); err != nil {
 		return err
@@ -115,10 +116,10 @@ func (c *Client) logged(params jsontext.Value) error {
 	return nil
 }
 
-// notificationsMissed invalidates all caches and calls all handlers for changes, because
-// notifications may have been missed.
+// notificationsMissed invalidates all caches and calls all handlers of changes. It is
+// called when notifications may have been lost.
 func (c *Client) notificationsMissed(why error) {
-	c.tools.forget()
+	c.tools.clear()
 	c.cache.invalidateAll()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {

@@ -18,204 +18,217 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// Options of a Client. The zero value, like a nil pointer, gives the defaults.
-// Connect copies them, with their slices and maps.
+// Options are the options of a Client. The zero value and a nil pointer mean the
+// defaults. Connect copies them, with their slices and maps.
 //
-// A duration or a number that is zero means its default; a negative duration
-// means none at all.
+// A zero duration or number means its default. A negative duration means no limit.
+//
+// The groups, such as HTTP and Timeouts, are values, so each field can be set on its own
+// and a copy of Options shares no group with the original.
 type Options struct {
-	// Info is what the client says of itself. Default: path and version of the
+	// Info describes the client to servers. Default: the path and version of the
 	// program's main module.
 	Info mcp.Implementation
-	// Capabilities are declared as they are, but for elicitation, sampling and
-	// roots, which are declared when their handler is set, and for extensions.
-	// Sampling and Roots give the details then: tools, for instance, or that changes
-	// are not announced.
+	// Capabilities are declared unchanged, except elicitation, sampling and roots,
+	// which are declared if their handler is set, and extensions. If their handler is
+	// set, Sampling and Roots have the details, such as support for tools, or that
+	// changes are not notified.
 	Capabilities mcp.ClientCapabilities
-	// Extensions are what the client adds to the protocol. Default: none.
+	// Extensions are the extensions of the protocol that the client supports.
+	// Default: none.
 	Extensions []Extension
 
-	// Revisions pins the revisions that may be spoken. Empty means all that were
-	// published; mcp.DraftV1 is spoken only when it is named here.
+	// Revisions are the revisions that the client may negotiate. Empty means all
+	// published ones. mcp.DraftV1 is negotiated only if it is listed here.
 	Revisions []mcp.Revision
-	// LastRevision is the revision that was found the last time, see
-	// Client.Revision. With one of the session era the client does not probe for a
-	// newer one; when the server does not speak it any more, the usual search
-	// follows.
+	// LastRevision is the result of the last negotiation with this server, see
+	// Client.Revision. If it is of the session era, the client does not probe for
+	// the stateless era first. If the server no longer supports it, the client
+	// negotiates as usual.
 	LastRevision mcp.Revision
 
-	// ElicitForm asks the user to fill in a form. An accepted form is completed with
-	// the defaults of its schema and checked against it.
+	// ElicitForm asks the user to fill in a form. The client adds the defaults of the
+	// schema to an accepted form and checks it against the schema.
 	ElicitForm func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// ElicitURL opens a URL for the user, after consent. Fetch nothing before consent.
-	// The URL is https, or http on this machine; others are refused. URLHost returns
-	// its host. A server of 2025-11-25 can refuse a call until a URL elicitation is
-	// complete: the client calls ElicitURL, and sends the call again when the server
-	// reports it as complete, and after pauses of 2 to 30 s, until Timeouts.MaxCall.
+	// ElicitURL opens a URL for the user after consent. It must not fetch anything
+	// before consent. The URL is https, or http on this machine; the client refuses
+	// others. URLHost returns its host.
+	//
+	// A server of 2025-11-25 can refuse a call until a URL elicitation is complete.
+	// The client then calls ElicitURL, and sends the call again when the server
+	// reports the elicitation as complete, and after pauses of 2 to 30 s, until
+	// Timeouts.MaxCall.
 	ElicitURL func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// Sample asks the model.
+	// Sample gets a message from the model.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
-	// Roots returns the roots, which are file URIs. RootsChanged says that they have
-	// changed. When one that a server of the session era was told vanishes or comes
-	// back, the client tells the server.
+	// Roots returns the roots, which are file URIs. Call Client.RootsChanged when
+	// they change. In the session era the client itself notifies the server when one
+	// that it has sent is deleted or created again.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	Roots func(context.Context) ([]mcp.Root, error)
-	// Ask bounds and reviews what the server asks by ElicitForm, ElicitURL, Sample
-	// and Roots.
+	// Ask has limits and hooks for the questions that ElicitForm, ElicitURL, Sample
+	// and Roots answer.
 	Ask AskOptions
 
 	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged are called when a list
-	// may have changed, up to 250 ms after the notification, so that not every client
-	// lists at the same moment. In the stateless era they open a subscription.
+	// may have changed, after a random delay of up to 250 ms, so that not all clients
+	// list at the same moment. In the stateless era the client subscribes to the lists
+	// that have a handler.
 	OnToolsChanged     func(context.Context, *Client)
 	OnPromptsChanged   func(context.Context, *Client)
 	OnResourcesChanged func(context.Context, *Client)
-	// OnResourceUpdated is called after every change of a watched resource, see Watch.
+	// OnResourceUpdated is called after each change of a resource that Watch watches.
 	OnResourceUpdated func(ctx context.Context, c *Client, uri string)
-	// OnLog takes the server's log messages, in their order and maybe after the call
-	// that they belong to has returned; WithLog takes those of one call before that.
-	// LogLevel says which are wanted.
+	// OnLog is called for the server's log messages, in their order, possibly after
+	// their call has returned. WithLog handles those of one call before it returns.
+	// LogLevel sets the minimum level.
 	//
 	// Deprecated: part of Logging (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	OnLog func(context.Context, *mcp.LoggingMessageParams)
-	// OnNotification takes notifications that have no handler of their own.
+	// OnNotification is called for notifications that have no other handler.
 	OnNotification func(ctx context.Context, method string, params jsontext.Value)
-	// OnEvent is called when something happens to the connection.
+	// OnEvent is called when the connection changes.
 	OnEvent func(context.Context, Event)
-	// OnLimit is called each time that the server has reached a limit, such as for a
-	// metric. The log has a line about each limit now and then in any case. It is
-	// called on whichever goroutine has reached the limit, at once from several, and
-	// has to be quick.
+	// OnLimit is called each time the server reaches a limit, such as to count it in
+	// a metric. The log also reports each limit, but not each time. OnLimit is called
+	// from several goroutines at once, delays the message that reached the limit, and
+	// so must return quickly.
 	OnLimit func(mcp.LimitReached)
 
-	// LogLevel is the least urgent level to ask for. Default: the server's
-	// choice in the session era; in the stateless era info when OnLog is set,
-	// and otherwise nothing. SetLogLevel changes it.
+	// LogLevel is the minimum level of the server's log messages. Default: in the
+	// session era the server chooses; in the stateless era it is info if OnLog is
+	// set, and otherwise the client requests none. SetLogLevel changes it.
 	LogLevel mcp.LoggingLevel
 
-	// HTTP holds what concerns HTTP alone.
+	// HTTP has options of the HTTP transports.
 	HTTP HTTPOptions
-	// Timeouts bound how long the client waits for the server.
+	// Timeouts limit how long the client waits for the server.
 	Timeouts TimeoutOptions
-	// PingInterval is how long a session may be idle before the server is pinged,
-	// within a tenth. After three pings without answer the connection is given
-	// up. Default: 30 seconds.
+	// PingInterval is the time after which the client pings the server of an idle
+	// session, up to a tenth less. After three pings without an answer it ends the
+	// connection. Default: 30 seconds.
 	PingInterval time.Duration
-	// Limits bound what the server sends.
+	// Limits limit the data that the server sends.
 	Limits LimitOptions
 
-	// Icons say which images Client.Icon takes.
+	// Icons say which images Client.Icon accepts.
 	Icons IconOptions
 
-	// NoOutputCheck leaves structured results of tools unchecked. Otherwise they
-	// have to satisfy the output schema, once the tool was listed.
+	// NoOutputCheck turns off the check of structured results. By default the result
+	// of a tool that was listed has to satisfy the output schema of the tool.
 	NoOutputCheck bool
-	// NoRestart leaves a lost connection lost. Otherwise the next call makes it
-	// anew, after a pause when that happens often: a command is started again.
+	// NoRestart turns off reconnecting. By default the next call after a lost
+	// connection starts the command or connects again, after a pause if that happens
+	// often.
 	NoRestart bool
 
-	// Logger receives the client's own log. Default: slog.Default().
+	// Logger gets the log of the client itself. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// HTTPOptions hold what concerns HTTP alone.
+// HTTPOptions are the options of the HTTP transports.
 type HTTPOptions struct {
-	// Header is sent with every HTTP request, and never to another origin.
+	// Header is sent with every HTTP request, but never to another origin.
 	Header http.Header
-	// Client sends the HTTP requests. Its Timeout and CheckRedirect are not
-	// used: event streams last, and redirects are followed within the origin
-	// only. Default: one of its own, with the proxies of the environment.
+	// Client sends the HTTP requests. Its Timeout and CheckRedirect are not used,
+	// because event streams stay open and redirects are followed only within the
+	// origin. Default: a client of this package, with the proxies of the environment.
 	Client *http.Client
-	// Auth gives HTTP requests their credentials, and Header must then have no
-	// Authorization. Over other transports it is not used: a command takes
-	// credentials from its environment, see CommandTarget.Env. Default: none but
-	// Header.
+	// Auth adds credentials to HTTP requests. Header must then have no Authorization.
+	// Other transports do not use it: a command gets credentials in its environment,
+	// see CommandTarget.Env. Default: no credentials but those in Header.
 	Auth Authorizer
 }
 
-// AskOptions say what a server may ask of the user, the model and this machine.
+// AskOptions limit what a server may ask of the user, the model and this machine.
 type AskOptions struct {
-	// MaxRounds bounds how often one call may ask for input in the stateless
-	// era. Default: 8.
+	// MaxRounds is the maximum number of times that one call may require input in
+	// the stateless era. Default: 8.
 	MaxRounds int
-	// Rate is how often the server may ask by elicitation, and how often by
-	// sampling. Other questions are refused; in the stateless era that ends the call
-	// that asks. Default: 10 a second, 100 at once.
+	// Rate limits elicitations, and separately sampling requests. Those beyond it are
+	// refused, which in the stateless era ends their call. Default: 10 per second,
+	// with a burst of 100.
 	Rate mcp.Rate
-	// AllowSecretFields lets forms ask for what looks like a password, a key or the
-	// like. Otherwise such forms are refused: URL elicitation is for that.
+	// AllowSecretFields accepts forms with fields whose names suggest a password, a
+	// key or another secret. By default such forms are refused, because URL
+	// elicitation is intended for secrets.
 	AllowSecretFields bool
-	// MaxTokens lowers what a server asks of the model at once. Requests without a
-	// positive number are refused, and so are conversations in which the output of
-	// tools goes back to the model more than 10 times. Default: what servers ask.
+	// MaxTokens is the maximum of CreateMessageParams.MaxTokens; a larger number is
+	// lowered to it. Requests without a positive number are refused. So are
+	// conversations with more than 10 rounds of tool results. Default: no maximum.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	MaxTokens int64
-	// BeforeSample sees what the server wants to ask the model, and may change it.
-	// AfterSample sees the model's message before the server does, and may change
-	// it. An error refuses; ErrRejected says that the user did.
+	// BeforeSample is called with each sampling request before Sample, and may change
+	// it. AfterSample is called with the result of Sample before the server gets it,
+	// and may change it. If one returns an error, the server gets that error;
+	// ErrRejected means that the user rejected the request.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	BeforeSample func(context.Context, *mcp.CreateMessageParams) error
 	AfterSample  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
-	// ShareRoots is asked for consent each time before the server gets the roots.
-	// An error refuses.
+	// ShareRoots is called for consent each time before the server gets the roots.
+	// If it returns an error, the server gets that error instead.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	ShareRoots func(context.Context, []mcp.Root) error
-	// RootsInterval is how often the client checks whether roots have vanished or
-	// come back. A negative one is never. Default: 30 seconds.
+	// RootsInterval is the time between checks whether roots were deleted or created.
+	// A negative interval turns the checks off. Default: 30 seconds.
 	//
 	// Deprecated: part of Roots (SEP-2577), which the first revision released on
 	// or after 2027-07-28 may remove.
 	RootsInterval time.Duration
 }
 
-// TimeoutOptions bound how long the client waits for the server. A negative one is
-// no bound.
+// TimeoutOptions limit how long the client waits for the server. A negative duration
+// means no limit.
 type TimeoutOptions struct {
-	// Call is how long a call waits for its answer, or for its next progress
-	// when progress was asked for. It does not run while a handler of this client
-	// answers the server. Default: 60 seconds.
+	// Call is how long a call waits for its response, or with WithProgress for the
+	// next progress notification. It is paused while a handler of this client answers
+	// the server. Default: 60 seconds.
 	Call time.Duration
-	// MaxCall is how long a call takes at most, whatever progress it makes.
+	// MaxCall is the maximum duration of a call, whatever progress it makes.
 	// Default: 10 minutes.
 	MaxCall time.Duration
-	// Connect bounds the making of a connection. Default: 30 seconds.
+	// Connect is the maximum duration of connecting and negotiating. Default: 30
+	// seconds.
 	Connect time.Duration
-	// Probe is how long a silent server may let the probe wait for the
-	// stateless era. Default: 3 seconds, over HTTP 10.
+	// Probe is how long the client waits for a response to the probe for the
+	// stateless era before it tries the session era. Default: 3 seconds, over HTTP
+	// 10 seconds.
 	Probe time.Duration
-	// Close bounds Client.Close. Default: 10 seconds.
+	// Close is the maximum duration of Client.Close. Default: 10 seconds.
 	Close time.Duration
 }
 
-// LimitOptions bound what the server sends.
+// LimitOptions limit the data that the server sends.
 type LimitOptions struct {
-	// MaxMessage bounds one message of the server, in bytes. Default: 16 MiB.
+	// MaxMessage is the maximum size of one message, in bytes. Default: 16 MiB.
 	MaxMessage int
-	// MaxElements bounds the values in one message. Default: 1,000,000.
+	// MaxElements is the maximum number of JSON values in one message. Default:
+	// 1,000,000.
 	MaxElements int
-	// MaxDepth bounds the nesting of one message. Default: 128.
+	// MaxDepth is the maximum nesting of one message. Default: 128.
 	MaxDepth int
-	// MaxPages bounds the pages of one list. Default: 10,000.
+	// MaxPages is the maximum number of pages of one list. Default: 10,000.
 	MaxPages int
-	// MaxCache bounds the results that are kept for as long as the server allows,
-	// in bytes; a negative one keeps none. Lists and resources that are fresh are
-	// not asked for again, unless a notification says that they have changed.
-	// Nothing is kept in the session era, which does not say for how long it may
-	// be. What is kept belongs to this client alone, so HTTP.Client and HTTP.Header
-	// have to act for one principal; see Client.ClearCache. When HTTP.Auth comes with
-	// another token than before, everything is dropped. Default: 16 MiB.
+	// MaxCache is the maximum size of the cache, in bytes. A negative number turns
+	// the cache off. Default: 16 MiB.
+	//
+	// The cache has lists and resources for as long as the server allows, and until a
+	// notification reports a change. In the session era servers do not declare how
+	// long that is, so nothing is cached. The cache belongs to this client, so
+	// HTTP.Client and HTTP.Header have to act for one principal; see
+	// Client.ClearCache. It is cleared when HTTP.Auth sends another token.
 	MaxCache int
 }
 
@@ -226,8 +239,8 @@ func (o *Options) orZero() *Options {
 	return o
 }
 
-// copied returns options of the client's own. What interfaces and functions refer to
-// is shared, and so are HTTP.Client and Logger.
+// copied returns a copy for the client. It shares HTTP.Client, Logger, and the values
+// behind interfaces and functions with the original.
 func (o *Options) copied() *Options {
 	c := *o.orZero()
 	c.Info.Icons, c.Info.Extra = slices.Clone(c.Info.Icons), slices.Clone(c.Info.Extra)
@@ -252,7 +265,7 @@ func copyPointer[T any](p *T) *T {
 	return new(*p)
 }
 
-// check says which options make no sense.
+// check returns an error for invalid options.
 func (o *Options) check() error {
 	if err := o.checkAuth(); err != nil {
 		return err
@@ -272,8 +285,8 @@ func (o *Options) info() mcp.Implementation {
 	return info
 }
 
-// capabilities returns what is declared in a revision: details only for what
-// has a handler.
+// capabilities returns what the client declares in a revision: elicitation, sampling and
+// roots only if they have a handler.
 func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 	caps := o.Capabilities
 	caps.Elicitation, caps.Sampling, caps.Roots = nil, nil, nil
@@ -290,8 +303,8 @@ func (o *Options) capabilities(f *dialect.Facts) mcp.ClientCapabilities {
 		caps.Sampling = cmp.Or(o.Capabilities.Sampling, new(mcp.SamplingCapability))
 	}
 	if o.Roots != nil {
-		told := o.Capabilities.Roots == nil || o.Capabilities.Roots.ListChanged
-		caps.Roots = &mcp.RootsCapability{ListChanged: told && f.Era == dialect.SessionEra}
+		notifies := o.Capabilities.Roots == nil || o.Capabilities.Roots.ListChanged
+		caps.Roots = &mcp.RootsCapability{ListChanged: notifies && f.Era == dialect.SessionEra}
 	}
 	o.declareExtensions(&caps, f)
 	return caps
@@ -301,11 +314,11 @@ func (o *Options) logger() *slog.Logger {
 	return usercode.Logger(cmp.Or(o.Logger, slog.Default()))
 }
 
-func (o *Options) timeout() time.Duration      { return cmp.Or(o.Timeouts.Call, time.Minute) }
-func (o *Options) maxTimeout() time.Duration   { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
-func (o *Options) initTimeout() time.Duration  { return cmp.Or(o.Timeouts.Connect, 30*time.Second) }
-func (o *Options) closeTimeout() time.Duration { return cmp.Or(o.Timeouts.Close, 10*time.Second) }
-func (o *Options) pingInterval() time.Duration { return cmp.Or(o.PingInterval, 30*time.Second) }
+func (o *Options) timeout() time.Duration        { return cmp.Or(o.Timeouts.Call, time.Minute) }
+func (o *Options) maxTimeout() time.Duration     { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
+func (o *Options) connectTimeout() time.Duration { return cmp.Or(o.Timeouts.Connect, 30*time.Second) }
+func (o *Options) closeTimeout() time.Duration   { return cmp.Or(o.Timeouts.Close, 10*time.Second) }
+func (o *Options) pingInterval() time.Duration   { return cmp.Or(o.PingInterval, 30*time.Second) }
 
 func (o *Options) rootsInterval() time.Duration { return cmp.Or(o.Ask.RootsInterval, 30*time.Second) }
 

@@ -17,8 +17,8 @@ const (
 
 var errUnresponsive = errors.New("no answer to ping")
 
-// Ping asks the server whether it answers. The stateless era has no ping: there
-// the server is asked for what it offers, which every server answers.
+// Ping checks that the server answers requests. In the stateless era, which has no ping,
+// it sends server/discover.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	k, err := c.currentConnection(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
 	return nil
 }
 
-// pingIfIdle pings the server of an idle session and returns how many pings in a row
-// had no answer. After the last one the connection is given up.
+// pingIfIdle pings the server of an idle session and returns the number of consecutive
+// pings without an answer. After maxMisses of them it ends the connection.
 //
 // Spec: 2025-11-25 basic/utilities/ping
 func (c *Client) pingIfIdle(k *connection, misses int) int {
@@ -47,7 +47,7 @@ func (c *Client) pingIfIdle(k *connection, misses int) int {
 		return 0
 	}
 	if misses++; misses >= maxMisses {
-		c.opts.logger().Warn("connection given up: no answer to ping", "server", c.target, "pings", misses)
+		c.opts.logger().Warn("connection closed: no answer to ping", "server", c.target, "pings", misses)
 		k.link.End(errUnresponsive)
 	}
 	return misses

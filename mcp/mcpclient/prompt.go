@@ -8,19 +8,20 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Prompts returns the prompts of the server, page by page as they are taken. It
-// is empty for a server that offers none. An error ends it.
+// Prompts iterates over the prompts of the server and requests each page when the loop
+// reaches it. There are none if the server does not declare the capability. An error is
+// yielded once, as the last value.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Prompts != nil }
 	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult) ([]mcp.Prompt, *string) {
 		for i := range page.Prompts {
-			page.Prompts[i].Icons = c.icons(page.Prompts[i].Name, page.Prompts[i].Icons)
+			page.Prompts[i].Icons = c.checkedIcons(page.Prompts[i].Name, page.Prompts[i].Icons)
 		}
 		return page.Prompts, page.NextCursor
 	}, func(p mcp.Prompt) string { return p.Name })
 }
 
-// GetPrompt gets a prompt, filled in with the arguments, which may be nil.
+// GetPrompt gets a prompt with the given arguments, which may be nil.
 func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
 	result, err := request[mcp.GetPromptResult](ctx, c, mcp.MethodPromptsGet, &mcp.GetPromptParams{Name: name, Arguments: args}, opts)
 	if err != nil {

@@ -172,7 +172,7 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 		"not declared": {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":` + seatQuestion + `}}}`,
 			mcpclient.Options{},
-			`input "seat": elicitation/create: this client does not ask its user`,
+			`input "seat": elicitation/create: this client does not support elicitation`,
 		},
 		"another mode than declared": {
 			`{"resultType":"input_required","inputRequests":{"seat":{"method":"elicitation/create","params":{"mode":"url","message":"x","url":"https://x"}}}}`,
@@ -206,7 +206,7 @@ func TestQuestionsThatCannotBeAnsweredEndTheCall(t *testing.T) {
 		"no question to a client": {
 			`{"resultType":"input_required","inputRequests":{"x":{"method":"tools/call"}}}`,
 			mcpclient.Options{},
-			`"tools/call" is no question to a client`,
+			`method "tools/call": want one that a client answers`,
 		},
 		"neither question nor state": {
 			`{"resultType":"input_required"}`,
@@ -236,7 +236,7 @@ func TestOnlySomeRequestsMayAsk(t *testing.T) {
 		return m.result(`{"resultType":"input_required","requestState":"s"}`)
 	}))
 	c := connect(t, target, nil)
-	if _, err := names(t, c); err == nil || !strings.Contains(err.Error(), "input_required is no answer to tools/list") {
+	if _, err := names(t, c); err == nil || !strings.Contains(err.Error(), "input_required is not a valid result of tools/list") {
 		t.Errorf("got %v", err)
 	}
 }

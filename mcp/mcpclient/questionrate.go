@@ -33,17 +33,18 @@ func (c *Client) checkRate(method string) error {
 	if ok {
 		return nil
 	}
-	c.reached(rate.limit, method)
+	c.reportLimit(rate.limit, method)
 	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many questions in a short time; want the next in %v", method, wait.Round(time.Millisecond))
 }
 
-func (c *Client) reached(l mcp.Limit, method string) {
+// reportLimit reports to Options.OnLimit and the log that a limit was reached.
+func (c *Client) reportLimit(l mcp.Limit, method string) {
 	c.limits.Reached(mcp.LimitReached{Limit: l, Method: method})
 }
 
 // Reached implements exchange.Inbox.
 func (k *connection) Reached(e mcp.LimitReached) { k.client.limits.Reached(e) }
 
-// Reached tells Options.OnLimit and the log that the message has reached a limit, for
-// limits of one's own.
-func (r *Request) Reached(l mcp.Limit) { r.client.reached(l, r.Method) }
+// ReportLimit reports to Options.OnLimit and the log that the message has reached a
+// limit, such as one of your own middleware. It is safe for concurrent use.
+func (r *Request) ReportLimit(l mcp.Limit) { r.client.reportLimit(l, r.Method) }

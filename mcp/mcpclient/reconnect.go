@@ -15,14 +15,14 @@ import (
 // connection wait for it.
 type reconnection struct {
 	lost   *connection
-	clocks exchange.Clocks // of the calls that wait
+	clocks exchange.Clocks // deadlines of the calls that wait
 	done   chan struct{}
 	k      *connection // set before done is closed
-	err    error       // likewise
+	err    error       // set before done is closed
 }
 
-// currentConnection returns the current connection. If that is lost, it starts a
-// reconnection or waits for the one that runs.
+// currentConnection returns the current connection. If that is lost, it waits for a
+// reconnection, which it starts unless one is running.
 func (c *Client) currentConnection(ctx context.Context) (*connection, error) {
 	k, r, err := c.currentOrReconnection()
 	if k != nil || err != nil {
@@ -63,12 +63,13 @@ func (c *Client) currentOrReconnection() (*connection, *reconnection, error) {
 }
 
 // mayReconnect reports whether to replace a lost connection. Options.NoRestart does not
-// concern a session that the server has forgotten, because a new one starts nothing.
+// apply to a session that the server no longer knows, because a new one does not start a
+// process.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (c *Client) mayReconnect(lost error) bool {
-	forgotten := errors.Is(lost, httpclient.ErrSessionLost) || errors.Is(lost, errRenegotiate)
-	return c.target.canReconnect() && (forgotten || !c.opts.NoRestart)
+	serverRuns := errors.Is(lost, httpclient.ErrSessionLost) || errors.Is(lost, errRenegotiate)
+	return c.target.canReconnect() && (serverRuns || !c.opts.NoRestart)
 }
 
 // pauseAfter returns the pause before the next reconnection, or an error while the
@@ -94,16 +95,16 @@ func (c *Client) pauseAfter(lost error) (time.Duration, error) {
 	return 0, c.suspendedError(lost)
 }
 
-// errSuspended is in the chain of the errors of calls to a suspended server.
+// errSuspended is in the chain of the errors of calls while a command is suspended.
 var errSuspended = fmt.Errorf("lost %d times within %v", maxLosses, lossWindow)
 
 func (c *Client) suspendedError(lost error) error {
 	left := time.Until(c.suspendedUntil).Round(time.Second)
-	return &LostError{fmt.Errorf("%w, to be started again in %v: %w", errSuspended, left, lost)}
+	return &LostError{fmt.Errorf("%w, the next start is possible in %v: %w", errSuspended, left, lost)}
 }
 
-// lasted returns how long a lost connection lasted, once. Later calls return zero,
-// because they follow failed attempts to replace it. The caller holds the client's mu.
+// lasted returns the duration of a lost connection. Later calls return zero, because
+// they follow failed attempts to reconnect. The caller holds Client.mu.
 func (k *connection) lasted(now time.Time) time.Duration {
 	if k.lossCounted {
 		return 0
@@ -112,7 +113,7 @@ func (k *connection) lasted(now time.Time) time.Duration {
 	if ended := k.endedAt.Load(); ended != 0 {
 		now = time.Unix(0, ended)
 	}
-	return now.Sub(k.adoptedAt)
+	return now.Sub(k.currentSince)
 }
 
 // reconnect replaces the connection after a pause, and ends r.
@@ -121,7 +122,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 	r.lost.reportLost()
 	if r.err = sleep(c.ctx, pause); r.err == nil {
 		ctx := exchange.WithClock(c.ctx, &r.clocks)
-		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // that server was shutting down as well
+		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // the new server may have been shutting down, too
 			r.k, r.err = c.establish(ctx)
 		}
 	}
@@ -131,7 +132,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 		r.err = ErrClosed
 	}
 	if r.err == nil {
-		c.adopt(r.k)
+		c.setCurrentLocked(r.k)
 	}
 	c.mu.Unlock()
 	if r.err != nil {
@@ -141,7 +142,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 		r.k = nil
 		return
 	}
-	c.tools.forget()
+	c.tools.clear()
 	c.cache.invalidateAll()
 	c.emit(Event{Kind: EventReinitialised})
 }
@@ -192,7 +193,7 @@ func (k *connection) reportLost() {
 		first = true
 		k.client.emit(Event{Kind: EventLost, Err: err})
 	})
-	if first { // outside of Do, which is a lock: the logger may use the client
+	if first { // outside of Do, which holds a lock: the logger may call the client
 		k.client.opts.logger().Info("connection lost", "server", k.client.target.String(), "error", err)
 	}
 }

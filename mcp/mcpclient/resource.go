@@ -8,23 +8,25 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Resources returns the resources of the server, page by page as they are
-// taken. It is empty for a server that offers none. An error ends it.
+// Resources iterates over the resources of the server and requests each page when the
+// loop reaches it. There are none if the server does not declare the capability. An
+// error is yielded once, as the last value.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
 	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
 		for i := range page.Resources {
-			page.Resources[i].Icons = c.icons(page.Resources[i].URI, page.Resources[i].Icons)
+			page.Resources[i].Icons = c.checkedIcons(page.Resources[i].URI, page.Resources[i].Icons)
 		}
 		return page.Resources, page.NextCursor
 	}, func(r mcp.Resource) string { return r.URI })
 }
 
-// Templates returns the resource templates of the server, page by page as they
-// are taken. It is empty for a server that offers none. An error ends it.
+// Templates iterates over the resource templates of the server and requests each page
+// when the loop reaches it. There are none if the server does not declare the
+// capability. An error is yielded once, as the last value.
 func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
 	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
 		for i := range page.ResourceTemplates {
-			page.ResourceTemplates[i].Icons = c.icons(page.ResourceTemplates[i].URITemplate, page.ResourceTemplates[i].Icons)
+			page.ResourceTemplates[i].Icons = c.checkedIcons(page.ResourceTemplates[i].URITemplate, page.ResourceTemplates[i].Icons)
 		}
 		return page.ResourceTemplates, page.NextCursor
 	}, func(t mcp.ResourceTemplate) string { return t.URITemplate })
@@ -32,8 +34,8 @@ func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 
 func offersResources(s mcp.ServerCapabilities) bool { return s.Resources != nil }
 
-// ReadResource reads a resource. One that does not exist is an *mcp.Error of
-// code CodeResourceNotFound or, in the stateless era, CodeInvalidParams.
+// ReadResource reads a resource. If it does not exist, the error is an *mcp.Error with
+// the code CodeResourceNotFound or, in the stateless era, CodeInvalidParams.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	result, err := request[mcp.ReadResourceResult](ctx, c, mcp.MethodResourcesRead, &mcp.ReadResourceParams{URI: uri}, opts)
 	if err != nil {

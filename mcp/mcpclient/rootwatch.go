@@ -11,16 +11,17 @@ import (
 // maxWatchedRoots bounds the roots that are checked.
 const maxWatchedRoots = 1024
 
-// rememberSentRoots records the roots that were sent to a server of the session era, and
-// starts to check them. It keeps those that were sent before: they may come back.
+// rememberSentRoots records the roots that were sent to a server of the session era and
+// starts to check whether they exist. It keeps those that were sent before, because they
+// may exist again later.
 func (c *Client) rememberSentRoots(roots []mcp.Root) {
 	if c.opts.rootsInterval() < 0 {
 		return
 	}
-	there := make(map[string]bool, len(roots))
+	existing := make(map[string]bool, len(roots))
 	for _, root := range roots {
 		if path, err := root.Path(); err == nil {
-			there[path] = exists(path)
+			existing[path] = exists(path)
 		}
 	}
 	c.mu.Lock()
@@ -29,15 +30,15 @@ func (c *Client) rememberSentRoots(roots []mcp.Root) {
 		c.sentRoots = make(map[string]bool)
 		c.goTrackedLocked(c.watchRoots)
 	}
-	for path, now := range there {
+	for path, found := range existing {
 		if len(c.sentRoots) < maxWatchedRoots {
-			c.sentRoots[path] = now
+			c.sentRoots[path] = found
 		}
 	}
 }
 
-// watchRoots checks every Options.Ask.RootsInterval whether roots have vanished or come
-// back, and notifies the server.
+// watchRoots notifies the server when a root was created or deleted. It checks every
+// Options.Ask.RootsInterval.
 //
 // Spec: 2025-11-25 client/roots#root-list-changes
 func (c *Client) watchRoots() {
@@ -58,7 +59,7 @@ func (c *Client) watchRoots() {
 	}
 }
 
-// rootsDiffer reports whether a root has vanished or come back since the last time.
+// rootsDiffer reports whether a root was created or deleted since the last check.
 func (c *Client) rootsDiffer() bool {
 	c.mu.Lock()
 	before := maps.Clone(c.sentRoots)
@@ -75,7 +76,7 @@ func (c *Client) rootsDiffer() bool {
 	return differ
 }
 
-// connectionErr returns nil while the connection lasts, and otherwise why it ended.
+// connectionErr returns why the current connection ended, or nil if it has not.
 func (c *Client) connectionErr() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

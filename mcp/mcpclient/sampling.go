@@ -8,12 +8,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// sample has the model asked.
+// sample checks a sampling request of the server and calls its handler.
 //
 // Spec: 2026-07-28 client/sampling
 func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMessageParams) (any, error) {
 	if c.opts.Sample == nil {
-		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client has no model", mcp.MethodCreateMessage)
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: this client does not support sampling", mcp.MethodCreateMessage)
 	}
 	if err := c.checkDeclared(f, mcp.MethodCreateMessage, p); err != nil {
 		return nil, err
@@ -21,8 +21,8 @@ func (c *Client) sample(ctx context.Context, f *dialect.Facts, p *mcp.CreateMess
 	if err := dialect.CheckConversation(p); err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", mcp.MethodCreateMessage, err)
 	}
-	if most := c.opts.Ask.MaxTokens; most > 0 {
-		p.MaxTokens = min(p.MaxTokens, most)
+	if limit := c.opts.Ask.MaxTokens; limit > 0 {
+		p.MaxTokens = min(p.MaxTokens, limit)
 	}
 	if c.opts.Ask.BeforeSample != nil {
 		if err := c.opts.Ask.BeforeSample(ctx, p); err != nil {

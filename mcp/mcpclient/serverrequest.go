@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// answerRequest answers one question of the server: a request of the session era, or an
-// input request of the stateless era, which has a key.
+// answerRequest answers one question of the server. That is a request of the session
+// era, or an input request of the stateless era, which has a key.
 func (c *Client) answerRequest(ctx context.Context, f *dialect.Facts, key, method string, params jsontext.Value) (any, error) {
 	if err := c.checkRate(method); err != nil {
 		return nil, err

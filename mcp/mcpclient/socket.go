@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
 
-// Socket returns the target that listens on a socket, such as "unix" at a path,
-// and speaks with the framing of stdio.
+// Socket returns a target that the client dials with the given network and address, such
+// as "unix" and a path. Messages have the framing of stdio.
 //
 // Spec: 2026-07-28 basic/transports/index#custom-transports
 func Socket(network, address string) Target { return socketTarget{network, address} }
@@ -27,9 +27,9 @@ func (t socketTarget) canReconnect() bool { return true }
 func (socketTarget) spawns() bool { return false }
 
 func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectBy(ctx, func(ctx context.Context) (mcp.Conn, error) {
+	return c.dialAndNegotiate(ctx, func(ctx context.Context) (mcp.Conn, error) {
 		if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
-			return nil, fmt.Errorf("%s has no sockets: %w; use URL, or Conn with a connection of your own", runtime.GOOS, errors.ErrUnsupported)
+			return nil, fmt.Errorf("%s has no sockets: %w; use URL, or Conn with your own connection", runtime.GOOS, errors.ErrUnsupported)
 		}
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, t.network, t.address)
@@ -40,9 +40,9 @@ func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, erro
 	})
 }
 
-// Stream returns the target at the other end of a byte stream, which the client
-// then owns, with the framing of stdio. Once the stream has ended the client is
-// of no more use.
+// Stream returns a target at the other end of a byte stream. Messages have the framing
+// of stdio. The client owns the stream and closes it. It cannot reconnect: when the
+// stream ends, all calls fail with a LostError.
 func Stream(stream io.ReadWriteCloser) Target { return streamTarget{stream} }
 
 type streamTarget struct{ stream io.ReadWriteCloser }
@@ -57,7 +57,7 @@ func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, erro
 	return c.connectOver(ctx, c.lineConn(t.stream), true)
 }
 
-// lineConn is the connection over a byte stream, within the client's limits.
+// lineConn returns a connection over a byte stream, with the limits of the client.
 func (c *Client) lineConn(s io.ReadWriteCloser) mcp.Conn {
 	return stdio.New(s, s, s, &stdio.Options{MaxLine: c.opts.maxMessage()})
 }

@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// listenGrace bounds how long Connect waits for the subscription to lists.
-	listenGrace = 5 * time.Second
+	// listSubscriptionWait bounds how long Connect waits for the subscription to lists.
+	listSubscriptionWait = 5 * time.Second
 	// unsubscribeTimeout bounds resources/unsubscribe.
 	unsubscribeTimeout = 5 * time.Second
 )
 
-// subscription asks for notifications of changes. It is made again on every new
-// connection, in the form of its era: as resources/subscribe for each URI, or as one
+// subscription is a request for notifications of changes. It is renewed on every new
+// connection, in the form of its era: one resources/subscribe for each URI, or one
 // subscriptions/listen that stays open.
 type subscription struct {
 	filter mcp.SubscriptionFilter
-	// active is called each time that the server has acknowledged the subscription.
-	// The first time lost is nil. Later it says why the subscription was interrupted,
-	// and changes may have been missed meanwhile.
+	// active is called each time the server has acknowledged the subscription. The
+	// first time lost is nil. Later it is the reason of the interruption, during which
+	// changes may have been missed.
 	active func(lost error)
 }
 
-// keepSubscribed makes a subscription, and makes it again whenever it ends, until ctx
+// keepSubscribed subscribes, and does so again whenever the subscription ends, until ctx
 // ends or the server refuses it.
 func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
-	var lost error // why it ended the last time, once it was active
+	var lost error // why the subscription ended the last time after it was active
 	for failures := 1; ; failures++ {
 		began, active := time.Now(), false
 		k, err := c.currentConnection(ctx)
@@ -64,11 +64,11 @@ func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
 	}
 }
 
-// isTransient reports an internal error of the server, such as one during its shutdown.
-// A server that accepted the subscription before may accept it again.
+// isTransient reports whether err is an internal error of the server, such as one during
+// its shutdown. A server that accepted the subscription before may accept it again.
 func isTransient(err error) bool { return answered(err) && mcp.CodeOf(err) == mcp.CodeInternal }
 
-// isPermanent reports whether to give up a subscription after err.
+// isPermanent reports whether not to subscribe again after err.
 func isPermanent(err error) bool {
 	_, lost := errors.AsType[*LostError](err)
 	if lost && !errors.Is(err, errSuspended) || errors.Is(err, ErrClosed) || errors.Is(err, errNotOffered) || answered(err) {
@@ -78,8 +78,8 @@ func isPermanent(err error) bool {
 	return ok && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
-// subscribeUntilLost makes the subscription, calls active when the server has
-// acknowledged it, and returns when it has ended.
+// subscribeUntilLost subscribes, calls active when the server has acknowledged the
+// subscription, and returns when it has ended.
 func (k *connection) subscribeUntilLost(ctx context.Context, s *subscription, active func()) error {
 	filter, err := k.offered(s.filter)
 	if err != nil {
@@ -119,12 +119,12 @@ func isEmpty(f mcp.SubscriptionFilter) bool {
 	return !f.ToolsListChanged && !f.PromptsListChanged && !f.ResourcesListChanged && len(f.ResourceSubscriptions) == 0
 }
 
-// subscribe subscribes to resources in a session. A resource that several
-// watch is subscribed to once.
+// subscribe subscribes to resources in a session. It sends one request for a resource
+// that has several subscribers.
 //
 // Spec: 2025-11-25 server/resources#subscriptions
 func (k *connection) subscribe(ctx context.Context, uris []string) (done []string, err error) {
-	err = k.inTurn(ctx, func() error {
+	err = k.withSubscriptionLock(ctx, func() error {
 		for i, uri := range uris {
 			if k.subscribed[uri] == 0 {
 				if err := k.request(ctx, mcp.MethodResourcesSubscribe, &mcp.SubscribeParams{URI: uri}); err != nil {
@@ -146,7 +146,7 @@ func (k *connection) unsubscribe(ctx context.Context, uris []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unsubscribeTimeout)
 	defer cancel()
-	_ = k.inTurn(ctx, func() error {
+	_ = k.withSubscriptionLock(ctx, func() error {
 		for _, uri := range uris {
 			if k.subscribed[uri]--; k.subscribed[uri] > 0 {
 				continue
@@ -160,12 +160,13 @@ func (k *connection) unsubscribe(ctx context.Context, uris []string) {
 	})
 }
 
-// inTurn runs f while no other changes the subscriptions of the session, so that
-// the server gets the changes in the order in which they were made.
-func (k *connection) inTurn(ctx context.Context, f func() error) error {
+// withSubscriptionLock runs f while no other goroutine changes the subscriptions of the
+// session, so that the server gets the changes in order. It does not run f if ctx ends
+// first.
+func (k *connection) withSubscriptionLock(ctx context.Context, f func() error) error {
 	select {
-	case k.subscriptionTurn <- struct{}{}:
-		defer func() { <-k.subscriptionTurn }()
+	case k.subscriptionLock <- struct{}{}:
+		defer func() { <-k.subscriptionLock }()
 		return f()
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -173,7 +174,7 @@ func (k *connection) inTurn(ctx context.Context, f func() error) error {
 }
 
 var (
-	// errEnded: the server ended the subscription in an orderly way.
+	// errEnded: the server ended the subscription with a response.
 	errEnded = errors.New("the server has ended the subscription")
 	// errNotOffered: the server did not declare the capability.
 	errNotOffered = errors.New("the server sends no notifications of changed resources")
@@ -186,12 +187,12 @@ var (
 func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, active func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if limit := k.client.opts.initTimeout(); limit > 0 {
-		late := exchange.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
-		defer late.Stop()
-		ctx = exchange.WithClock(ctx, late)
+	if limit := k.client.opts.connectTimeout(); limit > 0 {
+		timer := exchange.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
+		defer timer.Stop()
+		ctx = exchange.WithClock(ctx, timer)
 		acknowledged := active
-		active = func() { late.Stop(); acknowledged() }
+		active = func() { timer.Stop(); acknowledged() }
 	}
 	active = sync.OnceFunc(active) // a server may acknowledge more than once
 	d := k.dialect()
@@ -209,7 +210,7 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	return errEnded
 }
 
-// listenCaller is a subscription of the stateless era that is open.
+// listenCaller is an open subscription of the stateless era.
 type listenCaller struct {
 	conn   *connection
 	ctx    context.Context // ends with the subscription
@@ -243,30 +244,31 @@ func (l *listenCaller) Hear(m jsonrpc.Message) {
 
 // Cancel implements exchange.Caller.
 func (l *listenCaller) Cancel(id jsonrpc.ID) []byte {
-	if context.Cause(l.ctx) == errEnded { // the server has ended it
+	if context.Cause(l.ctx) == errEnded { // there is nothing to cancel
 		return nil
 	}
 	return l.conn.dialect().Cancel(id, "")
 }
 
-// checkAcknowledged returns an error for a resource that the server did not acknowledge,
-// because a Watch waits for it. Lists that are missing are only logged.
-func (k *connection) checkAcknowledged(wanted, honoured mcp.SubscriptionFilter) error {
-	for _, uri := range wanted.ResourceSubscriptions {
-		if !slices.Contains(honoured.ResourceSubscriptions, uri) {
+// checkAcknowledged returns an error if the server did not acknowledge a resource,
+// because a Watch waits for it. Missing lists are only logged.
+func (k *connection) checkAcknowledged(requested, acknowledged mcp.SubscriptionFilter) error {
+	for _, uri := range requested.ResourceSubscriptions {
+		if !slices.Contains(acknowledged.ResourceSubscriptions, uri) {
 			return fmt.Errorf("resource %q: %w", uri, errNotOffered)
 		}
 	}
-	if wanted.ToolsListChanged && !honoured.ToolsListChanged ||
-		wanted.PromptsListChanged && !honoured.PromptsListChanged ||
-		wanted.ResourcesListChanged && !honoured.ResourcesListChanged {
+	if requested.ToolsListChanged && !acknowledged.ToolsListChanged ||
+		requested.PromptsListChanged && !acknowledged.PromptsListChanged ||
+		requested.ResourcesListChanged && !acknowledged.ResourcesListChanged {
 		k.client.opts.logger().Info("the server does not send notifications for every list")
 	}
 	return nil
 }
 
-// followLists subscribes to the changes of the lists that have a handler. It waits up to
-// listenGrace for the subscription, so that no change after Connect is missed.
+// followLists subscribes to changes of the lists that have a handler. It waits up to
+// listSubscriptionWait for the acknowledgement, so that no change after Connect is
+// missed.
 func (c *Client) followLists(ctx context.Context) {
 	s := &subscription{filter: mcp.SubscriptionFilter{
 		ToolsListChanged:     c.opts.OnToolsChanged != nil,
@@ -291,12 +293,12 @@ func (c *Client) followLists(ctx context.Context) {
 			c.opts.logger().Warn("the server sends no notifications of changed lists", "error", err)
 		}
 	})
-	grace := time.NewTimer(listenGrace)
-	defer grace.Stop()
+	timeout := time.NewTimer(listSubscriptionWait)
+	defer timeout.Stop()
 	select {
 	case <-ready:
 	case <-ended:
-	case <-grace.C:
+	case <-timeout.C:
 	case <-ctx.Done():
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
 
-// Target is where a server is found: Command, URL, EventStream, InProcess, Dial
-// or Conn make one.
+// Target says how to reach a server. Command, URL, EventStream, Socket, Stream,
+// InProcess, Dial and Conn return one.
 type Target interface {
-	// String names the target in errors and logs, without secrets.
+	// String returns the name of the target in errors and logs, without secrets.
 	String() string
-	// connect makes one connection and settles on a revision over it.
+	// connect makes one connection and negotiates a revision over it.
 	connect(ctx context.Context, c *Client) (*connection, error)
 	// canReconnect reports whether connect works more than once.
 	canReconnect() bool
@@ -28,26 +28,29 @@ type Target interface {
 	spawns() bool
 }
 
-// CommandTarget is a server that is started as a child process and spoken to
-// over its standard streams. Its fields may be set before Connect.
+// CommandTarget is a server that runs as a child process. Messages are exchanged over
+// its standard input and output. Set its fields before Connect.
 type CommandTarget struct {
-	// Path is the program: a name to look up in PATH, or a path. No shell is
-	// involved.
+	// Path is the program: a name to look up in PATH, or a path. It is not run by a
+	// shell.
 	Path string
+	// Args are the arguments of the program, without its name.
 	Args []string
-	// Env is added to the environment of the child, and wins over it.
+	// Env is added to the environment of the child and replaces variables in it.
 	Env map[string]string
-	// InheritEnv hands down the whole environment of this process. Otherwise the
-	// child gets what every program needs to find its way, and no secrets.
+	// InheritEnv passes the whole environment of this process to the child.
+	// Otherwise the child gets only variables that most programs need and that have
+	// no secrets, such as PATH and HOME.
 	InheritEnv bool
-	// Dir is the working directory; empty means that of this process.
+	// Dir is the working directory. Empty means that of this process.
 	Dir string
-	// Stderr takes the lines of standard error, and the number of lines left out
-	// before each. Default: they are logged at debug level.
+	// Stderr is called for each line of standard error, with the number of lines
+	// omitted before it. Default: the lines are logged at debug level.
 	Stderr func(line string, omitted int)
 }
 
-// Command returns the target that runs the program with the given arguments.
+// Command returns a target that runs a program with the given arguments. No shell
+// interprets them.
 func Command(path string, args ...string) *CommandTarget {
 	return &CommandTarget{Path: path, Args: args}
 }
@@ -59,27 +62,29 @@ func (t *CommandTarget) canReconnect() bool { return true }
 func (*CommandTarget) spawns() bool { return true }
 
 func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectBy(ctx, func(context.Context) (mcp.Conn, error) {
+	return c.dialAndNegotiate(ctx, func(context.Context) (mcp.Conn, error) {
 		log := c.opts.logger().With("server", t.Path)
 		stderr := t.Stderr
-		logged := func(line string, omitted int) {
+		onLine := func(line string, omitted int) {
 			c.runHandler("CommandTarget.Stderr", func() { stderr(line, omitted) })
 		}
 		if stderr == nil {
-			logged = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
+			onLine = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
 		}
 		return stdio.Start(
 			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir},
 			&stdio.ChildOptions{
 				Conn:    &stdio.Options{MaxLine: c.opts.maxMessage()},
-				Process: &spawn.Options{StderrLine: logged},
+				Process: &spawn.Options{StderrLine: onLine},
 				Logger:  log,
 			})
 	})
 }
 
-// Dial returns the target that is reached over connections of one's own making.
-// The function is called for the first connection and whenever one was lost.
+// Dial returns a target that is reached over connections of the given function. It is
+// called for the first connection, whenever a connection was lost, and a second time if
+// the server closes the connection on the probe for the stateless era. The client owns
+// the connections.
 func Dial(dial func(context.Context) (mcp.Conn, error)) Target { return dialTarget{dial} }
 
 type dialTarget struct {
@@ -93,10 +98,10 @@ func (dialTarget) canReconnect() bool { return true }
 func (dialTarget) spawns() bool { return false }
 
 func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectBy(ctx, func(ctx context.Context) (conn mcp.Conn, err error) {
+	return c.dialAndNegotiate(ctx, func(ctx context.Context) (conn mcp.Conn, err error) {
 		defer c.recoverPanic("function of Dial", &err)
 		if conn, err = t.dial(ctx); err == nil && conn == nil {
-			err = errors.New("the function of Dial returned neither a connection nor an error")
+			err = errors.New("the function of Dial returned nil and no error, want a connection")
 		}
 		if err != nil {
 			return nil, err
@@ -105,8 +110,8 @@ func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error)
 	})
 }
 
-// Conn returns the target at the other end of conn, which the client then owns.
-// Once the connection is lost the client is of no more use.
+// Conn returns a target at the other end of conn. The client owns conn and closes it. It
+// cannot reconnect: when the connection ends, all calls fail with a LostError.
 func Conn(conn mcp.Conn) Target { return connTarget{conn} }
 
 type connTarget struct{ conn mcp.Conn }
@@ -121,14 +126,14 @@ func (t connTarget) connect(ctx context.Context, c *Client) (*connection, error)
 	return c.connectOver(ctx, exchange.ContainPanics(t.conn, c.opts.logger()), true)
 }
 
-// Server serves one connection until it ends or ctx does. A server of package
-// mcpserver is one.
+// Server serves one connection and returns when the connection or ctx ends.
+// *mcpserver.Server implements it.
 type Server interface {
 	Serve(ctx context.Context, conn mcp.Conn) error
 }
 
-// InProcess returns the target that is a server of this process. Closing the
-// client ends the connection and waits for Serve.
+// InProcess returns a target that is a server in this process. Client.Close ends the
+// connection and waits until Serve has returned.
 func InProcess(s Server) Target {
 	return inProcessTarget{s}
 }
@@ -142,10 +147,10 @@ func (inProcessTarget) canReconnect() bool { return true }
 func (inProcessTarget) spawns() bool { return false }
 
 func (t inProcessTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectBy(ctx, func(context.Context) (mcp.Conn, error) {
+	return c.dialAndNegotiate(ctx, func(context.Context) (mcp.Conn, error) {
 		ours, theirs := memory.Pair()
 		ctx, cancel := context.WithCancel(context.Background())
-		conn := &served{Conn: ours, cancel: cancel, done: make(chan struct{})}
+		conn := &inProcessConn{Conn: ours, cancel: cancel, done: make(chan struct{})}
 		go func() {
 			defer close(conn.done)
 			defer theirs.Close()
@@ -155,26 +160,26 @@ func (t inProcessTarget) connect(ctx context.Context, c *Client) (*connection, e
 	})
 }
 
-// served is a connection to a server that runs for it alone.
-type served struct {
+// inProcessConn is a connection to a server in this process. Close waits for its Serve.
+type inProcessConn struct {
 	mcp.Conn
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-func (s *served) Close() error {
+func (s *inProcessConn) Close() error {
 	err := s.Conn.Close()
 	s.cancel()
 	<-s.done
 	return err
 }
 
-// URL returns the target at an HTTP URL, over Streamable HTTP of any revision
-// or, where the server knows no other, HTTP+SSE.
+// URL returns a target at an HTTP URL. The transport is Streamable HTTP, or HTTP+SSE if
+// the server has only that.
 func URL(url string) Target { return urlTarget{url: url} }
 
-// EventStream returns the target at the URL of an HTTP+SSE event stream. URL
-// finds such servers too; this leaves out the search.
+// EventStream returns a target at the URL of an HTTP+SSE event stream. URL finds such
+// servers, too; EventStream saves the attempts with other transports.
 func EventStream(url string) Target { return urlTarget{url: url, eventStream: true} }
 
 type urlTarget struct {
@@ -198,7 +203,7 @@ func (t urlTarget) parse() (*url.URL, error) {
 	u, err := url.Parse(t.url)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the URL cannot be read: want one such as https://example.com/mcp")
+		return nil, fmt.Errorf("the URL is invalid, want one such as https://example.com/mcp")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("URL with scheme %q and host %q: want http or https, and a host", u.Scheme, u.Host)
 	}

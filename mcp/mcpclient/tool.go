@@ -10,11 +10,12 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Tools returns the tools of the server, page by page as they are taken. It is
-// empty for a server that offers no tools. An error ends it.
+// Tools iterates over the tools of the server and requests each page when the loop
+// reaches it. There are none if the server does not declare the capability. An error is
+// yielded once, as the last value.
 //
-// Over HTTP in the stateless era, tools whose x-mcp-header marks make no sense
-// are left out, and logged.
+// Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
+// out and logged.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Tools != nil }
 	return list(ctx, c, mcp.MethodToolsList, offers, opts, func(page *mcp.ListToolsResult) ([]mcp.Tool, *string) {
@@ -22,11 +23,12 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.To
 	}, func(t mcp.Tool) string { return t.Name })
 }
 
-// CallTool calls a tool. Args encode as a JSON object, or are nil for none. A
-// tool that failed is a result with IsError set, and no error.
+// CallTool calls a tool. Args have to encode as a JSON object; nil means no arguments.
+// If the tool fails, the result has IsError set and the error is nil.
 //
-// The structured content of a result has to satisfy the output schema of the
-// tool, if the tool was listed before, see Options.NoOutputCheck.
+// If the tool was listed before, the structured content of the result is checked against
+// the output schema of the tool, see Options.NoOutputCheck. A violation is a
+// *ProtocolError.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result, err := c.callTool(ctx, name, args, opts)
 	if err != nil {
@@ -52,14 +54,19 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 	return result, nil
 }
 
-// Call calls a tool and decodes its result into Out. A struct, or any other
-// type, is decoded from the structured content or, where the server's revision
-// has none, from a text that is JSON. A string is the text, mcp.Contents all
-// content, a jsontext.Value the structured content as it came, and
-// *mcp.CallToolResult the whole result. A tool that failed is a *ToolError.
+// Call calls a tool, as CallTool does, and returns its result as an Out:
 //
-// The members of JSON objects are matched case-sensitively: the fields of args and of
-// Out need json tags with the names that the tool's schemas have.
+//   - a string is the text of the content,
+//   - mcp.Contents is the content,
+//   - *mcp.CallToolResult is the whole result,
+//   - a jsontext.Value is the raw structured content,
+//   - any other type is decoded from the structured content.
+//
+// If a result has no structured content, the text of its content is decoded instead,
+// which then has to be JSON. If the tool fails, the error is a *ToolError.
+//
+// Names of JSON members are matched case-sensitively: the fields of args and of Out need
+// json tags with the names in the tool's schemas.
 func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts ...CallOption) (Out, error) {
 	var out Out
 	result, err := c.callTool(ctx, name, args, opts)
@@ -72,7 +79,7 @@ func (c *Client) Call[Out any](ctx context.Context, name string, args any, opts 
 	return out, nil
 }
 
-// decodeResult reads a result into what is wanted of it.
+// decodeResult converts a result to an Out.
 func decodeResult[Out any](result *mcp.CallToolResult, out *Out) error {
 	if result.IsError {
 		return &ToolError{result}
@@ -97,7 +104,7 @@ func decodeResult[Out any](result *mcp.CallToolResult, out *Out) error {
 }
 
 func decodeContent[Out any](raw jsontext.Value, out *Out) error {
-	decoded := new(Out) // what json may keep; out stays on the stack
+	decoded := new(Out) // json lets it escape; out stays on the stack
 	if err := json.Unmarshal(raw, decoded); err != nil {
 		return fmt.Errorf("result: %w", err)
 	}

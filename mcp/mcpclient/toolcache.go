@@ -11,12 +11,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// maxTools bounds the tools that are remembered. What comes on top is called
-// without mirrored headers and without a check of its output.
+// maxTools bounds the tools in the cache. Further tools are called without mirrored
+// headers, and their output is not checked.
 const maxTools = 10_000
 
-// toolCache remembers of the tools that were listed what their calls need. The
-// zero value is ready for use; all methods are safe for concurrent use.
+// toolCache keeps, for each listed tool, what calls of it need. The zero value is empty.
+// All methods are safe for concurrent use.
 type toolCache struct {
 	mu    sync.Mutex
 	tools map[string]toolFacts
@@ -44,14 +44,14 @@ func (tc *toolCache) get(name string) toolFacts {
 	return tc.tools[name]
 }
 
-// forget drops everything, for the tools have changed.
-func (tc *toolCache) forget() {
+// clear removes all tools. It is called when the list of tools may have changed.
+func (tc *toolCache) clear() {
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
 	clear(tc.tools)
 }
 
-// mirrors returns the arguments that a call mirrors in headers.
+// mirrors returns the arguments that a call repeats in headers.
 func (tc *toolCache) mirrors(r *Request) []dialect.Mirror {
 	if p, ok := r.Params.(*mcp.CallToolParams); ok {
 		return tc.get(p.Name).mirrors
@@ -59,9 +59,9 @@ func (tc *toolCache) mirrors(r *Request) []dialect.Mirror {
 	return nil
 }
 
-// checkOutput holds a result against the output schema of the tool. A schema
-// that cannot be checked, because it is too costly or refers elsewhere, is no
-// fault of the result.
+// checkOutput checks a result against the output schema of the tool. A schema that
+// cannot be checked, because it is too costly or refers to another document, is not an
+// error of the result.
 //
 // Spec: 2026-07-28 server/tools#output-schema
 func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error {
@@ -70,7 +70,7 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 		return nil
 	}
 	if result.StructuredContent == nil {
-		return &ProtocolError{Err: errors.New("result without structured content: the tool has an output schema")}
+		return &ProtocolError{Err: errors.New("result without structured content, want some because the tool has an output schema")}
 	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](v.Validate(result.StructuredContent))
 	if !ok {
@@ -80,12 +80,12 @@ func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error 
 	return &ProtocolError{Err: fmt.Errorf("result does not satisfy the output schema: %w", invalid)}
 }
 
-// rememberTools remembers tools and returns those that may be called.
+// rememberTools puts tools into the cache and returns those that may be called.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
-	mirrors, numbers := c.mirrorsNow()
-	kept := tools[:0]
+	mirrors, numbers := c.headerMirroring()
+	callable := tools[:0]
 	for _, t := range tools {
 		facts := toolFacts{}
 		if mirrors {
@@ -101,15 +101,15 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 			facts.output = jsonschema.Lazy(t.OutputSchema, nil)
 		}
 		c.tools.put(t.Name, facts)
-		t.Icons = c.icons(t.Name, t.Icons)
-		kept = append(kept, t)
+		t.Icons = c.checkedIcons(t.Name, t.Icons)
+		callable = append(callable, t)
 	}
-	return kept
+	return callable
 }
 
-// mirrorsNow reports whether arguments travel in headers now, and whether numbers
-// may.
-func (c *Client) mirrorsNow() (mirrors, numbers bool) {
+// headerMirroring reports whether the current connection repeats arguments in headers,
+// and whether it does so for numbers.
+func (c *Client) headerMirroring() (mirrors, numbers bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current.mirrors(), c.current.dialect().Facts.NumberHeaders
@@ -127,10 +127,10 @@ func mirrorsOf(t mcp.Tool, numbers bool) ([]dialect.Mirror, error) {
 	return mirrors, nil
 }
 
-// relist lists the tools again, because the server missed a mirrored header, and
-// reports whether the tool of the call has any.
+// relist lists the tools again after the server missed a mirrored header. It reports
+// whether the called tool has mirrored arguments.
 func (c *Client) relist(ctx context.Context, r *Request) bool {
-	c.tools.forget()
+	c.tools.clear()
 	for _, err := range c.Tools(ctx, NoCache()) {
 		if err != nil {
 			return false

@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Pauses before a request that requires URL elicitations is sent again, unless the
-// server reports before that they are complete.
+// Bounds of the pause before a request that requires URL elicitations is sent again. The
+// pause ends early when the server reports them as complete.
 const (
 	minElicitationPause = 2 * time.Second
 	maxElicitationPause = 30 * time.Second
@@ -27,12 +27,12 @@ const maxURLElicitations = 16
 type urlElicitations struct {
 	client   *Client
 	pauses   int
-	rounds   int                      // in which the server required new ones
-	accepted map[string]chan struct{} // by id; closed on completion, nil once wait has seen that
+	rounds   int                      // rounds in which the server required new ones
+	accepted map[string]chan struct{} // by id; closed on completion, nil after wait has seen it closed
 }
 
-// urlElicitationsRequired returns the error if it requires URL elicitations that this
-// client handles, and otherwise nil.
+// urlElicitationsRequired returns err as an *mcp.Error if it requires URL elicitations
+// that this client handles, and otherwise nil.
 func (c *Client) urlElicitationsRequired(err error, r *Request) *mcp.Error {
 	e, ok := errors.AsType[*mcp.Error](err)
 	if !ok || !e.Remote || e.Code != mcp.CodeURLElicitationRequired || c.opts.ElicitURL == nil || r.opts.manual {
@@ -41,9 +41,8 @@ func (c *Client) urlElicitationsRequired(err error, r *Request) *mcp.Error {
 	return e
 }
 
-// elicitAndWait calls the handler for each URL and waits until the server reports all
-// as complete, or until the next pause is over. It only waits for those that the user
-// has accepted before.
+// elicitAndWait calls the handler for each URL that the user has not accepted yet. Then
+// it waits until the server reports all as complete, or until the next pause is over.
 //
 // Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
 func (u *urlElicitations) elicitAndWait(d *callDeadline, f *dialect.Facts, e *mcp.Error) error {
@@ -51,10 +50,10 @@ func (u *urlElicitations) elicitAndWait(d *callDeadline, f *dialect.Facts, e *mc
 		Elicitations []jsontext.Value `json:"elicitations"`
 	}
 	if err := json.Unmarshal(e.Data, &data); err != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxURLElicitations {
-		return fmt.Errorf("%w; found no elicitations in its data, or more than %d", e, maxURLElicitations)
+		return fmt.Errorf("%w; found %d elicitations in its data, want 1 to %d", e, len(data.Elicitations), maxURLElicitations)
 	}
 	d.pause()
-	defer d.extend()
+	defer d.restart()
 	var ids []string
 	added := false
 	for _, raw := range data.Elicitations {
@@ -82,12 +81,12 @@ func (u *urlElicitations) elicitAndWait(d *callDeadline, f *dialect.Facts, e *mc
 func elicitationID(raw jsontext.Value) (string, error) {
 	var p mcp.ElicitParams
 	if err := json.Unmarshal(raw, &p); err != nil || p.Mode != mcp.ElicitURL || p.ElicitationID == "" {
-		return "", errors.New("want elicitations of mode url with an elicitationId")
+		return "", errors.New("found another elicitation, want mode url and an elicitationId")
 	}
 	return p.ElicitationID, nil
 }
 
-// elicit calls the handler for one URL.
+// elicit calls the handler for one URL. It is an error if the user does not accept.
 func (u *urlElicitations) elicit(d *callDeadline, f *dialect.Facts, e *mcp.Error, id string, raw jsontext.Value) error {
 	if u.accepted == nil {
 		u.accepted = make(map[string]chan struct{})
@@ -96,7 +95,7 @@ func (u *urlElicitations) elicit(d *callDeadline, f *dialect.Facts, e *mcp.Error
 	answer, err := u.client.answerRequest(d.ctx, f, "", mcp.MethodElicit, raw)
 	if err == nil {
 		if result, ok := answer.(*mcp.ElicitResult); !ok || result.Action != mcp.ElicitAccept {
-			err = errors.New("the user did not accept")
+			err = errors.New("the user did not accept the elicitation")
 		}
 	}
 	if err != nil {
@@ -105,7 +104,7 @@ func (u *urlElicitations) elicit(d *callDeadline, f *dialect.Facts, e *mcp.Error
 	return nil
 }
 
-// wait waits until all are complete, or until the next pause is over.
+// wait waits until all elicitations are complete, or until the next pause is over.
 func (u *urlElicitations) wait(d *callDeadline, ids []string) error {
 	pause := time.NewTimer(min(minElicitationPause<<min(u.pauses, 10), maxElicitationPause))
 	defer pause.Stop()
@@ -113,7 +112,7 @@ func (u *urlElicitations) wait(d *callDeadline, ids []string) error {
 	for _, id := range ids {
 		select {
 		case <-u.accepted[id]:
-			u.accepted[id] = nil // if the server still requires it, wait for the pause
+			u.accepted[id] = nil // if the server still requires it, the pause applies
 		case <-pause.C:
 			return nil
 		case <-d.ctx.Done():
@@ -123,7 +122,7 @@ func (u *urlElicitations) wait(d *callDeadline, ids []string) error {
 	return nil
 }
 
-// release gives up all accepted elicitations.
+// release ends the waiting for all accepted elicitations.
 func (u *urlElicitations) release() {
 	for id := range u.accepted {
 		u.client.releaseElicitation(id)
@@ -131,7 +130,8 @@ func (u *urlElicitations) release() {
 }
 
 // awaitElicitation returns a channel that is closed when the server reports the
-// elicitation as complete. Several calls may wait for one.
+// elicitation as complete. Several calls may wait for the same. Each call needs one
+// releaseElicitation.
 func (c *Client) awaitElicitation(id string) chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

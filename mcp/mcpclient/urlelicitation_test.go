@@ -113,11 +113,11 @@ func TestRequiredURLElicitationHasAnEnd(t *testing.T) {
 		"the user goes away":         {mcp.ElicitCancel, elicitation("1"), false, "the user did not accept"},
 		"nothing ever happens":       {mcp.ElicitAccept, elicitation("1"), false, "no answer within 10m0s, the maximum"},
 		"ever more elicitations":     {mcp.ElicitAccept, elicitation("1"), true, "still requires URL elicitation after 8 rounds"},
-		"a form":                     {mcp.ElicitAccept, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, false, "want elicitations of mode url with an elicitationId"},
-		"no id":                      {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"https://example.com/"}`, false, "want elicitations of mode url with an elicitationId"},
-		"a URL that nobody may open": {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"file:///etc","elicitationId":"1"}`, false, "want an absolute one without a user"},
-		"none":                       {mcp.ElicitAccept, ``, false, "found no elicitations"},
-		"very many":                  {mcp.ElicitAccept, elicitation("1") + strings.Repeat(","+elicitation("1"), 16), false, "or more than 16"},
+		"a form":                     {mcp.ElicitAccept, `{"message":"m","requestedSchema":{"type":"object","properties":{}}}`, false, "want mode url and an elicitationId"},
+		"no id":                      {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"https://example.com/"}`, false, "want mode url and an elicitationId"},
+		"a URL that nobody may open": {mcp.ElicitAccept, `{"mode":"url","message":"m","url":"file:///etc","elicitationId":"1"}`, false, "want an absolute URL without a user name"},
+		"none":                       {mcp.ElicitAccept, ``, false, "found 0 elicitations"},
+		"very many":                  {mcp.ElicitAccept, elicitation("1") + strings.Repeat(","+elicitation("1"), 16), false, "found 17 elicitations in its data, want 1 to 16"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

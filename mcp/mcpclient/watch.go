@@ -15,22 +15,24 @@ import (
 // maxUpdated bounds the changed URIs that a watcher has not yielded yet.
 const maxUpdated = 1024
 
-// Watch yields the URIs of resources that have changed. It yields every URI once as soon
-// as the subscription is active, and again whenever the resource has changed, or may
-// have changed while the connection was lost:
+// Watch subscribes to resources and yields the URIs of those that have changed. It
+// yields each URI once when the subscription becomes active, and again whenever the
+// resource has changed, or may have changed while the connection was lost:
 //
 //	for uri, err := range c.Watch(ctx, "status://today") {
 //		if err != nil {
 //			return err
 //		}
-//		read(uri) // now, and whenever it is news
+//		read(uri) // at the start and after each change
 //	}
 //
-// So nothing is missed between the reading and the watching. Changes that come
-// while the body of the loop runs are yielded once each. A server may name a
-// part of a resource. The loop ends without an error when ctx does, and with
-// one when the server refuses or a lost connection is not made anew. Leaving the
-// loop does not wait for the server: the subscription is cancelled in the background.
+// So the loop misses no change between reading and watching. A resource that changes
+// several times while the body of the loop runs is yielded once. The server may report
+// the URI of a part of a resource.
+//
+// The loop ends without an error when ctx ends, and with one when the server refuses the
+// subscription or the client cannot reconnect. Without URIs it ends at once. Leaving the
+// loop does not wait for the server: the client unsubscribes in the background.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if len(uris) == 0 {
@@ -40,9 +42,11 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 		defer stop()
 		w := c.addWatcher(uris)
 		defer c.removeWatcher(w)
-		ended := make(chan error, 1) // Close waits for keepSubscribed, the loop does not: it may still unsubscribe
-		following := c.goTracked(func() { ended <- c.keepSubscribed(ctx, c.watching(w)) })
-		if !following {
+		// Client.Close waits for this goroutine. The loop does not, because it may
+		// still have to unsubscribe.
+		ended := make(chan error, 1)
+		started := c.goTracked(func() { ended <- c.keepSubscribed(ctx, c.watchSubscription(w)) })
+		if !started {
 			yield("", fmt.Errorf("watch: %w", ErrClosed))
 			return
 		}
@@ -52,7 +56,8 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[string, er
 	}
 }
 
-func (c *Client) watching(w *watcher) *subscription {
+// watchSubscription returns the subscription of a watcher.
+func (c *Client) watchSubscription(w *watcher) *subscription {
 	return &subscription{
 		filter: mcp.SubscriptionFilter{ResourceSubscriptions: w.uris},
 		active: func(lost error) {
@@ -60,7 +65,7 @@ func (c *Client) watching(w *watcher) *subscription {
 				c.emit(Event{Kind: EventGap, Err: lost})
 			}
 			for _, uri := range w.uris {
-				c.cache.invalidateResource(uri) // it may have changed before it was watched
+				c.cache.invalidateResource(uri) // it may have changed before the subscription
 			}
 			w.markAll()
 		},
@@ -70,7 +75,7 @@ func (c *Client) watching(w *watcher) *subscription {
 // watcher collects the changes that one Watch has not yielded yet.
 type watcher struct {
 	uris []string
-	wake chan struct{} // one token: something has changed
+	wake chan struct{} // capacity 1; holds a token if updated is not empty
 
 	mu      sync.Mutex
 	updated map[string]bool // guarded by mu
@@ -109,8 +114,8 @@ func (c *Client) allWatchers() []*watcher {
 	return slices.Collect(maps.Keys(c.watchers))
 }
 
-// yieldAll yields changes until the loop is left, or the subscription has ended, and
-// returns the error of the latter.
+// yieldAll yields changes until the loop is left, for which it returns nil, or until the
+// subscription has ended, whose error it returns.
 func (w *watcher) yieldAll(ended chan error, yield func(string, error) bool) error {
 	for {
 		select {
@@ -171,7 +176,7 @@ func (w *watcher) signal() {
 	}
 }
 
-// isPart reports whether uri is whole itself or lies below it.
+// isPart reports whether uri is equal to whole or is a URI below it.
 func isPart(uri, whole string) bool {
 	rest, ok := strings.CutPrefix(uri, whole)
 	return ok && (rest == "" || strings.HasSuffix(whole, "/") || strings.ContainsAny(rest[:1], "/?#"))

@@ -126,8 +126,8 @@ func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	_, err := mcpclient.Connect(t.Context(), to.target, &mcpclient.Options{
 		Revisions: []mcp.Revision{mcp.V20260728}, HTTP: mcpclient.HTTPOptions{Client: to.web},
 	})
-	if err == nil || !strings.Contains(err.Error(), "HTTP+SSE: want a revision that travels over it") {
-		t.Errorf("our client: got %v, want it to say what travels", err)
+	if err == nil || !strings.Contains(err.Error(), "HTTP+SSE: Options.Revisions has only 2026-07-28") {
+		t.Errorf("our client: got %v, want it to name the revision", err)
 	}
 	c, err := connectRaw(t.Context(), t, wire{revision: mcp.V20260728}, to)
 	if err != nil {
