@@ -74,22 +74,29 @@ func contained(ctx context.Context, p *mcp.CallToolParams, next mcpserver.ToolHa
 	return next(ctx, p)
 }
 
-// stage is a call of a Late tool.
+// stage is a call of a Late tool: a plain request until Begin, and then a task.
 type stage struct {
 	tasks *Tasks
 	p     *mcp.CallToolParams
 	as    kind
 	began chan *run
 
-	request context.Context         // whose end is that of the work until Begin
-	end     context.CancelCauseFunc // of the work
+	request context.Context         // its end is the end of the work before Begin
+	end     context.CancelCauseFunc // ends the work
 
-	mu  sync.Mutex
-	run *run        // guarded by mu: nil before Begin
-	let func() bool // guarded by mu: the end of the request is no longer that of the work
+	// beginning holds one token: the goroutine that has put it in may begin the task. It
+	// is no mutex, because the Store runs in the meantime. The handler's return leaves the
+	// token in it for ever.
+	beginning chan struct{}
+	returned  chan struct{} // closed when the handler has returned
+	run       *run          // guarded by beginning: nil before Begin
+	unbind    func() bool   // guarded by beginning: stops what bind has started
 }
 
 type stageKey struct{}
+
+// errReturned is the error of Begin in a goroutine that outlives its handler.
+var errReturned = errors.New("begin task: the handler has returned")
 
 // outcome is what a handler returned.
 type outcome struct {
@@ -100,16 +107,18 @@ type outcome struct {
 // runLate runs the handler of a Late tool and answers its call with the task that
 // it begins, or with its result when it begins none.
 func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
-	s := &stage{tasks: t, p: p, as: as, began: make(chan *run, 1), request: ctx}
+	s := &stage{
+		tasks: t, p: p, as: as, began: make(chan *run, 1), request: ctx,
+		beginning: make(chan struct{}, 1), returned: make(chan struct{}),
+	}
 	work, end := context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), stageKey{}, s))
 	s.end = end
 	s.bind()
 	done := make(chan outcome, 1)
 	go func() {
 		defer end(nil)
-		defer s.letGo()
 		result, err := contained(work, p, next)
-		if x := s.task(); x != nil {
+		if x := s.close(); x != nil {
 			x.finish(result, err)
 			return
 		}
@@ -123,33 +132,38 @@ func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, nex
 	}
 }
 
-// bind has the work end with the request. The caller holds mu, or is alone.
+// bind ends the work when the request ends.
 func (s *stage) bind() {
-	s.let = context.AfterFunc(s.request, func() { s.end(context.Cause(s.request)) })
+	s.unbind = context.AfterFunc(s.request, func() { s.end(context.Cause(s.request)) })
 }
 
-func (s *stage) letGo() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.let()
-}
-
-func (s *stage) task() *run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// close waits for a Begin that runs and refuses later ones. It returns the task that has
+// begun, or nil.
+func (s *stage) close() *run {
+	s.beginning <- struct{}{}
+	close(s.returned)
+	s.unbind()
 	return s.run
 }
 
+// begin makes the call a task, unless it is one.
 func (s *stage) begin(ctx context.Context) (context.Context, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.beginning <- struct{}{}:
+		defer func() { <-s.beginning }()
+	case <-s.returned:
+		return nil, errReturned
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if s.run != nil {
 		return s.run.working, nil
 	}
-	if !s.let() {
+	if !s.unbind() {
 		return nil, context.Cause(s.request)
 	}
-	x, err := s.tasks.begin(ctx, s.p, s.as)
+	// Without a stage in its context, a Store that calls Begin does not wait for itself.
+	x, err := s.tasks.begin(context.WithValue(ctx, stageKey{}, nil), s.p, s.as)
 	if err != nil {
 		s.bind()
 		return nil, err

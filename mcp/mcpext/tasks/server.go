@@ -17,6 +17,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -91,6 +92,7 @@ type kept struct {
 // It panics when the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
+	o.Logger = usercode.Logger(o.logger())
 	t := &Tasks{o: o, entries: &entryStore{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
 	t.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.maxTasks()), Each: int64(o.perPrincipal())})
 	e := mcpserver.Extension{

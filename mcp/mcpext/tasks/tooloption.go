@@ -90,7 +90,9 @@ func isStateless(r *mcpserver.Request) bool { return r.Revision() == mcp.V202607
 // Begin makes the call of a Late tool a task from here on: its client gets the
 // task, and the handler goes on with the context that is returned. It returns ctx
 // itself when the call is a task already, and where it cannot become one because
-// the client has none or the tool is not Late.
+// the client has none or the tool is not Late. It fails when the task cannot be
+// stored, when too many are, and when the call or its handler has ended. Calls of
+// Begin for one call may run concurrently: they return the same task.
 func Begin(ctx context.Context) (context.Context, error) {
 	s, _ := ctx.Value(stageKey{}).(*stage)
 	if s == nil || ctx.Value(runKey{}) != nil {
