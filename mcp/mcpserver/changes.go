@@ -50,6 +50,11 @@ func (c changeSource) IsOpen(session *exchange.Session) bool { return c.sessions
 // Go implements changes.Server.
 func (c changeSource) Go(f func()) { c.requests.Go(f) }
 
+// Evicted implements changes.Server.
+func (c changeSource) Evicted(p mcp.Principal) {
+	c.limits.Reached(mcp.LimitReached{Limit: mcp.LimitWatched, Principal: p})
+}
+
 // Logger implements changes.Server.
 func (c changeSource) Logger() *slog.Logger { return c.options.logger() }
 

@@ -41,6 +41,15 @@ type LoadOptions struct {
 	// seconds.
 	MaxWait time.Duration
 
+	// MaxWatched bounds the resources that all sessions and subscriptions watch together;
+	// one owner, an authenticated principal or else one session or connection, may watch a
+	// quarter of them. A resource counts once for each 256 bytes of its URI that are begun,
+	// and what an extension subscribes to by its bytes. When the bound is reached, the
+	// newest of the owner that watches most ends: a subscriptions/listen request with an
+	// error that says when to try again, a resource of a session after a last
+	// notification. Default: 262,144.
+	MaxWatched int
+
 	// ToolRate is how often one principal or address may call tools, where it comes
 	// over HTTP and not over the loopback interface. Default: 100 a second, 200 at
 	// once.
@@ -66,6 +75,8 @@ func (o *LoadOptions) maxBytes() int   { return cmp.Or(o.orZero().MaxBytes, 256<
 func (o *LoadOptions) shareCalls() int { return cmp.Or(o.orZero().ShareCalls, 1024) }
 func (o *LoadOptions) shareBytes() int { return cmp.Or(o.orZero().ShareBytes, 64<<20) }
 func (o *LoadOptions) maxWaiting() int { return cmp.Or(o.orZero().MaxWaiting, 1024) }
+
+func (o *LoadOptions) maxWatched() int { return cmp.Or(o.orZero().MaxWatched, 262_144) }
 
 func (o *LoadOptions) maxWait() time.Duration {
 	return max(cmp.Or(o.orZero().MaxWait, 2*time.Second), 0)
@@ -95,7 +106,7 @@ func rateOr(r, otherwise mcp.Rate) mcp.Rate {
 func (o *LoadOptions) check() error {
 	o = o.orZero()
 	for name, n := range map[string]int{
-		"MaxCalls": o.MaxCalls, "MaxBytes": o.MaxBytes, "ShareCalls": o.ShareCalls, "ShareBytes": o.ShareBytes, "MaxWaiting": o.MaxWaiting,
+		"MaxCalls": o.MaxCalls, "MaxBytes": o.MaxBytes, "ShareCalls": o.ShareCalls, "ShareBytes": o.ShareBytes, "MaxWaiting": o.MaxWaiting, "MaxWatched": o.MaxWatched,
 		"ToolRate.Burst": o.ToolRate.Burst, "CompletionRate.Burst": o.CompletionRate.Burst, "SubscriptionRate.Burst": o.SubscriptionRate.Burst,
 	} {
 		if n < 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -85,6 +86,19 @@ func (s *sender) rounds(tool string) (int, string) {
 	return s.modern(2, tool, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"colour":{"action":"accept","content":{"colour":"red"}}}`, *reply.Result.RequestState))
 }
 
+// subscribe subscribes the session to a resource.
+func (s *sender) subscribe(id int, uri string) (int, string) {
+	return s.send(s.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":%q}}`, id, uri))
+}
+
+// listenTo subscribes to a resource in the stateless era, and returns when that ends.
+func (s *sender) listenTo(id int, uri string) (int, string) {
+	alone := &sender{t: s.t, handler: s.handler, address: s.address}
+	return alone.send(s.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[%q]},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, id, uri),
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+}
+
 // listen opens an event stream and returns what says that it has ended.
 func (s *sender) listen(ctx context.Context) <-chan struct{} {
 	over := make(chan struct{})
@@ -155,6 +169,23 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 			status, body := s.rounds("ask")
 			ok(t, status, body)
 		}},
+		{"watched resources", func(s *sender, i int) { s.subscribe(i, fmt.Sprintf("note://%d", i)) }, func(t *testing.T, s *sender) {
+			status, body := s.subscribe(1, "note://mine")
+			ok(t, status, body)
+		}},
+		{"subscriptions", func(s *sender, i int) { go s.listenTo(i, "note://1") }, func(t *testing.T, s *sender) {
+			ended := make(chan string, 1)
+			go func() {
+				_, body := s.listenTo(1, "note://mine")
+				ended <- body
+			}()
+			time.Sleep(time.Minute)
+			select {
+			case body := <-ended:
+				t.Errorf("the subscription of the modest client has ended with %s, want it open", body)
+			default:
+			}
+		}},
 		{"handles", func(s *sender, i int) { s.call(i, "keep", "") }, func(t *testing.T, s *sender) {
 			status, body := s.call(1, "keep", "")
 			ok(t, status, body)
@@ -212,6 +243,8 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		o.Ask.MaxParked = room
 	case "used states":
 		o.Ask.SingleUse = true
+	case "watched resources", "subscriptions":
+		o.Load.MaxWatched, o.Load.SubscriptionRate = room, mcp.Rate{PerSecond: -1}
 	case "handles":
 		keeping.Max = room
 	case "tasks":
@@ -225,6 +258,7 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 	})
 	kept := handles.New[string](keeping)
 	all := tasks.Enable(s, work)
+	s.Template("note://{part}", "note", "", anything)
 	s.Tool("hello", "", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	s.Tool("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()

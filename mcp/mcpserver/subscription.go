@@ -2,12 +2,14 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
@@ -47,12 +49,29 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 			return err
 		}
 		s.hub.AwaitBus(ctx)
-		if !s.hub.Subscribe(sub, changes.ResourceTopic(uri)) {
-			r.ReportLimit(mcp.LimitWatched)
-			return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: the session has reached its limit of %d subscriptions, or of %d bytes of URIs; unsubscribe from some first", changes.MaxResources, changes.MaxResourceBytes)
-		}
-		return nil
+		return r.subscriptionError(s.hub.Subscribe(sub, []changes.Topic{changes.ResourceTopic(uri)}, 0))
 	})
+}
+
+// subscriptionError returns the error of a request whose subscription the hub has refused
+// or ended.
+func (r *Request) subscriptionError(err error) error {
+	switch {
+	case errors.Is(err, changes.ErrRemoved):
+		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.method)
+	case errors.Is(err, changes.ErrTooMany):
+		r.ReportLimit(mcp.LimitWatched)
+		return mcp.Errorf(mcp.CodeInvalidParams, "%s: a session or subscription has at most %d resources, with at most %d bytes of URIs; unsubscribe from some first", r.method, changes.MaxResources, changes.MaxResourceBytes)
+	case errors.Is(err, changes.ErrEvicted): // which was reported
+		return mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: ended to make room for another client: the server has reached its limit of subscriptions to resources", r.method)
+	case errors.Is(err, limit.ErrOwnerFull):
+		r.ReportLimit(mcp.LimitWatched)
+		return mcp.RetryLaterf(mcp.CodeRateLimited, retryWhole, "%s: you have reached the limit of one client's subscriptions to resources; unsubscribe from some first", r.method)
+	case errors.Is(err, limit.ErrPoolFull):
+		r.ReportLimit(mcp.LimitWatched)
+		return mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has reached its limit of subscriptions to resources", r.method)
+	}
+	return err
 }
 
 // unsubscribe handles resources/unsubscribe. It is no error if there is no subscription.
@@ -91,7 +110,7 @@ func (s *Server) changeSubscription(r *Request, change func(*changes.Subscriber,
 func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	open := lazyctx.New(ctx, nil)
 	defer open.Cancel(nil)
-	sub := changes.NewSubscriber(requestListener{r})
+	sub := changes.NewSubscriber(requestListener{r}, r.owner())
 	defer s.hub.Remove(sub)
 	var feeds []feed
 	err := runOnTemporaryStack(func() (err error) {
@@ -113,7 +132,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	err = sub.Serve(ctx, valid.Done(), r.in.Leaving)
 	stop()
 	if err != nil {
-		return nil, err
+		return nil, r.subscriptionError(err)
 	}
 	if r.in.Binding != dialect.Streamable {
 		_ = r.in.Back.Send(ctx, r.call.SubscriptionCancelled())
@@ -172,11 +191,9 @@ func (s *Server) openSubscription(ctx context.Context, r *Request, sub *changes.
 	r.releaseParams()
 	r.subscriber.Store(sub)
 	s.hub.AwaitBus(ctx)
-	for _, t := range changes.Topics(filter) { // before it is acknowledged, so that nothing after that is missed
-		if !s.hub.Subscribe(sub, t) {
-			r.ReportLimit(mcp.LimitWatched)
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: resourceSubscriptions: want URIs of at most %d bytes in all", r.method, changes.MaxResourceBytes)
-		}
+	// Before it is acknowledged, so that nothing after that is missed.
+	if err := s.hub.Subscribe(sub, changes.Topics(filter), len(filter.Extra)); err != nil {
+		return nil, r.subscriptionError(err)
 	}
 	return feeds, r.sendSubscribed(ctx, mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
 }

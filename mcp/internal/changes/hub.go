@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -37,6 +38,9 @@ type Server interface {
 	IsOpen(session *exchange.Session) bool
 	// Go runs f on a goroutine that a shutdown waits for.
 	Go(f func())
+	// Evicted reports that a subscription of the principal has ended to make room for one
+	// of another owner.
+	Evicted(mcp.Principal)
 	// Logger returns the server's log.
 	Logger() *slog.Logger
 }
@@ -59,6 +63,7 @@ type Feature struct {
 //	replicas, by the Bus ───┘          └→ replicas, which are one more
 type Hub struct {
 	server   Server
+	watches  *limit.Pool // what all subscribers watch, in units of watchSize
 	replicas replicas
 
 	mu          sync.Mutex
@@ -71,11 +76,12 @@ type Hub struct {
 // subscription holds those who have subscribed to a topic.
 type subscription struct {
 	topic Topic
-	subs  map[*Subscriber]bool
+	subs  map[*Subscriber]*watch
 }
 
-// Open sets the server. It is called once, before anything else.
-func (h *Hub) Open(s Server) { h.server = s }
+// Open sets the server, and the pool in which all that is watched has its place: one unit
+// for each 256 bytes of a URI that are begun. It is called once, before anything else.
+func (h *Hub) Open(s Server, watches *limit.Pool) { h.server, h.watches = s, watches }
 
 // AddSession subscribes a session to every list, if the session is open.
 func (h *Hub) AddSession(session *exchange.Session) {
@@ -109,7 +115,7 @@ func (h *Hub) sessionLocked(session *exchange.Session) *Subscriber {
 		if session.Queues {
 			how = byOffer
 		}
-		sub = newSubscriber(sessionListener{session}, how)
+		sub = newSubscriber(sessionListener{session}, session.Owner, how)
 		sub.lists = true
 		h.sessions[session] = sub
 	}
@@ -139,47 +145,74 @@ func (h *Hub) RemoveSession(session *exchange.Session) {
 	}
 }
 
-// Subscribe subscribes to a topic. It reports false when the subscriber has as many
-// topics as it may have, or was removed.
-func (h *Hub) Subscribe(sub *Subscriber, t Topic) bool {
-	var run WatchFunc
-	if t.method == mcp.NotificationResourceUpdated {
-		run = h.server.WatchFunc(t.subject, sub.Identity())
+// Subscribe subscribes to topics. The place that they take together in the pool of all
+// that is watched counts for the owner of the subscriber; bytes are what the subscription
+// keeps besides. When the place goes to another owner, these subscriptions end, and Serve
+// returns ErrEvicted. Subscribe fails with ErrTooMany, ErrRemoved, limit.ErrOwnerFull or
+// limit.ErrPoolFull; topics before the one that has failed may be subscribed to then.
+func (h *Hub) Subscribe(sub *Subscriber, topics []Topic, bytes int) error {
+	topics = h.notSubscribed(sub, topics)
+	runs := make([]WatchFunc, len(topics))
+	for i, t := range topics {
+		if t.method == mcp.NotificationResourceUpdated {
+			runs[i] = h.server.WatchFunc(t.subject, sub.Identity())
+		}
+	}
+	w, err := h.startWatch(sub, topics, bytes)
+	if err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.subscribeLocked(sub, t) {
-		return false
+	w.topics = 1 // until all are added
+	defer w.dropLocked()
+	for i, t := range topics {
+		if err := h.subscribeLocked(w, t); err != nil {
+			return err
+		}
+		if runs[i] != nil {
+			h.startWatchFuncLocked(t.subject, runs[i])
+		}
 	}
-	if run != nil {
-		h.startWatchFuncLocked(t.subject, run)
-	}
-	return true
+	return nil
 }
 
-func (h *Hub) subscribeLocked(sub *Subscriber, t Topic) bool {
-	s := h.subscribers[t]
-	if s != nil && s.subs[sub] {
-		return true
+// notSubscribed returns the topics to which the subscriber has not subscribed yet.
+func (h *Hub) notSubscribed(sub *Subscriber, topics []Topic) []Topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(topics), func(t Topic) bool { return h.isSubscribedLocked(sub, t) })
+}
+
+func (h *Hub) subscribeLocked(w *watch, t Topic) error {
+	sub, s := w.sub, h.subscribers[t]
+	if h.isSubscribedLocked(sub, t) {
+		return nil
 	}
 	maxTopics := MaxResources
 	if !sub.lists {
 		maxTopics += len(allLists) // which are among the topics then
 	}
-	if sub.removed || len(sub.topics) >= maxTopics || sub.bytes+len(t.subject) > MaxResourceBytes {
-		return false
+	switch {
+	case sub.removed:
+		return ErrRemoved
+	case w.evicted:
+		return limit.ErrPoolFull
+	case len(sub.topics) >= maxTopics || sub.bytes+len(t.subject) > MaxResourceBytes:
+		return ErrTooMany
 	}
 	if h.subscribers == nil {
 		h.subscribers = make(map[Topic]*subscription)
 	}
 	if s == nil {
-		s = &subscription{topic: t, subs: make(map[*Subscriber]bool)}
+		s = &subscription{topic: t, subs: make(map[*Subscriber]*watch)}
 		h.subscribers[t] = s
 	}
-	s.subs[sub] = true
+	s.subs[sub] = w
+	w.topics++
 	sub.topics = append(sub.topics, s)
 	sub.bytes += len(t.subject)
-	return true
+	return nil
 }
 
 // Unsubscribe ends a subscription to a topic. Its queued event is dropped.
@@ -199,6 +232,7 @@ func (h *Hub) unsubscribeLocked(sub *Subscriber, t Topic) {
 
 // dropLocked takes a subscriber out of a subscription.
 func (h *Hub) dropLocked(sub *Subscriber, s *subscription) {
+	s.subs[sub].dropLocked()
 	delete(s.subs, sub)
 	sub.bytes -= len(s.topic.subject)
 	if len(s.subs) == 0 {
@@ -296,8 +330,12 @@ func (h *Hub) UpdatedFor(sub *Subscriber, uri string) {
 func (h *Hub) isSubscribed(sub *Subscriber, t Topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.isSubscribedLocked(sub, t)
+}
+
+func (h *Hub) isSubscribedLocked(sub *Subscriber, t Topic) bool {
 	s := h.subscribers[t]
-	return s != nil && s.subs[sub]
+	return s != nil && s.subs[sub] != nil
 }
 
 // notifyAll notifies the subscribers of every topic that matches, when it is not known

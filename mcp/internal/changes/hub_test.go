@@ -2,8 +2,12 @@ package changes_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/changes"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 // server is a server whose resources everybody may read.
@@ -31,6 +36,7 @@ func (s server) WatchFunc(string, *mcp.Identity) changes.WatchFunc {
 
 func (server) Features(string, string) []changes.Feature { return nil }
 func (server) IsOpen(*exchange.Session) bool             { return true }
+func (server) Evicted(mcp.Principal)                     {}
 func (server) Go(f func())                               { go f() }
 func (server) Logger() *slog.Logger                      { return slog.New(slog.DiscardHandler) }
 
@@ -49,8 +55,8 @@ func (r received) Deliver(_ context.Context, e *changes.Event) error {
 func serve(t *testing.T) (*changes.Hub, *changes.Subscriber, server, received) {
 	t.Helper()
 	h, s, r := new(changes.Hub), server{make(chan string, 1)}, received{make(chan string, 8)}
-	h.Open(s)
-	sub := changes.NewSubscriber(r)
+	h.Open(s, limit.NewPool(limit.PoolBounds{Total: 1000}))
+	sub := changes.NewSubscriber(r, limit.Owner{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- sub.Serve(ctx, nil, nil) }()
@@ -59,8 +65,8 @@ func serve(t *testing.T) (*changes.Hub, *changes.Subscriber, server, received) {
 		<-ended
 		h.Remove(sub)
 	})
-	if !h.Subscribe(sub, changes.ResourceTopic("test://a")) {
-		t.Fatal("the subscription was refused")
+	if err := h.Subscribe(sub, []changes.Topic{changes.ResourceTopic("test://a")}, 0); err != nil {
+		t.Fatal(err)
 	}
 	return h, sub, s, r
 }
@@ -96,3 +102,42 @@ func TestWatchFuncRunsWhileSomebodyIsSubscribed(t *testing.T) {
 		}
 	})
 }
+
+// TestSubscribersThatMakeRoomForEachOtherLeaveNothing has more subscribers than there is
+// room for subscribe and unsubscribe at once.
+func TestSubscribersThatMakeRoomForEachOtherLeaveNothing(t *testing.T) {
+	t.Parallel()
+	h, watches := new(changes.Hub), limit.NewPool(limit.PoolBounds{Total: 4})
+	h.Open(unwatched{}, watches)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			owner := limit.OwnerOf(mcp.PrincipalAnonymous, netip.Addr{}, limit.NewMember())
+			for n := range 200 {
+				sub := changes.NewSubscriber(received{make(chan string, 8)}, owner)
+				a, b := changes.ResourceTopic("test://a"), changes.ResourceTopic(fmt.Sprintf("test://%d", i))
+				for _, topics := range [][]changes.Topic{{a, b}, {b}, {changes.ResourceTopic("test://c")}} {
+					if err := h.Subscribe(sub, topics, 0); err != nil && !errors.Is(err, limit.ErrPoolFull) {
+						t.Errorf("got %v, want %v at most", err, limit.ErrPoolFull)
+					}
+				}
+				if n%2 == 0 {
+					h.Unsubscribe(sub, b)
+				}
+				h.Remove(sub)
+				if err := h.Subscribe(sub, []changes.Topic{a}, 0); !errors.Is(err, changes.ErrRemoved) && !errors.Is(err, limit.ErrPoolFull) {
+					t.Errorf("after Remove: got %v, want %v", err, changes.ErrRemoved)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if held := watches.Held(); held != 0 {
+		t.Errorf("%d places are held by nobody", held)
+	}
+}
+
+// unwatched is a server without functions that run while a resource is watched.
+type unwatched struct{ server }
+
+func (unwatched) WatchFunc(string, *mcp.Identity) changes.WatchFunc { return nil }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -64,7 +65,7 @@ func (h *Hub) OpenReplicas(bus mcp.Bus, name, instance string) {
 	r.topic = "changes." + hex.EncodeToString(digest[:16])
 	r.subscribed = make(chan struct{})
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.out = newSubscriber(r, byGoroutine)
+	r.out = newSubscriber(r, limit.Owner{}, byGoroutine)
 }
 
 // listChanged publishes changes of lists. A feature that not every caller may know of is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 const (
@@ -36,7 +37,8 @@ type Listener interface {
 //	                    └───────────────────────────────────────┘
 type Subscriber struct {
 	Listener
-	how delivery
+	owner limit.Owner // for whom what it watches counts
+	how   delivery
 
 	// Guarded by the lock of the hub.
 	lists   bool            // it is subscribed to every list
@@ -51,6 +53,7 @@ type Subscriber struct {
 	pending int                // how many topics are pending
 	timer   *time.Timer        // runs while a topic is pending; may be nil
 	closed  bool               // nothing more is queued
+	failed  error              // ends Serve; nil until then
 	running bool               // somebody delivers
 	cancel  context.CancelFunc // of the goroutine that delivers; may be nil
 	idle    sync.WaitGroup     // of whoever delivers, except Serve
@@ -82,12 +85,14 @@ type delivered struct {
 	until time.Time
 }
 
-// NewSubscriber returns a subscriber whose events Serve delivers. It needs one
-// Hub.Remove.
-func NewSubscriber(to Listener) *Subscriber { return newSubscriber(to, byServe) }
+// NewSubscriber returns a subscriber whose events Serve delivers. What it watches counts
+// for the owner. It needs one Hub.Remove.
+func NewSubscriber(to Listener, owner limit.Owner) *Subscriber {
+	return newSubscriber(to, owner, byServe)
+}
 
-func newSubscriber(to Listener, how delivery) *Subscriber {
-	s := &Subscriber{Listener: to, how: how}
+func newSubscriber(to Listener, owner limit.Owner, how delivery) *Subscriber {
+	s := &Subscriber{Listener: to, owner: owner, how: how}
 	if how == byServe {
 		s.wake = make(chan struct{}, 1)
 	}
@@ -153,12 +158,30 @@ func (s *Subscriber) deliverReady(ctx context.Context) {
 	}
 }
 
-// Serve delivers events until ctx ends, which is an error, or until one of the channels
-// is closed: then it delivers what is queued and returns.
+// fail has Serve return an error.
+func (s *Subscriber) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err
+	s.startDeliveryLocked()
+}
+
+func (s *Subscriber) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Serve delivers events until ctx ends or the subscriptions make room for others
+// (ErrEvicted), which are errors, or until one of the channels is closed: then it delivers
+// what is queued and returns.
 func (s *Subscriber) Serve(ctx context.Context, end, leaving <-chan struct{}) error {
 	for {
 		select {
 		case <-s.wake:
+			if err := s.failure(); err != nil {
+				return err
+			}
 			if err := s.deliver(ctx, s.take()); err != nil {
 				return err
 			}
