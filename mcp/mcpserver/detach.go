@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
@@ -66,6 +67,14 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 		d.releaseRun()
 		r.server.detached.Leave()
 	}, nil
+}
+
+// runningWork returns the group that counts the goroutines of the request's handler.
+func (r *Request) runningWork() *drain.Group {
+	if r.detached != nil {
+		return &r.server.detached
+	}
+	return &r.server.requests
 }
 
 // askDetached gets the answer to one question of detached work, if the client declared that it may be asked.

@@ -211,3 +211,35 @@ func TestServeEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestDetachedCallOfAToolWithATimeoutBeginsDuringAShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		var result mcp.Result
+		var failed error
+		srv.Tool("slow", "", func(context.Context, struct{}) (string, error) {
+			time.Sleep(time.Second)
+			return "finished", nil
+		}, mcpserver.Timeout(time.Hour), mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+			return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+				background, done, err := mcpserver.Detach(ctx, mcpserver.Background{})
+				if err != nil {
+					return nil, err
+				}
+				go func() {
+					defer done()
+					time.Sleep(time.Second)
+					result, failed = next(background, p)
+				}()
+				return &mcp.CallToolResult{}, nil
+			}
+		}))
+		w := dial(t, srv, mcp.V20251125)
+		w.must("tools/call", `{"name":"slow"}`)
+		begin := time.Now()
+		if err := <-shutdown(t.Context(), srv); err != nil || failed != nil || time.Since(begin) != 2*time.Second {
+			t.Errorf("got %v after %v, the call %v, %v, want it waited for", err, time.Since(begin), result, failed)
+		}
+	})
+}

@@ -131,7 +131,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	}
 	done, answered := make(chan handlerResult), make(chan struct{})
 	started, left := time.Now(), exchange.TimeLeft(timed)
-	s.requests.Go(func() {
+	begun := r.runningWork().Go(func() {
 		defer cancel()
 		defer release()
 		var out handlerResult
@@ -149,6 +149,11 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 				slog.String("tool", t.def.Name), slog.Duration("took", time.Since(started)), slog.Any("error", out.err))
 		}
 	})
+	if !begun { // detached work that is over, on a server that has been shut down
+		release()
+		cancel()
+		return nil, ErrShutdown
+	}
 	select {
 	case out := <-done:
 		return out.result, out.err
@@ -177,7 +182,7 @@ type handlerResult struct {
 	err    error
 }
 
-// lateError ends a call of a tool that has not answered in time.
+// toolTimeoutError ends a call of a tool that has not answered in time.
 type toolTimeoutError struct{ of *tool }
 
 func (e *toolTimeoutError) Error() string {
