@@ -95,10 +95,10 @@ var _ exchange.Caller = (*call)(nil)
 
 // sendRequest is the innermost Exchange, which the extensions wrap.
 func (c *Client) sendRequest(ctx context.Context, r *Request) (mcp.ResultType, jsontext.Value, error) {
-	if err := c.beginRequest(); err != nil {
-		return "", nil, err
+	if !c.requests.Enter() {
+		return "", nil, ErrClosed
 	}
-	defer c.requests.Done()
+	defer c.requests.Leave()
 	w := &call{Request: r}
 	w.start(ctx, c, &r.opts)
 	defer w.stop()

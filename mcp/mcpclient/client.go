@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
@@ -41,12 +42,11 @@ type Client struct {
 	ctx      context.Context // of handlers and of all work in the background
 	cancel   context.CancelCauseFunc
 	work     sync.WaitGroup
-	requests sync.WaitGroup // in flight
-	started  chan struct{}  // closed when Connect has a connection
+	requests drain.Group   // in flight
+	started  chan struct{} // closed when Connect has a connection
 
 	mu                  sync.Mutex // guards the fields below
 	closed              bool
-	shuttingDown        bool // new requests are refused
 	current             *connection
 	lastRevision        mcp.Revision  // of the last negotiation
 	reconnecting        *reconnection // the one that runs, or nil
@@ -115,33 +115,7 @@ func (c *Client) setCurrentLocked(k *connection) {
 // without waiting further and returns the cause of ctx; otherwise it returns what Close
 // returns. It must not be called from a handler of the client.
 func (c *Client) Shutdown(ctx context.Context) error {
-	c.mu.Lock()
-	c.shuttingDown = true
-	c.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.requests.Wait()
-	}()
-	var ctxErr error
-	select {
-	case <-done:
-	case <-ctx.Done():
-		ctxErr = context.Cause(ctx)
-	}
-	return cmp.Or(ctxErr, c.Close())
-}
-
-// beginRequest counts a request as in flight, or returns ErrClosed. Each success needs
-// one c.requests.Done.
-func (c *Client) beginRequest() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.shuttingDown || c.closed {
-		return ErrClosed
-	}
-	c.requests.Add(1)
-	return nil
+	return cmp.Or(c.requests.Drain(ctx), c.Close())
 }
 
 // Close ends the connection and waits until no goroutine of the client runs. It ends a
@@ -150,6 +124,7 @@ func (c *Client) beginRequest() error {
 // ErrClosed. If all of that takes longer than Options.Timeouts.Close, Close returns an
 // error. It must not be called from a handler of the client. Later calls do no harm.
 func (c *Client) Close() error {
+	c.requests.Close()
 	c.mu.Lock()
 	c.closed = true
 	k := c.current
