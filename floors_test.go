@@ -58,7 +58,7 @@ var floors = []placement{
 	// revisions, which do not know transports.
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
-	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp"}},
+	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp", "mcp/internal/drain"}},
 	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},

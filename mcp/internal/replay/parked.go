@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/drain"
 )
 
 // Reasons for which no value is kept.
@@ -29,7 +30,7 @@ type Parked struct {
 	mu      sync.Mutex
 	values  map[string]*parkedValue // guarded by mu: by ticket
 	closed  bool                    // guarded by mu
-	closing sync.WaitGroup          // of values that have expired or were evicted
+	closing drain.Group             // of values that have expired or were evicted
 }
 
 // A TakePlace takes room for n values, which count for whoever makes the call. It calls
@@ -132,11 +133,11 @@ func (p *Parked) expire(ticket string) {
 	p.mu.Lock()
 	v := p.takeLocked(ticket)
 	if v != nil {
-		p.closing.Add(1)
+		p.closing.Join()
 	}
 	p.mu.Unlock()
 	if v != nil {
-		defer p.closing.Done()
+		defer p.closing.Leave()
 		v.Close()
 	}
 }
@@ -167,17 +168,7 @@ func (p *Parked) Shutdown(ctx context.Context) error {
 		p.closing.Go(v.Close)
 	}
 	p.mu.Unlock()
-	closed := make(chan struct{})
-	go func() {
-		p.closing.Wait()
-		close(closed)
-	}()
-	select {
-	case <-closed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return p.closing.Drain(ctx)
 }
 
 func closeValues(values []*Value) {
