@@ -246,8 +246,8 @@ func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) 
 	return d.Result(w.Method, m, k.resultTypes()...)
 }
 
-// Hear implements exchange.Caller.
-func (w *call) Hear(m jsonrpc.Message) {
+// Receive implements exchange.Caller.
+func (w *call) Receive(m jsonrpc.Message) {
 	switch {
 	case m.Method == mcp.NotificationProgress:
 		w.conn.received()

@@ -32,7 +32,7 @@ type callDeadline struct {
 	heldSince time.Time // time of the first Hold
 }
 
-var _ exchange.Clock = (*callDeadline)(nil)
+var _ exchange.Pausable = (*callDeadline)(nil)
 
 // handlerActivity says when a handler of this client last answered the server. It is
 // safe for concurrent use.
@@ -63,7 +63,7 @@ func (d *callDeadline) start(ctx context.Context, c *Client, o *callOptions) {
 	d.restarted = time.Now()
 	d.maxAt = d.restarted.Add(d.max)
 	if c.opts.HTTP.Auth != nil {
-		ctx = exchange.WithClock(ctx, d)
+		ctx = exchange.WithPausable(ctx, d)
 	}
 	d.ctx, d.cancel = context.WithCancelCause(ctx)
 	d.mu.Lock()
@@ -133,8 +133,8 @@ func (d *callDeadline) pause() {
 	}
 }
 
-// Hold implements exchange.Clock.
-func (d *callDeadline) Hold() {
+// Pause implements exchange.Pausable.
+func (d *callDeadline) Pause() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.holds++; d.holds == 1 {
@@ -142,8 +142,8 @@ func (d *callDeadline) Hold() {
 	}
 }
 
-// Release implements exchange.Clock.
-func (d *callDeadline) Release() {
+// Resume implements exchange.Pausable.
+func (d *callDeadline) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.holds--; d.holds > 0 {

@@ -42,8 +42,8 @@ func (c *Client) reportLimit(l mcp.Limit, method string) {
 	c.limits.Reached(mcp.LimitReached{Limit: l, Method: method})
 }
 
-// Reached implements exchange.Inbox.
-func (k *connection) Reached(e mcp.LimitReached) { k.client.limits.Reached(e) }
+// LimitReached implements exchange.Inbox.
+func (k *connection) LimitReached(e mcp.LimitReached) { k.client.limits.Reached(e) }
 
 // ReportLimit reports to Options.OnLimit and the log that the message has reached a
 // limit, such as one of your own middleware. It is safe for concurrent use.

@@ -15,7 +15,7 @@ import (
 // connection wait for it.
 type reconnection struct {
 	lost   *connection
-	clocks exchange.Clocks // deadlines of the calls that wait
+	clocks exchange.DeadlineGroup // deadlines of the calls that wait
 	done   chan struct{}
 	k      *connection // set before done is closed
 	err    error       // set before done is closed
@@ -121,7 +121,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 	defer close(r.done)
 	r.lost.reportLost()
 	if r.err = sleep(c.ctx, pause); r.err == nil {
-		ctx := exchange.WithClock(c.ctx, &r.clocks)
+		ctx := exchange.WithPausable(c.ctx, &r.clocks)
 		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // the new server may have been shutting down, too
 			r.k, r.err = c.establish(ctx)
 		}

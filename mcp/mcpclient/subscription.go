@@ -190,7 +190,7 @@ func (k *connection) listen(ctx context.Context, filter mcp.SubscriptionFilter, 
 	if limit := k.client.opts.connectTimeout(); limit > 0 {
 		timer := exchange.AfterFunc(limit, func() { cancel(fmt.Errorf("subscription not acknowledged within %v", limit)) })
 		defer timer.Stop()
-		ctx = exchange.WithClock(ctx, timer)
+		ctx = exchange.WithPausable(ctx, timer)
 		acknowledged := active
 		active = func() { timer.Stop(); acknowledged() }
 	}
@@ -221,8 +221,8 @@ type listenCaller struct {
 
 var _ exchange.Caller = (*listenCaller)(nil)
 
-// Hear implements exchange.Caller.
-func (l *listenCaller) Hear(m jsonrpc.Message) {
+// Receive implements exchange.Caller.
+func (l *listenCaller) Receive(m jsonrpc.Message) {
 	switch m.Method {
 	case mcp.NotificationAcknowledged:
 		var p mcp.AcknowledgedParams

@@ -28,6 +28,6 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	if r == nil {
 		return false
 	}
-	p, ok := r.in.Back.(exchange.Poller)
+	p, ok := r.in.BackChannel.(exchange.StreamCloser)
 	return ok && p.CloseStream(min(max(retry, minRetry), maxRetry))
 }

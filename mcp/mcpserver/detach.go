@@ -89,7 +89,7 @@ func (r *Request) askDetached(ctx context.Context, key, method string, params an
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.server.open, func() { cancel(ErrShutdown) })()
-	defer exchange.Hold(ctx)() // time limits and slots that the work is still under
+	defer exchange.PauseAll(ctx)() // time limits and slots that the work is still under
 	return r.detached.Ask(ctx, key, q)
 }
 

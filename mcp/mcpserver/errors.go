@@ -32,7 +32,7 @@ var (
 // ErrCannotAsk reports that the server cannot send a request to the client while it
 // handles this message: the revision has no such requests (stateless era), the response
 // mode is ResponseJSON, or the message is a notification.
-var ErrCannotAsk = exchange.ErrCannotAsk
+var ErrCannotAsk = exchange.ErrNoBackChannel
 
 // ErrNotInCall reports that a function was called outside of a request: its context does
 // not belong to one, or its *Request is nil.

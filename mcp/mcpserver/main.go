@@ -37,7 +37,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() {
 		served <- exchange.ServeConn(context.WithoutCancel(ctx), exchange.ServeParams{
 			Conn: watched, Core: core{s}, Binding: dialect.Stream, Identity: localIdentity,
-			Grace: eofGrace, Leaving: ctx.Done(),
+			Grace: eofGrace, Draining: ctx.Done(),
 		})
 	}()
 	select {

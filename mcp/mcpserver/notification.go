@@ -18,7 +18,7 @@ import (
 //	transport → jsonrpc.Decode → dialect.Open
 //	 ├─ notifications/cancelled                ends the request, at once
 //	 ├─ notifications/initialized              changes are announced to the session from now on
-//	 └─ Session.PutNote                        one after the other; without a session at once
+//	 └─ Session.QueueNotification              one after the other; without a session at once
 //	     └─ handleNotification notification.go  middleware, the handler
 //	         └─ logNotification notification.go errors and panics
 func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
@@ -44,7 +44,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 		r.handleNotification()
 		return nil
 	}
-	if !in.Session.PutNote(r.handleNotification, len(in.Message.Params)+notificationSize) {
+	if !in.Session.QueueNotification(r.handleNotification, len(in.Message.Params)+notificationSize) {
 		c.reached(mcp.LimitNotifications, in, call.Method)
 	}
 	return nil

@@ -46,7 +46,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 	}
 	var m jsonrpc.Message
 	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {
-		m, err = r.in.Ask(ctx, q.Encode, dialect.CancelQuestion)
+		m, err = r.in.SendRequest(ctx, q.Encode, dialect.CancelQuestion)
 		return err
 	})
 	if err != nil {

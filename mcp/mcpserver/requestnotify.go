@@ -14,7 +14,7 @@ import (
 //
 // Spec: 2026-07-28 basic/patterns/subscriptions
 func (r *Request) Notify(ctx context.Context, method string, params any) error {
-	if r == nil || r.in.Back == nil && r.detached == nil || r.method == mcp.MethodListen {
+	if r == nil || r.in.BackChannel == nil && r.detached == nil || r.method == mcp.MethodListen {
 		return nil
 	}
 	msg, err := r.call.Notification(method, params)
@@ -27,7 +27,7 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	defer r.sends.Done()
 	switch {
 	case r.detached == nil:
-		return r.in.Back.Send(ctx, msg)
+		return r.in.BackChannel.Send(ctx, msg)
 	case r.call.Session != nil && r.in.Session != nil:
 		return r.in.Session.Push(ctx, msg)
 	}
@@ -70,7 +70,7 @@ func (r *Request) sendSubscribed(ctx context.Context, method string, params any)
 }
 
 func (r *Request) sendAnnouncement(ctx context.Context, a dialect.Announcement) error {
-	if r.in.Back.Send(ctx, a.Subscribed(r.call)) != nil {
+	if r.in.BackChannel.Send(ctx, a.Subscribed(r.call)) != nil {
 		return errNotDelivered
 	}
 	return nil

@@ -178,7 +178,7 @@ func (c core) Opened(s *exchange.Session) error {
 	return c.sessions.add(s)
 }
 
-func (c core) Reached(e mcp.LimitReached) { c.limits.Reached(e) }
+func (c core) LimitReached(e mcp.LimitReached) { c.limits.Reached(e) }
 
 func (c core) Closed(s *exchange.Session) {
 	c.sessions.remove(s) // first, so that it cannot be added to the hub again

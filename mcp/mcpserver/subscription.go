@@ -129,13 +129,13 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())
 	defer forget()
-	err = sub.Serve(ctx, valid.Done(), r.in.Leaving)
+	err = sub.Serve(ctx, valid.Done(), r.in.Draining)
 	stop()
 	if err != nil {
 		return nil, r.subscriptionError(err)
 	}
 	if r.in.Binding != dialect.Streamable {
-		_ = r.in.Back.Send(ctx, r.call.SubscriptionCancelled())
+		_ = r.in.BackChannel.Send(ctx, r.call.SubscriptionCancelled())
 	}
 	return r.call.SubscriptionEnd(), nil
 }

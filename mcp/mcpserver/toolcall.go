@@ -115,7 +115,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 		return nil, nil, err
 	}
 	slot := slotLease(ctx, t.slots)
-	return exchange.WithClock(ctx, slot), slot.End, nil
+	return exchange.WithPausable(ctx, slot), slot.End, nil
 }
 
 // runWithTimeout waits for a slot and calls the handler on a goroutine of its own, and

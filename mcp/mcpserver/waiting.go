@@ -23,7 +23,7 @@ var errGivenUp = fmt.Errorf("%w: given up, because too many questions wait for t
 // is no load: the call is not among those that run, its time limit stands still, and
 // its tool's slot is free for others. What waits is bounded by owner and in all.
 func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) error) error {
-	if r.in.Session == nil || r.in.Back == nil {
+	if r.in.Session == nil || r.in.BackChannel == nil {
 		return ErrCannotAsk
 	}
 	ctx, done, err := r.server.questions.add(ctx, r.in)
@@ -48,12 +48,12 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 func (r *Request) yield(ctx context.Context) (resume func()) {
 	place := r.placeLease()
 	if place == nil {
-		return exchange.Hold(ctx)
+		return exchange.PauseAll(ctx)
 	}
-	place.Hold()
-	release := exchange.Hold(ctx)
+	place.Pause()
+	release := exchange.PauseAll(ctx)
 	return func() {
-		place.Release()
+		place.Resume()
 		release()
 	}
 }
@@ -128,7 +128,7 @@ func (w *waitingQuestions) markAway() {
 	}
 	w.marked = time.Now()
 	for q := range w.all {
-		switch away := q.session.Presence.Away() >= clientAway; {
+		switch away := q.session.Presence.AbsentFor() >= clientAway; {
 		case away && !q.away:
 			q.place.SetIdle(true)
 			q.away = true
@@ -145,7 +145,7 @@ func (w *waitingQuestions) giveUpAway(o limit.Owner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for q := range w.all {
-		if q.owner == o && q.session.Presence.Away() >= clientAway && q.place.Release() {
+		if q.owner == o && q.session.Presence.AbsentFor() >= clientAway && q.place.Release() {
 			delete(w.all, q)
 			q.end()
 			return true

@@ -40,7 +40,7 @@ func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 			}
 			place := exchange.NewLease(func() { gate.Leave(nil, 0) }, func() error { return gate.Return(ctx, nil, 0) })
 			defer place.End()
-			return next(exchange.WithClock(ctx, place), r)
+			return next(exchange.WithPausable(ctx, place), r)
 		}
 	}
 }

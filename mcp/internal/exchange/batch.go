@@ -82,12 +82,12 @@ func (c *serving) batch(ctx context.Context, data []byte, from *mcp.Identity) {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.spawn(BeginBatch(items, func(m jsonrpc.Message) Run {
+	c.runConcurrently(BeginBatch(items, func(m jsonrpc.Message) Run {
 		in := c.inbound(m, from)
 		if m.Kind == jsonrpc.Request {
 			return c.session.Begin(ctx, c.Core, in)
 		}
-		c.other(ctx, in)
+		c.handleWithoutReply(ctx, in)
 		return nil
 	}))
 }

@@ -23,14 +23,14 @@ type Core interface {
 	// Request does one request and returns its sealed reply. It never panics.
 	Request(ctx context.Context, in *Inbound) dialect.Reply
 	// Notification takes one notification. It performs a cancellation at once and
-	// gives what a handler of the author has to do to Session.PutNote, so that it
+	// gives what a handler of the author has to do to Session.QueueNotification, so that it
 	// does not wait for the handler. Only a notification without a session is
 	// handled before Notification returns. ctx is that of the session or, without
 	// one, that of the message. The error is an *mcp.Error about a notification
 	// that is not valid; what fails in a handler is logged instead.
 	Notification(ctx context.Context, in *Inbound) error
-	// Reached is told of each limit that was reached.
-	Reached(e mcp.LimitReached)
+	// LimitReached is told of each limit that was reached.
+	LimitReached(e mcp.LimitReached)
 	// Opened is told of each session or connection before its first message,
 	// and refuses it with an error while the server shuts down; Closed is told
 	// of its end.
@@ -38,15 +38,15 @@ type Core interface {
 	Closed(s *Session)
 }
 
-// Back is the way back to the sender of one message, for what belongs to it.
-type Back interface {
+// BackChannel is the way back to the sender of one message, for what belongs to it.
+type BackChannel interface {
 	// Send sends a message that precedes the reply. It is safe for concurrent
 	// use. The message may be kept, so it is not to be changed afterwards.
 	Send(ctx context.Context, msg []byte) error
 }
 
-// Poller is a Back whose connection can be closed before the reply.
-type Poller interface {
+// StreamCloser is a Back whose connection can be closed before the reply.
+type StreamCloser interface {
 	// CloseStream closes the connection behind what was sent and asks the client to
 	// come back for the rest after the given time. It reports false, and does
 	// nothing, for a client that would not.
@@ -63,18 +63,18 @@ type Inbound struct {
 	// Session is the connection or HTTP session that the message came over, or
 	// nil where there is none (Streamable HTTP of the stateless era).
 	Session *Session
-	// Sender is for whom the message counts where there is no session. See Owner.
-	Sender *limit.Owner
-	// Back is nil where nothing can precede the reply.
-	Back Back
+	// StatelessOwner is for whom the message counts where there is no session. See Owner.
+	StatelessOwner *limit.Owner
+	// BackChannel is nil where nothing can precede the reply.
+	BackChannel BackChannel
 	// HTTP describes the HTTP request that carried the message, or over HTTP+SSE the
 	// one that opened the connection.
 	HTTP HTTPRequest
 	// InParts tells that the reply may be in parts.
 	InParts bool
-	// Leaving is closed when the way by which the message came is to end in an
+	// Draining is closed when the way by which the message came is to end in an
 	// orderly way, and a subscription with it. Nil never is.
-	Leaving <-chan struct{}
+	Draining <-chan struct{}
 }
 
 // TransportInfo returns what the dialect must know about how the message arrived.
@@ -97,17 +97,17 @@ func PrincipalOf(i *mcp.Identity) mcp.Principal {
 	return i.Principal
 }
 
-// ErrCannotAsk reports that nothing can be asked of the caller on this way.
-var ErrCannotAsk = errors.New("the caller takes no requests here")
+// ErrNoBackChannel reports that nothing can be asked of the caller on this way.
+var ErrNoBackChannel = errors.New("the caller takes no requests here")
 
-// Ask sends a request to the sender of the message, on the message's own way
+// SendRequest sends a request to the sender of the message, on the message's own way
 // back, and returns the response. When ctx ends first the slot is freed and the
 // peer is told by the cancellation that encodeCancel makes.
-func (in *Inbound) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
-	if in.Session == nil || in.Back == nil {
-		return jsonrpc.Message{}, ErrCannotAsk
+func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	if in.Session == nil || in.BackChannel == nil {
+		return jsonrpc.Message{}, ErrNoBackChannel
 	}
-	return in.Session.ask(ctx, in.Back.Send, encode, encodeCancel)
+	return in.Session.sendRequest(ctx, in.BackChannel.Send, encode, encodeCancel)
 }
 
 // Session is what outlives a message on the server's side: a connection, or a
@@ -145,10 +145,10 @@ type Session struct {
 	Running peer.Running
 	Pending peer.Pending
 
-	notes     atomic.Pointer[Dispatcher[func()]] // made when the first notification comes; most sessions have none
-	unwritten unwritten
-	agreed    atomic.Pointer[dialect.Session]
-	identity  atomic.Pointer[mcp.Identity]
+	notifications atomic.Pointer[Dispatcher[func()]] // made when the first notification comes; most sessions have none
+	unwritten     unwritten
+	agreed        atomic.Pointer[dialect.Session]
+	identity      atomic.Pointer[mcp.Identity]
 }
 
 // Identify notes the credentials that the session's principal has shown last.
@@ -163,7 +163,7 @@ func (s *Session) Identity() *mcp.Identity { return s.identity.Load() }
 // cause of ctx. In sessions of Streamable HTTP, which outlive their connections, it
 // waits for the notifications alone.
 func (s *Session) WaitIdle(ctx context.Context) error {
-	return cmp.Or(s.unwritten.none(ctx), s.flushNotes(ctx))
+	return cmp.Or(s.unwritten.awaitNone(ctx), s.flushNotifications(ctx))
 }
 
 // Agreed returns what initialize settled, or nil before it.
@@ -173,12 +173,12 @@ func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }
 // been initialized before.
 func (s *Session) Agree(d *dialect.Session) bool { return s.agreed.CompareAndSwap(nil, d) }
 
-// Ask sends a request that belongs to no call, and returns the response.
-func (s *Session) Ask(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
-	return s.ask(ctx, s.Push, encode, encodeCancel)
+// SendRequest sends a request that belongs to no call, and returns the response.
+func (s *Session) SendRequest(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	return s.sendRequest(ctx, s.Push, encode, encodeCancel)
 }
 
-func (s *Session) ask(ctx context.Context, send func(context.Context, []byte) error, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+func (s *Session) sendRequest(ctx context.Context, send func(context.Context, []byte) error, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
 	w, err := s.Pending.Open()
 	if err != nil {
 		return jsonrpc.Message{}, err

@@ -8,8 +8,8 @@ import (
 // Bounds of one queue of notifications. When it is full the oldest notifications
 // are dropped.
 const (
-	maxNotes     = 1024
-	maxNoteBytes = 16 << 20
+	maxQueued      = 1024
+	maxQueuedBytes = 16 << 20
 )
 
 // Dispatcher is a bounded queue of notifications. It calls the handler with one
@@ -46,8 +46,8 @@ func NewOwnedDispatcher[T any](handle func(T), start func(run func())) *Dispatch
 
 // queued is one notification and the number of bytes that it keeps alive.
 type queued[T any] struct {
-	note T
-	size int
+	notification T
+	size         int
 }
 
 // Put queues one notification, which keeps size bytes alive. It does not wait. It
@@ -70,7 +70,7 @@ func (d *Dispatcher[T]) enqueue(note T, size int) (fits, start bool) {
 		return true, false
 	}
 	fits = true
-	for len(d.queue) > 0 && (len(d.queue) >= maxNotes || d.bytes+size > maxNoteBytes) {
+	for len(d.queue) > 0 && (len(d.queue) >= maxQueued || d.bytes+size > maxQueuedBytes) {
 		d.shiftLocked()
 		d.dropped++
 		fits = false
@@ -179,5 +179,5 @@ func (d *Dispatcher[T]) shiftLocked() T {
 	d.queue[0] = queued[T]{}
 	d.queue = d.queue[1:]
 	d.bytes -= oldest.size
-	return oldest.note
+	return oldest.notification
 }

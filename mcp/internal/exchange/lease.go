@@ -7,55 +7,55 @@ import "sync"
 // use: a call may wait for several answers at once and holds the place while it waits
 // for none.
 type Lease struct {
-	give func()
-	take func() error // fails when the call is over
+	giveBack func()
+	take     func() error // fails when the call is over
 
-	mu      sync.Mutex
-	waits   int           // answers that the call waits for; guarded by mu
-	given   bool          // the place is given back; guarded by mu
-	ended   bool          // guarded by mu
-	retaken chan struct{} // closed when a take in progress is done; guarded by mu
+	mu       sync.Mutex
+	pauses   int           // answers that the call waits for; guarded by mu
+	returned bool          // the place is given back; guarded by mu
+	ended    bool          // guarded by mu
+	retaken  chan struct{} // closed when a take in progress is done; guarded by mu
 }
 
-var _ Clock = (*Lease)(nil)
+var _ Pausable = (*Lease)(nil)
 
 // NewLease returns the lease of a place that a call has just taken. give gives the place
 // back at once; take waits for it, and fails once the call is over.
-func NewLease(give func(), take func() error) *Lease { return &Lease{give: give, take: take} }
+func NewLease(give func(), take func() error) *Lease { return &Lease{giveBack: give, take: take} }
 
 // EndedLease returns the lease of a call that has given its place back for good.
 func EndedLease() *Lease { return &Lease{ended: true} }
 
-// Hold implements Clock: the call begins to wait.
-func (l *Lease) Hold() {
+// Pause implements Clock: the call begins to wait.
+func (l *Lease) Pause() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waits++; l.waits == 1 && !l.given && !l.ended {
-		l.given = true
-		l.give()
+	if l.pauses++; l.pauses == 1 && !l.returned && !l.ended {
+		l.returned = true
+		l.giveBack()
 	}
 }
 
-// Release implements Clock: the call has one answer, and waits for its place
+// Resume implements Clock: the call has one answer, and waits for its place
 // if that was the last one.
-func (l *Lease) Release() {
+func (l *Lease) Resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waits--
+	l.pauses--
 	for l.retaken != nil {
 		retaken := l.retaken
 		l.mu.Unlock()
 		<-retaken
 		l.mu.Lock()
 	}
-	if l.waits > 0 || l.ended || !l.given || l.retakeLocked() != nil {
+	if l.pauses > 0 || l.ended || !l.returned || l.retakeLocked() != nil {
 		return
 	}
-	if l.waits > 0 || l.ended {
-		l.give()
+	if l.pauses > 0 || l.ended {
+		l.giveBack()
 		return
 	}
-	l.given = false
+	l.returned = false
 }
 
 // retakeLocked takes the place again, without the lock.
@@ -75,8 +75,8 @@ func (l *Lease) retakeLocked() error {
 func (l *Lease) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.given && !l.ended {
-		l.give()
+	if !l.returned && !l.ended {
+		l.giveBack()
 	}
 	l.ended = true
 }

@@ -50,8 +50,8 @@ type Outbound struct {
 // Caller is who waits for the answer to a request. Its methods are called on the
 // caller's own goroutine, while it waits.
 type Caller interface {
-	// Hear takes what belongs to the request and comes before its response.
-	Hear(m jsonrpc.Message)
+	// Receive takes what belongs to the request and comes before its response.
+	Receive(m jsonrpc.Message)
 	// Cancel returns the notification that cancels the request of that id, or nil
 	// when there is nothing to say.
 	Cancel(id jsonrpc.ID) []byte
@@ -65,8 +65,8 @@ type Inbox interface {
 	// Request answers one request of the server with a whole response, or with
 	// nil when the revision has no such thing as an answer.
 	Request(ctx context.Context, m jsonrpc.Message) []byte
-	// Reached is told of each limit that the server has reached.
-	Reached(e mcp.LimitReached)
+	// LimitReached is told of each limit that the server has reached.
+	LimitReached(e mcp.LimitReached)
 	// Limits bound what is decoded.
 	Limits() jsonrpc.Limits
 }
@@ -134,29 +134,29 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 	}
 	if err := l.conn.Write(ctx, out.Message.Encode(w.ID)); err != nil {
 		if errors.Is(err, ErrMaybeSent) && out.Caller != nil {
-			l.tellCancelled(out.Caller.Cancel(w.ID))
+			l.sendCancelled(out.Caller.Cancel(w.ID))
 		}
-		return jsonrpc.Message{}, l.lost(ctx, err)
+		return jsonrpc.Message{}, l.writeFailed(ctx, err)
 	}
 	for {
 		m, err := w.Next(ctx)
 		switch {
 		case err != nil:
 			if ctx.Err() != nil && out.Caller != nil {
-				l.tellCancelled(out.Caller.Cancel(w.ID))
+				l.sendCancelled(out.Caller.Cancel(w.ID))
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
 			return m, nil
 		case out.Caller != nil:
-			out.Caller.Hear(m)
+			out.Caller.Receive(m)
 		}
 	}
 }
 
-// tellCancelled writes a cancellation, unless the server does not even read: the
+// sendCancelled writes a cancellation, unless the server does not even read: the
 // caller has given up and is not to wait for it.
-func (l *connLink) tellCancelled(msg []byte) {
+func (l *connLink) sendCancelled(msg []byte) {
 	if msg == nil {
 		return
 	}
@@ -167,7 +167,7 @@ func (l *connLink) tellCancelled(msg []byte) {
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
 	if err := l.conn.Write(ctx, out.Message.Encode(jsonrpc.ID{})); err != nil {
-		return l.lost(ctx, err)
+		return l.writeFailed(ctx, err)
 	}
 	return nil
 }
@@ -190,9 +190,9 @@ func (l *connLink) Err() error {
 	}
 }
 
-// lost returns the error of a call whose message could not be written. When the
+// writeFailed returns the error of a call whose message could not be written. When the
 // reason is not the caller's context, the connection is of no more use.
-func (l *connLink) lost(ctx context.Context, err error) error {
+func (l *connLink) writeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -235,27 +235,27 @@ func (l *connLink) decode(data []byte) {
 	}
 	m, err := jsonrpc.Decode(data, l.inbox.Limits())
 	if err != nil {
-		l.refuse(err)
+		l.failCall(err)
 		return
 	}
-	l.take(m)
+	l.dispatch(m)
 }
 
 func (l *connLink) decodeBatch(data []byte) {
 	items, err := jsonrpc.DecodeBatch(data, l.inbox.Limits())
 	if err != nil {
-		l.refuse(err)
+		l.failCall(err)
 	}
 	for _, item := range items {
 		if item.Err != nil {
-			l.refuse(item.Err)
+			l.failCall(item.Err)
 			continue
 		}
-		l.take(item.Message)
+		l.dispatch(item.Message)
 	}
 }
 
-func (l *connLink) refuse(err error) {
+func (l *connLink) failCall(err error) {
 	if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok && bad.Kind == jsonrpc.Response {
 		l.pending.Refuse(bad.ID, dialect.Invalid("%w", bad))
 	}
@@ -273,15 +273,15 @@ func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, error) {
 	return []jsonrpc.Item{{Message: m}}, nil
 }
 
-func (l *connLink) take(m jsonrpc.Message) {
+func (l *connLink) dispatch(m jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.Response:
 		l.pending.Resolve(m)
 	case jsonrpc.Request:
-		l.answer(m)
+		l.answerRequest(m)
 	case jsonrpc.Notification:
 		if id, ok := dialect.CancelledID(m); ok {
-			l.cancelled(id, m)
+			l.handleCancelled(id, m)
 			return
 		}
 		if id, ok := dialect.BelongsTo(m); ok && l.pending.Deliver(id, m) {
@@ -294,27 +294,27 @@ func (l *connLink) take(m jsonrpc.Message) {
 	}
 }
 
-// cancelled ends the answering of a request of the server's, or else lets our
+// handleCancelled ends the answering of a request of the server's, or else lets our
 // own request of that id know: a server of the stateless era cancels nothing
 // but our subscriptions, which it is tearing down.
 //
 // Spec: 2026-07-28 basic/utilities/cancellation
-func (l *connLink) cancelled(id jsonrpc.ID, m jsonrpc.Message) {
+func (l *connLink) handleCancelled(id jsonrpc.ID, m jsonrpc.Message) {
 	if !l.running.Cancel(id, context.Canceled) {
 		l.pending.Deliver(id, m)
 	}
 }
 
 // TooManyQuestions seals the refusal of a request of the server's that is one too many.
-func TooManyQuestions(id jsonrpc.ID, most int) dialect.Reply {
-	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", most))
+func TooManyQuestions(id jsonrpc.ID, max int) dialect.Reply {
+	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", max))
 }
 
-// answer lets the inbox answer one request of the server on its own goroutine. A
+// answerRequest lets the inbox answerRequest one request of the server on its own goroutine. A
 // refusal is written before anything more is read.
-func (l *connLink) answer(m jsonrpc.Message) {
+func (l *connLink) answerRequest(m jsonrpc.Message) {
 	if l.answering.Load() >= maxAnswering {
-		l.inbox.Reached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
+		l.inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
 		_ = l.conn.Write(l.ctx, TooManyQuestions(m.ID, maxAnswering).Body)
 		return
 	}

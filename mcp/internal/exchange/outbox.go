@@ -32,7 +32,7 @@ type outbox struct {
 
 // put has a reply written, by the caller or by whoever is writing.
 func (o *outbox) put(reply []byte) {
-	o.unwritten.reply(len(reply))
+	o.unwritten.queued(len(reply))
 	o.mu.Lock()
 	o.ready = append(o.ready, reply)
 	mine := !o.writing
@@ -71,7 +71,7 @@ func (o *outbox) write(batch [][]byte) {
 	for _, reply := range batch {
 		size += len(reply)
 	}
-	o.unwritten.done(len(batch), size)
+	o.unwritten.written(len(batch), size)
 	clear(batch)
 	o.mu.Lock()
 	defer o.mu.Unlock()

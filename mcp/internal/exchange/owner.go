@@ -12,8 +12,8 @@ func (in *Inbound) Owner() limit.Owner {
 	switch {
 	case in.Session != nil:
 		return in.Session.Owner
-	case in.Sender != nil:
-		return *in.Sender
+	case in.StatelessOwner != nil:
+		return *in.StatelessOwner
 	}
 	return limit.OwnerOf(in.Principal(), netip.Addr{}, 0)
 }

@@ -8,93 +8,93 @@ import (
 	"time"
 )
 
-// Clock measures how long something may take. It stands still from a Hold to the
-// Release that belongs to it. Holds may overlap: it goes on after the last Release. Both
-// methods are safe for concurrent use.
-type Clock interface {
-	Hold()
-	Release()
+// Pausable is a time limit or a place of a running call that is suspended while the call
+// waits for its client. Each Pause needs one Resume. Pauses may overlap: the last Resume ends
+// them. Both methods are safe for concurrent use.
+type Pausable interface {
+	Pause()
+	Resume()
 }
 
-// clocks are those of a context: the innermost one and what it runs under.
-type clocks struct {
-	Clock
-	outer *clocks
+// pausables are those of a context: the innermost one and what it runs under.
+type pausables struct {
+	Pausable
+	outer *pausables
 }
 
-type clockKey struct{}
+type pausableKey struct{}
 
-// WithClock returns a context for what the clock measures. The clocks that ctx has
+// WithPausable returns a context for what the clock measures. The clocks that ctx has
 // already measure it too.
-func WithClock(ctx context.Context, c Clock) context.Context {
-	return context.WithValue(ctx, clockKey{}, &clocks{c, clocksOf(ctx)})
+func WithPausable(ctx context.Context, c Pausable) context.Context {
+	return context.WithValue(ctx, pausableKey{}, &pausables{c, pausablesOf(ctx)})
 }
 
-func clocksOf(ctx context.Context) *clocks {
-	c, _ := ctx.Value(clockKey{}).(*clocks)
+func pausablesOf(ctx context.Context) *pausables {
+	c, _ := ctx.Value(pausableKey{}).(*pausables)
 	return c
 }
 
-// Hold lets every clock of the context stand still until release is called, once. It
+// PauseAll lets every clock of the context stand still until release is called, once. It
 // releases them in the order in which they were set, the outermost first: what a call
 // holds is taken again in the order in which it was taken at first.
-func Hold(ctx context.Context) (release func()) {
-	var held []Clock // the innermost first
-	for c := clocksOf(ctx); c != nil; c = c.outer {
-		c.Hold()
-		held = append(held, c.Clock)
+func PauseAll(ctx context.Context) (release func()) {
+	var held []Pausable // the innermost first
+	for c := pausablesOf(ctx); c != nil; c = c.outer {
+		c.Pause()
+		held = append(held, c.Pausable)
 	}
 	return func() {
 		for _, c := range slices.Backward(held) {
-			c.Release()
+			c.Resume()
 		}
 	}
 }
 
-// expirer is told that a time is over.
-type expirer interface{ expire() }
+// timeoutHandler is told that a time is over.
+type timeoutHandler interface{ expire() }
 
-type expiry func()
+type timeoutFunc func()
 
-func (f expiry) expire() { f() }
+func (f timeoutFunc) expire() { f() }
 
 // Timer is a Clock that calls a function when its time is over.
 type Timer struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	over  expirer // told when the time is over
-	until time.Time
-	held  int
-	left  time.Duration // while it is held
-	done  bool          // it was stopped, or its time is over
+	mu      sync.Mutex
+	timer   *time.Timer
+	handler timeoutHandler // told when the time is over
+	until   time.Time
+	pauses  int
+	left    time.Duration // while it is held
+	done    bool          // it was stopped, or its time is over
 }
 
 // AfterFunc calls f, on a goroutine of its own, after d in which the timer was not
 // held.
 func AfterFunc(d time.Duration, f func()) *Timer {
 	t := new(Timer)
-	t.start(d, expiry(f))
+	t.start(d, timeoutFunc(f))
 	return t
 }
 
-func (t *Timer) start(d time.Duration, over expirer) {
+func (t *Timer) start(d time.Duration, over timeoutHandler) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.until, t.over = time.Now().Add(d), over
+	t.until, t.handler = time.Now().Add(d), over
 	t.timer = time.AfterFunc(d, t.fire)
 }
 
 func (t *Timer) fire() {
-	if t.end() {
-		t.over.expire()
+	if t.claim() {
+		t.handler.expire()
 	}
 }
 
-// end reports whether the time is over now.
-func (t *Timer) end() bool {
+// claim reports whether the time is over now.
+func (t *Timer) claim() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	over := !t.done && t.held == 0
+	over := !t.done && t.pauses == 0
 	t.done = t.done || over
 	return over
 }
@@ -103,7 +103,7 @@ func (t *Timer) end() bool {
 func (t *Timer) remaining() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held > 0 {
+	if t.pauses > 0 {
 		return t.left
 	}
 	return time.Until(t.until)
@@ -117,21 +117,21 @@ func (t *Timer) Stop() {
 	t.timer.Stop()
 }
 
-// Hold implements Clock.
-func (t *Timer) Hold() {
+// Pause implements Clock.
+func (t *Timer) Pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held++; t.held == 1 {
+	if t.pauses++; t.pauses == 1 {
 		t.timer.Stop()
 		t.left = time.Until(t.until)
 	}
 }
 
-// Release implements Clock.
-func (t *Timer) Release() {
+// Resume implements Clock.
+func (t *Timer) Resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held--; t.held == 0 && !t.done {
+	if t.pauses--; t.pauses == 0 && !t.done {
 		t.until = time.Now().Add(t.left)
 		t.timer.Reset(t.left)
 	}
@@ -143,7 +143,7 @@ func (t *Timer) Release() {
 // context.Canceled, with the cause.
 func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	c := &timeoutContext{cause: cause}
-	c.clocks = clocks{&c.timer, clocksOf(ctx)}
+	c.clocks = pausables{&c.timer, pausablesOf(ctx)}
 	c.Context, c.cancel = context.WithCancelCause(ctx)
 	c.timer.start(d, c)
 	return c, c.stop
@@ -159,7 +159,7 @@ type timeoutContext struct {
 	cancel  context.CancelCauseFunc
 	cause   error // when the time is over
 	timer   Timer
-	clocks  clocks
+	clocks  pausables
 	expired atomic.Bool
 }
 
@@ -184,37 +184,39 @@ func (c *timeoutContext) Err() error {
 
 // Value implements context.Context.
 func (c *timeoutContext) Value(key any) any {
-	if key == (clockKey{}) {
+	if key == (pausableKey{}) {
 		return &c.clocks
 	}
 	return c.Context.Value(key)
 }
 
-// Clocks is a Clock that is many: those of all who wait for the same. The zero value
+// DeadlineGroup is a Clock that is many: those of all who wait for the same. The zero value
 // has none.
-type Clocks struct {
+type DeadlineGroup struct {
 	mu      sync.Mutex
-	held    int
+	pauses  int
 	waiting map[*waiter]struct{}
 }
 
+var _ Pausable = (*DeadlineGroup)(nil)
+
 // waiter is a context whose clocks are among others.
 type waiter struct {
-	ctx     context.Context
-	release func() // nil while they are not held
+	ctx       context.Context
+	resumeAll func() // nil while they are not held
 }
 
-func (w *waiter) hold() { w.release = Hold(w.ctx) }
+func (w *waiter) pause() { w.resumeAll = PauseAll(w.ctx) }
 
-func (w *waiter) letGo() {
-	if w.release != nil {
-		w.release()
-		w.release = nil
+func (w *waiter) resume() {
+	if w.resumeAll != nil {
+		w.resumeAll()
+		w.resumeAll = nil
 	}
 }
 
 // Add lets the clocks of ctx be held with the others until leave is called, once.
-func (s *Clocks) Add(ctx context.Context) (leave func()) {
+func (s *DeadlineGroup) Add(ctx context.Context) (leave func()) {
 	w := &waiter{ctx: ctx}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,37 +224,37 @@ func (s *Clocks) Add(ctx context.Context) (leave func()) {
 		s.waiting = make(map[*waiter]struct{})
 	}
 	s.waiting[w] = struct{}{}
-	if s.held > 0 {
-		w.hold()
+	if s.pauses > 0 {
+		w.pause()
 	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.waiting, w)
-		w.letGo()
+		w.resume()
 	}
 }
 
 // Hold implements Clock.
-func (s *Clocks) Hold() {
+func (s *DeadlineGroup) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held++; s.held > 1 {
+	if s.pauses++; s.pauses > 1 {
 		return
 	}
 	for w := range s.waiting {
-		w.hold()
+		w.pause()
 	}
 }
 
-// Release implements Clock.
-func (s *Clocks) Release() {
+// Resume implements Clock.
+func (s *DeadlineGroup) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held--; s.held > 0 {
+	if s.pauses--; s.pauses > 0 {
 		return
 	}
 	for w := range s.waiting {
-		w.letGo()
+		w.resume()
 	}
 }

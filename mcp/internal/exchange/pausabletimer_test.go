@@ -21,9 +21,9 @@ func TestTimeoutCountsOnlyTheTimeInWhichNobodyHoldsIt(t *testing.T) {
 		ctx, stop := exchange.WithTimeout(outer, 10*time.Second, errLate)
 		defer stop()
 		time.Sleep(4 * time.Second)
-		first := exchange.Hold(ctx)
+		first := exchange.PauseAll(ctx)
 		time.Sleep(time.Hour)
-		second := exchange.Hold(ctx)
+		second := exchange.PauseAll(ctx)
 		first()
 		time.Sleep(time.Hour)
 		second()
@@ -42,7 +42,7 @@ func TestStoppedTimerIsNotWoundUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		timer := exchange.AfterFunc(time.Second, func() { t.Error("called") })
-		release := exchange.Hold(exchange.WithClock(t.Context(), timer))
+		release := exchange.PauseAll(exchange.WithPausable(t.Context(), timer))
 		timer.Stop()
 		release()
 		time.Sleep(time.Minute)
@@ -52,12 +52,12 @@ func TestStoppedTimerIsNotWoundUpAgain(t *testing.T) {
 func TestClocksOfAllWhoWaitAreHeldTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var waiting exchange.Clocks
-		shared := exchange.WithClock(t.Context(), &waiting)
+		var waiting exchange.DeadlineGroup
+		shared := exchange.WithPausable(t.Context(), &waiting)
 		early, stop := exchange.WithTimeout(t.Context(), 10*time.Second, errLate)
 		defer stop()
 		defer waiting.Add(early)()
-		release := exchange.Hold(shared)
+		release := exchange.PauseAll(shared)
 		late, stop := exchange.WithTimeout(t.Context(), 10*time.Second, errLate)
 		defer stop()
 		leave := waiting.Add(late)
@@ -83,6 +83,6 @@ func TestClocksOfAllWhoWaitAreHeldTogether(t *testing.T) {
 
 func TestContextWithoutClocksCanBeHeld(t *testing.T) {
 	t.Parallel()
-	exchange.Hold(t.Context())()
-	new(exchange.Clocks).Add(t.Context())()
+	exchange.PauseAll(t.Context())()
+	new(exchange.DeadlineGroup).Add(t.Context())()
 }

@@ -22,9 +22,9 @@ func (p *Presence) Leave() {
 	p.open.Add(-1)
 }
 
-// Away returns for how long the client has had neither a message under way nor a
+// AbsentFor returns for how long the client has had neither a message under way nor a
 // stream.
-func (p *Presence) Away() time.Duration {
+func (p *Presence) AbsentFor() time.Duration {
 	if p.open.Load() > 0 {
 		return 0
 	}

@@ -12,8 +12,8 @@ import (
 // comes on top is refused, so that cancellations can still be read.
 const maxRunning = 1024
 
-// retryRunning is after what time such a request may be sent again.
-const retryRunning = time.Second
+// retryAfterFull is after what time such a request may be sent again.
+const retryAfterFull = time.Second
 
 // Run does a request that has begun and returns its reply. It reports false
 // when the caller cancelled the request and so gets none.
@@ -26,8 +26,8 @@ type Run func() (reply dialect.Reply, wanted bool)
 func (s *Session) Begin(ctx context.Context, core Core, in *Inbound) Run {
 	id := in.Message.ID
 	if s.Running.Len() >= maxRunning {
-		core.Reached(mcp.LimitReached{Limit: mcp.LimitSessionCalls, Principal: s.Principal, Method: in.Message.Method})
-		return refused(dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, retryRunning, "more than %d requests at once", maxRunning)))
+		core.LimitReached(mcp.LimitReached{Limit: mcp.LimitSessionCalls, Principal: s.Principal, Method: in.Message.Method})
+		return refused(dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, retryAfterFull, "more than %d requests at once", maxRunning)))
 	}
 	ctx, work := s.Running.Begin(ctx, id)
 	if work == nil {

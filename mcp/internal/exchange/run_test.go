@@ -23,7 +23,7 @@ func (c requestCore) Request(ctx context.Context, _ *exchange.Inbound) dialect.R
 	return c.request(ctx)
 }
 
-func (c requestCore) Reached(e mcp.LimitReached) {
+func (c requestCore) LimitReached(e mcp.LimitReached) {
 	if c.reached != nil {
 		c.reached(e)
 	}

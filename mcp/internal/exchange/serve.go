@@ -37,15 +37,15 @@ type ServeParams struct {
 	// Grace is how long requests that run when the client has said its last word
 	// may still be answered, where the other direction lives on.
 	Grace time.Duration
-	// Leaving ends the connection in an orderly way once it is closed: subscriptions
+	// Draining ends the connection in an orderly way once it is closed: subscriptions
 	// end with their result and new requests are refused, while running ones have
 	// leavingGrace to be answered. Nil never is.
-	Leaving <-chan struct{}
+	Draining <-chan struct{}
 }
 
-// leavingGrace is how long the requests of a connection may run on that this side
+// drainGrace is how long the requests of a connection may run on that this side
 // is to end.
-const leavingGrace = 10 * time.Second
+const drainGrace = 10 * time.Second
 
 // ServeConn serves one connection until it ends or ctx does. The life of a
 // message on it:
@@ -54,7 +54,7 @@ const leavingGrace = 10 * time.Second
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
 //	     ├─ request       beside the others: Core.Request, then into the outbox
 //	     ├─ cancellation  at once: ends the request that it names
-//	     ├─ notification  to Session.PutNote: the handlers run in the order of arrival
+//	     ├─ notification  to Session.QueueNotification: the handlers run in the order of arrival
 //	     └─ response      at once: to the Ask that waits for it
 //
 // A malformed frame is answered and the connection goes on. When the connection
@@ -65,8 +65,8 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &serving{ServeParams: p}
-	listening, deaf := context.WithCancelCause(ctx)
-	defer deaf(nil)
+	listening, stopListening := context.WithCancelCause(ctx)
+	defer stopListening(nil)
 	c.listening = listening
 	c.session = &Session{
 		Principal: PrincipalOf(p.Identity),
@@ -74,8 +74,8 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		Push:      c.push,
 		End:       c.end,
 	}
-	c.handlers = newCrew()
-	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.unwritable}
+	c.handlers = newWorkerPool()
+	c.replies = outbox{conn: p.Conn, unwritten: &c.session.unwritten, failed: c.writeFailed}
 	c.session.Identify(p.Identity)
 	c.session.Presence.Enter() // the connection is the client's stream
 	defer context.AfterFunc(ctx, c.session.End)()
@@ -83,25 +83,25 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		c.session.End()
 		return err
 	}
-	leave := c.leaveLater(ctx)
+	leave := c.watchDraining(ctx)
 	err := c.read(ctx)
 	switch {
 	case errors.Is(err, ErrExpired):
 		c.expired.Store(true)
-		c.settle(ctx, expiryGrace)
+		c.awaitIdle(ctx, expiryGrace)
 	case errors.Is(err, io.EOF) && p.Grace > 0:
-		deaf(errDisconnected)
-		c.settle(ctx, p.Grace)
+		stopListening(errDisconnected)
+		c.awaitIdle(ctx, p.Grace)
 	}
 	leave.stop()
 	cancel(errDisconnected)
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
 	c.session.End()
-	c.session.closeNotes()
+	c.session.closeNotifications()
 	c.handlers.close()
 	p.Core.Closed(c.session)
-	if errors.Is(err, io.EOF) || c.gone.Load() {
+	if errors.Is(err, io.EOF) || c.clientLeft.Load() {
 		return nil
 	}
 	return err
@@ -123,42 +123,42 @@ func WhileValid(ctx context.Context, i *mcp.Identity) (_ context.Context, cancel
 	return context.WithDeadlineCause(ctx, i.Expires, ErrExpired)
 }
 
-// settle lets the running requests be answered and the queued notifications be
+// awaitIdle lets the running requests be answered and the queued notifications be
 // handled, within the grace.
-func (c *serving) settle(ctx context.Context, grace time.Duration) {
+func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	_ = c.session.WaitIdle(ctx)
 }
 
-// retryElsewhere is after what time a request that a leaving server has refused may
+// retryAfterShutdown is after what time a request that a leaving server has refused may
 // be sent again: to the one that takes over.
-const retryElsewhere = time.Second
+const retryAfterShutdown = time.Second
 
 // ShuttingDown returns the refusal of a request that comes when the server is
 // leaving. It has not been begun.
 func ShuttingDown(method string) *mcp.Error {
-	return mcp.RetryLaterf(mcp.CodeOverloaded, retryElsewhere, "%s: the server is shutting down", method)
+	return mcp.RetryLaterf(mcp.CodeOverloaded, retryAfterShutdown, "%s: the server is shutting down", method)
 }
 
-// leaver waits to end a connection in an orderly way.
-type leaver struct {
+// drainWatch waits to end a connection in an orderly way.
+type drainWatch struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
 
-// leaveLater ends the connection once Leaving is closed. It needs one stop.
-func (c *serving) leaveLater(ctx context.Context) *leaver {
+// watchDraining ends the connection once Leaving is closed. It needs one stop.
+func (c *serving) watchDraining(ctx context.Context) *drainWatch {
 	ctx, cancel := context.WithCancel(ctx)
-	l := &leaver{cancel: cancel}
-	if c.Leaving == nil {
+	l := &drainWatch{cancel: cancel}
+	if c.Draining == nil {
 		return l
 	}
 	l.work.Go(func() {
 		select {
-		case <-c.Leaving:
-			c.leaving.Store(true)
-			c.settle(ctx, leavingGrace)
+		case <-c.Draining:
+			c.draining.Store(true)
+			c.awaitIdle(ctx, drainGrace)
 			c.end()
 		case <-ctx.Done():
 		}
@@ -166,7 +166,7 @@ func (c *serving) leaveLater(ctx context.Context) *leaver {
 	return l
 }
 
-func (l *leaver) stop() {
+func (l *drainWatch) stop() {
 	l.cancel()
 	l.work.Wait()
 }
@@ -177,28 +177,28 @@ var errDisconnected = errors.New("the client has disconnected")
 type serving struct {
 	ServeParams
 	session  *Session
-	handlers *crew
+	handlers *workerPool
 	replies  outbox
 	// listening ends before the rest does: a subscription is not worth waiting for
 	// once the client has said its last word.
 	listening context.Context
-	// ended says that this side has closed the connection; gone, that the client had
+	// ended says that this side has closed the connection; clientLeft, that the client had
 	// left before, which a reply that cannot be written may tell sooner than Read;
 	// expired, that nothing but replies may be sent any more.
-	ended, gone, expired atomic.Bool
-	leaving              atomic.Bool // new requests are refused
+	ended, clientLeft, expired atomic.Bool
+	draining                   atomic.Bool // new requests are refused
 }
 
 func (c *serving) read(ctx context.Context) error {
 	valid, cancel := WhileValid(ctx, c.Identity)
 	defer cancel()
 	for {
-		if err := c.session.unwritten.room(valid); err != nil {
+		if err := c.session.unwritten.awaitRoom(valid); err != nil {
 			return err
 		}
 		data, err := c.Conn.Read(valid)
 		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
-			c.Core.Reached(mcp.LimitReached{Limit: mcp.LimitMessageBytes, Principal: c.session.Principal})
+			c.Core.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes, Principal: c.session.Principal})
 			c.refuse(ctx, mcp.Errorf(mcp.CodeInvalidRequest, "%s", frame.Reason))
 			continue
 		}
@@ -218,7 +218,7 @@ func (c *serving) read(ctx context.Context) error {
 			c.malformed(ctx, err)
 			continue
 		}
-		c.take(ctx, c.inbound(m, from))
+		c.dispatch(ctx, c.inbound(m, from))
 	}
 }
 
@@ -232,40 +232,40 @@ func (c *serving) sender() *mcp.Identity {
 	return from
 }
 
-// take starts on one message and does not wait for it, but for initialize:
+// dispatch starts on one message and does not wait for it, but for initialize:
 // what follows it needs the session that it makes.
-func (c *serving) take(ctx context.Context, in *Inbound) {
+func (c *serving) dispatch(ctx context.Context, in *Inbound) {
 	m := in.Message
 	switch {
-	case m.Kind == jsonrpc.Request && c.leaving.Load():
+	case m.Kind == jsonrpc.Request && c.draining.Load():
 		c.write(ctx, dialect.Refuse(m.ID, ShuttingDown(m.Method)).Body)
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		c.write(ctx, reply(c.session.Begin(ctx, c.Core, in)))
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodListen:
 		run := c.session.Begin(c.listening, c.Core, in)
-		c.spawn(func() []byte { return reply(run) })
+		c.runConcurrently(func() []byte { return reply(run) })
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, in)
-		c.spawn(func() []byte { return reply(run) })
+		c.runConcurrently(func() []byte { return reply(run) })
 	default:
-		c.other(ctx, in)
+		c.handleWithoutReply(ctx, in)
 	}
 }
 
-// spawn has f run beside the reader and writes the reply that it returns.
-func (c *serving) spawn(f func() []byte) {
+// runConcurrently has f run beside the reader and writes the reply that it returns.
+func (c *serving) runConcurrently(f func() []byte) {
 	c.session.unwritten.add()
-	c.handlers.do(func() {
+	c.handlers.submit(func() {
 		if reply := f(); reply != nil {
 			c.replies.put(reply)
 			return
 		}
-		c.session.unwritten.done(1, 0)
+		c.session.unwritten.written(1, 0)
 	})
 }
 
-// other takes a message that has no reply.
-func (c *serving) other(ctx context.Context, in *Inbound) {
+// handleWithoutReply takes a message that has no reply.
+func (c *serving) handleWithoutReply(ctx context.Context, in *Inbound) {
 	if in.Message.Kind == jsonrpc.Response {
 		c.session.Pending.Resolve(in.Message)
 		return
@@ -283,7 +283,7 @@ func reply(run Run) []byte {
 }
 
 func (c *serving) inbound(m jsonrpc.Message, from *mcp.Identity) *Inbound {
-	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, HTTP: c.HTTP, Back: back{c.Conn}, Leaving: c.Leaving}
+	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, HTTP: c.HTTP, BackChannel: back{c.Conn}, Draining: c.Draining}
 }
 
 // push sends what belongs to no request.
@@ -304,14 +304,14 @@ func (c *serving) write(ctx context.Context, msg []byte) {
 		return
 	}
 	if err := c.Conn.Write(ctx, msg); err != nil {
-		c.unwritable(err)
+		c.writeFailed(err)
 	}
 }
 
-// unwritable ends a connection that has failed to take a message.
-func (c *serving) unwritable(err error) {
+// writeFailed ends a connection that has failed to take a message.
+func (c *serving) writeFailed(err error) {
 	if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
-		c.gone.Store(true)
+		c.clientLeft.Store(true)
 	}
 	c.end()
 }

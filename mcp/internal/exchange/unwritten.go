@@ -28,15 +28,15 @@ func (u *unwritten) add() {
 	u.count++
 }
 
-// reply notes that a reply of that size waits to be written.
-func (u *unwritten) reply(size int) {
+// queued notes that a queued of that size waits to be written.
+func (u *unwritten) queued(size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.bytes += size
 }
 
-// done notes that replies of that size in all were written, or never will be.
-func (u *unwritten) done(count, size int) {
+// written notes that replies of that size in all were written, or never will be.
+func (u *unwritten) written(count, size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.count -= count
@@ -47,21 +47,21 @@ func (u *unwritten) done(count, size int) {
 	}
 }
 
-// none waits until nothing is outstanding.
-func (u *unwritten) none(ctx context.Context) error {
+// awaitNone waits until nothing is outstanding.
+func (u *unwritten) awaitNone(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count == 0 })
 }
 
-// room waits until more may be outstanding.
-func (u *unwritten) room(ctx context.Context) error {
+// awaitRoom waits until more may be outstanding.
+func (u *unwritten) awaitRoom(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count < maxUnwritten && u.bytes < maxUnwrittenBytes })
 }
 
 // wait returns nil once the state is as wanted, or the cause of ctx.
-func (u *unwritten) wait(ctx context.Context, wanted func() bool) error {
+func (u *unwritten) wait(ctx context.Context, reached func() bool) error {
 	for {
 		u.mu.Lock()
-		if wanted() {
+		if reached() {
 			u.mu.Unlock()
 			return nil
 		}

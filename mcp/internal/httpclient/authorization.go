@@ -75,12 +75,12 @@ func (p *ClientParams) authorize(req *http.Request) error {
 	if p.Auth == nil {
 		return nil
 	}
-	defer exchange.Hold(req.Context())()
+	defer exchange.PauseAll(req.Context())()
 	return p.Auth.Authorize(req)
 }
 
 func (p *ClientParams) challenged(req *http.Request, resp *http.Response) error {
-	defer exchange.Hold(req.Context())()
+	defer exchange.PauseAll(req.Context())()
 	return p.Auth.Challenged(req, resp)
 }
 

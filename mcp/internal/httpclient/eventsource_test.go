@@ -30,7 +30,7 @@ func (i *inbox) Notification(jsonrpc.Message) {
 }
 
 func (*inbox) Request(context.Context, jsonrpc.Message) []byte { return nil }
-func (*inbox) Reached(mcp.LimitReached)                        {}
+func (*inbox) LimitReached(mcp.LimitReached)                   {}
 func (*inbox) Limits() jsonrpc.Limits                          { return jsonrpc.Limits{} }
 
 // opened is a server that answers each GET with the next of its answers, and the

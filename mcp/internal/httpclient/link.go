@@ -139,7 +139,7 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 			}
 			return m, nil
 		case out.Caller != nil:
-			out.Caller.Hear(m)
+			out.Caller.Receive(m)
 		}
 	}
 }

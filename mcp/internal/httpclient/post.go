@@ -175,7 +175,7 @@ var errAnswerTimeout = fmt.Errorf("answer not accepted within %v", answerTimeout
 func (l *Link) answerRequest(m jsonrpc.Message) {
 	n := l.answers.Add(1)
 	if n > maxAnswers {
-		l.Inbox.Reached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
+		l.Inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
 	}
 	if n > 2*maxAnswers {
 		l.answers.Add(-1)

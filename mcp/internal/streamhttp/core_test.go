@@ -55,7 +55,7 @@ func newTestCore(tools map[string]tool, revisions ...mcp.Revision) *testCore {
 
 func (c *testCore) Dialect() *dialect.Server { return c.dialect }
 
-func (c *testCore) Reached(mcp.LimitReached) {}
+func (c *testCore) LimitReached(mcp.LimitReached) {}
 
 func (c *testCore) Limits() jsonrpc.Limits { return jsonrpc.Limits{} }
 
@@ -169,9 +169,9 @@ const (
 var plainTools = map[string]tool{
 	"hello": func(context.Context, *exchange.Inbound) (any, error) { return text("hello"), nil },
 	"talk": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		if in.Back != nil {
+		if in.BackChannel != nil {
 			for _, note := range []string{noteA, noteB} {
-				if err := in.Back.Send(ctx, []byte(note)); err != nil {
+				if err := in.BackChannel.Send(ctx, []byte(note)); err != nil {
 					return nil, err
 				}
 			}

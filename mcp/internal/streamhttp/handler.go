@@ -174,11 +174,11 @@ func (h *Handler) newInbound(r *http.Request) *exchange.Inbound {
 		sender  limit.Owner
 	}{headers: standardHeaders(r.Header), sender: h.o.ownerOf(r, by, 0)}
 	in.Inbound = exchange.Inbound{
-		Binding:  dialect.Streamable,
-		Headers:  &in.headers,
-		Identity: by,
-		Sender:   &in.sender,
-		HTTP:     exchange.DescribeHTTP(r),
+		Binding:        dialect.Streamable,
+		Headers:        &in.headers,
+		Identity:       by,
+		StatelessOwner: &in.sender,
+		HTTP:           exchange.DescribeHTTP(r),
 	}
 	return &in.Inbound
 }

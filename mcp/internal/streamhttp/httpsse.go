@@ -131,8 +131,8 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	// Its errors are the end of the connection, which nobody is left to be told.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
-		Address: AddressOf(r, e.o.orZero().TrustedProxies),
-		Leaving: e.life.streamsOf(r).Done(),
+		Address:  AddressOf(r, e.o.orZero().TrustedProxies),
+		Draining: e.life.streamsOf(r).Done(),
 	})
 	return nil
 }

@@ -62,7 +62,7 @@ type responder struct {
 	timeout  timeoutEntry   // guarded by timeouts.mu
 }
 
-var _ exchange.Back = (*responder)(nil)
+var _ exchange.BackChannel = (*responder)(nil)
 
 // newResponder returns a responder that needs a finish or an abandon before the
 // HTTP handler returns.

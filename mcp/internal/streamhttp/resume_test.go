@@ -46,7 +46,7 @@ func (s *testServer) back(session, id string, headers ...string) *openAnswer {
 func feed(notes chan string) tool {
 	return func(ctx context.Context, in *exchange.Inbound) (any, error) {
 		for note := range notes {
-			if err := in.Back.Send(ctx, []byte(note)); err != nil {
+			if err := in.BackChannel.Send(ctx, []byte(note)); err != nil {
 				return nil, err
 			}
 		}
@@ -351,7 +351,7 @@ func TestStreamsOfASessionThatCanBeResumedAreBounded(t *testing.T) {
 func TestCancelledCallCannotBeResumed(t *testing.T) {
 	t.Parallel()
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		err := in.Back.Send(ctx, []byte(noteA))
+		err := in.BackChannel.Send(ctx, []byte(noteA))
 		<-ctx.Done()
 		return nil, err
 	}}), nil)
@@ -431,11 +431,11 @@ func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
 	claim.Shows(t, "R-105a", "R-105b", "R-107b")
 	proceed := make(chan struct{})
 	s := serveTest(t, newTestCore(map[string]tool{"poll": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		if !in.Back.(exchange.Poller).CloseStream(1500 * time.Millisecond) {
+		if !in.BackChannel.(exchange.StreamCloser).CloseStream(1500 * time.Millisecond) {
 			return nil, errors.New("the client does not poll")
 		}
 		<-proceed
-		if err := in.Back.Send(ctx, []byte(noteA)); err != nil {
+		if err := in.BackChannel.Send(ctx, []byte(noteA)); err != nil {
 			return nil, err
 		}
 		return text("done"), nil

@@ -101,7 +101,7 @@ func (c callContext) Value(key any) any {
 func (s *session) stop(cause error) {
 	s.ctx.Cancel(cause)
 	s.Pending.Fail(cause)
-	s.StopNotes()
+	s.StopNotifications()
 	for _, st := range s.close() {
 		st.discardLog()
 	}

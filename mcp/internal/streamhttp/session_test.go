@@ -238,7 +238,7 @@ func TestDisconnectDoesNotCancelASessionCall(t *testing.T) {
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
 		close(entered)
 		<-proceed
-		err := in.Back.Send(ctx, []byte(noteA))
+		err := in.BackChannel.Send(ctx, []byte(noteA))
 		ended <- errors.Join(ctx.Err(), err)
 		return text("done"), nil
 	}}), nil)
@@ -328,7 +328,7 @@ func TestCallAsksOnItsOwnStream(t *testing.T) {
 		return jsonrpc.AppendRequest(nil, id, "roots/list", nil)
 	}
 	s := serveTest(t, newTestCore(map[string]tool{"ask": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		m, err := in.Ask(ctx, question, question)
+		m, err := in.SendRequest(ctx, question, question)
 		if err != nil {
 			return nil, err
 		}

@@ -146,7 +146,7 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 	st := newStream()
 	if h.o.answer() != AnswerJSON {
-		in.Back = st
+		in.BackChannel = st
 		h.resumable(s, st)
 	}
 	return st

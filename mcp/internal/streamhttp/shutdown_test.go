@@ -19,7 +19,7 @@ func TestShutdownWaitsForCallsAndTakesWhatTheyWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		question := func(id jsonrpc.ID) []byte { return jsonrpc.AppendRequest(nil, id, "roots/list", nil) }
 		core := newTestCore(map[string]tool{"ask": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-			_, err := in.Ask(ctx, question, question)
+			_, err := in.SendRequest(ctx, question, question)
 			return text("asked"), err
 		}})
 		h := NewHandler(core, nil)

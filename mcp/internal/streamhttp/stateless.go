@@ -40,7 +40,7 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange
 		return refused
 	}
 	defer place.Release()
-	in.Leaving = h.life.streamsOf(r).Done()
+	in.Draining = h.life.streamsOf(r).Done()
 	h.respond(w, r, in, ctx)
 	return nil
 }
@@ -53,7 +53,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.I
 	a.unsent, a.owner = h.unsent, in.Owner()
 	defer a.abandon()
 	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
-		in.Back = a
+		in.BackChannel = a
 		h.timeouts.add(a)
 	}
 	in.InParts = true

@@ -59,7 +59,7 @@ func TestStatelessAnswerBecomesAStreamWithTheFirstMessage(t *testing.T) {
 func TestPayloadCannotEndItsEvent(t *testing.T) {
 	t.Parallel()
 	core := newTestCore(map[string]tool{"inject": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		return nil, in.Back.Send(ctx, []byte("{}\n\nevent: x\rdata: y"))
+		return nil, in.BackChannel.Send(ctx, []byte("{}\n\nevent: x\rdata: y"))
 	}})
 	core.opaque = true
 	s := serveTest(t, core, nil)
@@ -72,7 +72,7 @@ func TestPayloadCannotEndItsEvent(t *testing.T) {
 func TestErrorOnAnOpenStreamIsAnEvent(t *testing.T) {
 	t.Parallel()
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-		_ = in.Back.Send(ctx, []byte(noteA))
+		_ = in.BackChannel.Send(ctx, []byte(noteA))
 		return nil, errors.New("secret")
 	}}), nil)
 	a := s.post(modernCall("x"), modernHeaders("tools/call", "x")...)
@@ -157,7 +157,7 @@ func TestKeepAliveHoldsFromTheFirstEventOn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := NewHandler(newTestCore(map[string]tool{"slow": func(ctx context.Context, in *exchange.Inbound) (any, error) {
-				if err := in.Back.Send(ctx, []byte(noteA)); err != nil {
+				if err := in.BackChannel.Send(ctx, []byte(noteA)); err != nil {
 					return nil, err
 				}
 				time.Sleep(4900 * time.Millisecond)
@@ -200,9 +200,9 @@ func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 func TestNothingIsSentAfterTheReply(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-133b", "R-273c")
-	var late exchange.Back
+	var late exchange.BackChannel
 	s := serveTest(t, newTestCore(map[string]tool{"x": func(_ context.Context, in *exchange.Inbound) (any, error) {
-		late = in.Back
+		late = in.BackChannel
 		return text("done"), nil
 	}}), nil)
 	s.post(modernCall("x"), modernHeaders("tools/call", "x")...)
@@ -283,7 +283,7 @@ func TestClientThatDoesNotReadIsGivenUpAfterTheWriteTimeout(t *testing.T) {
 		sent := 0
 		h := NewHandler(newTestCore(map[string]tool{"flood": func(ctx context.Context, in *exchange.Inbound) (any, error) {
 			for failure == nil {
-				failure = in.Back.Send(ctx, []byte(noteA))
+				failure = in.BackChannel.Send(ctx, []byte(noteA))
 				sent++
 			}
 			return nil, context.Cause(ctx)

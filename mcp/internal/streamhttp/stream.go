@@ -42,8 +42,8 @@ type stream struct {
 }
 
 var (
-	_ exchange.Back   = (*stream)(nil)
-	_ exchange.Poller = (*stream)(nil)
+	_ exchange.BackChannel  = (*stream)(nil)
+	_ exchange.StreamCloser = (*stream)(nil)
 )
 
 // newStream returns a stream to which a connection is about to attach.
@@ -100,7 +100,7 @@ func (s *stream) tryQueue(msg []byte) bool {
 	return true
 }
 
-// CloseStream implements exchange.Poller: it closes the connection after what is queued.
+// CloseStream implements exchange.StreamCloser: it closes the connection after what is queued.
 // Without a connection it does nothing.
 //
 // Spec: 2025-11-25 basic/transports#sending-messages-to-the-server, on closing the connection
