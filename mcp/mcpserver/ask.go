@@ -5,46 +5,45 @@ import (
 	"fmt"
 )
 
-// Ask asks the user of the client by a form whose fields are those of T, a flat
-// struct with the tags of tools, and returns the validated answer:
+// Ask asks the client's user by a form (elicitation/create) whose fields are those of T, a
+// flat struct with the same tags as arguments of tools, and returns the validated answer:
 //
 //	seat, err := mcpserver.Ask[Seat](ctx, "seat", "Which seat would you like?")
 //	if err != nil {
 //		return Booking{}, err
 //	}
 //
-// A handler that asks reads from top to bottom in every revision. In the session
-// era Ask waits for the answer, up to AskOptions.Wait. In the stateless era it
-// returns ErrInputRequired, which ends this run; when the client has answered,
-// the handler runs again from the top, and there Ask returns the answer at once.
-// What stands between questions is therefore repeated, unless Once does it.
+// The same handler works in every revision. In the session era Ask waits for the answer,
+// up to AskOptions.Wait. In the stateless era it returns [ErrInputRequired], which ends
+// this run. When the client has answered, the handler runs again from the top, and Ask
+// returns the answer at once. Code between questions is therefore repeated, unless it is
+// in a [Once].
 //
-// The key names the question among all keys of the call, in at most 64 bytes.
-// It has to be the same in every run, and each key is used once in a run. The question
-// has to be the same in every run, too: when its text or its form has changed, the
-// answer is dropped, the log says so, and the question is asked again. Put values that
-// change, such as a price, into a Once before the question. An answer that does not fit
-// is asked for again, within AskOptions.MaxRounds.
+// The key identifies the question among all keys of the call. It has at most 64 bytes, is
+// the same in every run, and is used once in a run. The question must also be the same in
+// every run: if its text or form has changed, the answer is dropped, which is logged, and
+// the question is asked again. Compute values that change, such as a price, in a Once
+// before the question. An answer that is not valid is asked for again, up to
+// AskOptions.MaxRounds times.
 //
-// An answer counts only for a question that this server has asked in this call: answers
-// that a client sends to anything else are dropped.
+// An answer is accepted only for a question that this server has asked in this call. Other
+// answers that a client sends are ignored.
 //
 // Ask is for handlers of tools, prompts and resources. While it waits the call does not
-// count as running, see Timeout and Limit. It is safe for concurrent use: the questions
-// that goroutines of a handler have asked before the handler returns go out together.
-// The handler has to wait for its goroutines. One that asks after the call has ended
-// gets ErrInputRequired if the run has asked something, else ErrCallEnded, and its
-// question is not sent.
+// count as running, see [Timeout] and [Limit]. It is safe for concurrent use: the questions
+// that goroutines of a handler have asked before the handler returns are sent together. The
+// handler has to wait for its goroutines. In a goroutine that asks after the handler has
+// returned, Ask fails with ErrInputRequired if the run has asked something, else with
+// [ErrCallEnded], and the question is not sent.
 func Ask[T any](ctx context.Context, key, message string) (T, error) {
 	var answer T
 	err := AskAll(ctx, ElicitForm(key, message, &answer))
 	return answer, err
 }
 
-// AskAll asks several questions at once, in one round. It returns nil when every
-// one has its answer, and otherwise the error of the first that has none. It
-// follows the rules of Ask, also for concurrent use; each call stores answers only in
-// the variables of its own questions.
+// AskAll asks several questions at once, in one round. It returns nil when all of them are
+// answered, and otherwise the error of the first one that is not. The rules of [Ask] apply,
+// also for concurrent use. A call stores answers only in the variables of its own questions.
 func AskAll(ctx context.Context, questions ...Question) error {
 	r := From(ctx)
 	if r == nil {

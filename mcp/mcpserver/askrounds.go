@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// askInRounds asks in the stateless era: answers that are known are returned, and
-// questions without one end the run.
+// askInRounds asks in the stateless era. It returns nil if all questions are answered.
+// Otherwise it records those that are not, which ends the run.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) askInRounds(questions []openQuestion) error {
@@ -47,8 +47,8 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 	return err
 }
 
-// answered takes the answer to a question, if there is one that fits. An error without
-// an answer means that the run has ended.
+// answered decodes the answer to a question, if there is a valid one. known is false and err
+// is set if the run has ended.
 func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	found, err := r.run.Answer(q.key, q.digest)
 	if err != nil {
@@ -72,8 +72,8 @@ func (r *Request) answered(q *openQuestion) (known bool, err error) {
 	return true, err
 }
 
-// askAndWait asks where answers can be waited for, and waits for all of them. In the
-// session era each question is a request to the client.
+// askAndWait asks in the session era and for detached work, and waits for all answers. In
+// the session era each question is a request to the client.
 func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) error {
 	ctx, cancel := r.withAskDeadline(ctx)
 	defer cancel()
@@ -90,8 +90,8 @@ func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) erro
 	return asURLElicitation(first(errs), questions)
 }
 
-// withAskDeadline bounds how long a question waits. Background work waits as long as it
-// lasts itself.
+// withAskDeadline returns a context with the time limit of a question. Detached work has no
+// such limit.
 func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.detached != nil {
 		return ctx, func() {}
@@ -99,7 +99,7 @@ func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context
 	return context.WithTimeoutCause(ctx, r.server.options.asking().wait(), ErrAskExpired)
 }
 
-// askOne asks one question until there is an answer that fits.
+// askOne asks one question until there is a valid answer.
 func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 	if known, err := r.answered(q); known {
 		return q.wrap(err)
@@ -124,7 +124,7 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 	return q.wrap(r.tooManyRounds(err))
 }
 
-// send asks one question and returns the answer as it came.
+// send asks one question and returns the answer without decoding it.
 func (r *Request) send(ctx context.Context, key, method string, params any) (raw jsontext.Value, err error) {
 	if r.detached != nil {
 		return r.askDetached(ctx, key, method, params)
@@ -133,8 +133,8 @@ func (r *Request) send(ctx context.Context, key, method string, params any) (raw
 	return raw, err
 }
 
-// refusal is what an error of the client means: in the session era a user who
-// refuses sampling is an error.
+// answerError returns the error of Ask for an error of the client: if the user rejects
+// sampling in the session era, the client's response is an error.
 func answerError(err error) error {
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote && e.Code == mcp.CodeRejected {
 		return ErrDeclined

@@ -6,13 +6,12 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Cache says how long a result may be kept, and whether different principals
-// may share it. The zero Cache is: not at all, private.
+// Cache is the caching hint of a result: how long clients may cache it, and whether caches
+// may share it between principals. The zero Cache means that a result is stale at once and
+// private.
 //
-// Public is a promise that the result is the same for everybody. It protects
-// nothing: what not everybody may see has to be refused. Lists and resources with
-// something that is restricted by Visible or Scopes are private, whatever Public
-// says.
+// Public promises that the result is the same for all callers. It is no access control.
+// Lists and resources that Visible or Scopes restrict are always sent as private.
 //
 // Spec: 2026-07-28 server/utilities/caching
 type Cache struct {

@@ -10,43 +10,42 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Completer proposes values for an argument of a prompt or a variable of a
-// template, best first. At most 100 of them are sent; the client is told when
-// there are more. Completers run while a user types and have to be quick.
+// Completer returns values for an argument of a prompt or a variable of a resource
+// template, the best first. At most 100 are sent, with a flag if there are more. A
+// Completer runs while a user types, on several goroutines at once, and must be fast.
 type Completer func(ctx context.Context, c Completing) ([]string, error)
 
-// Completing is what has been typed so far.
+// Completing is the input of a Completer.
 type Completing struct {
-	// Argument is the name of the argument, Value what is typed of it.
+	// Argument is the name of the argument, and Value the text that was typed so far.
 	Argument, Value string
-	// Others are the arguments that the user has chosen before, if the client sends
-	// them.
+	// Others are the arguments that were completed before, if the client sends them.
 	Others map[string]string
 }
 
-// RawCompleter answers a request for completion itself: it proposes at most 100
-// values, and says how many there are in all, as far as it knows.
+// RawCompleter handles a completion request (completion/complete) itself: it returns at
+// most 100 values, and their total number if it is known.
 type RawCompleter func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error)
 
-// Prefix completes to those of the values that start with what is typed,
-// whatever the case, in the given order.
+// Prefix returns a Completer of those values that start with the typed text, ignoring
+// case, in the given order.
 func Prefix(values ...string) Completer {
 	return matching(values, func(value, typed string) int {
 		return rankOrNoMatch(strings.HasPrefix(value, typed), 0)
 	})
 }
 
-// Substring completes to those of the values that contain what is typed,
-// whatever the case: the nearer to the start the earlier, then in the given order.
+// Substring returns a Completer of those values that contain the typed text, ignoring
+// case. Values in which it is nearer to the start come first, then the given order counts.
 func Substring(values ...string) Completer {
 	return matching(values, func(value, typed string) int {
 		return rankOrNoMatch(strings.Contains(value, typed), strings.Index(value, typed))
 	})
 }
 
-// Fuzzy completes to those of the values that contain the letters that are typed
-// in that order, whatever the case: the nearer to the start the last of them is
-// found the earlier, then in the given order.
+// Fuzzy returns a Completer of those values that contain the typed letters in this order,
+// possibly with others between them, ignoring case. Values with fewer other letters before
+// and between them come first, then the given order counts.
 func Fuzzy(values ...string) Completer { return matching(values, gapScore) }
 
 // noMatch is the score of a value that does not match.
@@ -59,8 +58,8 @@ func rankOrNoMatch(matches bool, rank int) int {
 	return rank
 }
 
-// spread returns how much of value stands before and between the typed letters.
-// Taking each letter where it is found first makes that as little as can be.
+// gapScore returns how many bytes of value stand before and between the typed letters. The
+// first occurrence of each letter gives the minimum.
 func gapScore(value, typed string) int {
 	gaps, at := 0, 0
 	for _, r := range typed {
@@ -75,8 +74,7 @@ func gapScore(value, typed string) int {
 	return gaps
 }
 
-// matching returns a completer over a fixed list, ordered by score and then as
-// the list is.
+// matching returns a completer of a fixed list, ordered by rank and then as the list is.
 func matching(values []string, rank func(value, typed string) int) Completer {
 	values = slices.Clone(values)
 	lower := make([]string, len(values))

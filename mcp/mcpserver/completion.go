@@ -7,12 +7,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// CompleteArg is the option that completes an argument of a prompt or a variable
-// of a template. Registration panics when there is none of that name.
+// CompleteArg is the option that sets the Completer of an argument of a prompt or a
+// variable of a resource template. Registration fails when there is none of that name.
 func CompleteArg(name string, c Completer) CompletionOption { return completeArg{name, c} }
 
-// CompleteWith is the option that completes every argument of a prompt, or variable
-// of a template, that has no CompleteArg. Of more than 100 values the first 100
+// CompleteWith is the option that sets the RawCompleter of all arguments of a prompt, or
+// variables of a resource template, that have no CompleteArg. Only the first 100 values
 // are sent.
 func CompleteWith(c RawCompleter) CompletionOption { return completeWith(c) }
 
@@ -21,7 +21,7 @@ type completeWith RawCompleter
 func (w completeWith) resource(r *resource) { r.completeAny = RawCompleter(w) }
 func (w completeWith) prompt(p *prompt)     { p.completeAny = RawCompleter(w) }
 
-// CompletionOption is an option of prompts and templates.
+// CompletionOption is an option of prompts and resource templates.
 type CompletionOption interface {
 	ResourceOption
 	PromptOption
@@ -42,12 +42,12 @@ func (a completeArg) add(c *common) {
 	c.completers[a.name] = a.c
 }
 
-// maxCompletions bounds the values of one answer.
+// maxCompletions is the largest number of values in one result.
 //
 // Spec: 2026-07-28 server/utilities/completion
 const maxCompletions = 100
 
-// complete does completion/complete.
+// complete handles completion/complete.
 func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	snap := s.features.Snapshot()
 	if !snap.Completes() {
@@ -74,8 +74,8 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	return &mcp.CompleteResult{Completion: found}, nil
 }
 
-// complete completes an argument by its own completer, or else by that of CompleteWith.
-// It proposes nothing where there is neither.
+// complete calls the Completer of the argument, or else that of CompleteWith. Without both
+// it returns no values.
 func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp.Completion, err error) {
 	byName := c.completers[p.Argument.Name]
 	switch {

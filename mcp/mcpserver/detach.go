@@ -12,12 +12,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// Background says how work that goes on after its request was answered reaches the
-// client, see [Detach]. All fields may be nil.
+// Background connects work that continues after its request was answered with the client,
+// see [Detach]. All fields may be nil.
 type Background struct {
-	// Ask gets the client's answer to a question of the work, under a key that is
-	// used once. Its ctx ends with the cause ErrShutdown as soon as a Shutdown begins,
-	// which takes no more answers. Nil: nothing can be asked.
+	// Ask returns the client's answer to a question of the work, under a key that is
+	// used once. Its ctx ends with the cause ErrShutdown when a Shutdown begins, after
+	// which no answers are accepted. Nil: questions fail with ErrCannotAsk.
 	Ask func(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error)
 	// Progress is called with the progress of the work, whether or not the client
 	// asked for progress. It is called once at a time, without a lock, and may call the
@@ -28,14 +28,15 @@ type Background struct {
 	Meta mcp.Meta
 }
 
-// Detach lets work go on when the request of ctx has been answered: its context
-// ends neither with the request nor with the connection, but when done is called
-// or a Shutdown has waited long enough. It has the values of ctx, those of Park and
-// the results of Once; questions, progress and log messages go the way of b from then
-// on. ctx must not be used any more.
+// Detach returns a context for work that continues after the request of ctx was answered.
+// It does not end with the request or the connection, but when done is called or the
+// context of Shutdown ends. It has the values of ctx, and the work keeps the values of Park
+// and the results of Once. Questions, progress and log messages of the work use b. ctx must
+// not be used any more.
 //
-// done has to be called when the work is over: Shutdown waits for it. Detach fails
-// outside of a request, and when the request has ended or the server shuts down.
+// done must be called when the work is finished, because Shutdown waits for it. Detach
+// fails with ErrNotInCall outside of a request, and when the request has ended or the
+// server is shutting down.
 func Detach(ctx context.Context, b Background) (background context.Context, done func(), err error) {
 	r := From(ctx)
 	switch {
@@ -77,7 +78,8 @@ func (r *Request) runningWork() *drain.Group {
 	return &r.server.requests
 }
 
-// askDetached gets the answer to one question of detached work, if the client declared that it may be asked.
+// askDetached returns the answer to one question of detached work. It fails if the client
+// did not declare the capability.
 func (r *Request) askDetached(ctx context.Context, key, method string, params any) (jsontext.Value, error) {
 	q, err := r.call.InputRequest(method, params)
 	switch {
@@ -93,7 +95,7 @@ func (r *Request) askDetached(ctx context.Context, key, method string, params an
 	return r.detached.Ask(ctx, key, q)
 }
 
-// callDetached is Call for detached work: a question under a key of its own.
+// callDetached is Request.Call for detached work: a question with a random key.
 func (r *Request) callDetached(ctx context.Context, method string, params, out any) error {
 	raw, err := r.askDetached(ctx, rand.Text(), method, params)
 	if err != nil || out == nil {

@@ -6,18 +6,18 @@
 //	mcpserver.Main(srv)
 //
 // Handlers are ordinary functions of a context and a struct. Their schemas are
-// inferred, arguments are validated before they run and results after, and what
-// a call knows (who asks, progress, cancellation, the logger that reaches the
-// client) hangs on the context. One Server speaks every revision of the protocol
-// at once, over every transport: Run is stdio, HTTPHandler is Streamable HTTP,
-// EventStreamHandler is HTTP+SSE, and Serve takes any mcp.Conn.
+// inferred. Arguments are validated before a handler runs, and results after it. The
+// context gives access to the call: the caller's identity, progress, cancellation, and
+// elicitation. One Server serves every revision of the protocol over every transport: Run
+// is stdio, HTTPHandler is Streamable HTTP, EventStreamHandler is HTTP+SSE, and Serve
+// takes any mcp.Conn.
 //
 // # Arguments
 //
 // The fields of a struct are the arguments, under the names of their json tags.
-// A field with omitzero, with a default, or that is a pointer may be missing;
-// every other is required. A null stands for a missing argument. More is said by
-// one struct tag per keyword of JSON Schema:
+// A field with omitzero, with a default, or that is a pointer is optional; all others
+// are required. A null for an optional argument counts as missing. Other keywords of JSON
+// Schema are set by struct tags:
 //
 //	doc:"day of departure"    description, for models and people
 //	title:"Day"               name for people
@@ -35,31 +35,28 @@
 //	header:"Region"           mirrored in the HTTP header Mcp-Param-Region
 //
 // Integers, floats, strings, booleans, slices, maps with string keys, structs,
-// time.Time and []byte (Base64) have a schema by themselves; a type with JSON
-// methods of its own says it by a method JSONSchema() jsontext.Value. What makes
-// no sense panics at registration and says what to write. Results are described
-// in the same way.
+// time.Time and []byte (Base64) have inferred schemas. A type with JSON methods of its own
+// needs a method JSONSchema() jsontext.Value. A type or tag that is not valid panics at
+// registration, and the message says what to write instead. The same tags describe results.
 //
-// # In mid-call
+// # Elicitation, sampling, progress and notifications
 //
-// [Ask] elicits an answer of the user: the client shows a form (elicitation/create).
-// [AskAll] asks several questions in one round: [ElicitForm] and [ElicitURL] elicit,
-// [SampleQuestion] asks the client's model (sampling/createMessage), [ListRoots] gets
-// the client's roots (roots/list). They work in every revision that has such
-// requests; a handler that asks may be run again from the top, see [Ask]. [Progress]
-// tells how far a call is. A client that cancels a call ends the handler's context.
-// [Server.Updated] announces a change of a resource to its subscribers
-// (resources/subscribe). The list_changed notifications need no call: adding,
-// replacing, enabling and removing features sends them. Ping is answered by itself.
+// [Ask] asks the user by a form (elicitation/create). [AskAll] asks several questions in
+// one round: [ElicitForm] and [ElicitURL] ask the user, [SampleQuestion] asks the client's
+// model (sampling/createMessage), [ListRoots] gets the client's roots (roots/list). They
+// work in every revision that has such requests. A handler that asks may be run again from
+// the top, see [Ask]. [Progress] sends progress. When the client cancels a call, the
+// handler's context ends. [Server.Updated] notifies subscribers of a changed resource
+// (resources/subscribe). The list_changed notifications are sent automatically when
+// features are added, replaced, enabled or removed. The server answers ping itself.
 //
-// # Who calls
+// # Authentication and authorization
 //
 // A request over HTTP is anonymous unless a handler in front of [Server.HTTPHandler]
 // authenticates it and puts an mcp.Identity into the context of the request, by
-// mcp.WithIdentity. [Scopes] says what callers of a feature have to be granted,
-// [Server.RequireScopes] those of a method, [Visible] who may know of a feature at
-// all. [Request.Identity] tells handlers who calls. What is kept for one principal is
-// for every other the same as what does not exist.
+// mcp.WithIdentity. [Request.Identity] returns it. [Scopes] requires scopes for a feature,
+// [Server.RequireScopes] for a method, and [Visible] hides a feature from principals. State
+// of one principal, such as a session, does not exist for any other.
 //
 // # State of a session
 //
@@ -70,21 +67,20 @@
 //
 // # Extensions
 //
-// [Server.Extend] adds what the core of the protocol does not have. The packages
-// under mcpext are written on it: tasks lets calls go on while their clients poll,
-// apps gives tools an interface, skills serves instructions for models.
+// [Server.Extend] adds an extension of the protocol. The packages under mcpext use it:
+// tasks runs calls in the background while clients poll, apps adds user interfaces to
+// tools, skills serves instructions for models.
 //
 // # Order and concurrency
 //
-// Handlers run side by side, over stdio and other streams on a goroutine of
-// their own, over stateless HTTP on that of the connection. Notifications of one
-// connection are taken in the order of arrival. None of the library's locks is
-// held while a handler runs. A panic in a handler ends its own call and is
-// logged.
+// Handlers run concurrently: over stdio and other streams on their own goroutines, over
+// stateless HTTP on the goroutine of the connection. The notifications of one session are
+// handled one after the other, in the order in which they were received. The library holds
+// no lock while a handler runs. A panic in a handler ends its own call and is logged.
 //
 // # Errors
 //
-// An error of a tool handler is text that the model reads. An *mcp.Error, from
-// any handler, is a protocol error. Errors of other handlers are private: the
-// client gets an id, under which the log has the error.
+// The text of a tool handler's error is sent to the model. An *mcp.Error, from any
+// handler, is a protocol error. Other errors are private: the client gets an incident id,
+// and the log has the error with this id.
 package mcpserver

@@ -8,58 +8,55 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// LoadOptions say how much a server takes on at once, and how often its clients may
-// ask for what costs most. Nil gives the defaults.
+// LoadOptions limit the requests that run at once, and the rates of the most expensive
+// methods. Nil gives the defaults.
 //
-// A request that finds no room waits for its turn. When that takes too long, or too
-// many wait, it is refused with an error that says when to try again: an *mcp.Error
-// of CodeRateLimited, over HTTP with the status 429, where its sender has too much
-// running itself, and of CodeOverloaded, over HTTP with 503, where all have together.
-// Subscriptions and pings take no room.
+// A request above a limit waits. If it waits too long, or too many requests wait, it is
+// refused with an error that says when to try again. When its own share is used up, the
+// error is an *mcp.Error of CodeRateLimited, over HTTP with status 429. When the server's
+// limits are reached, it is one of CodeOverloaded, over HTTP with status 503. Subscriptions
+// and pings do not count.
 //
-// A share belongs to one authenticated principal or, for everybody else, to one
-// session or connection. A request that has waited for half of MaxWait because the
-// whole is taken ends the newest call of whoever has most running: an authenticated
-// principal, or all who come from one address, IPv6 by networks of 64 bits. Its caller
-// gets an error of CodeOverloaded that does not ask to try again. Where addresses tell
-// nobody apart, as on the loopback interface, sessions and connections are compared.
-// Rates count by principal or address, and there by session or connection. See
-// HTTPOptions.TrustedProxies for servers behind a proxy.
+// A share belongs to one authenticated principal, or else to one session or connection.
+// When the server's limits are reached, a request that has waited for half of MaxWait
+// ends the newest call of the owner that has most running. For this and for rates, the
+// owner is an authenticated principal, or else an address: a network of 64 bits for IPv6.
+// On the loopback interface, where clients have the same address, it is a session or
+// connection. The ended call gets an error of CodeOverloaded without a time to try again.
+// See HTTPOptions.TrustedProxies for servers behind a proxy.
 type LoadOptions struct {
-	// MaxCalls bounds the requests that run at once. Default: 4,096.
+	// MaxCalls limits the requests that run at once. Default: 4,096.
 	MaxCalls int
-	// MaxBytes bounds their params in bytes; a quarter of it may wait besides.
-	// Default: 256 MiB.
+	// MaxBytes limits the bytes of their params. A quarter of it is the limit of the
+	// requests that wait. Default: 256 MiB.
 	MaxBytes int
-	// ShareCalls and ShareBytes bound one share. Default: 1,024, and 64 MiB.
+	// ShareCalls and ShareBytes are the limits of one share. Default: 1,024, and 64 MiB.
 	ShareCalls int
 	ShareBytes int
-	// MaxWaiting bounds the requests that wait for their turn. When more come, the
-	// newest of whoever has most of them waiting is refused. Default: 1,024.
+	// MaxWaiting limits the requests that wait. Above it, the newest request of the owner
+	// that has most waiting is refused. Default: 1,024.
 	MaxWaiting int
-	// MaxWait is how long a request waits. A negative one is not at all. Default: 2
-	// seconds.
+	// MaxWait is how long a request waits at most. If it is negative, requests do not
+	// wait. Default: 2 seconds.
 	MaxWait time.Duration
 
-	// MaxWatched bounds the resources that all sessions and subscriptions watch together;
-	// one owner, an authenticated principal or else one session or connection, may watch a
-	// quarter of them. A resource counts once for each 256 bytes of its URI that are begun,
-	// and what an extension subscribes to by its bytes. When the bound is reached, the
-	// newest of the owner that watches most ends: a subscriptions/listen request with an
-	// error that says when to try again, a resource of a session after a last
-	// notification. Default: 262,144.
+	// MaxWatched limits the resources to which all sessions and subscriptions/listen
+	// requests are subscribed together. One owner, an authenticated principal or else one
+	// session or connection, may have a quarter of them. A resource counts once for each
+	// started 256 bytes of its URI; subscriptions of extensions count by their bytes. When
+	// the limit is reached, the newest subscription of the owner that has most is ended: a
+	// subscriptions/listen request with an error that says when to try again, a resource of
+	// a session after a last notification. Default: 262,144.
 	MaxWatched int
 
-	// ToolRate is how often one principal or address may call tools, where it comes
-	// over HTTP and not over the loopback interface. Default: 100 a second, 200 at
-	// once.
+	// ToolRate limits calls of tools per principal or address, over HTTP except for the
+	// loopback interface. Default: 100 a second, 200 at once.
 	ToolRate mcp.Rate
-	// CompletionRate is how often one principal or address may ask for
-	// completion. Default: 50 a second, 100 at once.
+	// CompletionRate limits completion requests per principal or address. Default: 50 a
+	// second, 100 at once.
 	CompletionRate mcp.Rate
-	// SubscriptionRate is how often one principal or address may subscribe,
-	// where it comes over HTTP and not over the loopback interface. Default: 100 a
-	// second, 1,100 at once.
+	// SubscriptionRate limits subscriptions per principal or address, over HTTP except for
+	// the loopback interface. Default: 100 a second, 1,100 at once.
 	SubscriptionRate mcp.Rate
 }
 

@@ -36,32 +36,33 @@ type Options struct {
 	// as a JSON object. Extensions of the protocol are added by Server.Extend.
 	Experimental map[string]jsontext.Value
 
-	// Dynamic declares tools, resources, prompts and completion to every client,
-	// whether there are any yet or not: for a server whose features come after
-	// its clients. Otherwise what was ever registered is declared.
+	// Dynamic declares the capabilities tools, resources, prompts and completions to every
+	// client, even if none are registered yet. Set it for a server that registers features
+	// after clients have connected. Default: only capabilities of which a feature was
+	// registered at some time are declared.
 	Dynamic bool
 
-	// HideForbidden hides features from callers who were not granted their scopes:
-	// for them they are the same as unknown. Who comes back with other scopes has to
-	// list again. Default: everybody sees them, and who calls one is told which scopes
-	// to ask for.
+	// HideForbidden hides features from callers that lack their scopes: for such a caller
+	// the feature is unknown. A client that gets other scopes has to list features again.
+	// Default: features are listed for all callers, and the error of a call without the
+	// scopes names them.
 	HideForbidden bool
 
 	// Logger receives the server's own log. Default: slog.Default().
 	Logger *slog.Logger
-	// MaskErrors hides the texts of errors that tool handlers return: the model
-	// reads a general sentence with an id, under which the log has the error.
-	// Recommended for servers that are reached by strangers.
+	// MaskErrors replaces the texts of errors that tool handlers return: the model gets a
+	// general sentence with an incident id, and the log has the error with this id.
+	// Recommended for servers on a public network.
 	MaskErrors bool
 
 	// PageSize is the number of entries on one page of a list. Default: 1000.
 	PageSize int
-	// ListCache says how long clients may keep lists, and who may share them.
-	// Default: not at all, private.
+	// ListCache are the caching hints of lists and of server/discover. Default: a TTL of 0,
+	// private.
 	ListCache Cache
-	// MethodCache says the same for single methods: server/discover, the four
-	// lists, and resources/read for what has no CacheResource. It goes before
-	// ListCache.
+	// MethodCache are the caching hints of single methods: server/discover, the four
+	// lists, and resources/read for resources without CacheResource. It takes precedence
+	// over ListCache.
 	MethodCache map[string]Cache
 
 	// MaxElements bounds the values in one inbound message. Default: 100,000.
@@ -76,37 +77,38 @@ type Options struct {
 	// MaxResult bounds one encoded result, in bytes. Default: 16 MiB.
 	MaxResult int
 
-	// Store keeps small pieces of state for all replicas of the server: used
-	// states, and states that are too large for a client to carry. One other than
-	// a MemoryStore needs Keys. Default: a MemoryStore.
+	// Store keeps small pieces of state for all replicas of the server: markers of used
+	// requestStates (AskOptions.SingleUse), requestStates that are too large to send to a
+	// client, and the state of extensions. A Store other than a MemoryStore requires Keys.
+	// Default: a MemoryStore.
 	Store mcp.Store
-	// Bus carries announcements of changes between the replicas of the server, which
-	// are those of the same name: what one announces the subscribers of all hear of.
-	// One other than a MemoryBus needs Keys. Default: none but this server.
+	// Bus carries change notifications between the replicas of the server, which are the
+	// servers of the same name: a change on one replica is sent to the subscribers of all.
+	// A Bus other than a MemoryBus requires Keys. Default: none; the server has no replicas.
 	Bus mcp.Bus
-	// Keys seal what clients carry for the server. The first one seals and all
-	// open, so a new one is added at the end on all replicas, then moved to the
-	// front on all, and the old one removed when AskOptions.Expiry has passed. All
-	// replicas need the same ones. Default: a random one, for one process.
+	// Keys encrypt state that clients carry for the server (requestState). The
+	// first key encrypts, all keys decrypt, and all replicas need the same list. To rotate,
+	// append the new key on all replicas, then move it to the front on all, and remove the
+	// old key after AskOptions.Expiry. Default: one random key, for a single process.
 	Keys []Key
 
-	// Load says how much the server takes on at once. Nil gives the defaults.
+	// Load limits the requests that run at once. Nil gives the defaults.
 	Load *LoadOptions
-	// OnLimit is told each time a limit is reached, such as for a metric. The log has
-	// a line about each limit now and then in any case. It is called on whichever
-	// goroutine has reached the limit, at once from several, and has to be quick.
+	// OnLimit is called each time a limit is reached, for example to count it in a metric.
+	// The log has rate-limited lines about limits in any case. OnLimit is called on the
+	// goroutine that has reached the limit, on several at once, and must be fast.
 	OnLimit func(mcp.LimitReached)
 
-	// Ask holds what concerns handlers that ask. Nil gives the defaults.
+	// Ask are the options of elicitation, sampling and roots. Nil gives the defaults.
 	Ask *AskOptions
-	// HTTP holds what concerns HTTP alone. Nil gives the defaults.
+	// HTTP are the options of the HTTP transports. Nil gives the defaults.
 	HTTP *HTTPOptions
 }
 
-// AskOptions say how long and how often clients are asked. Nil gives the
-// defaults.
+// AskOptions are the options of questions to clients (elicitation, sampling, roots): time
+// limits and numbers. Nil gives the defaults.
 type AskOptions struct {
-	// MaxRounds bounds the rounds of one call that bring no new answer, and how often one
+	// MaxRounds limits the rounds of one call that bring no new answer, and how often one
 	// question is asked again in the session era. Default: 8.
 	MaxRounds int
 	// Wait is how long a question of the session era waits for its answer.
@@ -115,24 +117,24 @@ type AskOptions struct {
 	// Expiry is how long a client of the stateless era has to answer, and how
 	// long a value of Park is kept. Default: 10 minutes.
 	Expiry time.Duration
-	// SingleUse refuses a client that sends the answer to one round twice. With
-	// Options.Store this is kept there, for all replicas, in one entry for each answer
-	// until Expiry; the Store bounds how many, so one client that answers very often can
-	// take the room of others. Without it the process keeps one bit for each round, for
-	// as many as clients can make, and refuses an answer to a round of another process.
+	// SingleUse refuses a second retry with the answers to the same round. With
+	// Options.Store, each answered round has an entry in the Store until Expiry, for all
+	// replicas. The Store limits the number of entries, which all clients share. Without
+	// Options.Store the process keeps one bit per round, without a limit, and refuses
+	// answers to rounds of another process.
 	SingleUse bool
-	// MaxQuestions bounds the questions of the session era that wait for their answers,
-	// and OwnerQuestions those of one owner: an authenticated principal, or else one
-	// session or connection. Calls that wait do not count as running. When one of the
-	// bounds is reached, questions are given up with ErrAskExpired, of the owner who has
-	// most, and first those whose client has had neither a stream nor a message for 30
-	// seconds. Default: 16,384 and 4,096.
+	// MaxQuestions limits the unanswered questions of the session era, and OwnerQuestions
+	// those of one owner: an authenticated principal, or else one session or connection.
+	// Calls that wait for an answer do not count as running. When a limit is reached,
+	// questions of the owner that has most are cancelled with ErrAskExpired, first those
+	// whose client has had no stream and sent no message for 30 seconds. Default: 16,384
+	// and 4,096.
 	MaxQuestions   int
 	OwnerQuestions int
-	// MaxParked bounds the values of Park that are kept between rounds, and
-	// PrincipalParked those of one owner: an authenticated principal, or else one
-	// session or connection. When MaxParked is reached, the newest values of the owner
-	// who has most are closed, unless that is who wants to keep more, whose call fails.
+	// MaxParked limits the values of Park that are kept between rounds, and
+	// PrincipalParked those of one owner: an authenticated principal, or else one session
+	// or connection. When MaxParked is reached, the newest values of the owner that has
+	// most are closed; if that is the owner that parks, its call fails instead.
 	// Default: 1024 and 64.
 	MaxParked       int
 	PrincipalParked int
@@ -157,25 +159,24 @@ func (o *AskOptions) ownerParked() int      { return cmp.Or(o.orZero().Principal
 
 // HTTPOptions of a server's HTTP handlers. Nil gives the defaults.
 type HTTPOptions struct {
-	// AllowedHosts are the names, besides those of the loopback interface, under
-	// which the server may be reached, such as mcp.example.com, with or without a
-	// port. New panics for an entry that is no such name.
+	// AllowedHosts are the host names under which the server may be reached, in addition
+	// to those of the loopback interface, such as mcp.example.com, with or without a
+	// port. New panics for an entry that is not a host name.
 	AllowedHosts []string
-	// AllowedOrigins are the origins of web pages, such as
-	// https://app.example.com, that may send requests. "*" stands for all of them,
-	// but not for requests with an mcp.Identity. Default: none but the server's own.
+	// AllowedOrigins are the origins of web pages, such as https://app.example.com, that
+	// may send requests. "*" allows all origins, except for requests with an mcp.Identity.
+	// Default: only the server's own origin.
 	AllowedOrigins []string
-	// TrustedProxies are the networks of the reverse proxies in front of the server.
-	// Of a request that comes from one of them, the client's address is the last one
-	// in X-Forwarded-For that is none of a trusted proxy; without them the header is
-	// not read, because a client can send it too. The limits of anonymous clients
-	// count by address. Default: none.
+	// TrustedProxies are the networks of the reverse proxies in front of the server. For a
+	// request from one of them, the client's address is the last address in X-Forwarded-For
+	// that is not a trusted proxy. The header of other requests is ignored, because any
+	// client can send it. The limits of anonymous clients are per address. Default: none.
 	TrustedProxies []netip.Prefix
 	// ResponseMode forces the form of responses. Default: ResponseAuto.
 	ResponseMode ResponseMode
-	// Events keeps what was sent in sessions, for clients that come back when their
-	// connection broke. Default: one in the memory of the process, which keeps 64
-	// MiB of all clients and forgets the streams that were silent for longest.
+	// Events stores the events of sessions, so that clients that reconnect get the ones
+	// that they have missed. Default: a store in memory that keeps 64 MiB for all clients
+	// and evicts the streams that were idle longest.
 	Events mcp.EventStore
 	// SessionIdle is how long a session without requests and streams is kept.
 	// Default: 30 minutes.
@@ -188,31 +189,31 @@ type HTTPOptions struct {
 	WriteTimeout time.Duration
 
 	// LameDuck is the time between the end of ListenAndServe's or ServeListener's
-	// context and the shutdown. In it the server goes on, but is not Ready and closes
-	// connections after their response, so that load balancers and clients go
-	// elsewhere, see Drain. It ends early when no connection is open and nobody has
-	// asked whether the server is ready. A negative time is none. Default: 2 seconds.
+	// context and the shutdown. During it the server continues to serve, but Ready is
+	// false and connections are closed after their response, so that load balancers and
+	// clients use other replicas, see Drain. It ends early when no connection is open and
+	// ReadyHandler was never called. A negative time is none. Default: 2 seconds.
 	LameDuck time.Duration
 
-	// MaxConns bounds the connections that ListenAndServe and ServeListener have open
-	// at once. When it is reached, a new one takes the place of the one that has been
-	// idle longest, first of those that were never used, of the address that has most.
-	// When none is idle it is closed, unless another address has more. Idle ones are
-	// closed too while 95 percent of the descriptors are in use that the process may
-	// have; when none is idle, new ones wait. Default: 20,000.
+	// MaxConns limits the open connections of ListenAndServe and ServeListener. When the
+	// limit is reached, a new connection replaces an idle one of the address that has
+	// most: first one that was never used, then the one that has been idle longest. When
+	// none is idle, the new connection is closed, unless another address has more. Idle
+	// connections are also closed while the process uses 95 percent of its file
+	// descriptors; when none is idle then, new connections wait. Default: 20,000.
 	MaxConns int
-	// MaxSessions bounds the sessions of all clients. Default: 65,536.
+	// MaxSessions limits the sessions of all clients. Default: 65,536.
 	MaxSessions int
-	// MaxStreams bounds the long-lived event streams of all clients. Default:
+	// MaxStreams limits the long-lived event streams of all clients. Default:
 	// 20,000.
 	MaxStreams int
-	// MaxUnsent bounds the bytes of results of more than 64 KiB that are being sent to
-	// clients, each counted until its client has accepted all of it. When it is reached,
+	// MaxUnsent limits the bytes of results of more than 64 KiB that are being sent. A
+	// result counts until its client has accepted all of it. When the limit is reached,
 	// the connection of the newest response of the owner that has most is closed, or a
-	// new one of that owner answered with 503. Default: 1 GiB.
+	// new response of that owner is replaced by 503. Default: 1 GiB.
 	MaxUnsent int64
-	// PrincipalSessions and PrincipalStreams bound the share of one authenticated
-	// principal. Default: 100 and 32.
+	// PrincipalSessions and PrincipalStreams limit the sessions and streams of one
+	// authenticated principal. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
 }
@@ -243,11 +244,11 @@ func (o *HTTPOptions) maxConns() int {
 type ResponseMode int
 
 const (
-	// ResponseAuto is JSON until the handler sends something or five seconds have
-	// passed, then an event stream.
+	// ResponseAuto is JSON, unless the handler sends a message before its result or takes
+	// longer than five seconds: then it is an event stream.
 	ResponseAuto ResponseMode = iota
-	// ResponseJSON is always JSON. What handlers send before their result is
-	// dropped, and they cannot ask the client anything.
+	// ResponseJSON is always JSON. Messages that handlers send before their result are
+	// dropped, and Ask fails with ErrCannotAsk in the session era.
 	ResponseJSON
 	// ResponseStream is always an event stream.
 	ResponseStream
@@ -261,8 +262,8 @@ func (o *Options) implementation(name, version string) mcp.Implementation {
 	return info
 }
 
-// copied returns options of the server's own. What interfaces and functions refer to
-// is shared.
+// copied returns a copy of the options with copies of their slices, maps and nested
+// options. Values behind interfaces and functions are shared.
 func (o *Options) copied() *Options {
 	c := *o.orZero()
 	c.Icons, c.Revisions = copyIcons(c.Icons), slices.Clone(c.Revisions)
@@ -279,7 +280,7 @@ func (o *Options) copied() *Options {
 	return &c
 }
 
-// check says which option makes no sense.
+// check returns an error for an option that is not valid.
 func (o *Options) check() error {
 	o = o.orZero()
 	for name, n := range map[string]int64{
@@ -292,7 +293,7 @@ func (o *Options) check() error {
 	}
 	for _, r := range o.Revisions {
 		if r.IsZero() {
-			return errors.New("revisions: one of them is none; want such as mcp.V20251125")
+			return errors.New("Revisions: an entry is the zero Revision; want one such as mcp.V20251125")
 		}
 	}
 	if err := checkIcons(o.Icons); err != nil {
@@ -312,7 +313,7 @@ func (o *Options) check() error {
 	return o.checkDeclared()
 }
 
-// check says which entry of a list could never match.
+// check returns an error for an entry of a list that could never match.
 func (o *HTTPOptions) check() error {
 	if o == nil {
 		return nil
@@ -324,7 +325,7 @@ func (o *HTTPOptions) check() error {
 	return nil
 }
 
-// checkDeclared makes sure that what the options declare can be sent.
+// checkDeclared returns an error for capabilities that cannot be encoded.
 func (o *Options) checkDeclared() error {
 	for name, settings := range o.Experimental {
 		if settings.Kind() != '{' || !settings.IsValid() {

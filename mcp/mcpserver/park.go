@@ -11,27 +11,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// Park keeps one live value of this process, such as a call to another server or
-// an open transaction, for a handler that asks and cannot be repeated:
+// Park keeps a live value in this process between the runs of a handler, such as a call to
+// another server or an open transaction, which cannot be encoded:
 //
 //	call, err := mcpserver.Park(ctx, "upstream", dial, (*Upstream).Close)
 //
-// The first run opens the value. In the stateless era it stays open between the
-// rounds of the call, and later runs get the same one. It is closed exactly once: when
-// the call ends with a result or an error, when the client does not come back within
-// AskOptions.Expiry, or at Shutdown. Its context ends then. The key follows the rules
-// of Ask.
+// The first run calls open. In the stateless era the value stays open between the rounds
+// of the call, and later runs get the same value. It is closed exactly once: when the call
+// ends with a result or an error, when the client does not retry within AskOptions.Expiry,
+// or at Shutdown. The context of open ends then. The rules of [Ask] apply to the key.
 //
-// A value is never opened a second time for one call. When it is gone, Park
-// fails with ErrParkLost. The values of a call are kept together: when there is no room
-// for all of them, see AskOptions.MaxParked, the call fails at its question and all are
-// closed; when they have to make room for those of another owner, all are closed, and
-// Park fails with ErrParkLost in the next round. Every round has to reach the replica that holds the values.
+// A value is opened only once for a call. When it was lost, Park fails with [ErrParkLost].
+// The values of a call are kept together. If AskOptions.MaxParked does not permit all of
+// them, the call fails at its question and all are closed. If they are closed later for
+// values of another owner, Park fails with ErrParkLost in the next round. All rounds of the
+// call have to be sent to the replica that has the values.
 //
-// Park is safe for concurrent use. A value whose open returns after the handler has
-// is closed at once, and Park fails with ErrInputRequired or ErrCallEnded. open runs on
-// the goroutine that calls Park; close runs on the goroutine that ends the call, or on
-// one of the server, where a panic is logged.
+// Park is safe for concurrent use. If open returns after the handler has returned, the
+// value is closed at once, and Park fails with ErrInputRequired or ErrCallEnded. open runs
+// on the goroutine that calls Park. close runs on the goroutine that ends the call or on
+// one of the server; a panic of close is logged.
 //
 // In the session era the value lives as long as the call. Outside of a call Park
 // fails with ErrNotInCall.
@@ -57,7 +56,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	if held != nil {
 		v, ok := held.V.(T)
 		if !ok {
-			return zero, fmt.Errorf("park %q: holds a %T; want the same type in every run", key, held.V)
+			return zero, fmt.Errorf("park %q: the value is a %T; want the same type in every run", key, held.V)
 		}
 		return v, nil
 	}
@@ -83,7 +82,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	return v, nil
 }
 
-// parkValues keeps what a run holds until the next one: all of it, or nothing.
+// parkValues keeps the values of a run until the next run: all of them or none.
 func (r *Request) parkValues(out *replay.Outcome) error {
 	tickets, err := r.server.parked.Put(r.Principal(), out.Values, r.server.options.asking().expiry(), r.takeParkedPlace)
 	if err != nil {
@@ -100,8 +99,8 @@ func (r *Request) parkValues(out *replay.Outcome) error {
 	return nil
 }
 
-// takeParkedPlace takes room for the values of one call, which count for the sender of
-// the request.
+// takeParkedPlace reserves the room for the values of one call, within the limits of the
+// owner and of the server.
 func (r *Request) takeParkedPlace(n int, evict func()) (release func(), err error) {
 	each, all := r.server.options.asking().ownerParked(), r.server.options.asking().maxParked()
 	err = limit.ErrOwnerFull
@@ -111,9 +110,9 @@ func (r *Request) takeParkedPlace(n int, evict func()) (release func(), err erro
 			return func() { place.Release() }, nil
 		}
 	}
-	most := all
+	bound := all
 	if errors.Is(err, limit.ErrOwnerFull) {
-		most = min(each, all)
+		bound = min(each, all)
 	}
-	return nil, fmt.Errorf("%d values are to be kept: %w, the limit is %d", n, err, most)
+	return nil, fmt.Errorf("keep %d values: %w, the limit is %d", n, err, bound)
 }

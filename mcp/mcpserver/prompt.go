@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// PromptHandler makes the messages of one prompt. The result is an
-// *mcp.GetPromptResult, or another result type that a prompt may have.
+// PromptHandler returns the messages of a prompt. The result is an *mcp.GetPromptResult, or
+// another result type that prompts/get may have.
 type PromptHandler func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error)
 
 // PromptOption is an option of a prompt.
@@ -28,9 +28,10 @@ type prompt struct {
 func (p *prompt) Key() string     { return p.def.Name }
 func (p *prompt) Definition() any { return &p.def }
 
-// Prompt registers a prompt whose arguments are the fields of Args, a struct of
-// strings, numbers and booleans with the tags of tools. It panics when the
-// prompt is registered already or a type or tag makes no sense.
+// Prompt registers a prompt whose arguments are the fields of Args, a struct of strings,
+// numbers and booleans with the same tags as arguments of tools. h runs on several
+// goroutines at once. Prompt panics when the name is empty or registered already, when h
+// is nil, and when a type or tag is not valid.
 func (s *Server) Prompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) {
 	p, err := typedPrompt(name, description, h)
 	if err == nil {
@@ -41,16 +42,16 @@ func (s *Server) Prompt[Args any](name, description string, h func(context.Conte
 	}
 }
 
-// AddPrompt registers a prompt with its definition and a handler of raw
-// arguments. It panics like Prompt.
+// AddPrompt registers a prompt with its definition and a handler of raw arguments. The
+// definition is copied. It panics as Prompt does.
 func (s *Server) AddPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption) {
 	if err := s.addPrompt(&prompt{def: def, make: h}, opts, false); err != nil {
 		panic(fmt.Sprintf("prompt %q: %v", def.Name, err))
 	}
 }
 
-// ReplacePrompt is Prompt in place of the prompt of that name, if there is one. What
-// ReplaceTool says holds for it too.
+// ReplacePrompt registers a prompt as Prompt does, in place of the prompt of that name, if
+// there is one. The rules of ReplaceTool apply.
 func (s *Server) ReplacePrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) error {
 	p, err := typedPrompt(name, description, h)
 	if err == nil {
@@ -62,8 +63,8 @@ func (s *Server) ReplacePrompt[Args any](name, description string, h func(contex
 	return nil
 }
 
-// SetPrompt is AddPrompt in place of the prompt of that name, if there is one. It
-// returns the error that AddPrompt would panic with.
+// SetPrompt registers a prompt as AddPrompt does, in place of the prompt of that name, if
+// there is one. It returns the error that AddPrompt would panic with.
 func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption) error {
 	if err := s.addPrompt(&prompt{def: def, make: h}, opts, true); err != nil {
 		return fmt.Errorf("prompt %q: %w", def.Name, err)
@@ -71,16 +72,16 @@ func (s *Server) SetPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption
 	return nil
 }
 
-// RemovePrompt removes a prompt and reports whether there was one.
+// RemovePrompt removes a prompt and reports whether it was registered.
 func (s *Server) RemovePrompt(name string) bool { return s.features.Remove(registry.Prompts, name) }
 
-// EnablePrompt switches a prompt on or off and reports whether that changed
-// anything. A prompt that is off is unknown to clients.
+// EnablePrompt enables or disables a prompt and reports whether that was a change. A
+// disabled prompt is unknown to clients.
 func (s *Server) EnablePrompt(name string, on bool) bool {
 	return s.features.Enable(registry.Prompts, name, on)
 }
 
-// UserMessage returns a message of the user with the given text.
+// UserMessage returns a prompt message of the role user with the given text.
 func UserMessage(text string) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: mcp.RoleUser, Content: mcp.Text(text)}
 }
@@ -97,7 +98,7 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	var names []string
 	for _, a := range p.def.Arguments {
 		if slices.Contains(names, a.Name) {
-			return fmt.Errorf("argument %q: there are two of that name", a.Name)
+			return fmt.Errorf("argument %q: is defined twice", a.Name)
 		}
 		names = append(names, a.Name)
 	}
@@ -114,7 +115,7 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	return nil
 }
 
-// typedPrompt makes a prompt of a Go function.
+// typedPrompt returns a prompt that calls a typed Go function.
 func typedPrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error)) (*prompt, error) {
 	if h == nil {
 		return nil, errors.New("the handler is nil")
@@ -151,7 +152,7 @@ func (s *Server) listPrompts(_ context.Context, r *Request) (any, error) {
 	return s.list(r, promptListing)
 }
 
-// getPrompt does prompts/get.
+// getPrompt handles prompts/get.
 //
 // Spec: 2026-07-28 server/prompts#getting-a-prompt
 func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
@@ -199,7 +200,7 @@ func (p *prompt) checkArguments(args map[string]string) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is missing", p.def.Name, p.def.Arguments[i].Name)
 }
 
-// checkMessages makes sure that every message is whole.
+// checkMessages returns an error for a message without a valid role or content.
 func checkMessages(result mcp.Result) error {
 	if err := checkNotNil(result); err != nil {
 		return err

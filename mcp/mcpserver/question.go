@@ -17,19 +17,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// Question is something to ask the client with AskAll. ElicitForm, ElicitURL, SampleQuestion and
-// ListRoots make one.
+// Question is a question for [AskAll]: a request for elicitation, sampling or roots.
+// ElicitForm, ElicitURL, SampleQuestion and ListRoots return one.
 type Question struct {
 	key    string
 	method string
 	params any
-	// take reads the client's answer, which an earlier round may have checked against the
-	// form. The error says what the user has decided, or is an *unfitError.
+	// decode decodes the client's answer, which an earlier round may have validated against the
+	// form. Its error is ErrDeclined, ErrDismissed or an *invalidAnswerError.
 	decode func(raw jsontext.Value, checked bool) error
-	err    error // of making the question
+	err    error // of creating the question; AskAll returns it
 }
 
-// unfitError reports an answer that is none to the question.
+// invalidAnswerError reports an answer that is not valid for the question. The question is
+// asked again.
 type invalidAnswerError struct{ err error }
 
 func (e *invalidAnswerError) Error() string { return e.err.Error() }
@@ -42,9 +43,10 @@ func invalidAnswer(err error) error {
 	return &invalidAnswerError{err}
 }
 
-// ElicitForm asks the user by a form whose fields are those of T, a flat struct of
-// strings, numbers, booleans and choices with the tags of tools. The answer is
-// stored in out. A form must not ask for secrets; use ElicitURL for them.
+// ElicitForm returns a question that asks the user by a form whose fields are those of T: a
+// flat struct of strings, numbers, booleans and choices, with the same tags as arguments of
+// tools. The answer is stored in out. A form must not ask for secrets; use ElicitURL for
+// them.
 //
 // Spec: 2026-07-28 client/elicitation
 func ElicitForm[T any](key, message string, out *T) Question {
@@ -75,10 +77,11 @@ func ElicitForm[T any](key, message string, out *T) Question {
 	}
 }
 
-// ElicitURL asks the user to open a URL, such as a sign-in page, that the client does
-// not see. An answer says that the user agreed to open it, and not that anything was
-// done there: the handler has to learn that from the page itself. The URL must be
-// absolute, hold neither secrets nor what identifies the user, and should be https.
+// ElicitURL returns a question that asks the user to open a URL, such as a sign-in page,
+// whose contents the client does not see. The answer means that the user agreed to open the
+// URL, not that anything was done there: the handler has to learn that from the page. The
+// URL must be absolute, must not contain secrets or data that identifies the user, and
+// should be https.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode
 func ElicitURL(key, message, address string) Question {
@@ -94,9 +97,9 @@ func ElicitURL(key, message, address string) Question {
 	return q
 }
 
-// SampleQuestion asks the client's model. The answer is stored in out. MaxTokens has to be
-// positive, each use of a tool followed by its output, and the output of tools
-// goes back to the model at most 10 times.
+// SampleQuestion returns a question to the client's model (sampling/createMessage). The
+// answer is stored in out. MaxTokens must be positive, each use of a tool must be followed
+// by its result, and a conversation may contain at most 10 messages with results of tools.
 //
 // Spec: 2026-07-28 client/sampling
 //
@@ -116,7 +119,7 @@ func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessa
 	}}
 }
 
-// checkSample says what is wrong with a request to the model before it is sent.
+// checkSample returns what is wrong with a sampling request before it is sent.
 func checkSample(p *mcp.CreateMessageParams) error {
 	if err := dialect.CheckConversation(p); err != nil {
 		return fmt.Errorf("sampling: %w", err)
@@ -124,7 +127,8 @@ func checkSample(p *mcp.CreateMessageParams) error {
 	return nil
 }
 
-// ListRoots asks for the client's roots. The answer is stored in out.
+// ListRoots returns a question for the client's roots (roots/list). The answer is stored in
+// out.
 //
 // Spec: 2026-07-28 client/roots
 //
@@ -146,7 +150,7 @@ func ListRoots(key string, out *[]mcp.Root) Question {
 	}}
 }
 
-// accepted returns the content of an answer that the user gave.
+// acceptedContent returns the content of an elicitation's answer that the user accepted.
 func acceptedContent(raw jsontext.Value) (jsontext.Value, error) {
 	var answer mcp.ElicitResult
 	if err := json.Unmarshal(raw, &answer); err != nil {
@@ -170,7 +174,7 @@ type form struct {
 	err       error
 }
 
-// forms holds the form of every type that was asked for.
+// forms caches the form of each type.
 var forms sync.Map // of reflect.Type to *form
 
 func formOf(t reflect.Type) *form {

@@ -19,8 +19,8 @@ const (
 	maxStatePause = 5 * time.Second
 )
 
-// runAndAsk runs a handler in the session era and in work that goes on the background:
-// once, and again for each round of questions that it asks by itself.
+// runAndAsk runs a handler in the session era and in detached work. If the handler returns
+// an *mcp.InputRequiredResult, its questions are asked and it runs again with the answers.
 func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	*in = mcp.InputResponseParams{} // members that the revision does not have
 	for round := range r.server.options.asking().maxRounds() {
@@ -61,7 +61,7 @@ func pauseRaw(ctx context.Context, round int) error {
 	}
 }
 
-// answerRaw asks the questions of one round, all at once.
+// answerRaw asks the questions of one round concurrently and returns the answers.
 func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (mcp.InputResponseParams, error) {
 	next := mcp.InputResponseParams{RequestState: in.RequestState}
 	if err := r.mayAskAll(in); err != nil {
@@ -89,8 +89,8 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	return next, nil
 }
 
-// askRaw asks one question. A client that fails to ask its user has dismissed
-// the question; other failures have no form as an answer.
+// askRaw asks one question. An error of the client in an elicitation becomes the answer
+// "cancel". Other errors cannot be expressed as an answer.
 func (r *Request) askRaw(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	params, err := q.DecodeParams()
 	if err != nil {

@@ -23,7 +23,7 @@ func (r *Request) Call(ctx context.Context, method string, params, out any) erro
 	if r.detached != nil {
 		return r.callDetached(ctx, method, params, out)
 	}
-	if !r.call.CanRequest() || r.call.ID.IsZero() { // the reader of the answer waits for a notification's handler
+	if !r.call.CanRequest() || r.call.ID.IsZero() { // in a notification's handler the answer would not be read
 		return fmt.Errorf("%s: %w", method, ErrCannotAsk)
 	}
 	ask := r.server.middleware.outbound(func(ctx context.Context, _ *Request) (any, error) {

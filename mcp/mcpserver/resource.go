@@ -15,9 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
 
-// ResourceHandler reads one resource. The result is an *mcp.ReadResourceResult,
-// or another result type that a read may have. Resources that turn out not to
-// exist are an error that wraps ErrNotFound.
+// ResourceHandler reads one resource. The result is an *mcp.ReadResourceResult, or another
+// result type that resources/read may have. For a resource that does not exist it returns
+// an error that wraps [ErrNotFound].
 type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error)
 
 // ResourceOption is an option of a resource or a template.
@@ -29,7 +29,7 @@ type resource struct {
 	def      mcp.Resource
 	template *uritemplate.Template // nil for a resource with one URI
 	read     ResourceHandler
-	cache    *Cache // nil: as the options say
+	cache    *Cache // nil: that of Options
 
 	whileWatched changes.WatchFunc
 }
@@ -39,25 +39,25 @@ func (r *resource) Key() string { return r.def.URI }
 
 func (r *resource) Definition() any { return &r.def }
 
-// Resource registers a resource at a fixed URI. Its contents are text when they
-// are valid UTF-8 and mimeType is empty or a textual type, otherwise binary. The
-// option Describe sets a description.
+// Resource registers a resource at a fixed URI. The bytes that read returns are text
+// contents when they are valid UTF-8 and mimeType is empty or a textual type, and otherwise
+// binary contents. The option [Describe] sets a description. read runs on several
+// goroutines at once.
 //
-// Resource panics when the URI has no scheme or is registered already, when the
-// name is empty, and when mimeType is neither empty nor a MIME type such as
+// Resource panics when the URI has no scheme or is registered already, when the name is
+// empty, when read is nil, and when mimeType is neither empty nor a MIME type such as
 // text/plain.
 func (s *Server) Resource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) {
 	s.AddResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, bytesHandler(mimeType, read), opts...)
 }
 
-// ReplaceResource is Resource in place of the resource at that URI, if there is one.
-// Otherwise it does what ReplaceTool does.
+// ReplaceResource registers a resource as Resource does, in place of the resource at that
+// URI, if there is one. The rules of ReplaceTool apply.
 func (s *Server) ReplaceResource(uri, name, mimeType string, read func(context.Context) ([]byte, error), opts ...ResourceOption) error {
 	return s.SetResource(mcp.Resource{URI: uri, Name: name, MIMEType: mimeType}, bytesHandler(mimeType, read), opts...)
 }
 
-// bytesHandler makes a handler of a function that reads the bytes of a resource. It
-// is nil when the function is.
+// bytesHandler returns a handler that calls read. It is nil when read is.
 func bytesHandler(mimeType string, read func(context.Context) ([]byte, error)) ResourceHandler {
 	if read == nil {
 		return nil
@@ -68,16 +68,16 @@ func bytesHandler(mimeType string, read func(context.Context) ([]byte, error)) R
 	}
 }
 
-// AddResource registers a resource with its definition and a handler. It panics
-// like Resource.
+// AddResource registers a resource with its definition and a handler. The definition is
+// copied. It panics as Resource does.
 func (s *Server) AddResource(def mcp.Resource, h ResourceHandler, opts ...ResourceOption) {
 	if err := s.addResource(&resource{def: def, read: h}, opts, false); err != nil {
 		panic(fmt.Sprintf("resource %q: %v", def.URI, err))
 	}
 }
 
-// SetResource is AddResource in place of the resource at that URI, if there is one.
-// It returns the error that AddResource would panic with.
+// SetResource registers a resource as AddResource does, in place of the resource at that
+// URI, if there is one. It returns the error that AddResource would panic with.
 func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...ResourceOption) error {
 	if err := s.addResource(&resource{def: def, read: h}, opts, true); err != nil {
 		return fmt.Errorf("resource %q: %w", def.URI, err)
@@ -85,11 +85,11 @@ func (s *Server) SetResource(def mcp.Resource, h ResourceHandler, opts ...Resour
 	return nil
 }
 
-// RemoveResource removes the resource at a URI and reports whether there was one.
+// RemoveResource removes the resource at a URI and reports whether it was registered.
 func (s *Server) RemoveResource(uri string) bool { return s.features.Remove(registry.Resources, uri) }
 
-// EnableResource switches the resource at a URI on or off and reports whether
-// that changed anything. A resource that is off is unknown to clients.
+// EnableResource enables or disables the resource at a URI and reports whether that was a
+// change. A disabled resource is unknown to clients.
 func (s *Server) EnableResource(uri string, on bool) bool {
 	return s.features.Enable(registry.Resources, uri, on)
 }
@@ -101,7 +101,8 @@ func (s *Server) addResource(r *resource, opts []ResourceOption, replace bool) e
 	return s.putResource(registry.Resources, r, replace)
 }
 
-// applyToURI applies the options of a resource with a URI, and says what is wrong with it.
+// applyToURI applies the options to a resource with a fixed URI, or returns what is wrong
+// with it.
 func (r *resource) applyToURI(opts []ResourceOption) error {
 	if u, err := url.Parse(r.def.URI); err != nil || u.Scheme == "" {
 		return errors.New("URI: want one with a scheme, such as notes://today")
@@ -116,8 +117,7 @@ func (s *Server) putResource(k registry.Kind, r *resource, replace bool) error {
 	return nil
 }
 
-// apply applies the options of a resource or template, and says what is wrong with
-// it.
+// apply applies the options to a resource or template, or returns what is wrong with it.
 func (r *resource) apply(opts []ResourceOption) error {
 	r.def = copyResource(r.def)
 	for _, o := range opts {
@@ -150,7 +150,7 @@ func coversAll(names []string, completers map[string]Completer) bool {
 	return true
 }
 
-// contentsOf makes the result of reading one resource.
+// contentsOf returns the result of reading one resource.
 func contentsOf(uri, mimeType string, data []byte) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.NewResourceContents(uri, mimeType, data)}}
 }
@@ -167,8 +167,8 @@ func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
 	return s.list(r, resourceListing)
 }
 
-// readResource does resources/read: by listed URI, then by the first template in
-// order that matches.
+// readResource handles resources/read. It looks for a resource with the URI, then for the
+// first matching template in the order of their keys.
 //
 // Spec: 2026-07-28 server/resources#reading-resources
 func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
@@ -202,8 +202,8 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	return s.finishRead(f, result)
 }
 
-// resourceAt returns the resource or template that serves a URI, as far as a caller
-// may know of it.
+// resourceAt returns the resource or template that serves a URI and is visible to a caller,
+// or nil.
 func resourceAt(s *registry.Snapshot, uri string, who *mcp.Identity) *resource {
 	for r := range resourcesAt(s, uri) {
 		if r.VisibleTo(who) {
@@ -219,7 +219,7 @@ func mayRead(s *registry.Snapshot, uri string, who *mcp.Identity) bool {
 	return r != nil && registry.Granted(who, r.Scopes)
 }
 
-// isServed reports whether there is a resource at a URI, whoever may know of it.
+// isServed reports whether there is a resource at a URI, visible or not.
 func isServed(s *registry.Snapshot, uri string) bool {
 	for range resourcesAt(s, uri) {
 		return true
@@ -227,7 +227,7 @@ func isServed(s *registry.Snapshot, uri string) bool {
 	return false
 }
 
-// resourcesAt yields what serves a URI: the resource, then the templates in order.
+// resourcesAt yields the resource at a URI, then the matching templates in order.
 func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bool) {
 	return func(yield func(*resource) bool) {
 		if r, ok := s.Get(registry.Resources, uri).(*resource); ok && !yield(r) {
@@ -242,7 +242,7 @@ func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bo
 	}
 }
 
-// finishRead checks what a handler has read, and adds the caching hints.
+// finishRead checks the result of a handler and adds the caching hints.
 func (s *Server) finishRead(r *resource, result mcp.Result) (any, error) {
 	if err := checkNotNil(result); err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (s *Server) finishRead(r *resource, result mcp.Result) (any, error) {
 		return result, nil
 	}
 	if len(read.Contents) == 0 {
-		return nil, errors.New("the handler has read nothing; want contents, or ErrNotFound")
+		return nil, errors.New("the handler returned no contents; want some, or ErrNotFound")
 	}
 	for _, c := range read.Contents {
 		if err := checkContents(c); err != nil {
@@ -268,8 +268,8 @@ func notFound(uri string) error {
 	return err
 }
 
-// hinted returns the result of a read with the caching hints of the handler, or else with
-// those of the resource.
+// withCacheHints returns the result of a read with the caching hints of the handler, else
+// of the resource, else of the options.
 func (s *Server) withCacheHints(r *resource, read *mcp.ReadResourceResult) *mcp.ReadResourceResult {
 	hints, private := read.Caching, r.Private() || len(s.middleware.scopes(mcp.MethodResourcesRead)) > 0
 	switch {

@@ -95,7 +95,7 @@ func TestFailureOfAResourceIsPrivate(t *testing.T) {
 		{"nil", readRaw(nil, nil), "nil"},
 		{"typed nil", readRaw(null, nil), "nil"},
 		{"another nil", readRaw((*mcp.InputRequiredResult)(nil), nil), "nil"},
-		{"no contents", readRaw(contents(), nil), "nothing"},
+		{"no contents", readRaw(contents(), nil), "returned no contents"},
 		{"no URI", readRaw(contents(mcp.ResourceContents{Text: "x"}), nil), "want a URI"},
 		{"no UTF-8", readRaw(contents(mcp.ResourceContents{URI: "a://b", Text: "\xff"}), nil), "UTF-8"},
 		{"no MIME type", readRaw(contents(mcp.ResourceContents{URI: "a://b", MIMEType: "text /"}), nil), "MIME type"},

@@ -17,23 +17,21 @@ type ResourceGroup struct {
 	members registry.Group
 }
 
-// ResourceGroup returns a group of resources that read reads. It is empty until Set.
-// The options hold for each resource of the group.
+// ResourceGroup returns an empty group of resources. read is the handler, and the options
+// are the options, of each resource that Set adds.
 func (s *Server) ResourceGroup(read ResourceHandler, opts ...ResourceOption) *ResourceGroup {
 	return &ResourceGroup{server: s, read: read, options: append([]ResourceOption(nil), opts...)}
 }
 
-// Set makes the group consist of the resources with these definitions, in one change:
-// members that are not among them are removed, and those whose definitions differ are
-// replaced. A list shows all of the change or nothing of it. Clients hear of it once,
-// unless every definition is as before.
+// Set replaces the resources of the group by the resources with these definitions, in one
+// atomic change: a list has either all or none of it. Resources with an equal definition
+// stay as they are. Clients are notified once if a definition has changed.
 //
-// The group has only URIs at which nothing else is registered. A resource that was
-// registered in another way, also in place of a member, is not touched; Set returns the
-// URIs of such resources in the order of the definitions.
+// A URI at which another resource is registered, by Resource, AddResource or another group,
+// is left alone; Set returns these URIs in the order of the definitions.
 //
-// Set returns the error that AddResource would panic with, also when two definitions
-// have the same URI, and changes nothing then.
+// Set returns the error that AddResource would panic with, and an error when two definitions
+// have the same URI; it changes nothing then.
 func (g *ResourceGroup) Set(definitions []mcp.Resource) (taken []string, err error) {
 	resources := make([]registry.Feature, len(definitions))
 	uris := make(map[string]bool, len(definitions))

@@ -12,17 +12,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
 )
 
-// Template registers resources whose URIs match an RFC 6570 template. The
-// variables of the template are the fields of Vars, by their json names; every
-// variable needs one. Otherwise it is as Resource.
+// Template registers a resource template: resources whose URIs match an RFC 6570 template.
+// The values of the variables are stored in the fields of Vars with the same json names;
+// every variable needs a field. Otherwise Template does what Resource does.
 func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) {
 	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", uriTemplate, err))
 	}
 }
 
-// ReplaceTemplate is Template in place of the same template, if there is one. Otherwise it
-// does what ReplaceTool does.
+// ReplaceTemplate registers a resource template as Template does, in place of the template
+// with the same text, if there is one. The rules of ReplaceTool apply.
 func (s *Server) ReplaceTemplate[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) error {
 	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, true); err != nil {
 		return fmt.Errorf("template %q: %w", uriTemplate, err)
@@ -38,16 +38,17 @@ func (s *Server) putTemplate[Vars any](uriTemplate, name, mimeType string, read 
 	return s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, replace)
 }
 
-// AddTemplate registers a template with its definition and a handler. It panics
-// like Template.
+// AddTemplate registers a resource template with its definition and a handler. It panics
+// as Template does.
 func (s *Server) AddTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) {
 	if err := s.addTemplate(templateOf(def, h), opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", def.URITemplate, err))
 	}
 }
 
-// SetTemplate is AddTemplate in place of the same template, if there is one. It
-// returns the error that AddTemplate would panic with.
+// SetTemplate registers a resource template as AddTemplate does, in place of the template
+// with the same text, if there is one. It returns the error that AddTemplate would panic
+// with.
 func (s *Server) SetTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) error {
 	if err := s.addTemplate(templateOf(def, h), opts, true); err != nil {
 		return fmt.Errorf("template %q: %w", def.URITemplate, err)
@@ -55,13 +56,13 @@ func (s *Server) SetTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts .
 	return nil
 }
 
-// RemoveTemplate removes a template and reports whether there was one.
+// RemoveTemplate removes a resource template and reports whether it was registered.
 func (s *Server) RemoveTemplate(uriTemplate string) bool {
 	return s.features.Remove(registry.Templates, uriTemplate)
 }
 
-// EnableTemplate switches a template on or off and reports whether that changed
-// anything. A template that is off serves nothing.
+// EnableTemplate enables or disables a resource template and reports whether that was a
+// change. A disabled template is unknown to clients and matches no URI.
 func (s *Server) EnableTemplate(uriTemplate string, on bool) bool {
 	return s.features.Enable(registry.Templates, uriTemplate, on)
 }
@@ -83,7 +84,7 @@ func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {
 	}}
 }
 
-// templateHandler makes a handler of a function of a template's variables.
+// templateHandler returns a handler that calls read with the variables of a template.
 func templateHandler[Vars any](text, mimeType string, read func(context.Context, Vars) ([]byte, error)) (ResourceHandler, error) {
 	if read == nil {
 		return nil, errors.New("the handler is nil")
@@ -129,8 +130,8 @@ func (s *Server) listTemplates(_ context.Context, r *Request) (any, error) {
 	return s.list(r, templateListing)
 }
 
-// flat returns the values of a matched template as strings; lists are joined by
-// commas, as they stood in the URI.
+// joinValues returns the values of a matched template as strings. Lists are joined by
+// commas, as in the URI.
 func joinValues(values uritemplate.Values) map[string]string {
 	out := make(map[string]string, len(values))
 	for name, v := range values {

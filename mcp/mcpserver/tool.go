@@ -17,10 +17,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// ToolHandler does one call of a tool with raw arguments, which have passed the
-// tool's input schema. The result is an *mcp.CallToolResult, or another result
-// type that a call may have. An error is read by the model, but for *mcp.Error,
-// which is a protocol error.
+// ToolHandler handles one call of a tool with raw arguments, which are valid under the
+// tool's input schema. The result is an *mcp.CallToolResult, or another result type that
+// tools/call may have. An *mcp.Error is a protocol error. The text of any other error is
+// sent to the model.
 type ToolHandler func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error)
 
 // ToolOption is an option of a tool.
@@ -45,16 +45,16 @@ type tool struct {
 func (t *tool) Key() string     { return t.def.Name }
 func (t *tool) Definition() any { return &t.def }
 
-// Tool registers a tool whose arguments and result are Go types. The input
-// schema is inferred from In, a struct, and its tags; arguments are validated
-// against it before h runs. The form of the result depends on Out: a string
-// is text; content of the vocabulary, one or several, is taken as it is, and so
-// is an *mcp.CallToolResult; everything else is structured content under a
-// schema inferred from Out, and its JSON as text. An error of h is a result that
-// the model can read, but for *mcp.Error, which is a protocol error.
+// Tool registers a tool whose arguments and result are Go types. The input schema is
+// inferred from In, a struct, and its tags; arguments are validated against it before h
+// runs. Out determines the form of the result: a string becomes text; an mcp.Content,
+// mcp.Contents or *mcp.CallToolResult is sent as it is; any other type becomes structured
+// content, with a schema that is inferred from Out, and its JSON also becomes text. An
+// *mcp.Error of h is a protocol error. The text of any other error is sent to the model.
 //
-// Tool panics when the tool is registered already or a type, tag or name makes
-// no sense; the message says what to write instead.
+// h runs on several goroutines at once. Tool panics when the name is registered already,
+// when h is nil, and when a type, tag, name or option is not valid; the message says what
+// to write instead.
 func (s *Server) Tool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) {
 	t, err := typedTool(name, description, h)
 	if err == nil {
@@ -65,8 +65,9 @@ func (s *Server) Tool[In, Out any](name, description string, h func(context.Cont
 	}
 }
 
-// AddTool registers a tool with its definition and a handler of raw arguments.
-// An empty input schema takes any object. It panics like Tool.
+// AddTool registers a tool with its definition and a handler of raw arguments. The
+// definition is copied. An empty input schema accepts any object. AddTool panics as Tool
+// does.
 func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 	if err := s.addTool(&tool{def: def, call: h}, opts, false); err != nil {
 		panic(fmt.Sprintf("tool %q: %v", def.Name, err))
@@ -98,12 +99,12 @@ func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error 
 	return nil
 }
 
-// RemoveTool removes a tool and reports whether there was one. Calls that are
-// running go on.
+// RemoveTool removes a tool and reports whether it was registered. Running calls of it
+// continue.
 func (s *Server) RemoveTool(name string) bool { return s.features.Remove(registry.Tools, name) }
 
-// EnableTool switches a tool on or off and reports whether that changed
-// anything. A tool that is off is unknown to clients.
+// EnableTool enables or disables a tool and reports whether that was a change. A
+// disabled tool is unknown to clients.
 func (s *Server) EnableTool(name string, on bool) bool {
 	return s.features.Enable(registry.Tools, name, on)
 }
@@ -127,7 +128,7 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	return nil
 }
 
-// typedTool makes a tool of a Go function.
+// typedTool returns a tool that calls a typed Go function.
 func typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
 	if h == nil {
 		return nil, errors.New("the handler is nil")
@@ -170,8 +171,8 @@ func isToolName(name string) bool {
 	})
 }
 
-// check sets the schemas that are missing, or returns what is wrong with a tool. numbers
-// says whether arguments that are numbers may be mirrored in headers.
+// check sets missing schemas, or returns what is wrong with a tool. numbers is whether
+// number arguments may be mirrored in HTTP headers.
 //
 // Spec: 2026-07-28 server/tools#tool-names
 func (t *tool) check(numbers bool) error {

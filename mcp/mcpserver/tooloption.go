@@ -8,26 +8,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// ReadOnly is the option that tells clients that a tool changes nothing
+// ReadOnly is the option that declares that a tool does not modify its environment
 // (readOnlyHint).
 func ReadOnly() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.ReadOnlyHint = new(true) })
 }
 
-// NonDestructive is the option that tells clients that a tool only adds and destroys
-// nothing (destructiveHint is false). Without it they have to assume that it destroys.
+// NonDestructive is the option that declares that a tool only makes additive changes
+// (destructiveHint is false). Without it clients have to assume destructive changes.
 func NonDestructive() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.DestructiveHint = new(false) })
 }
 
-// Idempotent is the option that tells clients that calling a tool again with the
-// same arguments has no further effect (idempotentHint).
+// Idempotent is the option that declares that another call of a tool with the same
+// arguments has no additional effect (idempotentHint).
 func Idempotent() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.IdempotentHint = new(true) })
 }
 
-// ClosedWorld is the option that tells clients that a tool deals with a closed
-// set of things only, and not with the open world (openWorldHint is false).
+// ClosedWorld is the option that declares that a tool interacts only with a closed set
+// of entities, and not with an open world such as the web (openWorldHint is false).
 func ClosedWorld() ToolOption {
 	return hint(func(a *mcp.ToolAnnotations) { a.OpenWorldHint = new(false) })
 }
@@ -44,25 +44,25 @@ func (h hint) tool(t *tool) {
 	t.def.Annotations = a
 }
 
-// Define is the option that changes the definition of a tool, such as its title,
-// icons or metadata, before it is checked.
+// Define is the option that calls change with the definition of a tool, before the
+// definition is checked and copied.
 func Define(change func(*mcp.Tool)) ToolOption { return define(change) }
 
 type define func(*mcp.Tool)
 
 func (d define) tool(t *tool) { d(&t.def) }
 
-// Wrap is the option that wraps the calls of one tool. next does a whole call,
-// with everything that the other options of the tool ask for: its result may be
-// sent, and its error is one of the protocol or a private one. Arguments are valid
-// by then. The first option is the outermost.
+// Wrap is the option that wraps the calls of one tool. next performs a whole call with the
+// limits of the other options. It gets valid arguments and returns the result to send,
+// also for an error that is meant for the model; its own error is a protocol error or a
+// private one. The first Wrap is the outermost. wrap is called once, at registration.
 func Wrap(wrap func(next ToolHandler) ToolHandler) ToolOption { return wrapper(wrap) }
 
 type wrapper func(ToolHandler) ToolHandler
 
 func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }
 
-// ToolOptions is the option that applies several, in their order.
+// ToolOptions is the option that applies several options in their order.
 func ToolOptions(opts ...ToolOption) ToolOption { return toolOptions(opts) }
 
 type toolOptions []ToolOption
@@ -73,13 +73,12 @@ func (all toolOptions) tool(t *tool) {
 	}
 }
 
-// Timeout is the option that answers calls of a tool after d, when the handler
-// has not returned by then. The handler's context ends; a handler that goes on
-// all the same keeps its slot under Limit until it returns, and is logged. The time
-// stands still while the call waits for its client, in both eras: what counts is how
-// long the handler runs, in all rounds of the call together. The context has no
-// Deadline, because that moves.
-// It panics when d is not positive.
+// Timeout is the option that limits how long the handler of a call may run. After d the
+// call fails and the context of the handler ends. A handler that does not return then keeps
+// its slot (see [Limit]) until it returns, which is logged. Only the time in which the
+// handler runs counts, in all rounds of the call together, and not the time in which the
+// call waits for its client, in both eras. The context has therefore no Deadline. Timeout
+// panics when d is not positive.
 func Timeout(d time.Duration) ToolOption {
 	if d <= 0 {
 		panic(fmt.Sprintf("mcpserver.Timeout: %v: want more than 0", d))
@@ -91,12 +90,12 @@ type timeout time.Duration
 
 func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 
-// Limit is the option that lets at most n calls of a tool run at once. Others
-// wait for their turn as long as their callers do. A call that waits for its client
-// gives its slot to others, in both eras. In the session era it goes before new calls
-// when it has its answer; in the stateless era the retry with the answer is a new call.
-// A call waits while one of its goroutines does, so the others run without the slot. It
-// panics when n is not positive.
+// Limit is the option that limits the calls of a tool that run at once to n. Other calls
+// wait until a slot is free or their caller cancels them. A call releases its slot while
+// it waits for its client, in both eras. In the session era a call that has its answer
+// gets a slot before new calls; in the stateless era the retry with the answer is a new
+// call. A call counts as waiting while any of its goroutines waits for the client; its other
+// goroutines continue without the slot. Limit panics when n is not positive.
 func Limit(n int) ToolOption {
 	if n < 1 {
 		panic(fmt.Sprintf("mcpserver.Limit: %d: want at least 1", n))
@@ -108,10 +107,10 @@ type concurrency int
 
 func (n concurrency) tool(t *tool) { t.slots = limit.NewSlots(int(n)) }
 
-// Rate is the option that lets a tool be called burst times at once, and then
-// perSecond times a second, by all callers together and counting each round of a call
-// that asks. Other calls are refused with an error of mcp.CodeRateLimited, which says
-// when to try again. It panics when one of them is not positive.
+// Rate is the option that limits how often a tool is called by all callers together:
+// burst calls at once, then perSecond calls a second. Each round of a call counts. Calls
+// beyond that are refused with an error of mcp.CodeRateLimited that says when to try again.
+// Rate panics when an argument is not positive.
 func Rate(perSecond float64, burst int) ToolOption {
 	if !(perSecond > 0) || burst < 1 {
 		panic(fmt.Sprintf("mcpserver.Rate: %v a second, %d at once: want more than 0, and at least 1", perSecond, burst))

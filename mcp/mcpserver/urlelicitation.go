@@ -12,25 +12,25 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// URLElicitationRequired returns the error of a handler that cannot do its work
-// before the user has opened a URL, such as a sign-in page. The client sends its
-// user there and makes the same call again, so the handler has to find out by itself
-// whether the work at the URL was done, and must not require it again then:
+// URLElicitationRequired returns the error of a handler that cannot continue before the
+// user has opened a URL, such as a sign-in page. The client asks its user to open it and
+// repeats the call. The handler has to find out itself whether the user has done what the
+// page is for, and must not return the error again then:
 //
 //	if !signedIn(user) {
 //		return mcpserver.URLElicitationRequired("Please sign in.", signInURL)
 //	}
 //
-// Clients of 2025-11-25 get the error -32042 of that name. Clients of 2026-07-28,
-// and those whose call has become a task, get an elicitation of mode url. A client
-// that does not support URL elicitation gets an error; in older revisions that is a
-// text with the URL, for the model to pass on. The URL must hold neither secrets nor
-// what identifies the user. A URL that is not absolute, or has a user, is returned as
-// an error that says so.
+// Clients of 2025-11-25 get the error -32042 (URL elicitation required). Clients of
+// 2026-07-28, and those whose call has become a task, get an elicitation of mode url. A
+// client that does not support URL elicitation gets an error; in older revisions that is a
+// result whose text has the URL, for the model. The URL must not contain secrets or data
+// that identifies the user. For a URL that is not absolute, or that has a user part,
+// another error that says so is returned.
 //
-// Use [ElicitURL] in a handler that goes on once the user has agreed, and in work
-// that goes on after its call was answered ([Detach]): nobody repeats that call, so
-// that the error is an ordinary error there.
+// Use [ElicitURL] in a handler that continues when the user has agreed, and in detached
+// work ([Detach]): the client does not repeat that call, so there the error is an
+// ordinary error.
 //
 // Spec: 2025-11-25 client/elicitation#url-elicitation-required-error
 func URLElicitationRequired(message, address string) error {
@@ -48,9 +48,9 @@ func urlElicitationRequired(message string, elicitations []*mcp.ElicitParams) er
 
 func requiresURLElicitation(err error) bool { return mcp.CodeOf(err) == mcp.CodeURLElicitationRequired }
 
-// requireURLElicitation answers with the error of URLElicitationRequired in the form
-// that the caller's revision has. The same error from another server, which the
-// handler has called, does not send the user anywhere.
+// requireURLElicitation converts the error of URLElicitationRequired to the form of the
+// caller's revision. The same error from another server that the handler has called becomes
+// an ordinary error.
 func (r *Request) requireURLElicitation(cause error) (any, error) {
 	required, err := requiredURLs(cause)
 	if err != nil {
@@ -91,8 +91,8 @@ func requiredURLs(cause error) ([]*mcp.ElicitParams, error) {
 	return data.Elicitations, nil
 }
 
-// cannotElicitURL answers a client that does not support URL elicitation. The result
-// of a tool tells the model which URL the user would have to open.
+// cannotElicitURL returns the reply for a client that does not support URL elicitation. For
+// a tool, the text of the result has the URL that the user would have to open.
 func (r *Request) cannotElicitURL(required []*mcp.ElicitParams, err error) (any, error) {
 	if r.call.Session == nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (r *Request) cannotElicitURL(required []*mcp.ElicitParams, err error) (any,
 	return nil, mcp.Errorf(mcp.CodeInternal, "%s: %s", r.method, text)
 }
 
-// elicitURLsByRounds elicits the URLs in the stateless era. A user who has declined is
-// not asked again.
+// elicitURLsByRounds asks the user to open the URLs in the stateless era. A user who has
+// declined is not asked again.
 func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) {
 	if !r.replays {
 		return nil, fmt.Errorf("%s: %w", r.method, ErrCannotAsk)
@@ -137,7 +137,7 @@ func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) 
 	return nil, ErrInputRequired
 }
 
-// urlInputRequests returns the questions that elicit the URLs.
+// urlInputRequests returns the input requests for the URLs.
 func (r *Request) urlInputRequests(required []*mcp.ElicitParams) (*mcp.InputRequiredResult, error) {
 	in := &mcp.InputRequiredResult{InputRequests: make(map[string]mcp.InputRequest, len(required))}
 	for i, v := range required {
@@ -150,7 +150,8 @@ func (r *Request) urlInputRequests(required []*mcp.ElicitParams) (*mcp.InputRequ
 	return in, nil
 }
 
-// agreed returns the error of a user who declined or dismissed one of the URLs.
+// checkURLAnswers returns ErrDeclined or ErrDismissed if the user did not agree to open one
+// of the URLs.
 func checkURLAnswers(answers map[string]jsontext.Value) error {
 	for _, raw := range answers {
 		if _, err := acceptedContent(raw); errors.Is(err, ErrDeclined) || errors.Is(err, ErrDismissed) {
@@ -160,9 +161,8 @@ func checkURLAnswers(answers map[string]jsontext.Value) error {
 	return nil
 }
 
-// elicitURLsDetached returns the elicitations that detached work requires as questions of
-// its own, because its call has been answered already. state is the one of a handler that asks by
-// itself.
+// elicitURLsDetached returns the required elicitations of detached work as questions,
+// because its call has been answered already. state is the requestState of a raw handler.
 func (r *Request) elicitURLsDetached(cause error, state *string) (mcp.Result, error) {
 	required, err := requiredURLs(cause)
 	if err != nil {
@@ -183,8 +183,9 @@ func (r *Request) urlDeclined(err error) (any, error) {
 	return nil, err
 }
 
-// instead returns the error that requires the URLs of questions that cannot be asked in
-// mid-call, and err when another question is among them or err has another reason.
+// asURLElicitation returns the error of URLElicitationRequired for questions that all ask
+// to open a URL and that cannot be asked during the call (ErrCannotAsk). For other errors
+// and other questions it returns err.
 func asURLElicitation(err error, questions []openQuestion) error {
 	if !errors.Is(err, ErrCannotAsk) {
 		return err
@@ -200,13 +201,12 @@ func asURLElicitation(err error, questions []openQuestion) error {
 	return urlElicitationRequired(err.Error(), required)
 }
 
-// ElicitationComplete sends notifications/elicitation/complete to the client whose
-// user was sent to a URL by [ElicitURL] or [URLElicitationRequired], so that it need
-// not wait any longer. No other client gets it, so every elicitation needs a URL of
-// its own: when several clients were sent to one URL, nothing is sent. Clients of
-// 2025-11-25 get the notification; for others, and for a URL that nobody was sent to,
-// the method does nothing and returns nil. ctx bounds the sending. The server
-// remembers the 4,096 newest elicitations.
+// ElicitationComplete sends notifications/elicitation/complete for a URL to the client that
+// got it by [ElicitURL] or [URLElicitationRequired], so that the client stops waiting. Use
+// a different URL for each elicitation: if several clients got the same one, nothing is
+// sent. Only clients of 2025-11-25 have the notification; for others, and for an unknown
+// URL, ElicitationComplete does nothing and returns nil. ctx limits the time of sending. The
+// server remembers the 4,096 newest elicitations. It is safe for concurrent use.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
 func (s *Server) ElicitationComplete(ctx context.Context, address string) error {

@@ -10,31 +10,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// maxURLElicitations bounds the elicitations whose completion can be sent. The oldest
-// is forgotten first.
+// maxURLElicitations limits the elicitations whose completion can be sent. The oldest one
+// is evicted first.
 const maxURLElicitations = 4096
 
-// urlElicitations are the URLs that clients were sent to. The zero value is ready for
+// urlElicitations are the open URL elicitations of all sessions. The zero value is ready for
 // use; all methods are safe for concurrent use.
 type urlElicitations struct {
 	mu   sync.Mutex
 	open map[urlElicitation]elicited
 }
 
-// urlElicitation is a URL that the client of a session was sent to.
+// urlElicitation is a URL that was sent to the client of a session.
 type urlElicitation struct {
 	session *exchange.Session
 	address string
 }
 
-// elicited is the id under which the client knows the elicitation, and when it was sent.
+// elicited is the id that the client has for the elicitation, and when it was sent.
 type elicited struct {
 	id string
 	at time.Time
 }
 
-// add remembers an elicitation and returns its id: the given one, the one that it has,
-// or a new one. The id of a repeated elicitation tells the client that it is the same.
+// add stores an elicitation and returns its id: id if it is not empty, else the id that is
+// stored already, else a new one. A repeated elicitation keeps its id.
 func (es *urlElicitations) add(s *exchange.Session, address, id string) string {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -61,8 +61,8 @@ func (es *urlElicitations) oldestLocked() (oldest urlElicitation) {
 	return oldest
 }
 
-// take forgets an elicitation and returns its session and id. The session is nil when
-// no client was sent to the URL, or several were.
+// take removes an elicitation and returns its session and id. The session is nil when no
+// client or several clients got the URL.
 func (es *urlElicitations) take(address string) (session *exchange.Session, id string) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -79,7 +79,7 @@ func (es *urlElicitations) take(address string) (session *exchange.Session, id s
 	return session, id
 }
 
-// forget drops the elicitations of a session that has ended.
+// forget removes the elicitations of a session that has ended.
 func (es *urlElicitations) forget(s *exchange.Session) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
