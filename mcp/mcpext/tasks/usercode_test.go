@@ -18,19 +18,23 @@ import (
 // userCodes are the places where tasks run code of the server's author, other than
 // handlers.
 var userCodes = []string{
-	"Store.Create", "Store.Get", "Store.Swap", "Store.Delete", "Bus.Publish", "Bus.Subscribe", "Logger",
+	"Store.Create", "Store.Get", "Store.Swap", "Store.Delete", "Bus.Publish", "Bus.Subscribe",
+	"Logger: task begins", "Logger: task ended",
 }
 
-// hooks runs a function in one of these places, once.
+// hooks runs a function in one of these places while it is armed. What the function
+// calls itself does not run it again.
 type hooks struct {
-	place string
-	armed atomic.Bool
-	ran   atomic.Bool
-	hook  func(context.Context)
+	place   string
+	armed   atomic.Bool
+	running atomic.Bool
+	ran     atomic.Bool
+	hook    func(context.Context)
 }
 
 func (h *hooks) run(ctx context.Context, place string) {
-	if place == h.place && h.armed.CompareAndSwap(true, false) {
+	if place == h.place && h.armed.Load() && h.running.CompareAndSwap(false, true) {
+		defer h.running.Store(false)
 		h.ran.Store(true)
 		h.hook(ctx)
 	}
@@ -81,8 +85,8 @@ type hookedLog struct{ *hooks }
 func (l hookedLog) Enabled(context.Context, slog.Level) bool { return true }
 func (l hookedLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l hookedLog) WithGroup(string) slog.Handler            { return l }
-func (l hookedLog) Handle(ctx context.Context, _ slog.Record) error {
-	l.run(ctx, "Logger")
+func (l hookedLog) Handle(ctx context.Context, r slog.Record) error {
+	l.run(ctx, "Logger: "+r.Message)
 	return nil
 }
 
