@@ -38,7 +38,7 @@ var floors = []placement{
 	{floor: 0, path: "internal/claim", only: none},
 	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/drain", only: none},
-	{floor: 0, path: "mcp/internal/egress"},
+	{floor: 0, path: "mcp/internal/egress", beside: []string{"mcp/internal/usercode"}},
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/lazyctx"},

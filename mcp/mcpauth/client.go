@@ -73,7 +73,7 @@ func NewClient(opts *ClientOptions) *Client {
 		bindings: make(map[string]*binding), expected: make(map[string]*signIn),
 		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
 	}
-	c.kept = c.opts.store()
+	c.kept, c.flights.logger = c.opts.store(), c.opts.Logger
 	c.world, c.local = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
 	if c.opts.Grant != nil {
 		c.machine, c.err = c.opts.Grant.machine()
@@ -81,7 +81,7 @@ func NewClient(opts *ClientOptions) *Client {
 	c.err = errors.Join(c.err, c.opts.check())
 	c.tokenSource = &tokenSource{
 		store: c.kept, renew: c.renew, machines: c.machine != nil,
-		report: func(err error) { c.opts.logger().Warn("authorization", "err", err) },
+		report: func(err error) { c.opts.Logger.Warn("authorization", "err", err) },
 	}
 	return c
 }

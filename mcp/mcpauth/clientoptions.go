@@ -1,6 +1,7 @@
 package mcpauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // ClientOptions of a Client. The zero value, like a nil pointer, gives the
@@ -98,6 +100,7 @@ func (o *ClientOptions) orZero() *ClientOptions {
 // copied returns a deep copy of the options with the defaults filled in.
 func (o *ClientOptions) copied() *ClientOptions {
 	c := *o.orZero()
+	c.Logger = usercode.Logger(cmp.Or(c.Logger, slog.Default()))
 	c.Registered, c.Prefixes = slices.Clone(c.Registered), slices.Clone(c.Prefixes)
 	if c.Proxy != nil {
 		c.Proxy = new(*c.Proxy)
@@ -153,13 +156,6 @@ func (o *ClientOptions) store() Store {
 		return o.Store
 	}
 	return MemoryStore()
-}
-
-func (o *ClientOptions) logger() *slog.Logger {
-	if o.Logger != nil {
-		return o.Logger
-	}
-	return slog.Default()
 }
 
 // policy returns the addresses that the guarded client may reach. Loopback is

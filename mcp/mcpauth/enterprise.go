@@ -88,7 +88,7 @@ func (e *Enterprise) newMachine() (*enterprise, error) {
 	}
 	endpoint := oauth.TokenEndpoint{HTTP: p.HTTP, URL: p.TokenURL, Issuer: p.Issuer, Auth: atProvider.auth(nil)}
 	if endpoint.HTTP == nil {
-		endpoint.HTTP = egress.Configured(nil)
+		endpoint.HTTP = egress.Configured(nil, nil)
 	}
 	return &enterprise{identity, e.Scopes, e.IDToken, endpoint}, nil
 }

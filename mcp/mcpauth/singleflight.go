@@ -2,12 +2,17 @@ package mcpauth
 
 import (
 	"context"
+	"log/slog"
 	"sync"
+
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // flightGroup runs a function once for all callers with the same key that wait for
-// it. The zero value is ready; it is safe for concurrent use.
+// it. It is safe for concurrent use.
 type flightGroup struct {
+	logger *slog.Logger // gets the panics of user code
+
 	mu      sync.Mutex
 	running map[string]*flight
 }
@@ -52,9 +57,19 @@ func (s *flightGroup) join(ctx context.Context, key string, f func(context.Conte
 		defer cancel()
 		defer close(r.done)
 		defer s.forget(key, r)
-		r.err = f(ctx)
+		r.err = s.contained(ctx, f)
 	}()
 	return r
+}
+
+// contained calls f. A panic of user code, such as a Store or a function of a grant, is its
+// error, because it would end the process on the goroutine of the call.
+func (s *flightGroup) contained(ctx context.Context, f func(context.Context) error) error {
+	err := usercode.Run(func() error { return f(ctx) })
+	if _, ok := err.(*usercode.Panic); ok {
+		s.logger.LogAttrs(ctx, slog.LevelError, "authorization panicked", usercode.Attrs(err)...)
+	}
+	return err
 }
 
 // leave cancels a call that no other caller waits for, and waits for its end.

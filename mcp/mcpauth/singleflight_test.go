@@ -3,6 +3,8 @@ package mcpauth
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -49,4 +51,17 @@ func TestRunEndsWhenNobodyWaitsForIt(t *testing.T) {
 			t.Errorf("%d runs, want a new one after the end of the first", runs)
 		}
 	})
+}
+
+func TestPanicOfASharedCallIsTheErrorOfItsCallers(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	s := flightGroup{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	err := s.do(t.Context(), "key", func(context.Context) error { panic("lost marbles") })
+	if err == nil || !strings.Contains(err.Error(), "lost marbles") || strings.Contains(err.Error(), ".go:") {
+		t.Errorf("got %v, want the panic without its stack", err)
+	}
+	if !strings.Contains(log.String(), "lost marbles") || !strings.Contains(log.String(), "goroutine ") {
+		t.Errorf("got the log %s, want the panic with its stack", log.String())
+	}
 }

@@ -143,7 +143,7 @@ func servedOverEventStream(f *dialect.Facts) bool { return f.EventStream }
 func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 	return httpclient.ClientParams{
 		URL:          u,
-		HTTP:         egress.Configured(c.opts.HTTP.Client),
+		HTTP:         egress.Configured(c.opts.HTTP.Client, c.opts.logger()),
 		Header:       c.opts.HTTP.Header,
 		Auth:         c.authorizer(),
 		Inbox:        k,

@@ -5,9 +5,11 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -192,6 +194,53 @@ func (v hookedValue) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
+// hooksHTTP is a place in the HTTP client of a user.
+func hooksHTTP(name string, set func(c *http.Client, hook func())) userCode {
+	return userCode{name: "HTTP.Client." + name, logged: "HTTP client panicked", trigger: calls("quick"), prepare: func(f *userCodeFixture, hook func()) {
+		overHTTP(f, nil)
+		set(f.options.HTTP.Client, hook)
+	}}
+}
+
+// inEachResponse has the hook called by a method of the body of each response.
+func inEachResponse(body func(hook func(), body io.ReadCloser) io.ReadCloser) func(*http.Client, func()) {
+	return func(c *http.Client, hook func()) {
+		next := c.Transport
+		c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil {
+				resp.Body = body(hook, resp.Body)
+			}
+			return resp, err
+		})
+	}
+}
+
+type hookedRead struct {
+	io.ReadCloser
+	hook func()
+}
+
+func (b hookedRead) Read(p []byte) (int, error) {
+	b.hook()
+	return b.ReadCloser.Read(p)
+}
+
+type hookedClose struct {
+	io.ReadCloser
+	hook func()
+}
+
+func (b hookedClose) Close() error {
+	b.hook()
+	return b.ReadCloser.Close()
+}
+
+type hookedJar struct{ set, get func() }
+
+func (j hookedJar) SetCookies(*url.URL, []*http.Cookie) { j.set() }
+func (j hookedJar) Cookies(*url.URL) []*http.Cookie     { j.get(); return nil }
+
 func isStateless(r mcp.Revision) bool { return r == mcp.V20260728 }
 
 func userCodes() []userCode {
@@ -288,6 +337,26 @@ func userCodes() []userCode {
 		hooksConn("Write", func(c *hookedConn, hook func()) { c.write = hook }),
 		hooksConn("Close", func(c *hookedConn, hook func()) { c.close = hook }),
 		{name: "Logger", trigger: loses, prepare: dials(func(f *userCodeFixture, hook func()) { f.options.Logger = slog.New(hookedLog{hook}) })},
+		hooksHTTP("Transport", func(c *http.Client, hook func()) {
+			next := c.Transport
+			c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+				hook()
+				return next.RoundTrip(r)
+			})
+		}),
+		hooksHTTP("Transport, body read", inEachResponse(func(hook func(), body io.ReadCloser) io.ReadCloser { return hookedRead{body, hook} })),
+		hooksHTTP("Transport, body closed", inEachResponse(func(hook func(), body io.ReadCloser) io.ReadCloser { return hookedClose{body, hook} })),
+		hooksHTTP("Jar.Cookies", func(c *http.Client, hook func()) { c.Jar = hookedJar{func() {}, hook} }),
+		hooksHTTP("Jar.SetCookies", func(c *http.Client, hook func()) {
+			next := c.Transport
+			c.Jar, c.Transport = hookedJar{hook, func() {}}, roundTripper(func(r *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(r)
+				if err == nil {
+					resp.Header.Set("Set-Cookie", "a=b")
+				}
+				return resp, err
+			})
+		}),
 		{name: "HTTP.Auth.Authorize", logged: "handler panicked", trigger: calls("quick"), era: isStateless, prepare: func(f *userCodeFixture, hook func()) {
 			overHTTP(f, nil)
 			f.options.HTTP.Auth = hookedAuthorizer{hook, func() {}}

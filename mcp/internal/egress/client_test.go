@@ -2,6 +2,7 @@ package egress_test
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -100,12 +101,12 @@ func TestGuardedRedirects(t *testing.T) {
 
 func TestConfiguredClientIsACopyWithoutTimeout(t *testing.T) {
 	t.Parallel()
-	base := &http.Client{Timeout: time.Nanosecond, Transport: http.NewFileTransport(http.Dir("."))}
-	c := egress.Configured(base)
+	base := &http.Client{Timeout: time.Nanosecond, Transport: new(http.Transport)}
+	c := egress.Configured(base, slog.Default())
 	if c.Timeout != 0 || c.CheckRedirect == nil || c.Transport != base.Transport || base.Timeout != time.Nanosecond || base.CheckRedirect != nil {
 		t.Errorf("got %+v of %+v", c, base)
 	}
-	if c := egress.Configured(nil); c.Transport == nil || c.Transport == http.DefaultTransport {
+	if c := egress.Configured(nil, slog.Default()); c.Transport == nil || c.Transport == http.DefaultTransport {
 		t.Error("want a transport of its own")
 	}
 }

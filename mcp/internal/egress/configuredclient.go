@@ -2,6 +2,7 @@ package egress
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -15,12 +16,13 @@ const (
 )
 
 // Configured returns a client for addresses that the user configured. It is a
-// copy of base, which may be nil, with two changes: it follows redirects only
-// within the origin and only with the same method, and it has no timeout for a
-// whole exchange, which would cut event streams. If base has no transport, the
+// copy of base, which may be nil, with three changes: it follows redirects only
+// within the origin and only with the same method, it has no timeout for a
+// whole exchange, which would cut event streams, and a panic of its transport is an
+// error, which is logged, as is one of its Jar. If base has no transport, the
 // client gets its own, which uses the proxies of the environment. On js it
 // follows no redirect, because fetch does not ask before it follows one.
-func Configured(base *http.Client) *http.Client {
+func Configured(base *http.Client, logger *slog.Logger) *http.Client {
 	var c http.Client
 	if base != nil {
 		c = *base
@@ -28,7 +30,10 @@ func Configured(base *http.Client) *http.Client {
 	if c.Transport == nil {
 		c.Transport = transport()
 	}
-	c.Transport = withoutRedirects(c.Transport)
+	c.Transport = withoutRedirects(containPanics(c.Transport, logger))
+	if c.Jar != nil {
+		c.Jar = &containedJar{c.Jar, logger}
+	}
 	c.CheckRedirect = sameOriginOnly
 	c.Timeout = 0
 	return &c

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // Run it with go test -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec".
 func TestRequestUnderNodeSaysThatThereIsNoFetch(t *testing.T) {
 	t.Parallel()
-	_, err := Configured(nil).Get("http://127.0.0.1:1/")
+	_, err := Configured(nil, slog.Default()).Get("http://127.0.0.1:1/")
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "Go disables it under Node") {
 		t.Errorf("got %v, want the reason why there is no fetch", err)
 	}
@@ -25,7 +26,7 @@ func TestTransportThatDialsGetsNoHeaderOfFetch(t *testing.T) {
 	dial := new(http.Transport)
 	failed := errors.New("dialed")
 	dial.Dial = func(string, string) (net.Conn, error) { return nil, failed }
-	if _, err := Configured(&http.Client{Transport: dial}).Get("http://127.0.0.1:1/"); !errors.Is(err, failed) {
+	if _, err := Configured(&http.Client{Transport: dial}, slog.Default()).Get("http://127.0.0.1:1/"); !errors.Is(err, failed) {
 		t.Errorf("got %v, want the error of the dial function", err)
 	}
 }

@@ -1,0 +1,93 @@
+package egress
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
+)
+
+// containPanics returns a transport that does what t does, except that a panic of t, or of
+// the body of one of its responses, is an error. The panic is logged with its stack.
+func containPanics(t http.RoundTripper, logger *slog.Logger) http.RoundTripper {
+	if _, ok := t.(*http.Transport); ok {
+		return t
+	}
+	return &containedTransport{t, logger}
+}
+
+// containedTransport is a transport of a user of the library.
+type containedTransport struct {
+	transport http.RoundTripper
+	logger    *slog.Logger
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *containedTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	defer contain(req.Context(), c.logger, "Transport.RoundTrip", &err)
+	resp, err = c.transport.RoundTrip(req)
+	if resp != nil && resp.Body != nil {
+		resp.Body = &containedBody{req.Context(), c.logger, resp.Body}
+	}
+	return resp, err
+}
+
+// CloseIdleConnections implements what http.Client.CloseIdleConnections looks for.
+func (c *containedTransport) CloseIdleConnections() {
+	var err error
+	defer contain(context.Background(), c.logger, "Transport.CloseIdleConnections", &err)
+	if closer, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		closer.CloseIdleConnections()
+	}
+}
+
+// contain makes a panic of the method that defers it an error, and logs it.
+func contain(ctx context.Context, logger *slog.Logger, method string, err *error) {
+	if v := recover(); v != nil {
+		p := usercode.NewPanic(v)
+		*err = p
+		logger.LogAttrs(ctx, slog.LevelError, "HTTP client panicked", append(usercode.Attrs(p), slog.String("method", method))...)
+	}
+}
+
+// containedBody is the body of a response of such a transport.
+type containedBody struct {
+	ctx    context.Context // of the request
+	logger *slog.Logger
+	body   io.ReadCloser
+}
+
+// Read implements io.Reader.
+func (b *containedBody) Read(p []byte) (n int, err error) {
+	defer contain(b.ctx, b.logger, "Body.Read", &err)
+	return b.body.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *containedBody) Close() (err error) {
+	defer contain(b.ctx, b.logger, "Body.Close", &err)
+	return b.body.Close()
+}
+
+// containedJar is a cookie jar of a user of the library. After a panic there are no cookies.
+type containedJar struct {
+	jar    http.CookieJar
+	logger *slog.Logger
+}
+
+// SetCookies implements http.CookieJar.
+func (j *containedJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	var err error
+	defer contain(context.Background(), j.logger, "Jar.SetCookies", &err)
+	j.jar.SetCookies(u, cookies)
+}
+
+// Cookies implements http.CookieJar.
+func (j *containedJar) Cookies(u *url.URL) []*http.Cookie {
+	var err error
+	defer contain(context.Background(), j.logger, "Jar.Cookies", &err)
+	return j.jar.Cookies(u)
+}
