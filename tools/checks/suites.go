@@ -50,7 +50,7 @@ func steps(suite string, d durations) []step {
 	case "fuzz":
 		return fuzzSteps(d)
 	case "hostile":
-		return []step{proofStep("hostile", "-full")}
+		return []step{proofStep("hostile", "-full"), questionsStep()}
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String())}
 	}
@@ -207,6 +207,15 @@ func proofStep(name, flags string) step {
 	return step{
 		name: name, outcome: testJSON,
 		command: words("go test -json -run ^Test" + strings.ToUpper(name[:1]) + name[1:] + "$ -count 1 -timeout 24h ./proof " + flags),
+	}
+}
+
+// questionsStep has one owner leave 100,000 questions without an answer, in 2.6 GB of
+// memory. It is one step by itself because make test has fewer.
+func questionsStep() step {
+	return step{
+		name: "100,000 unanswered questions", outcome: testJSON,
+		command: words("go test -json -run ^TestUnansweredQuestionsOfOneOwnerDelayNobody$ -count 1 -parallel 1 ./mcp/mcpserver -unanswered 100000"),
 	}
 }
 
