@@ -10,11 +10,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// BeginBatch begins the items of a 2025-03-26 batch, in the order in which they
-// stand, so that a notification or a cancellation finds the requests before it. It
-// returns the rest of the work, to be called once on any goroutine: that runs the
-// requests beside each other and returns the array of the replies, or nil when no
-// item has one. An item that is not valid does not affect the others.
+// BeginBatch registers the items of a 2025-03-26 batch in order, so that a cancellation
+// finds the requests before it. The returned function must be called once, on any goroutine:
+// it runs the requests concurrently and returns the array of the replies, or nil if no item
+// has one. An invalid item does not affect the others.
 //
 // Spec: 2025-03-26 basic#batching
 func BeginBatch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) (run func() []byte) {
@@ -42,7 +41,7 @@ func BeginBatch(items []jsonrpc.Item, begin func(jsonrpc.Message) Run) (run func
 	}
 }
 
-// array returns the array of the replies that there are, or nil when there are none.
+// array returns the array of the replies that are not nil, or nil if there are none.
 func array(replies [][]byte) []byte {
 	replies = compact(replies)
 	if len(replies) == 0 {
@@ -61,8 +60,8 @@ func compact(replies [][]byte) [][]byte {
 	return kept
 }
 
-// CheckBatch decodes an array of messages where the session speaks a revision
-// that has batches, and says so where it does not.
+// CheckBatch decodes a batch. If the revision of the session has no batches, or the batch
+// cannot be decoded, it returns the error response instead.
 func CheckBatch(data []byte, agreed *dialect.Session, limits jsonrpc.Limits) ([]jsonrpc.Item, *dialect.Reply) {
 	if agreed == nil || !agreed.Facts.Batch {
 		r := dialect.Refuse(jsonrpc.ID{}, mcp.Errorf(mcp.CodeInvalidRequest, "a batch: want one message; this session has no batches"))

@@ -8,8 +8,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// ContainPanics returns a connection that does what conn does, except that a panic of
-// a method of conn is the error of that method. The panic is logged with its stack.
+// ContainPanics returns a connection that wraps conn: a panic of a method of conn becomes the
+// error of that method. The panic is logged with its stack.
 func ContainPanics(conn mcp.Conn, logger *slog.Logger) mcp.Conn {
 	c := containedConn{conn, logger}
 	if batch, ok := conn.(BatchConn); ok {
@@ -18,7 +18,7 @@ func ContainPanics(conn mcp.Conn, logger *slog.Logger) mcp.Conn {
 	return &c
 }
 
-// containedConn is a connection of a user of the library.
+// containedConn wraps a connection that the user of the library implements.
 type containedConn struct {
 	conn   mcp.Conn
 	logger *slog.Logger
@@ -42,7 +42,7 @@ func (c *containedConn) Close() (err error) {
 	return c.conn.Close()
 }
 
-// contain makes a panic of the method that defers it an error.
+// contain is deferred: it converts a panic to an error.
 func (c *containedConn) contain(ctx context.Context, method string, err *error) {
 	if v := recover(); v != nil {
 		p := usercode.NewPanic(v)

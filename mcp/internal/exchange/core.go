@@ -14,70 +14,69 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/peer"
 )
 
-// Core is a server as the pipes see it.
+// Core is the interface of a server to the pipes.
 type Core interface {
-	// Dialect opens and seals the server's messages.
+	// Dialect decodes requests and encodes replies for their revisions.
 	Dialect() *dialect.Server
 	// Limits bound what is decoded.
 	Limits() jsonrpc.Limits
-	// Request does one request and returns its sealed reply. It never panics.
+	// Request processes one request and returns its encoded reply. It never panics.
 	Request(ctx context.Context, in *Inbound) dialect.Reply
-	// Notification takes one notification. It performs a cancellation at once and
-	// gives what a handler of the author has to do to Session.QueueNotification, so that it
-	// does not wait for the handler. Only a notification without a session is
-	// handled before Notification returns. ctx is that of the session or, without
-	// one, that of the message. The error is an *mcp.Error about a notification
-	// that is not valid; what fails in a handler is logged instead.
+	// Notification processes one notification. It performs a cancellation at once, and
+	// passes the call of a handler to Session.QueueNotification, so that it does not wait
+	// for the handler. Without a session, the handler runs before Notification returns.
+	// ctx is the context of the session or, without one, of the message. The error is an
+	// *mcp.Error for an invalid notification; errors of handlers are logged instead.
 	Notification(ctx context.Context, in *Inbound) error
-	// LimitReached is told of each limit that was reached.
+	// LimitReached reports a limit that was reached.
 	LimitReached(e mcp.LimitReached)
-	// Opened is told of each session or connection before its first message,
-	// and refuses it with an error while the server shuts down; Closed is told
-	// of its end.
+	// Opened is called for each session or connection before its first message. It returns
+	// an error, and so refuses the session, while the server shuts down. Closed is called
+	// when a session that was not refused has ended.
 	Opened(s *Session) error
 	Closed(s *Session)
 }
 
-// BackChannel is the way back to the sender of one message, for what belongs to it.
+// BackChannel sends messages that belong to one inbound message to its sender.
 type BackChannel interface {
-	// Send sends a message that precedes the reply. It is safe for concurrent
-	// use. The message may be kept, so it is not to be changed afterwards.
+	// Send sends a message that precedes the reply. It is safe for concurrent use. It may
+	// keep msg, so the caller must not modify msg afterwards.
 	Send(ctx context.Context, msg []byte) error
 }
 
-// StreamCloser is a Back whose connection can be closed before the reply.
+// StreamCloser is a BackChannel whose connection can be closed before the reply.
 type StreamCloser interface {
-	// CloseStream closes the connection behind what was sent and asks the client to
-	// come back for the rest after the given time. It reports false, and does
-	// nothing, for a client that would not.
+	// CloseStream closes the connection after the messages sent so far, and asks the client
+	// to reconnect for the rest after the retry time. For a client that would not reconnect
+	// it does nothing and returns false.
 	CloseStream(retry time.Duration) bool
 }
 
-// Inbound is one message that came in, with the way back.
+// Inbound is one received message, with its origin and its back channel.
 type Inbound struct {
 	Message jsonrpc.Message
 	Binding dialect.Binding
 	Headers *dialect.Headers
-	// Identity is who sent the message, or nil when nobody has found that out.
+	// Identity is the authenticated sender of the message, or nil.
 	Identity *mcp.Identity
-	// Session is the connection or HTTP session that the message came over, or
-	// nil where there is none (Streamable HTTP of the stateless era).
+	// Session is the connection or HTTP session of the message. It is nil for
+	// Streamable HTTP of the stateless era.
 	Session *Session
-	// StatelessOwner is for whom the message counts where there is no session. See Owner.
+	// StatelessOwner is the owner of a message without a session. See Owner.
 	StatelessOwner *limit.Owner
-	// BackChannel is nil where nothing can precede the reply.
+	// BackChannel is nil if no message can precede the reply.
 	BackChannel BackChannel
-	// HTTP describes the HTTP request that carried the message, or over HTTP+SSE the
-	// one that opened the connection.
+	// HTTP describes the HTTP request that carried the message or, for HTTP+SSE, opened
+	// the connection.
 	HTTP HTTPRequest
-	// InParts tells that the reply may be in parts.
+	// InParts allows a reply in parts (dialect.Reply.Parts).
 	InParts bool
-	// Draining is closed when the way by which the message came is to end in an
-	// orderly way, and a subscription with it. Nil never is.
+	// Draining is closed when the connection of the message starts to shut down: a
+	// subscription then ends with its result. Nil is never closed.
 	Draining <-chan struct{}
 }
 
-// TransportInfo returns what the dialect must know about how the message arrived.
+// TransportInfo returns the properties of the transport that the dialect needs.
 func (in *Inbound) TransportInfo() dialect.TransportInfo {
 	info := dialect.TransportInfo{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts}
 	if in.Session != nil {
@@ -97,12 +96,11 @@ func PrincipalOf(i *mcp.Identity) mcp.Principal {
 	return i.Principal
 }
 
-// ErrNoBackChannel reports that nothing can be asked of the caller on this way.
+// ErrNoBackChannel reports that no request can be sent to the sender of a message.
 var ErrNoBackChannel = errors.New("the caller takes no requests here")
 
-// SendRequest sends a request to the sender of the message, on the message's own way
-// back, and returns the response. When ctx ends first the slot is freed and the
-// peer is told by the cancellation that encodeCancel makes.
+// SendRequest sends a request to the sender of the message, on its back channel, and returns
+// the response. If ctx ends first, it sends the cancellation that encodeCancel returns.
 func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
 	if in.Session == nil || in.BackChannel == nil {
 		return jsonrpc.Message{}, ErrNoBackChannel
@@ -120,57 +118,57 @@ func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(js
 // the notifications behind it waits for a handler.
 type Session struct {
 	Principal mcp.Principal
-	// Owner is for whom all that is held in the session counts.
+	// Owner is the owner to which limits charge everything that the session holds.
 	Owner limit.Owner
-	// Push sends a message that belongs to no call. It does not wait for a slow
-	// client longer than the pipe's write timeout. The message may be kept.
+	// Push sends a message that belongs to no call. It waits for a slow client at most as
+	// long as the pipe's write timeout. It may keep the message.
 	Push func(ctx context.Context, msg []byte) error
-	// Queues tells that Push does not wait for the client at all.
+	// Queues says that Push never waits for the client.
 	Queues bool
 	// End closes the connection or session. It may be called more than once.
 	End func()
-	// Spawn starts the goroutine that handles notifications, for whoever made the
-	// session to wait for. Nil: ServeConn waits for it.
+	// Spawn starts the goroutine that handles notifications; the creator of the session
+	// waits for it. If it is nil, ServeConn waits for the goroutine.
 	Spawn func(run func())
 
-	// Share is what the session may have running. Nil has no bounds.
+	// Share bounds the calls of the session that run at once. Nil is unbounded.
 	Share *limit.Share
 
 	// CoreValue is what the Core keeps for the session.
 	CoreValue atomic.Value
 
-	// Presence tells whether the client is there.
+	// Presence records whether the client is connected.
 	Presence Presence
 
 	Running peer.Running
 	Pending peer.Pending
 
-	notifications atomic.Pointer[Dispatcher[func()]] // made when the first notification comes; most sessions have none
+	notifications atomic.Pointer[Dispatcher[func()]] // created by the first notification; most sessions have none
 	unwritten     unwritten
 	agreed        atomic.Pointer[dialect.Session]
 	identity      atomic.Pointer[mcp.Identity]
 }
 
-// Identify notes the credentials that the session's principal has shown last.
+// Identify sets the identity of the session's most recent sender.
 func (s *Session) Identify(i *mcp.Identity) { s.identity.Store(i) }
 
-// Identity returns the credentials that the session's principal has shown last, or
-// nil when it has shown none.
+// Identity returns the identity of the session's most recent sender, or nil if that is
+// anonymous.
 func (s *Session) Identity() *mcp.Identity { return s.identity.Load() }
 
-// WaitIdle returns nil once every request that came over the connection has its
-// reply written and every notification that came before the call is handled, or the
-// cause of ctx. In sessions of Streamable HTTP, which outlive their connections, it
-// waits for the notifications alone.
+// WaitIdle returns nil once the reply to every request of the connection is written and
+// every notification that was queued before the call is handled, or the cause of ctx. In a
+// session of Streamable HTTP, which outlives its connections, it waits for notifications
+// only.
 func (s *Session) WaitIdle(ctx context.Context) error {
 	return cmp.Or(s.unwritten.awaitNone(ctx), s.flushNotifications(ctx))
 }
 
-// Agreed returns what initialize settled, or nil before it.
+// Agreed returns the result of the negotiation by initialize, or nil before it.
 func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }
 
-// Agree sets what initialize settled. It reports false when the session had
-// been initialized before.
+// Agree sets the result of the negotiation by initialize. It returns false if the session
+// was initialized before.
 func (s *Session) Agree(d *dialect.Session) bool { return s.agreed.CompareAndSwap(nil, d) }
 
 // SendRequest sends a request that belongs to no call, and returns the response.

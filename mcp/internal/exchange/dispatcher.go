@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of one queue of notifications. When it is full the oldest notifications
-// are dropped.
+// Limits of one queue of notifications. When it is full the oldest ones are dropped.
 const (
 	maxQueued      = 1024
 	maxQueuedBytes = 16 << 20
@@ -24,10 +23,10 @@ type Dispatcher[T any] struct {
 	bytes    int           // of the queue
 	put      int           // notifications put so far
 	dropped  int           // notifications dropped because the queue was full
-	running  bool          // the goroutine lives
-	handling bool          // the handler runs
-	closed   bool          // nothing more is queued
-	progress chan struct{} // closed after the next notification; nil when nobody waits
+	running  bool          // the goroutine is running
+	handling bool          // the handler is running
+	closed   bool          // Put does nothing
+	progress chan struct{} // closed after the next notification; nil while no Flush waits
 	idle     sync.WaitGroup
 }
 
@@ -123,8 +122,8 @@ func (d *Dispatcher[T]) doneLocked() int {
 	return d.put - len(d.queue)
 }
 
-// Stop drops what is queued and has Put do nothing from now on. It does not wait for
-// the handler that runs.
+// Stop drops the queued notifications and all later ones. It does not wait for the handler
+// that is running.
 func (d *Dispatcher[T]) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,8 +132,7 @@ func (d *Dispatcher[T]) Stop() {
 	d.wakeLocked()
 }
 
-// Close is Stop, and returns when the handler that runs has returned. The handler
-// must not call it.
+// Close calls Stop and waits for the handler that is running. The handler must not call it.
 func (d *Dispatcher[T]) Close() {
 	d.Stop()
 	d.idle.Wait()
@@ -165,7 +163,7 @@ func (d *Dispatcher[T]) next() (note T, ok bool) {
 	return d.shiftLocked(), true
 }
 
-// wakeLocked wakes those who wait in Flush.
+// wakeLocked wakes the goroutines that wait in Flush.
 func (d *Dispatcher[T]) wakeLocked() {
 	if d.progress != nil {
 		close(d.progress)

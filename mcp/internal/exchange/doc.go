@@ -1,10 +1,8 @@
-// Package exchange carries one message and its answer between a pipe and the
-// code above it: on the server's side an inbound request and its reply, on the
-// client's side an outbound request, all that comes before its reply, and the
-// reply.
+// Package exchange carries messages between pipes and the code above them: on the server's
+// side inbound requests and their replies, on the client's side outbound requests, the
+// messages that precede their responses, and the responses.
 //
-// ServeConn and Dial are the two ends of every pipe that is one ordered
-// connection of whole messages (stdio, memory, sockets, HTTP+SSE, and any
-// transport of a user's own). Streamable HTTP, where each request has a
-// response stream of its own, speaks to the same Core and offers the same Link.
+// ServeConn (server) and Dial (client) serve every pipe that is one ordered connection of
+// whole messages: stdio, memory, sockets, HTTP+SSE, and transports of users. Streamable HTTP,
+// where each request has its own response stream, uses the same Core and Link.
 package exchange

@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// HTTPRequest is what limits and user code may read of the HTTP request that
-// carried a message, or that opened its connection. It holds neither the body
-// nor the context of the request. The zero value means that there was none.
+// HTTPRequest holds the parts of an HTTP request that limits and user code may read: of the
+// request that carried a message, or that opened its connection. It has neither the body nor
+// the context of the request. The zero value means that there was no HTTP request.
 type HTTPRequest struct {
 	Header http.Header          // nil only in the zero value
 	TLS    *tls.ConnectionState // nil without TLS
 	// RemoteAddr is the sender's address as net/http gives it.
 	RemoteAddr string
-	// LocalAddr is the address to which the request came, or nil when nobody knows.
+	// LocalAddr is the address at which the request was received, or nil if it is unknown.
 	LocalAddr net.Addr
 }
 
@@ -34,8 +34,8 @@ func DescribeHTTP(r *http.Request) HTTPRequest {
 // IsZero reports whether the message did not come over HTTP.
 func (h *HTTPRequest) IsZero() bool { return h.Header == nil }
 
-// OnLoopback reports whether the request came to a loopback address. It is true
-// where the address is not known.
+// OnLoopback reports whether the request was received at a loopback address. It returns true
+// if the address is unknown.
 func (h *HTTPRequest) OnLoopback() bool {
 	if h.LocalAddr == nil {
 		return true

@@ -2,31 +2,31 @@ package exchange
 
 import "sync"
 
-// Lease is a place that a running call holds. While the call waits for its client it
-// gives the place back; it takes one again before it goes on. It is safe for concurrent
-// use: a call may wait for several answers at once and holds the place while it waits
-// for none.
+// Lease is the place of one call among the running ones. While the call waits for its
+// client, the place is given back; the call takes a place again before it continues. A call
+// may wait for several answers at once: it has a place while it waits for none. Lease is
+// safe for concurrent use.
 type Lease struct {
 	giveBack func()
-	take     func() error // fails when the call is over
+	take     func() error // fails when the call has ended
 
 	mu       sync.Mutex
 	pauses   int           // answers that the call waits for; guarded by mu
-	returned bool          // the place is given back; guarded by mu
+	returned bool          // the place was given back; guarded by mu
 	ended    bool          // guarded by mu
-	retaken  chan struct{} // closed when a take in progress is done; guarded by mu
+	retaken  chan struct{} // closed when the running call of take returns; guarded by mu
 }
 
 var _ Pausable = (*Lease)(nil)
 
-// NewLease returns the lease of a place that a call has just taken. give gives the place
-// back at once; take waits for it, and fails once the call is over.
+// NewLease returns the lease of a place that a call has just taken. give returns the place
+// and does not wait; take waits for a place, and fails once the call has ended.
 func NewLease(give func(), take func() error) *Lease { return &Lease{giveBack: give, take: take} }
 
-// EndedLease returns the lease of a call that has given its place back for good.
+// EndedLease returns the lease of a call that has no place and takes none.
 func EndedLease() *Lease { return &Lease{ended: true} }
 
-// Pause implements Clock: the call begins to wait.
+// Pause implements Pausable: the call begins to wait.
 func (l *Lease) Pause() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +36,8 @@ func (l *Lease) Pause() {
 	}
 }
 
-// Resume implements Clock: the call has one answer, and waits for its place
-// if that was the last one.
+// Resume implements Pausable: the call has one answer. If it waits for no other, Resume
+// waits for a place.
 func (l *Lease) Resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *Lease) Resume() {
 	l.returned = false
 }
 
-// retakeLocked takes the place again, without the lock.
+// retakeLocked releases mu, takes a place again and locks mu.
 func (l *Lease) retakeLocked() error {
 	retaken := make(chan struct{})
 	l.retaken = retaken
@@ -71,7 +71,7 @@ func (l *Lease) retakeLocked() error {
 	return l.take()
 }
 
-// End gives the place back for good.
+// End gives the place back. Later calls of Pause and Resume change nothing.
 func (l *Lease) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,81 +16,79 @@ import (
 
 // Link carries a client's messages to one server. It is safe for concurrent use.
 type Link interface {
-	// Call sends a request and returns its response. Every message that belongs
-	// to the request and comes before the response is handed to out.Caller, in
-	// order and on the caller's goroutine. When ctx ends the server is told in the way
-	// of the binding, the slot is freed, and Call returns the cause. A request
-	// that the server has certainly not seen fails with a *NotSentError.
+	// Call sends a request and returns its response. Every message that belongs to the
+	// request and precedes the response is passed to out.Caller, in order and on the
+	// caller's goroutine. When ctx ends, Call cancels the request as the binding defines
+	// and returns the cause. A *NotSentError reports that the server has certainly not
+	// received the request.
 	Call(ctx context.Context, out Outbound) (jsonrpc.Message, error)
 	// Notify sends a notification.
 	Notify(ctx context.Context, out Outbound) error
-	// End makes the link of no more use, for the given reason. It waits for
-	// nothing; a Close has to follow.
+	// End makes all running and later calls fail with the given reason. It does not wait.
+	// The link still needs Close.
 	End(why error)
-	// Close ends the link and returns when nothing of it runs any more.
+	// Close ends the link and returns when its goroutines have ended.
 	Close() error
-	// Done is closed when the link is of no more use; Err then says why.
+	// Done is closed when the link has ended; Err then returns the reason.
 	Done() <-chan struct{}
 	Err() error
 }
 
 // Outbound is one message of a client.
 type Outbound struct {
-	// Message is encoded under the id that the link gives it; a notification has
-	// the zero id.
+	// Message is encoded with the id that the link assigns; a notification has the zero id.
 	Message *dialect.Request
-	// Caller is nil when nobody listens and the request may not be cancelled.
+	// Caller may be nil: then messages before the response are dropped and the request is
+	// never cancelled.
 	Caller Caller
-	// Logs tells that the server may log on behalf of the request. Log messages do
-	// not say to which request they belong: they come to Hear when they came on the
-	// response stream of the request, or can be those of no other.
+	// Logs says that the server may send log messages for the request. Log messages do not
+	// name their request: Receive gets those that arrive on the response stream of the
+	// request, or that cannot belong to another request.
 	Logs bool
 }
 
-// Caller is who waits for the answer to a request. Its methods are called on the
-// caller's own goroutine, while it waits.
+// Caller handles the messages of one Call. Its methods are called on the goroutine of Call.
 type Caller interface {
-	// Receive takes what belongs to the request and comes before its response.
+	// Receive handles a message that belongs to the request and precedes its response.
 	Receive(m jsonrpc.Message)
-	// Cancel returns the notification that cancels the request of that id, or nil
-	// when there is nothing to say.
+	// Cancel returns the notification that cancels the request with that id, or nil to
+	// send none.
 	Cancel(id jsonrpc.ID) []byte
 }
 
-// Inbox takes what a server sends that belongs to no call of ours.
+// Inbox handles the messages of a server that belong to no call.
 type Inbox interface {
-	// Notification takes one notification. It returns at once: the reader of the
-	// connection waits for it.
+	// Notification handles one notification. It must not block, because no more messages
+	// are read meanwhile.
 	Notification(m jsonrpc.Message)
-	// Request answers one request of the server with a whole response, or with
-	// nil when the revision has no such thing as an answer.
+	// Request processes one request of the server and returns the encoded response, or nil
+	// if the revision does not have such requests.
 	Request(ctx context.Context, m jsonrpc.Message) []byte
-	// LimitReached is told of each limit that the server has reached.
+	// LimitReached reports a limit that the server has reached.
 	LimitReached(e mcp.LimitReached)
 	// Limits bound what is decoded.
 	Limits() jsonrpc.Limits
 }
 
 const (
-	// maxAnswering bounds the server's requests that are answered at once, up to
-	// when the answers are written.
+	// maxAnswering bounds the requests of the server whose response is not written yet.
 	maxAnswering = 64
-	// cancelTimeout is how long a call that was given up may take to say so.
+	// cancelTimeout bounds how long Call may take to send a cancellation.
 	cancelTimeout = time.Second
 )
 
-// ErrClosed is the cause of everything that a closed link refuses.
+// ErrClosed is the error of calls on a closed link.
 var ErrClosed = errors.New("the client is closed")
 
-// ErrMaybeSent is in the error of a Conn whose Write was interrupted by its context
-// when the server may have read the message already. A request is cancelled then.
+// ErrMaybeSent is wrapped by the error of a Conn's Write that its context interrupted when
+// the server may already have read the message. A request is cancelled then.
 var ErrMaybeSent = errors.New("the message may have been sent")
 
-// NotSentError reports a request that the server has not begun to work on, so
-// that it may be sent again by other means. Err says why.
+// NotSentError reports a request that the server has not begun to process, so that it may be
+// sent again. Err is the reason.
 type NotSentError struct {
 	Err error
-	// Alive tells that the link is still of use, also for sending it again.
+	// Alive says that the link is still usable, also to send the request again.
 	Alive bool
 }
 
@@ -154,8 +152,8 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 	}
 }
 
-// sendCancelled writes a cancellation, unless the server does not even read: the
-// caller has given up and is not to wait for it.
+// sendCancelled writes a cancellation within cancelTimeout, so that the caller does not wait
+// for a server that does not read.
 func (l *connLink) sendCancelled(msg []byte) {
 	if msg == nil {
 		return
@@ -190,8 +188,8 @@ func (l *connLink) Err() error {
 	}
 }
 
-// writeFailed returns the error of a call whose message could not be written. When the
-// reason is not the caller's context, the connection is of no more use.
+// writeFailed returns the error of a call whose message could not be written. Unless the
+// caller's context is the reason, it ends the link.
 func (l *connLink) writeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -200,7 +198,7 @@ func (l *connLink) writeFailed(ctx context.Context, err error) error {
 	return l.Err()
 }
 
-// End implements Link. The first reason counts.
+// End implements Link. Only the first call has an effect.
 func (l *connLink) End(why error) {
 	l.once.Do(func() {
 		l.err = why
@@ -225,9 +223,8 @@ func (l *connLink) read() {
 	}
 }
 
-// decode takes the messages of a frame. A malformed answer fails the call that
-// it is for; what else cannot be decoded is dropped, for a client has nobody to
-// complain to.
+// decode dispatches the messages of a frame. A malformed response fails its call; other
+// malformed messages are dropped, because a client cannot answer them.
 func (l *connLink) decode(data []byte) {
 	if jsonrpc.IsBatch(data) {
 		l.decodeBatch(data)
@@ -261,7 +258,7 @@ func (l *connLink) failCall(err error) {
 	}
 }
 
-// DecodeAll returns the messages of a frame: of a batch all, otherwise one.
+// DecodeAll returns the messages of a frame: all messages of a batch, or the only one.
 func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, error) {
 	if jsonrpc.IsBatch(data) {
 		return jsonrpc.DecodeBatch(data, limits)
@@ -294,9 +291,9 @@ func (l *connLink) dispatch(m jsonrpc.Message) {
 	}
 }
 
-// handleCancelled ends the answering of a request of the server's, or else lets our
-// own request of that id know: a server of the stateless era cancels nothing
-// but our subscriptions, which it is tearing down.
+// handleCancelled cancels the processing of a request of the server. If there is none with
+// that id, it delivers the cancellation to our own request: a server of the stateless era
+// sends it to end one of our subscriptions.
 //
 // Spec: 2026-07-28 basic/utilities/cancellation
 func (l *connLink) handleCancelled(id jsonrpc.ID, m jsonrpc.Message) {
@@ -305,7 +302,7 @@ func (l *connLink) handleCancelled(id jsonrpc.ID, m jsonrpc.Message) {
 	}
 }
 
-// TooManyQuestions seals the refusal of a request of the server's that is one too many.
+// TooManyQuestions returns the error response to a request of the server that exceeds max.
 func TooManyQuestions(id jsonrpc.ID, max int) dialect.Reply {
 	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", max))
 }

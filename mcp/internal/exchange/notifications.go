@@ -2,9 +2,9 @@ package exchange
 
 import "context"
 
-// QueueNotification queues the handling of a notification, which keeps size bytes alive. It
-// does not wait. It reports false when older notifications were dropped to make room.
-// What is queued when the session ends is dropped.
+// QueueNotification queues a call of handle, which keeps size bytes alive. It does not
+// wait. It returns false if it has dropped older notifications to make room. Notifications
+// that are queued when the session ends are dropped.
 func (s *Session) QueueNotification(handle func(), size int) (fits bool) {
 	queue := s.notifications.Load()
 	if queue == nil {
@@ -18,29 +18,29 @@ func (s *Session) QueueNotification(handle func(), size int) (fits bool) {
 	return queue.Put(handle, size)
 }
 
-// StopNotifications drops what is queued, and queues nothing more. It does not wait for the
-// handler that runs.
+// StopNotifications drops the queued notifications and all later ones. It does not wait for
+// the handler that is running.
 func (s *Session) StopNotifications() {
 	if !s.notifications.CompareAndSwap(nil, stoppedQueue) {
 		s.notifications.Load().Stop()
 	}
 }
 
-// stoppedQueue is the queue of the sessions that have ended without one.
+// stoppedQueue is the queue of sessions that end before their first notification.
 var stoppedQueue = func() *Dispatcher[func()] {
 	d := NewDispatcher(func(func()) {})
 	d.Stop()
 	return d
 }()
 
-// closeNotifications is StopNotes, and returns when the handler that runs has returned.
+// closeNotifications calls StopNotifications and waits for the handler that is running.
 func (s *Session) closeNotifications() {
 	s.StopNotifications()
 	s.notifications.Load().Close()
 }
 
-// flushNotifications returns nil once every notification that was put before has been handled
-// or dropped, or the cause of ctx.
+// flushNotifications returns nil once every notification that was queued before the call is
+// handled or dropped, or the cause of ctx.
 func (s *Session) flushNotifications(ctx context.Context) error {
 	if queue := s.notifications.Load(); queue != nil {
 		return queue.Flush(ctx)

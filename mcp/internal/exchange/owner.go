@@ -6,8 +6,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// Owner returns for whom the message and all that it causes count: the owner of its
-// session, or who sent it, where there is none.
+// Owner returns the owner to which limits charge the message and everything that it causes:
+// the owner of its session or, without a session, the sender.
 func (in *Inbound) Owner() limit.Owner {
 	switch {
 	case in.Session != nil:

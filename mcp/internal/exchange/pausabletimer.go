@@ -16,7 +16,7 @@ type Pausable interface {
 	Resume()
 }
 
-// pausables are those of a context: the innermost one and what it runs under.
+// pausables is the list of a context: the innermost one, then the outer ones.
 type pausables struct {
 	Pausable
 	outer *pausables
@@ -24,8 +24,8 @@ type pausables struct {
 
 type pausableKey struct{}
 
-// WithPausable returns a context for what the clock measures. The clocks that ctx has
-// already measure it too.
+// WithPausable returns a context under which PauseAll pauses p, in addition to those that
+// ctx has already.
 func WithPausable(ctx context.Context, c Pausable) context.Context {
 	return context.WithValue(ctx, pausableKey{}, &pausables{c, pausablesOf(ctx)})
 }
@@ -58,19 +58,20 @@ type timeoutFunc func()
 
 func (f timeoutFunc) expire() { f() }
 
-// Timer is a Clock that calls a function when its time is over.
+// Timer is a Pausable that calls a function when its duration has passed. Pauses do not
+// count.
 type Timer struct {
 	mu      sync.Mutex
 	timer   *time.Timer
-	handler timeoutHandler // told when the time is over
+	handler timeoutHandler
 	until   time.Time
 	pauses  int
-	left    time.Duration // while it is held
-	done    bool          // it was stopped, or its time is over
+	left    time.Duration // while it is paused
+	done    bool          // it was stopped or has expired
 }
 
-// AfterFunc calls f, on a goroutine of its own, after d in which the timer was not
-// held.
+// AfterFunc calls f, on a goroutine of its own, when the duration d has passed, not counting
+// pauses.
 func AfterFunc(d time.Duration, f func()) *Timer {
 	t := new(Timer)
 	t.start(d, timeoutFunc(f))
@@ -90,7 +91,7 @@ func (t *Timer) fire() {
 	}
 }
 
-// claim reports whether the time is over now.
+// claim reports whether the caller has to call the handler. It returns true at most once.
 func (t *Timer) claim() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +110,7 @@ func (t *Timer) remaining() time.Duration {
 	return time.Until(t.until)
 }
 
-// Stop ends the timer. The function is not called any more.
+// Stop ends the timer. The function is not called afterwards, but a call may be running.
 func (t *Timer) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +118,7 @@ func (t *Timer) Stop() {
 	t.timer.Stop()
 }
 
-// Pause implements Clock.
+// Pause implements Pausable.
 func (t *Timer) Pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +128,7 @@ func (t *Timer) Pause() {
 	}
 }
 
-// Resume implements Clock.
+// Resume implements Pausable.
 func (t *Timer) Resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +158,7 @@ func TimeLeft(ctx context.Context) time.Duration { return ctx.(*timeoutContext).
 type timeoutContext struct {
 	context.Context
 	cancel  context.CancelCauseFunc
-	cause   error // when the time is over
+	cause   error // of the cancellation by the timer
 	timer   Timer
 	clocks  pausables
 	expired atomic.Bool
@@ -190,8 +191,8 @@ func (c *timeoutContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// DeadlineGroup is a Clock that is many: those of all who wait for the same. The zero value
-// has none.
+// DeadlineGroup pauses and resumes the deadlines of several waiters together. The zero value
+// has no waiters.
 type DeadlineGroup struct {
 	mu      sync.Mutex
 	pauses  int
@@ -200,7 +201,7 @@ type DeadlineGroup struct {
 
 var _ Pausable = (*DeadlineGroup)(nil)
 
-// waiter is a context whose clocks are among others.
+// waiter is one context whose deadlines a group pauses.
 type waiter struct {
 	ctx       context.Context
 	resumeAll func() // nil while they are not held
@@ -247,7 +248,7 @@ func (s *DeadlineGroup) Pause() {
 	}
 }
 
-// Resume implements Clock.
+// Resume implements Pausable.
 func (s *DeadlineGroup) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

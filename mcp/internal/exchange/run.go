@@ -8,21 +8,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// maxRunning bounds the requests that one session has running at once. What
-// comes on top is refused, so that cancellations can still be read.
+// maxRunning bounds the requests that run in one session at once. Further requests are
+// refused instead of queued, so that cancellations are still read.
 const maxRunning = 1024
 
-// retryAfterFull is after what time such a request may be sent again.
+// retryAfterFull is the time after which such a request may be sent again.
 const retryAfterFull = time.Second
 
-// Run does a request that has begun and returns its reply. It reports false
-// when the caller cancelled the request and so gets none.
+// Run processes a request that Begin has registered, and returns its reply. wanted is false
+// if the client has cancelled the request and gets no reply.
 type Run func() (reply dialect.Reply, wanted bool)
 
-// Begin enters a request in the books of its session, so that a cancellation
-// that comes after it finds it, and returns the rest of the work. That is to be
-// called once, on any goroutine. For a request that cannot run it returns the
-// refusal.
+// Begin registers a request in its session, so that a later cancellation finds it, and
+// returns the function that processes it. The function must be called once, on any
+// goroutine. For a request that cannot run, the function returns the refusal.
 func (s *Session) Begin(ctx context.Context, core Core, in *Inbound) Run {
 	id := in.Message.ID
 	if s.Running.Len() >= maxRunning {

@@ -21,25 +21,24 @@ type ServeParams struct {
 	Conn    mcp.Conn
 	Core    Core
 	Binding dialect.Binding
-	// Identity is who has opened the connection, or nil when nobody has found that
-	// out. When it expires nothing more is read, and what runs may still be
-	// answered for ten minutes.
+	// Identity is the authenticated client that opened the connection, or nil. When it
+	// expires nothing more is read, and running requests have ten minutes to be answered.
 	Identity *mcp.Identity
-	// Sender returns who sent the message that was read last, on connections whose
-	// messages are authenticated one by one. They are all of one principal. Nil:
-	// Identity has sent them all.
+	// Sender returns the sender of the message that was read last, on connections whose
+	// messages are authenticated one by one. All senders have the same principal. If
+	// Sender is nil, Identity is the sender of every message.
 	Sender func() *mcp.Identity
 	// HTTP describes the HTTP request that opened the connection, if one did.
 	HTTP HTTPRequest
-	// Address is where the connection comes from, as far as that tells clients apart.
-	// The zero Addr stands for this machine and for what is not known.
+	// Address is the client's address, which limits use to distinguish anonymous clients.
+	// The zero Addr stands for this machine and for an unknown address.
 	Address netip.Addr
-	// Grace is how long requests that run when the client has said its last word
-	// may still be answered, where the other direction lives on.
+	// Grace is how long running requests may still be answered after the client has closed
+	// its direction of the connection while the other one stays open.
 	Grace time.Duration
-	// Draining ends the connection in an orderly way once it is closed: subscriptions
-	// end with their result and new requests are refused, while running ones have
-	// leavingGrace to be answered. Nil never is.
+	// Draining shuts the connection down when it is closed: subscriptions end with their
+	// result, new requests are refused, and running ones have drainGrace to be answered.
+	// Nil is never closed.
 	Draining <-chan struct{}
 }
 
@@ -47,20 +46,19 @@ type ServeParams struct {
 // is to end.
 const drainGrace = 10 * time.Second
 
-// ServeConn serves one connection until it ends or ctx does. The life of a
-// message on it:
+// ServeConn serves one connection until it ends or ctx does. Each message is processed
+// like this:
 //
 //	Read          a whole message, bounded by the pipe
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
-//	     ├─ request       beside the others: Core.Request, then into the outbox
+//	     ├─ request       concurrently: Core.Request, then into the outbox
 //	     ├─ cancellation  at once: ends the request that it names
 //	     ├─ notification  to Session.QueueNotification: the handlers run in the order of arrival
-//	     └─ response      at once: to the Ask that waits for it
+//	     └─ response      at once: to the SendRequest that waits for it
 //
-// A malformed frame is answered and the connection goes on. When the connection
-// ends every running request and notification handler is cancelled, notifications
-// that are still queued are dropped, and ServeConn returns after the last handler
-// has.
+// A malformed frame is answered with an error, and reading continues. When the connection
+// ends, every running request and notification handler is cancelled and queued notifications
+// are dropped. ServeConn returns after the last handler has returned.
 func ServeConn(ctx context.Context, p ServeParams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -83,7 +81,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		c.session.End()
 		return err
 	}
-	leave := c.watchDraining(ctx)
+	drain := c.watchDraining(ctx)
 	err := c.read(ctx)
 	switch {
 	case errors.Is(err, ErrExpired):
@@ -93,7 +91,7 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		stopListening(errDisconnected)
 		c.awaitIdle(ctx, p.Grace)
 	}
-	leave.stop()
+	drain.stop()
 	cancel(errDisconnected)
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
@@ -107,11 +105,11 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	return err
 }
 
-// expiryGrace is how long what runs may still be answered when the credentials
-// that opened the connection have expired.
+// expiryGrace is how long running requests may still be answered after the credentials that
+// opened the connection have expired.
 const expiryGrace = 10 * time.Minute
 
-// ErrExpired is the cause of what ends because credentials have expired.
+// ErrExpired is the cause of contexts that end because credentials have expired.
 var ErrExpired = errors.New("the credentials have expired")
 
 // WhileValid returns a context that ends when the credentials of a sender do, with
@@ -123,31 +121,31 @@ func WhileValid(ctx context.Context, i *mcp.Identity) (_ context.Context, cancel
 	return context.WithDeadlineCause(ctx, i.Expires, ErrExpired)
 }
 
-// awaitIdle lets the running requests be answered and the queued notifications be
-// handled, within the grace.
+// awaitIdle waits, at most for grace, until the running requests are answered and the queued
+// notifications are handled.
 func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	_ = c.session.WaitIdle(ctx)
 }
 
-// retryAfterShutdown is after what time a request that a leaving server has refused may
-// be sent again: to the one that takes over.
+// retryAfterShutdown is the time after which a request that was refused during a shutdown may
+// be sent again, to the server that takes over.
 const retryAfterShutdown = time.Second
 
-// ShuttingDown returns the refusal of a request that comes when the server is
-// leaving. It has not been begun.
+// ShuttingDown returns the error for a request that is received during a shutdown and is not
+// processed.
 func ShuttingDown(method string) *mcp.Error {
 	return mcp.RetryLaterf(mcp.CodeOverloaded, retryAfterShutdown, "%s: the server is shutting down", method)
 }
 
-// drainWatch waits to end a connection in an orderly way.
+// drainWatch is the goroutine of watchDraining.
 type drainWatch struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
 
-// watchDraining ends the connection once Leaving is closed. It needs one stop.
+// watchDraining shuts the connection down when Draining is closed. It needs one stop.
 func (c *serving) watchDraining(ctx context.Context) *drainWatch {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &drainWatch{cancel: cancel}
@@ -179,12 +177,12 @@ type serving struct {
 	session  *Session
 	handlers *workerPool
 	replies  outbox
-	// listening ends before the rest does: a subscription is not worth waiting for
-	// once the client has said its last word.
+	// listening is the context of subscriptions. It ends when the client has closed its
+	// direction, because a subscription would otherwise use up the whole grace.
 	listening context.Context
 	// ended says that this side has closed the connection; clientLeft, that the client had
-	// left before, which a reply that cannot be written may tell sooner than Read;
-	// expired, that nothing but replies may be sent any more.
+	// disconnected before, which a failed write may show sooner than Read; expired, that
+	// only replies may still be sent.
 	ended, clientLeft, expired atomic.Bool
 	draining                   atomic.Bool // new requests are refused
 }
@@ -232,8 +230,8 @@ func (c *serving) sender() *mcp.Identity {
 	return from
 }
 
-// dispatch starts on one message and does not wait for it, but for initialize:
-// what follows it needs the session that it makes.
+// dispatch starts to process one message and does not wait for it. The exception is
+// initialize: the messages after it need the session that it negotiates.
 func (c *serving) dispatch(ctx context.Context, in *Inbound) {
 	m := in.Message
 	switch {
@@ -252,7 +250,7 @@ func (c *serving) dispatch(ctx context.Context, in *Inbound) {
 	}
 }
 
-// runConcurrently has f run beside the reader and writes the reply that it returns.
+// runConcurrently runs f in the worker pool and writes the reply that f returns.
 func (c *serving) runConcurrently(f func() []byte) {
 	c.session.unwritten.add()
 	c.handlers.submit(func() {
@@ -264,16 +262,16 @@ func (c *serving) runConcurrently(f func() []byte) {
 	})
 }
 
-// handleWithoutReply takes a message that has no reply.
+// handleWithoutReply processes a response or a notification.
 func (c *serving) handleWithoutReply(ctx context.Context, in *Inbound) {
 	if in.Message.Kind == jsonrpc.Response {
 		c.session.Pending.Resolve(in.Message)
 		return
 	}
-	_ = c.Core.Notification(ctx, in) // one that is not valid has no reply either
+	_ = c.Core.Notification(ctx, in) // an invalid notification has no reply either
 }
 
-// reply returns the reply to write, or nil when the caller cancelled the request.
+// reply returns the reply to write, or nil if the client has cancelled the request.
 func reply(run Run) []byte {
 	r, wanted := run()
 	if !wanted {
@@ -286,7 +284,7 @@ func (c *serving) inbound(m jsonrpc.Message, from *mcp.Identity) *Inbound {
 	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, HTTP: c.HTTP, BackChannel: back{c.Conn}, Draining: c.Draining}
 }
 
-// push sends what belongs to no request.
+// push sends a message that belongs to no request.
 func (c *serving) push(ctx context.Context, msg []byte) error {
 	if c.expired.Load() {
 		return ErrExpired
@@ -294,7 +292,7 @@ func (c *serving) push(ctx context.Context, msg []byte) error {
 	return c.Conn.Write(ctx, msg)
 }
 
-// back sends on the connection itself: all its messages share one way.
+// back is the BackChannel of every message of the connection: the connection itself.
 type back struct{ conn mcp.Conn }
 
 func (b back) Send(ctx context.Context, msg []byte) error { return b.conn.Write(ctx, msg) }
@@ -308,7 +306,7 @@ func (c *serving) write(ctx context.Context, msg []byte) {
 	}
 }
 
-// writeFailed ends a connection that has failed to take a message.
+// writeFailed ends the connection after a write has failed.
 func (c *serving) writeFailed(err error) {
 	if left := errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE); left && !c.ended.Load() {
 		c.clientLeft.Store(true)
@@ -329,12 +327,12 @@ func (c *serving) refuse(ctx context.Context, err *mcp.Error) {
 	c.write(ctx, dialect.Refuse(jsonrpc.ID{}, err).Body)
 }
 
-// Malformed seals the answer to a frame that could not be decoded.
+// Malformed returns the error response to a frame that could not be decoded.
 func Malformed(err error) dialect.Reply {
 	var id jsonrpc.ID
 	code := mcp.CodeInvalidRequest
 	if d, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
-		if d.Kind != jsonrpc.Response { // whose id is ours and answers nothing
+		if d.Kind != jsonrpc.Response { // the id of a response is one of ours and must not be answered
 			id = d.ID
 		}
 		if d.Code == jsonrpc.CodeParse {

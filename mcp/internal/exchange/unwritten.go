@@ -5,10 +5,9 @@ import (
 	"sync"
 )
 
-// What one connection may have outstanding: requests that run or whose reply is
-// not written yet, and the bytes of such replies. When it is reached nothing
-// more is read from the connection, so a client that does not read is not
-// listened to either.
+// Limits of the requests of one connection that run or whose reply is not written yet, and
+// of the bytes of such replies. When a limit is reached nothing more is read from the
+// connection, so that a client that does not read its replies cannot send more requests.
 const (
 	maxUnwritten      = 2 * maxRunning
 	maxUnwrittenBytes = 64 << 20
@@ -57,7 +56,7 @@ func (u *unwritten) awaitRoom(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count < maxUnwritten && u.bytes < maxUnwrittenBytes })
 }
 
-// wait returns nil once the state is as wanted, or the cause of ctx.
+// wait returns nil once reached returns true, or the cause of ctx.
 func (u *unwritten) wait(ctx context.Context, reached func() bool) error {
 	for {
 		u.mu.Lock()

@@ -2,24 +2,24 @@ package exchange
 
 import "sync"
 
-// workerPool runs the jobs of one connection, each at once. A job that waits holds up no
-// other: while there are jobs that nobody has begun, a worker is on its way to
-// them. Those that do not wait run one after the other on the worker that is there
-// already, whose stack has grown to their needs. One worker stays for the next job.
+// workerPool runs the jobs of one connection concurrently. A job that blocks delays no
+// other: as long as jobs are queued, a worker is being started or woken. Jobs that do not
+// block run one after the other on the same worker, so that its stack need not grow again.
+// One idle worker is kept for the next job.
 type workerPool struct {
 	workers sync.WaitGroup
-	wake    chan struct{} // one token: for the worker that rests
+	wake    chan struct{} // one token, for the idle worker
 
 	mu      sync.Mutex
-	jobs    []func() // not begun, in order
-	pending bool     // a worker was called that has not looked for jobs yet
+	jobs    []func() // not started, in order
+	pending bool     // a worker was started or woken and has not run yet
 	idle    bool     // a worker waits for wake
-	closed  bool     // no more jobs will come
+	closed  bool     // no more jobs are submitted
 }
 
 func newWorkerPool() *workerPool { return &workerPool{wake: make(chan struct{}, 1)} }
 
-// submit has a job begun.
+// submit queues a job and makes sure that a worker takes it.
 func (c *workerPool) submit(job func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,7 +27,7 @@ func (c *workerPool) submit(job func()) {
 	c.wakeLocked()
 }
 
-// close returns when all jobs are done. None may come any more.
+// close returns when all jobs have returned. No job may be submitted any more.
 func (c *workerPool) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -38,7 +38,8 @@ func (c *workerPool) close() {
 	c.workers.Wait()
 }
 
-// wakeLocked gets a worker on its way, unless one is. The caller holds mu.
+// wakeLocked wakes the idle worker or starts one, unless a worker is pending. The caller
+// holds mu.
 func (c *workerPool) wakeLocked() {
 	if c.pending {
 		return
@@ -51,13 +52,13 @@ func (c *workerPool) wakeLocked() {
 	c.workers.Go(c.run)
 }
 
-// wakeIdleLocked wakes the worker that rests. The caller holds mu.
+// wakeIdleLocked wakes the idle worker. The caller holds mu.
 func (c *workerPool) wakeIdleLocked() {
 	c.idle = false
 	c.wake <- struct{}{}
 }
 
-// run is the life of a worker that was called.
+// run is the loop of one worker.
 func (c *workerPool) run() {
 	for c.clearPending(); ; c.clearPending() {
 		for job := c.next(); job != nil; job = c.next() {
@@ -70,15 +71,15 @@ func (c *workerPool) run() {
 	}
 }
 
-// clearPending is said by a worker that was called.
+// clearPending is called by a worker once it runs.
 func (c *workerPool) clearPending() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending = false
 }
 
-// next takes a job, and calls another worker to those that are left. It returns nil
-// when there is none.
+// next returns the next job, or nil when there is none. If jobs remain it wakes or starts
+// another worker.
 func (c *workerPool) next() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,7 @@ func (c *workerPool) next() func() {
 	return job
 }
 
-// becomeIdle reports whether the worker is to stay.
+// becomeIdle marks the worker as the idle one. It returns false if the worker has to end.
 func (c *workerPool) becomeIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
