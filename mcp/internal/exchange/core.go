@@ -108,14 +108,13 @@ func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(js
 	return in.Session.sendRequest(ctx, in.BackChannel.Send, encode, encodeCancel)
 }
 
-// Session is what outlives a message on the server's side: a connection, or a
-// session of Streamable HTTP. Every field is set before the first message, Share by
-// Core.Opened, but for CoreValue.
+// Session is the server's state of a connection, or of a session of Streamable HTTP. Every
+// exported field except CoreValue is set before the first message; Core.Opened sets Share.
 //
-// A session has three orders. Requests run beside each other. Responses and
-// cancellations take effect before anything more is read. All other notifications
-// are handled one after the other, in the order in which they came, and nothing but
-// the notifications behind it waits for a handler.
+// The order of messages depends on their kind. Requests run concurrently. Responses and
+// cancellations take effect before the next message is read. All other notifications are
+// handled one after the other, in the order in which they were received; a slow handler
+// delays later notifications and nothing else.
 type Session struct {
 	Principal mcp.Principal
 	// Owner is the owner to which limits charge everything that the session holds.

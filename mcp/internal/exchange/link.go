@@ -307,8 +307,8 @@ func TooManyQuestions(id jsonrpc.ID, max int) dialect.Reply {
 	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", max))
 }
 
-// answerRequest lets the inbox answerRequest one request of the server on its own goroutine. A
-// refusal is written before anything more is read.
+// answerRequest processes one request of the server on its own goroutine. It writes a refusal
+// before the next message is read.
 func (l *connLink) answerRequest(m jsonrpc.Message) {
 	if l.answering.Load() >= maxAnswering {
 		l.inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})

@@ -8,29 +8,28 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// BatchConn is an mcp.Conn that writes several messages with less effort than one
-// after the other.
+// BatchConn is an mcp.Conn that writes several messages more cheaply together than one by one.
 type BatchConn interface {
 	mcp.Conn
 	// WriteAll is Write for several messages, in order.
 	WriteAll(ctx context.Context, msgs [][]byte) error
 }
 
-// outbox writes the replies of one connection. Replies that are ready at the same
-// time go out in one piece, and none waits for another that is not. Their number
-// and size are bounded by what may be unwritten.
+// outbox writes the replies of one connection. Replies that are ready at the same time are
+// written together; no reply waits for one that is not ready. The limits of unwritten bound
+// their number and size.
 type outbox struct {
 	conn      mcp.Conn
 	unwritten *unwritten
-	failed    func(error) // told of an error of the connection
+	failed    func(error) // called with the error of a write
 
 	mu      sync.Mutex
 	ready   [][]byte
 	spare   [][]byte // used, empty
-	writing bool     // somebody is
+	writing bool     // a goroutine is writing
 }
 
-// put has a reply written, by the caller or by whoever is writing.
+// put writes a reply, or leaves it to the goroutine that is writing.
 func (o *outbox) put(reply []byte) {
 	o.unwritten.queued(len(reply))
 	o.mu.Lock()
@@ -41,16 +40,16 @@ func (o *outbox) put(reply []byte) {
 	if !mine {
 		return
 	}
-	// Requests that came in one piece are answered in one: those that only have to
-	// be given the processor get it first.
+	// Requests that were read together are answered together: handlers that are ready to
+	// run get the processor before the write.
 	runtime.Gosched()
 	for batch := o.take(); batch != nil; batch = o.take() {
 		o.write(batch)
 	}
 }
 
-// take returns the replies that are ready, or nil when there are none, and then
-// nobody is writing.
+// take returns the replies that are ready. If there are none it returns nil and ends the
+// writing.
 func (o *outbox) take() [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

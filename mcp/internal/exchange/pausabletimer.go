@@ -35,23 +35,23 @@ func pausablesOf(ctx context.Context) *pausables {
 	return c
 }
 
-// PauseAll lets every clock of the context stand still until release is called, once. It
-// releases them in the order in which they were set, the outermost first: what a call
-// holds is taken again in the order in which it was taken at first.
-func PauseAll(ctx context.Context) (release func()) {
-	var held []Pausable // the innermost first
-	for c := pausablesOf(ctx); c != nil; c = c.outer {
-		c.Pause()
-		held = append(held, c.Pausable)
+// PauseAll pauses every Pausable of the context until resume is called, once. resume
+// resumes the outermost first, so that a call takes its places again in the order in which
+// it took them at first.
+func PauseAll(ctx context.Context) (resume func()) {
+	var paused []Pausable // the innermost first
+	for p := pausablesOf(ctx); p != nil; p = p.outer {
+		p.Pause()
+		paused = append(paused, p.Pausable)
 	}
 	return func() {
-		for _, c := range slices.Backward(held) {
-			c.Resume()
+		for _, p := range slices.Backward(paused) {
+			p.Resume()
 		}
 	}
 }
 
-// timeoutHandler is told that a time is over.
+// A timeoutHandler handles the end of a timer.
 type timeoutHandler interface{ expire() }
 
 type timeoutFunc func()
@@ -138,10 +138,10 @@ func (t *Timer) Resume() {
 	}
 }
 
-// WithTimeout is context.WithTimeoutCause with a Timer: what runs under the context can
-// hold it. The context has no Deadline, because that moves. When the time is over its
-// error is context.DeadlineExceeded; that of contexts derived from it is
-// context.Canceled, with the cause.
+// WithTimeout is context.WithTimeoutCause with a Timer, which PauseAll pauses. The context
+// has no Deadline, because pauses move it. When the timer expires, the error of the context
+// is context.DeadlineExceeded; the error of derived contexts is context.Canceled, with the
+// cause.
 func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	c := &timeoutContext{cause: cause}
 	c.clocks = pausables{&c.timer, pausablesOf(ctx)}
@@ -204,7 +204,7 @@ var _ Pausable = (*DeadlineGroup)(nil)
 // waiter is one context whose deadlines a group pauses.
 type waiter struct {
 	ctx       context.Context
-	resumeAll func() // nil while they are not held
+	resumeAll func() // nil while the deadlines are not paused
 }
 
 func (w *waiter) pause() { w.resumeAll = PauseAll(w.ctx) }
@@ -216,7 +216,7 @@ func (w *waiter) resume() {
 	}
 }
 
-// Add lets the clocks of ctx be held with the others until leave is called, once.
+// Add includes the deadlines of ctx in the group until leave is called, once.
 func (s *DeadlineGroup) Add(ctx context.Context) (leave func()) {
 	w := &waiter{ctx: ctx}
 	s.mu.Lock()
@@ -236,7 +236,7 @@ func (s *DeadlineGroup) Add(ctx context.Context) (leave func()) {
 	}
 }
 
-// Hold implements Clock.
+// Pause implements Pausable.
 func (s *DeadlineGroup) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

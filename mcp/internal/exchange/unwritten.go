@@ -34,7 +34,7 @@ func (u *unwritten) queued(size int) {
 	u.bytes += size
 }
 
-// written notes that replies of that size in all were written, or never will be.
+// written records that count replies, of the given total size, were written or dropped.
 func (u *unwritten) written(count, size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,12 +46,12 @@ func (u *unwritten) written(count, size int) {
 	}
 }
 
-// awaitNone waits until nothing is outstanding.
+// awaitNone waits until every reply is written.
 func (u *unwritten) awaitNone(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count == 0 })
 }
 
-// awaitRoom waits until more may be outstanding.
+// awaitRoom waits until both counts are below their limits.
 func (u *unwritten) awaitRoom(ctx context.Context) error {
 	return u.wait(ctx, func() bool { return u.count < maxUnwritten && u.bytes < maxUnwrittenBytes })
 }

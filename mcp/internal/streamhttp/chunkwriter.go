@@ -7,29 +7,29 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// pieces collects short byte slices into one write of a responder. Long slices are
-// written directly, and texts are quoted into one piece after the other, so that no
-// answer needs a buffer of its size.
-type pieces struct {
+// chunkWriter collects short byte slices into one write of a responder. It writes long
+// slices directly, and quotes texts chunk by chunk, so that no answer needs a buffer of its
+// own size.
+type chunkWriter struct {
 	a   *responder
 	buf []byte
 }
 
-// pieceBuffers hold *[writeAtOnce]byte.
-var pieceBuffers = sync.Pool{New: func() any { return new([writeAtOnce]byte) }}
+// chunkBuffers holds values of type *[writeAtOnce]byte.
+var chunkBuffers = sync.Pool{New: func() any { return new([writeAtOnce]byte) }}
 
-// gather writes what f adds.
-func (a *responder) gather(f func(p *pieces)) {
-	buffer := pieceBuffers.Get().(*[writeAtOnce]byte)
-	p := pieces{a: a, buf: buffer[:0]}
+// writeChunks writes everything that f adds to its chunkWriter.
+func (a *responder) writeChunks(f func(p *chunkWriter)) {
+	buffer := chunkBuffers.Get().(*[writeAtOnce]byte)
+	p := chunkWriter{a: a, buf: buffer[:0]}
 	f(&p)
 	p.flush()
 	if a.err == nil { // after a failure net/http may still read it
-		pieceBuffers.Put(buffer)
+		chunkBuffers.Put(buffer)
 	}
 }
 
-func (p *pieces) reply(r *dialect.Reply) {
+func (p *chunkWriter) reply(r *dialect.Reply) {
 	done := 0
 	for _, part := range r.Parts {
 		p.add(r.Body[done:part.At])
@@ -40,7 +40,7 @@ func (p *pieces) reply(r *dialect.Reply) {
 	p.add(r.Body[done:])
 }
 
-func (p *pieces) add(b []byte) {
+func (p *chunkWriter) add(b []byte) {
 	if len(p.buf)+len(b) > writeAtOnce {
 		p.flush()
 		whole := len(b) / writeAtOnce * writeAtOnce
@@ -50,13 +50,13 @@ func (p *pieces) add(b []byte) {
 	p.buf = append(p.buf, b...)
 }
 
-func (p *pieces) text(t rawjson.Text) {
+func (p *chunkWriter) text(t rawjson.Text) {
 	for p.buf, t = t.Fill(p.buf); t.Size() > 0; p.buf, t = t.Fill(p.buf) {
 		p.flush()
 	}
 }
 
-func (p *pieces) flush() {
+func (p *chunkWriter) flush() {
 	p.a.write(p.buf)
 	p.buf = p.buf[:0]
 }

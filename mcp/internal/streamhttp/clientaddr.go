@@ -12,13 +12,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// maxForwarded bounds how many proxies a request is followed through.
+// maxForwarded bounds the entries of X-Forwarded-For that are read.
 const maxForwarded = 16
 
-// ownerOf returns for whom a request counts that belongs to a session, or to none when
-// session is 0: then its connection stands for the session. Behind a trusted proxy it
-// is the proxy's connection, which carries requests of many clients, so that the
-// address alone counts.
+// ownerOf returns the owner to which limits charge a request. session is the session of the
+// request, or 0: then anonymous clients with one address are distinguished by connection. Behind a
+// trusted proxy only the address counts, because one connection of the proxy carries requests
+// of many clients.
 func (o *Options) ownerOf(r *http.Request, by *mcp.Identity, session limit.Member) limit.Owner {
 	p := exchange.PrincipalOf(by)
 	if p.Authenticated() {
@@ -38,8 +38,8 @@ func (o *Options) ownerOf(r *http.Request, by *mcp.Identity, session limit.Membe
 	return limit.OwnerOf(p, client, member)
 }
 
-// AddressOf returns the address of the client that a request comes from: behind a
-// trusted proxy the one that the proxy says. It is invalid where none is known.
+// AddressOf returns the address of the client that sent a request; behind a trusted proxy,
+// the address that the proxy states. It is invalid if the address is unknown.
 func AddressOf(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -49,10 +49,10 @@ func AddressOf(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	return o.client(from.Addr(), r.Header)
 }
 
-// client returns the address of the client behind the proxies, if the peer is one of
-// the trusted ones. Every proxy adds the address of its own peer at the end, so the
-// last address that is none of a trusted proxy is the client's; what stands before it
-// is what the client says. It is invalid when the proxies say none.
+// client returns the address of the client: the peer, or the client behind it if the peer is
+// a trusted proxy. Every proxy appends the address of its own peer, so the last address that
+// is not a trusted proxy is the client's; earlier entries are claims of the client. The
+// address is invalid if the proxies state none.
 func (o *Options) client(peer netip.Addr, header http.Header) netip.Addr {
 	if o == nil || !o.trusts(peer) {
 		return peer
@@ -71,7 +71,7 @@ func (o *Options) client(peer netip.Addr, header http.Header) netip.Addr {
 	return client
 }
 
-// trusts reports whether an address is one of a trusted proxy.
+// trusts reports whether an address belongs to a trusted proxy.
 func (o *Options) trusts(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	return slices.ContainsFunc(o.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })

@@ -12,7 +12,7 @@ import (
 // adds by itself.
 //
 // Spec: WHATWG Fetch 3.3, CORS protocol
-func (g *gate) allowReading(answer http.Header, r *http.Request) {
+func (g *originCheck) allowReading(answer http.Header, r *http.Request) {
 	if !g.anyOrigin && len(g.origins) == 0 {
 		return
 	}
@@ -25,7 +25,7 @@ func (g *gate) allowReading(answer http.Header, r *http.Request) {
 
 // preflight answers a CORS preflight request of an allowed origin. It reports false for
 // every other request.
-func (g *gate) preflight(w http.ResponseWriter, r *http.Request, methods string) bool {
+func (g *originCheck) preflight(w http.ResponseWriter, r *http.Request, methods string) bool {
 	h := w.Header()
 	if r.Method != http.MethodOptions || h.Get(httpheader.CORSAllowOrigin) == "" || r.Header.Get(httpheader.CORSRequestMethod) == "" {
 		return false

@@ -24,7 +24,7 @@ func FuzzGate(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], seed[4])
 	}
-	g := newGate(nil)
+	g := newOriginCheck(nil)
 	f.Fuzz(func(t *testing.T, host, origin, site, contentType, accept string) {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, loopback4))

@@ -18,7 +18,7 @@ import (
 type Handler struct {
 	core     exchange.Core
 	o        *Options
-	gate     *gate
+	gate     *originCheck
 	methods  string // that are served
 	stateful bool   // the session era is served
 	life     *lifetime
@@ -38,7 +38,7 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 	h := &Handler{
 		core:     core,
 		o:        o,
-		gate:     newGate(o),
+		gate:     newOriginCheck(o),
 		methods:  http.MethodPost,
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		life:     newLifetime(),

@@ -5,13 +5,13 @@ import "net/http"
 // HostCheck checks the host of requests, for handlers beside an endpoint or in front of
 // one. It does not check origins: these handlers serve pages of every origin, or leave
 // the check to the endpoint.
-type HostCheck struct{ gate *gate }
+type HostCheck struct{ gate *originCheck }
 
 // NewHostCheck returns a HostCheck for a server with the names, besides those of the
 // loopback interface. Requests that arrive on a loopback address have to use one
 // of them. It panics for names that could never match.
 func NewHostCheck(names ...string) *HostCheck {
-	return &HostCheck{newGate(&Options{AllowedHosts: names})}
+	return &HostCheck{newOriginCheck(&Options{AllowedHosts: names})}
 }
 
 // Admit reports whether the request may pass, and answers it if not.

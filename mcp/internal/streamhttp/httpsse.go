@@ -18,19 +18,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// EventStream is the endpoint of HTTP+SSE, for clients that speak nothing newer
-// over HTTP. GET opens the event stream, on which the server's messages leave;
-// its first event names the address for POST, which is the same path with the
-// unguessable id of the connection. A message that is posted there is answered
-// with 202 at once and served on the stream. The end of the stream is the end
-// of the connection and of what runs on it. When the credentials expire that opened
-// the stream, what runs is still answered, and nothing more is taken.
+// EventStream is the endpoint of HTTP+SSE, for clients without Streamable HTTP. GET opens the
+// event stream that carries the server's messages. Its first event names the address for
+// POST: the same path with the unguessable id of the connection. A posted message is answered
+// with 202 at once, and its reply is sent on the stream. The end of the stream ends the
+// connection and cancels its requests. When the credentials that opened the stream expire,
+// running requests are still answered and new messages are refused.
 //
 // Spec: 2024-11-05 basic/transports#http-with-sse
 type EventStream struct {
 	core    exchange.Core
 	o       *Options
-	gate    *gate
+	gate    *originCheck
 	life    *lifetime
 	streams *quota
 	unsent  *unsent
@@ -48,7 +47,7 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 	return &EventStream{
 		core:    core,
 		o:       o,
-		gate:    newGate(o),
+		gate:    newOriginCheck(o),
 		life:    newLifetime(),
 		streams: newStreamQuota(o),
 		unsent:  newUnsent(o),
@@ -128,7 +127,7 @@ func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if c.out.open(sse.Event{Name: "endpoint", Data: []byte(endpoint(r, c.id))}) != nil {
 		return nil
 	}
-	// Its errors are the end of the connection, which nobody is left to be told.
+	// An error ends the connection, and there is no client left to report it to.
 	_ = exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: c, Core: e.core, Binding: dialect.EventStream, Identity: by, Sender: c.sender, HTTP: exchange.DescribeHTTP(r),
 		Address:  AddressOf(r, e.o.orZero().TrustedProxies),
@@ -192,8 +191,8 @@ func (e *EventStream) remove(c *streamConn) {
 	delete(e.conns, c.id)
 }
 
-// find returns the connection of that id and principal, or nil. An id that is
-// another's and one that is unknown are not to be told apart.
+// find returns the connection with that id and principal, or nil, so that a client cannot
+// distinguish the id of another principal from an unknown one.
 func (e *EventStream) find(id string, p mcp.Principal) *streamConn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -213,10 +212,10 @@ type streamConn struct {
 	done      chan struct{}
 	close     func()
 	valid     context.Context // ends with the credentials that opened the stream
-	last      *mcp.Identity   // who has posted what Read returned last
+	last      *mcp.Identity   // the sender of the message that Read returned last
 }
 
-// posted is one message and who has posted it.
+// posted is one message and its sender.
 type posted struct {
 	msg []byte
 	by  *mcp.Identity
@@ -242,7 +241,7 @@ func (c *streamConn) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// sender belongs to the goroutine that reads.
+// sender may be called only by the goroutine that calls Read.
 func (c *streamConn) sender() *mcp.Identity { return c.last }
 
 func (c *streamConn) Write(ctx context.Context, msg []byte) error { return c.out.Send(ctx, msg) }

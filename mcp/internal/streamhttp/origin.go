@@ -13,20 +13,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// gate checks host and origin of every request before anything else. Together the two
-// checks refuse pages that a user merely visits, also those whose name was made to point
-// at this machine (DNS rebinding).
+// originCheck checks Host and Origin of every request before anything else. Together the two
+// checks refuse requests of web pages that the user only visits, also of pages whose host
+// name was made to resolve to this machine (DNS rebinding).
 //
 // Spec: 2025-11-25 basic/transports#security-warning
-type gate struct {
+type originCheck struct {
 	hosts     []authority
 	origins   map[string]bool
 	anyOrigin bool
 }
 
-// newGate panics for options that CheckNames refuses.
-func newGate(o *Options) *gate {
-	g, err := parseGate(o.orZero())
+// newOriginCheck panics for options that CheckNames refuses.
+func newOriginCheck(o *Options) *originCheck {
+	g, err := parseOriginCheck(o.orZero())
 	if err != nil {
 		panic("streamhttp: " + err.Error())
 	}
@@ -36,12 +36,12 @@ func newGate(o *Options) *gate {
 // CheckNames returns an error if an entry of AllowedHosts or AllowedOrigins could never
 // match. The error begins with the name of the option.
 func (o *Options) CheckNames() error {
-	_, err := parseGate(o.orZero())
+	_, err := parseOriginCheck(o.orZero())
 	return err
 }
 
-func parseGate(o *Options) (*gate, error) {
-	g := &gate{origins: make(map[string]bool)}
+func parseOriginCheck(o *Options) (*originCheck, error) {
+	g := &originCheck{origins: make(map[string]bool)}
 	for _, host := range o.AllowedHosts {
 		a, ok := parseAuthority(host)
 		if !ok {
@@ -62,51 +62,50 @@ func parseGate(o *Options) (*gate, error) {
 	return g, nil
 }
 
-// admit checks the Host and the Origin of a request, and tells the browser when
-// a page of another origin may read the answer.
-func (g *gate) admit(w http.ResponseWriter, r *http.Request) *refusal {
+// admit checks the Host and the Origin of a request. If it admits a page of another origin,
+// it sets the CORS headers that let the page read the answer.
+func (g *originCheck) admit(w http.ResponseWriter, r *http.Request) *refusal {
 	host, refused := g.hostOf(r, len(g.hosts) > 0 || onLoopback(r))
 	if refused != nil {
 		return refused
 	}
-	if refused := g.checkOrigin(r, g.knows(host) || host.isAddress()); refused != nil {
+	if refused := g.checkOrigin(r, g.isServerName(host) || host.isAddress()); refused != nil {
 		return refused
 	}
 	g.allowReading(w.Header(), r)
 	return nil
 }
 
-// hostOf returns the host of a request. Where names are enforced it has to be
-// one of the server's.
-func (g *gate) hostOf(r *http.Request, enforced bool) (authority, *refusal) {
+// hostOf returns the host of a request. If enforced is true, it refuses names that are not
+// the server's.
+func (g *originCheck) hostOf(r *http.Request, enforced bool) (authority, *refusal) {
 	host, ok := parseAuthority(r.Host)
 	if !ok {
 		return authority{}, refuse(http.StatusBadRequest, "host header: want the name of the server")
 	}
-	if enforced && !g.knows(host) {
+	if enforced && !g.isServerName(host) {
 		return authority{}, refuse(http.StatusForbidden, "host %q: not a name of this server: its allowed hosts do not list it", clip(r.Host))
 	}
 	return host, nil
 }
 
-// knows reports whether the host is a loopback name or a configured one.
-func (g *gate) knows(host authority) bool {
+// isServerName reports whether the host is a loopback name or a configured one.
+func (g *originCheck) isServerName(host authority) bool {
 	return host.isLoopback() || slices.ContainsFunc(g.hosts, func(a authority) bool {
 		return a.name == host.name && (a.port == "" || a.port == host.port)
 	})
 }
 
-// onLoopback reports whether the request came to a loopback address. It is true
-// where the address is not known.
+// onLoopback reports whether the request was received at a loopback address. It returns true
+// if the address is unknown.
 func onLoopback(r *http.Request) bool {
 	from := exchange.DescribeHTTP(r)
 	return from.OnLoopback()
 }
 
-// checkOrigin refuses pages of other origins. A page of the server's own origin
-// passes only under a host that cannot have been rebound: a name that is configured, or
-// an address.
-func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
+// checkOrigin refuses pages of other origins. It admits a page of the server's own origin
+// only if the host cannot have been rebound: a configured name or an IP address.
+func (g *originCheck) checkOrigin(r *http.Request, hostTrusted bool) *refusal {
 	origins := r.Header[httpheader.Origin]
 	switch {
 	case len(origins) == 1 && g.allowed(origins[0], r):
@@ -117,15 +116,15 @@ func (g *gate) checkOrigin(r *http.Request, hostIsSure bool) *refusal {
 		return nil
 	case len(origins) > 1:
 		return refuse(http.StatusForbidden, "origin: found %d, want one", len(origins))
-	case !hostIsSure || !sameAuthority(origins[0], r.Host):
+	case !hostTrusted || !sameAuthority(origins[0], r.Host):
 		return refuse(http.StatusForbidden, "origin %q: not among the allowed origins", clip(origins[0]))
 	}
 	return nil
 }
 
-// allowed reports whether the origin of a request is a configured one. "*" does not hold
-// for an authenticated request, because a browser may have added its credentials.
-func (g *gate) allowed(origin string, r *http.Request) bool {
+// allowed reports whether the origin of a request is a configured one. "*" does not match for
+// an authenticated request, because a browser may have added the credentials.
+func (g *originCheck) allowed(origin string, r *http.Request) bool {
 	anonymous := mcp.IdentityFrom(r.Context()) == nil
 	return g.anyOrigin && origin != "null" && anonymous || g.origins[strings.ToLower(origin)]
 }
@@ -143,8 +142,8 @@ type authority struct {
 	port string // may be empty
 }
 
-// parseAuthority splits a Host header or an entry of the allowed hosts. The dot
-// that may end a name does not distinguish it.
+// parseAuthority splits a Host header or an entry of the allowed hosts. It removes a dot at
+// the end of the name.
 func parseAuthority(s string) (authority, bool) {
 	name, port := s, ""
 	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
@@ -165,7 +164,7 @@ func parseAuthority(s string) (authority, bool) {
 	return authority{name: name, port: port}, true
 }
 
-// address returns the IP address that the name is, if it is one.
+// address returns the name as an IP address, if it is one.
 func (a authority) address() (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(a.name)
 	return ip.Unmap(), err == nil && ip.Zone() == ""

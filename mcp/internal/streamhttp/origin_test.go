@@ -30,7 +30,7 @@ func admitted(o *Options, local net.Addr, host string, headers ...string) int {
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	if refused := newGate(o).admit(httptest.NewRecorder(), r); refused != nil {
+	if refused := newOriginCheck(o).admit(httptest.NewRecorder(), r); refused != nil {
 		return refused.status
 	}
 	return http.StatusOK
@@ -235,7 +235,7 @@ func TestOptionsThatCannotMatchPanic(t *testing.T) {
 					t.Error("newGate did not panic")
 				}
 			}()
-			newGate(o)
+			newOriginCheck(o)
 		})
 	}
 }

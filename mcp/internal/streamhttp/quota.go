@@ -14,7 +14,7 @@ import (
 type quota struct {
 	o               *Options
 	pool            *limit.Pool
-	full, ownerFull *refusal // the refusals when the quota, and when the share of the owner is full
+	full, ownerFull *refusal // if the quota is full; if the share of the owner is full
 }
 
 // newQuota returns a quota that reports the two given limits.
@@ -31,9 +31,9 @@ func newStreamQuota(o *Options) *quota {
 		mcp.LimitStreams, mcp.LimitPrincipalStreams)
 }
 
-// take takes a place for an owner, which needs one Release, or returns full or
-// ownerFull. It calls evict, without a lock, when the place goes to another owner; evict
-// has to call evicted.
+// take takes a place for an owner, which needs one Release. If there is none it returns full
+// or ownerFull. When the place is later given to another owner, evict is called, without a
+// lock; evict must call evicted.
 func (q *quota) take(owner limit.Owner, evict func()) (*limit.Place, *refusal) {
 	place, err := q.pool.Take(owner, 1, evict)
 	switch {
@@ -45,15 +45,16 @@ func (q *quota) take(owner limit.Owner, evict func()) (*limit.Place, *refusal) {
 	return place, nil
 }
 
-// evicted reports that an owner has lost a place to another one, and returns the error.
+// evicted reports that a place of an owner was given to another one, and returns the error
+// for its session or stream.
 func (q *quota) evicted(owner limit.Owner) error {
 	q.o.reached(q.full.limit, owner.Principal())
 	return errEvicted
 }
 
-// errEvicted is the end of a session or stream whose place went to another owner. Its
-// client can open it again, and gets a place once it holds less than other owners.
+// errEvicted ends a session or stream whose place was given to another owner. Its client can
+// open a new one, and gets a place once it has fewer than other owners.
 var errEvicted = mcp.RetryLaterf(mcp.CodeOverloaded, retryEvicted, "ended to make room: the server is full, and you hold more than others; try again later")
 
-// retryEvicted is the same as retryAfter.
+// retryEvicted is retryAfter as a duration.
 const retryEvicted = 5 * time.Second

@@ -13,7 +13,7 @@ import (
 type Readiness struct {
 	ready func() bool
 	o     *Options
-	gate  *gate
+	gate  *originCheck
 	asked atomic.Bool // a request has been answered
 }
 
@@ -22,7 +22,7 @@ var _ http.Handler = (*Readiness)(nil)
 // NewReadiness returns an endpoint that answers 200 while ready returns true, and 503
 // otherwise. A nil Options gives the defaults.
 func NewReadiness(ready func() bool, o *Options) *Readiness {
-	return &Readiness{ready: ready, o: o, gate: newGate(o)}
+	return &Readiness{ready: ready, o: o, gate: newOriginCheck(o)}
 }
 
 // Asked reports whether the endpoint has answered a request yet.
@@ -32,7 +32,7 @@ func (e *Readiness) Asked() bool { return e.asked.Load() }
 // balancers use addresses and because DNS rebinding needs a name. It refuses names that
 // are not of this server.
 func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.knows(host) {
+	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.isServerName(host) {
 		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)
 		return
 	}

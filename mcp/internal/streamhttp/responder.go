@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// writePiece is what a client has to accept within the write timeout.
+	// writePiece is the number of bytes that a client must accept within the write timeout.
 	writePiece = 64 << 10
-	// writeAtOnce is how much is written at once, with as many timeouts as pieces:
-	// each write costs, but what is written must not outgrow the nearest caches.
+	// writeAtOnce is the maximum size of one write, whose deadline allows one timeout per
+	// piece. Larger writes are fewer, but no longer fit into the processor's caches.
 	writeAtOnce = 2 * writePiece
 )
 
-// responder writes the answer to one HTTP request. It is JSON as long as there
-// is nothing but the reply, and an event stream from the first message that
-// comes before it, or when the reply takes long. It is safe for concurrent use.
+// responder writes the answer to one HTTP request. The answer is JSON if the reply is its
+// only message, and becomes an event stream with the first message that precedes the reply,
+// or when the reply takes longer than jsonTimeout. It is safe for concurrent use.
 //
 // When a client takes too long to accept a piece, that write and every later one fail
 // with the same error.
@@ -40,12 +40,13 @@ type responder struct {
 	o *Options
 	// cancelled is cancelled at the first failure, with its error. May be nil.
 	cancelled *lazyctx.Context
-	// unsent bounds what is being written to slow clients, for owner. May be nil.
+	// unsent bounds the bytes that are being written to slow clients; owner is charged for
+	// those of this answer. May be nil.
 	unsent *unsent
 	owner  limit.Owner
-	// evicted is set when what is being written has to make room for others.
+	// evicted is set when unsent is full and ends this answer.
 	evicted  atomic.Bool
-	madeRoom bool // there was no room for what was written or to be written
+	madeRoom bool // the answer was ended because unsent was full
 	// firstEvents returns the first events of an event stream. May be nil.
 	firstEvents func() []sse.Event
 
@@ -55,7 +56,7 @@ type responder struct {
 	warned   bool // warnNoFlush has logged that w cannot flush
 	err      error
 	timer    *time.Timer // for the next comment; nil until one is needed
-	deadline time.Time   // of the write that was last given one
+	deadline time.Time   // the most recent write deadline
 
 	ticks    sync.WaitGroup // ticks that a timer has started or will start
 	timeouts *jsonTimeouts  // nil unless the answer becomes a stream after jsonTimeout
@@ -106,8 +107,8 @@ var emptyComment = sse.AppendComment(nil, "")
 
 var errAnswered = errors.New("the request has been answered")
 
-// Send sends one message as an event and returns when the client has accepted
-// what came before it, or has failed to within the write timeout.
+// Send sends one message as an event. It returns when the client has accepted the data before
+// it, or with an error when the write timeout has passed.
 func (a *responder) Send(_ context.Context, msg []byte) error {
 	return a.sendEvents(sse.Event{Name: "message", Data: msg})
 }
@@ -136,8 +137,8 @@ func (a *responder) startStream() {
 	}
 }
 
-// finishJSON ends the answer with the reply as JSON. It reports false, and does
-// nothing, where the reply has to be an event.
+// finishJSON ends the answer with the reply as JSON. If the reply must be an event, it does
+// nothing and returns false.
 func (a *responder) finishJSON(reply *dialect.Reply) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,9 +170,9 @@ func (a *responder) finishEvents(events []sse.Event) {
 	}
 }
 
-// finish ends the answer with the reply to the request, or without one when its
-// caller cancelled it: an event stream without a message then, and where
-// answers are always JSON the status 202.
+// finish ends the answer with the reply to the request. If the client has cancelled the
+// request, reply has no body: the answer is then an event stream without a message or, with
+// AnswerJSON, the status 202.
 func (a *responder) finish(reply *dialect.Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -190,8 +191,8 @@ func (a *responder) finish(reply *dialect.Reply) {
 	}
 }
 
-// abandon ends the answer as it is, unless it has ended. It returns after the last
-// tick and reports the limit when the client took too long to accept something.
+// abandon ends the answer as it is, unless it has ended. It returns after the last tick. If
+// the client took too long to accept data, it reports the limit.
 func (a *responder) abandon() {
 	slow, madeRoom := a.endAbandoned()
 	a.ticks.Wait()
@@ -203,8 +204,8 @@ func (a *responder) abandon() {
 	}
 }
 
-// endAbandoned ends the answer and reports, once, whether its client took too long, and
-// whether it had to make room for others.
+// endAbandoned ends the answer. Its first call reports whether the client took too long to
+// accept data, and whether the answer was ended because unsent was full.
 func (a *responder) endAbandoned() (slow, madeRoom bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -217,11 +218,11 @@ func (a *responder) endAbandoned() (slow, madeRoom bool) {
 	return slow && !madeRoom, madeRoom
 }
 
-// errSlow replaces the error of a client that took too long, once that is reported.
+// errSlow replaces the error of a client that took too long, after that is reported.
 var errSlow = errors.New("the client took too long to accept what was sent")
 
-// repliesByEvent reports whether the reply is to be an event although nothing
-// has made the answer a stream.
+// repliesByEvent reports whether the reply must be an event although the answer is not an
+// event stream yet.
 func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 	return a.o.answer() == AnswerStream && reply.Status == http.StatusOK
 }
@@ -236,8 +237,8 @@ func (a *responder) end() {
 	a.stopTimer()
 }
 
-// keepAlive sends a comment after the given time, and further ones as often as the
-// options say.
+// keepAlive sends a comment after the given time, and further ones at the interval of the
+// options.
 func (a *responder) keepAlive(after time.Duration) {
 	a.stopTimer()
 	a.ticks.Add(1)
@@ -274,11 +275,11 @@ func (a *responder) json(reply *dialect.Reply) {
 		a.write(reply.Body)
 		return
 	}
-	a.gather(func(p *pieces) { p.reply(reply) })
+	a.writeChunks(func(p *chunkWriter) { p.reply(reply) })
 }
 
-// event writes a reply as an event, which is the whole answer if it has not become
-// an event stream yet. A reply is on one line, and so is its event.
+// event writes a reply as an event, as the whole answer if the answer is not an event stream
+// yet. A reply is one line, so its event has one data line.
 func (a *responder) event(reply *dialect.Reply) {
 	const before, behind = "event: message\ndata: ", "\n\n"
 	place, ok := a.charge(reply.Size())
@@ -289,15 +290,15 @@ func (a *responder) event(reply *dialect.Reply) {
 	if !a.stream {
 		a.writeStreamHeader(len(before) + reply.Size() + len(behind))
 	}
-	a.gather(func(p *pieces) {
+	a.writeChunks(func(p *chunkWriter) {
 		p.add([]byte(before))
 		p.reply(reply)
 		p.add([]byte(behind))
 	})
 }
 
-// announce sets the length of an answer if net/http would not find it out, so that
-// net/http does not send it in chunks.
+// announce sets Content-Length for answers that are larger than the buffer of net/http, which
+// would otherwise use chunked encoding.
 func (a *responder) announce(size int) {
 	const buffered = 2048
 	if size > buffered {
@@ -305,9 +306,9 @@ func (a *responder) announce(size int) {
 	}
 }
 
-// startStreamLocked makes the answer an event stream if it is none yet. The first comment
-// on it is the one at jsonTimeout, unless KeepAlive asks for an earlier one: most
-// streams end before either and need no timer of their own.
+// startStreamLocked makes the answer an event stream if it is none yet. Its first keep-alive
+// comment is sent at jsonTimeout, by the timer that all answers share, unless KeepAlive is
+// shorter. Most streams end before and need no timer of their own.
 func (a *responder) startStreamLocked() {
 	if a.stream {
 		return
@@ -319,9 +320,9 @@ func (a *responder) startStreamLocked() {
 	}
 }
 
-// writeStreamHeader begins an event stream, which the next flush sends. The size is that
-// of all that follows, or 0 if it is not known. The header asks proxies to forward every
-// event at once.
+// writeStreamHeader writes the header of an event stream, which the next flush sends. size is
+// the size of the body, or 0 if it is unknown. The header asks proxies to forward every event
+// at once.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 func (a *responder) writeStreamHeader(size int) {
@@ -357,8 +358,8 @@ func (a *responder) events(events []sse.Event) {
 	}
 }
 
-// buffers are for the encoding of events. They are pooled because a stream waits much
-// longer than it writes.
+// buffers holds buffers for encoding events. They are pooled because most streams are idle
+// most of the time.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // writeEvent writes one event.
@@ -382,7 +383,7 @@ func (a *responder) largeEvent(ev sse.Event) {
 	ev.Data = []byte{}
 	empty := sse.AppendEvent(nil, ev)
 	behind := len(empty) - len("\n\n")
-	a.gather(func(p *pieces) {
+	a.writeChunks(func(p *chunkWriter) {
 		p.add(empty[:behind])
 		p.add(line)
 		p.add(empty[behind:])
@@ -393,8 +394,7 @@ func isLine(data []byte) bool {
 	return bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0
 }
 
-// write writes p, every piece of it within the write timeout, and nothing after a
-// failure.
+// write writes p, each piece within the write timeout. After a failure it does nothing.
 func (a *responder) write(p []byte) {
 	for chunk := range slices.Chunk(p, writeAtOnce) {
 		if a.err != nil {
@@ -425,7 +425,7 @@ func (a *responder) flush() {
 	}
 }
 
-// warnNoFlush logs once that events are delayed until the end of the answer.
+// warnNoFlush logs, once, that events are delayed until the end of the answer.
 func (a *responder) warnNoFlush() {
 	if !a.warned {
 		a.warned = true
@@ -433,8 +433,8 @@ func (a *responder) warnNoFlush() {
 	}
 }
 
-// setDeadline sets the deadline for the next write, of so many bytes. A flush, with size
-// 0, uses the deadline of a write shortly before. The http.Server removes it after the
+// setDeadline sets the deadline for the next write, of size bytes. A flush, with size 0,
+// reuses the deadline of a recent write. The http.Server removes the deadline after the
 // request.
 func (a *responder) setDeadline(size int) {
 	pieces := max(1, (size+writePiece-1)/writePiece)

@@ -8,41 +8,41 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// unsent bounds the bytes of large results that are being written to clients, which a
-// client that reads slowly makes the server keep. When there are too many, the newest
-// response of the owner that has most is ended with its connection. Results of up to
-// writePiece are not counted: they cost less than the connection.
+// unsent bounds the bytes of large results that are being written to clients: a client that
+// reads slowly makes the server keep them in memory. When the limit is reached, the newest
+// response of the owner with the most bytes is ended with its connection. Results of up to
+// writePiece bytes are not counted, because they cost less than the connection.
 //
-// As long as there is room for all, responses stand in a list and nobody asks whose they
-// are, which costs nothing. The first one without room moves the list into the pool.
+// As long as all responses fit, they are in a list that does not distinguish owners, which
+// costs little. The first response that does not fit moves the list into the pool.
 type unsent struct {
 	o    *Options
 	pool *limit.Pool
 
 	mu    sync.Mutex
-	first *unsentPlace // guarded by mu: what is not in the pool
-	bytes int64        // guarded by mu: of the list
+	first *unsentPlace // of the list of responses that are not in the pool; guarded by mu
+	bytes int64        // of the responses in the list; guarded by mu
 }
 
 func newUnsent(o *Options) *unsent {
 	return &unsent{o: o, pool: limit.NewPool(limit.PoolBounds{Total: o.maxUnsent()})}
 }
 
-// unsentPlace is what one response takes of unsent.
+// unsentPlace is the share of one response in unsent.
 type unsentPlace struct {
 	a          *responder
 	size       int
 	prev, next *unsentPlace  // guarded by the mu of unsent
 	place      *limit.Place  // guarded by the mu of unsent: nil in the list
-	evicted    chan struct{} // closed when the response was told to end; nil in the list
+	evicted    chan struct{} // closed when evict has returned; nil in the list
 }
 
-// unsentPlaces are places that were only ever in the list.
+// unsentPlaces holds released places that were never moved into the pool.
 var unsentPlaces = sync.Pool{New: func() any { return new(unsentPlace) }}
 
-// charge takes a place for that many bytes, which are about to be written; nil stands for
-// a few. When there is no room it ends the response: with 503 as long as nothing of it is
-// written. The caller holds the lock of the responder until release.
+// charge takes a place for a result of the given size that is about to be written. The place
+// is nil for a small result. If there is no room it ends the response, with status 503 if
+// nothing of it is written yet. The caller holds the lock of the responder until release.
 func (a *responder) charge(size int) (place *unsentPlace, ok bool) {
 	if size <= writePiece || a.unsent == nil || a.err != nil {
 		return nil, true
@@ -66,9 +66,9 @@ func (a *responder) charge(size int) (place *unsentPlace, ok bool) {
 	return nil, false
 }
 
-// list puts a place into the list, if there is room for all. Otherwise it moves the list
-// into the pool, where the newcomer has to look for room. That takes from nobody: what is
-// in the list fits.
+// list adds a place to the list if there is room, and returns true. Otherwise it moves the
+// list into the pool and returns false. The move evicts nothing, because the list fits into
+// the pool; the caller then takes the new place from the pool.
 func (u *unsent) list(p *unsentPlace) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,7 +92,7 @@ func (u *unsent) list(p *unsentPlace) bool {
 	return false
 }
 
-// unlist takes a place out of the list and reports whether it stood there.
+// unlist removes a place from the list and reports whether it was there.
 func (u *unsent) unlist(p *unsentPlace) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,15 +111,16 @@ func (u *unsent) unlist(p *unsentPlace) bool {
 	return true
 }
 
-// evict ends what is being written. It does not wait for the lock of the responder,
-// which is held meanwhile.
+// evict ends the write in progress. It does not wait for the lock of the responder, which
+// the writing goroutine holds.
 func (p *unsentPlace) evict() {
 	defer close(p.evicted)
 	p.a.evicted.Store(true)
 	_ = http.NewResponseController(p.a.w).SetWriteDeadline(time.Unix(1, 0))
 }
 
-// release gives the place back. It returns after evict, which uses the connection.
+// release gives the place back. If evict is running, it waits for it, because evict uses the
+// connection.
 func (p *unsentPlace) release() {
 	if p == nil {
 		return
