@@ -64,7 +64,7 @@ func newAssertions(client string, k *PrivateKey) (*assertions, error) {
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: cryptosigner.Opaque(k.Signer)}, options)
 	if err != nil {
-		return nil, fmt.Errorf("private key: algorithm %s does not fit it", algorithm)
+		return nil, fmt.Errorf("private key: algorithm %s: want one for this type of key", algorithm)
 	}
 	return &assertions{client, signer}, nil
 }

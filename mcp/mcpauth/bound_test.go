@@ -34,7 +34,7 @@ func TestTokenThatIsBoundToNoKeyIsNotUsed(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	r.resource["/prm"]["dpop_bound_access_tokens_required"] = true
-	r.fails(mcpauth.NewClient(r.options()), "bound to no key")
+	r.fails(mcpauth.NewClient(r.options()), "not bound to a key")
 }
 
 func TestTokensAreBoundOnRequest(t *testing.T) {

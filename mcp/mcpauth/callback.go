@@ -14,7 +14,7 @@ import (
 
 // ErrUnknownResponse means that an authorization response belongs to no running sign-in of this
 // Client. The response was ignored.
-var ErrUnknownResponse = errors.New("authorization response belongs to no sign-in that is under way")
+var ErrUnknownResponse = errors.New("the authorization response belongs to no running sign-in")
 
 // Finish completes a sign-in with the URL to which an authorization server redirected the user's
 // browser. The handler of a web application's redirect URL calls it, on the Client of the user

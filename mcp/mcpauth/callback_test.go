@@ -197,7 +197,7 @@ func TestSignInTakesItsTimeOnly(t *testing.T) {
 		return err
 	}
 	c := mcpauth.NewClient(o)
-	if err := r.fails(c, "in time"); !errors.Is(err, mcpauth.ErrSignInRequired) {
+	if err := r.fails(c, "has expired"); !errors.Is(err, mcpauth.ErrSignInRequired) {
 		t.Errorf("got %v", err)
 	}
 	if !errors.Is(c.Finish(back), mcpauth.ErrUnknownResponse) {

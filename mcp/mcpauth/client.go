@@ -23,9 +23,9 @@ import (
 //	Challenged
 //	├─ 401: unauthorized
 //	│   ├─ discover          resource metadata → authorization server → its metadata
-//	│   ├─ renewed           another caller has a newer token, or a refresh brings one
-//	│   └─ signIn            the user; or the Grant, for machines
-//	└─ 403: stepUp           signIn with more scopes, if they are what is missing
+//	│   ├─ renewed           uses a newer token of another caller, or refreshes the token
+//	│   └─ signIn            the user signs in; machines use the Grant
+//	└─ 403: stepUp           signIn with more scopes, if scopes are missing
 //
 // Callers that one server challenges at the same time share one sign-in and its
 // result. Errors are of type *SignInError.
@@ -36,8 +36,8 @@ type Client struct {
 	tokenSource *tokenSource
 	machine     machine // nil: users sign in
 	nonces      *nonces
-	world       *http.Client // for what public servers name
-	local       *http.Client // for what servers on loopback name
+	publicHTTP  *http.Client // for URLs from servers with public addresses
+	localHTTP   *http.Client // for URLs from servers on loopback
 	flights     flightGroup
 
 	mu       sync.Mutex
@@ -53,7 +53,7 @@ type binding struct {
 	Issuer   string   `json:"issuer"`
 	Resource string   `json:"resource"`
 	ClientID string   `json:"client_id"`
-	Scopes   []string `json:"scopes,omitempty"` // that were asked for until now
+	Scopes   []string `json:"scopes,omitempty"` // all that were requested until now
 	Proof    bool     `json:"proof,omitzero"`   // see target.proof
 	Old      bool     `json:"old,omitzero"`     // see target.old
 }
@@ -61,8 +61,8 @@ type binding struct {
 // renewed is the newest token that this process got.
 type renewed struct {
 	access oauth.Secret
-	uses   int  // requests that it was put on
-	last   bool // there is no other way to get one
+	uses   int  // number of requests that were sent with it
+	last   bool // there is no other method to get a token
 }
 
 // NewClient returns a client. The options may be nil. If they are invalid,
@@ -74,7 +74,7 @@ func NewClient(opts *ClientOptions) *Client {
 		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
 	}
 	c.kept, c.flights.logger = c.opts.store(), c.opts.Logger
-	c.world, c.local = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
+	c.publicHTTP, c.localHTTP = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
 	if c.opts.Grant != nil {
 		c.machine, c.err = c.opts.Grant.machine()
 	}
@@ -120,7 +120,7 @@ func (c *Client) authorize(req *http.Request) error {
 	g, err := c.tokenSource.token(req.Context(), c.key(b))
 	switch {
 	case g == nil && (err == nil || errors.Is(err, ErrSignInRequired)):
-		return nil // the server will say so
+		return nil // the server will answer with 401
 	case err != nil:
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *Client) attach(req *http.Request, g *grant) error {
 	}
 	p, err := g.prover(c.nonces)
 	if err != nil || p == nil {
-		return errors.Join(errors.New("the token is bound to a key that was not kept"), err)
+		return errors.Join(errors.New("the token is bound to a key that was not stored"), err)
 	}
 	proof, err := p.Proof(req.Method, req.URL.String(), g.Access)
 	if err == nil {
@@ -168,7 +168,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case c.err != nil:
 		return c.err
 	case !oauth.Secure(req.URL):
-		return errors.New("tokens are sent over https, or over http on this machine, only: want such a URL")
+		return errors.New("tokens are only sent over https, or over http on this machine: want such a URL")
 	}
 	fresh := c.nonces.learn(req.URL, resp.Header)
 	switch {
@@ -181,7 +181,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case resp.StatusCode == http.StatusForbidden && ch.code == "insufficient_scope":
 		return c.stepUp(req, ch)
 	}
-	return fmt.Errorf("%w: HTTP status %d without a challenge that more scopes would meet", ErrDenied, resp.StatusCode)
+	return fmt.Errorf("%w: HTTP status %d without a challenge for more scopes", ErrDenied, resp.StatusCode)
 }
 
 // challenged is what a server requires, according to its challenges of the
@@ -285,7 +285,7 @@ func (c *Client) renewed(ctx context.Context, t *target, b *binding, refused oau
 		}
 	}
 	key := c.key(b)
-	if r := c.neverTaken(key, refused); r != nil {
+	if r := c.refusedAtFirst(key, refused); r != nil {
 		return false, r.denied()
 	}
 	if err := c.tokenSource.rejected(ctx, key, refused); err != nil {
@@ -317,10 +317,10 @@ func (c *Client) noteUse(key grantKey, access oauth.Secret) {
 	}
 }
 
-// neverTaken returns the newest token if it was refused and the request was the
-// first that it was sent with. It was not refused because of its age, so
-// another token of this kind would be refused as well.
-func (c *Client) neverTaken(key grantKey, refused oauth.Secret) *renewed {
+// refusedAtFirst returns the newest token if it was refused in the first request that it
+// was sent with. It was not refused because of its age, so another token of this kind
+// would be refused, too.
+func (c *Client) refusedAtFirst(key grantKey, refused oauth.Secret) *renewed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.renewals[key]
@@ -336,7 +336,7 @@ func (r *renewed) denied() error {
 	if !r.last {
 		return nil
 	}
-	return fmt.Errorf("%w: the server has refused a token that is new: see whether it takes tokens of its authorization server", ErrDenied)
+	return fmt.Errorf("%w: the server has refused a new token: check that it accepts tokens of its authorization server", ErrDenied)
 }
 
 // renew implements tokenSource.renew.
@@ -353,7 +353,7 @@ func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, e
 		return nil, err
 	}
 	if k == nil {
-		return nil, fmt.Errorf("%w: client %q is not registered any more", ErrSignInRequired, key.ClientID)
+		return nil, fmt.Errorf("%w: client %q is no longer registered", ErrSignInRequired, key.ClientID)
 	}
 	p, err := old.prover(c.nonces)
 	if err != nil {

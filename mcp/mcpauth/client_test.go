@@ -95,7 +95,7 @@ func TestServerThatRefusesNewTokensIsNotAskedForEver(t *testing.T) {
 	c := mcpauth.NewClient(r.options())
 	r.succeeds(c)
 	r.refuses = true
-	if err := r.fails(c, "is new"); !errors.Is(err, mcpauth.ErrDenied) {
+	if err := r.fails(c, "refused a new token"); !errors.Is(err, mcpauth.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	if len(r.asked) > 2 || len(r.forms) > 3 {
@@ -244,7 +244,7 @@ func TestEndlessChallengesEnd(t *testing.T) {
 	for range 5 {
 		_, _ = r.call(c)
 	}
-	if err := r.fails(c, "asked for"); !errors.Is(err, mcpauth.ErrDenied) {
+	if err := r.fails(c, "also after they were requested"); !errors.Is(err, mcpauth.ErrDenied) {
 		t.Errorf("got %v", err)
 	}
 	if len(r.asked) > 4 {

@@ -15,16 +15,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// target holds what a sign-in needs to know about a server.
+// target holds the discovered facts about a server that a sign-in needs.
 type target struct {
 	server   string // its URL, see serverURL
-	resource string // its identifier, as its metadata has it
+	resource string // its identifier, from its metadata
 	metadata *oauth.ServerMetadata
-	http     *http.Client // for what the server names
+	http     *http.Client // guarded, for URLs that the server sends
 
-	scopes []string // that the server supports
-	proof  bool     // it wants tokens that are bound to a key
-	old    bool     // it is its own authorization server, without metadata of its own
+	scopes []string // scopes that the server supports
+	proof  bool     // the server requires tokens that are bound to a key
+	old    bool     // the server is its own authorization server, without resource metadata
 }
 
 // serverURL returns the URL of a server without query and fragment, with scheme and host in lower
@@ -59,7 +59,7 @@ func covers(resource string, u *url.URL) bool {
 func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged) (*target, error) {
 	t := &target{server: serverURL(req.URL), http: c.guarded(req.URL)}
 	m, err := c.resourceMetadata(ctx, t.http, req.URL, ch.metadata)
-	if errors.Is(err, errNoMetadata) && c.speaksOld(req) {
+	if errors.Is(err, errNoMetadata) && c.allowsOld(req) {
 		return c.discoverOld(ctx, t, req.URL)
 	}
 	if err != nil {
@@ -78,21 +78,21 @@ func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged)
 // guarded returns the client for URLs that a server sends.
 func (c *Client) guarded(server *url.URL) *http.Client {
 	if oauth.IsLoopback(server.Hostname()) {
-		return c.local
+		return c.localHTTP
 	}
-	return c.world
+	return c.publicHTTP
 }
 
 // explain adds to the error of a blocked address the option that allows it.
 func explain(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
-		return fmt.Errorf("%w: if it is right, allow it with ClientOptions.Prefixes", err)
+		return fmt.Errorf("%w: if the address is correct, allow it with ClientOptions.Prefixes", err)
 	}
 	return err
 }
 
 // errNoMetadata means that a server has no resource metadata.
-var errNoMetadata = errors.New("the server has no metadata about authorization")
+var errNoMetadata = errors.New("the server has no protected resource metadata")
 
 // resourceMetadata returns the metadata of a resource. Metadata of another server is an error; the
 // remaining URLs are then not tried.
@@ -108,11 +108,11 @@ func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *
 	place, err := firstDocument(ctx, hc, places, nil, &m, nil)
 	switch {
 	case isAbsent(err) && named == "":
-		return nil, fmt.Errorf("%w: %w: sign-in needs it; a session of %s can do without, see ClientOptions.AllowOldEndpoints", errNoMetadata, err, mcp.V20250326)
+		return nil, fmt.Errorf("%w: %w: sign-in requires it, except in a session of %s, see ClientOptions.AllowOldEndpoints", errNoMetadata, err, mcp.V20250326)
 	case err != nil:
 		return nil, fmt.Errorf("metadata of the server: %w", err)
 	case !covers(m.Resource, server):
-		return nil, fmt.Errorf("metadata of the server at %s: resource %.200q is another one: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(server))
+		return nil, fmt.Errorf("metadata of the server at %s: resource %.200q: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(server))
 	case len(m.AuthorizationServers) == 0:
 		return nil, fmt.Errorf("metadata of the server at %s: want authorization_servers", place)
 	}
@@ -178,7 +178,7 @@ func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
 		if slices.Contains(issuers, c.machine.issuer()) {
 			return c.machine.issuer(), nil
 		}
-		return "", fmt.Errorf("the server takes tokens of other authorization servers than %s, for which the Grant is: nothing was sent to them", c.machine.issuer())
+		return "", fmt.Errorf("the server accepts tokens of other authorization servers than %s, to which the Grant belongs: nothing was sent to them", c.machine.issuer())
 	}
 	for _, r := range c.opts.Registered {
 		if slices.Contains(issuers, r.Issuer) {
@@ -193,11 +193,11 @@ func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
 	return issuers[0], nil
 }
 
-// speaksOld reports whether a server can be its own authorization server: the request belongs to a
+// allowsOld reports whether a server can be its own authorization server: the request belongs to a
 // session of 2025-03-26, and the option allows it.
 //
 // Spec: 2025-03-26 basic/authorization
-func (c *Client) speaksOld(req *http.Request) bool {
+func (c *Client) allowsOld(req *http.Request) bool {
 	revision := req.Header.Get(httpheader.ProtocolVersion)
 	return c.opts.AllowOldEndpoints && (revision == "" || revision == mcp.V20250326.String())
 }

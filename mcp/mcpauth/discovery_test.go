@@ -128,7 +128,7 @@ func TestResourceOfAnotherServerLeadsNowhere(t *testing.T) {
 			}
 			continue
 		}
-		r.fails(c, "is another one")
+		r.fails(c, "nothing was sent to its authorization servers")
 		r.expectLog("GET /prm")
 	}
 }

@@ -45,7 +45,7 @@ type proofChecker struct {
 	required   bool
 	algorithms []jose.SignatureAlgorithm
 	window     time.Duration
-	nonces     *seal.Ring // nil: none are asked for
+	nonces     *seal.Ring // nil: nonces are not required
 	seen       *proofMemory
 }
 

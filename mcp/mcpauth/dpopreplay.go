@@ -21,7 +21,7 @@ type proofMemory struct {
 	life time.Duration // for which a proof is remembered at least
 
 	mu               sync.Mutex // guards the fields below
-	begun            time.Time  // when recent was
+	recentStart      time.Time  // start of recent
 	recent, previous proofGeneration
 }
 
@@ -53,8 +53,8 @@ func (m *proofMemory) add(thumbprint, id string, now time.Time) proofVerdict {
 	digest := sha256.Sum256([]byte(thumbprint + " " + id))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now.Sub(m.begun) >= m.life {
-		m.begun, m.previous, m.recent = now, m.recent, newProofGeneration()
+	if now.Sub(m.recentStart) >= m.life {
+		m.recentStart, m.previous, m.recent = now, m.recent, newProofGeneration()
 	}
 	if m.recent.has(digest) || m.previous.has(digest) {
 		return proofUsed

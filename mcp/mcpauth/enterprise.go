@@ -28,7 +28,7 @@ type Enterprise struct {
 	ID     string
 	Secret Secret
 	Key    *PrivateKey
-	// Scopes are asked for besides those that the MCP server wants.
+	// Scopes are requested in addition to those that the MCP server requires.
 	Scopes []string
 	// IDToken returns a current ID token of the user. It is called for each exchange. Required.
 	IDToken func(ctx context.Context) (Secret, error)

@@ -8,7 +8,7 @@ import (
 
 // DialBy lets a client reach what peers name by another way than the network.
 func (c *Client) DialBy(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
-	for _, hc := range []*http.Client{c.world, c.local} {
+	for _, hc := range []*http.Client{c.publicHTTP, c.localHTTP} {
 		hc.Transport.(*http.Transport).DialContext = dial
 	}
 }

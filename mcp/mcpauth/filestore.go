@@ -92,7 +92,7 @@ func (s *fileStore) read(path, key string) ([]byte, error) {
 	}
 	value, err := s.ring.Open(string(text), []byte(key), time.Time{})
 	if err != nil {
-		return nil, fmt.Errorf("%s was damaged or sealed with another key; with that key it opens, and without the file you sign in again", path)
+		return nil, fmt.Errorf("%s is damaged or was sealed with another key: use that key, or remove the file and sign in again", path)
 	}
 	return value, nil
 }
@@ -148,7 +148,7 @@ func checkPrivate(path string, stat func(string) (fs.FileInfo, error)) error {
 		return fmt.Errorf("%s is a %v: want a directory or a file of its own", path, info.Mode().Type())
 	}
 	if open := info.Mode().Perm() & 0o077; systemHasModes && open != 0 {
-		return fmt.Errorf("%s may be used by others (mode %#o): want no rights for group and others", path, info.Mode().Perm())
+		return fmt.Errorf("%s is accessible to other users (mode %#o): want no permissions for group and others", path, info.Mode().Perm())
 	}
 	return nil
 }

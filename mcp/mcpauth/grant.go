@@ -49,7 +49,7 @@ type grantRequest struct {
 	Resource    string
 	Account     string
 	Scopes      []string // besides those of the Grant
-	Prover      *prover  // nil asks for a token that is bound to no key
+	Prover      *prover  // nil: the token is not bound to a key
 }
 
 // clientIdentity is the identifier and the credentials of a client at one
@@ -127,7 +127,7 @@ func (c *clientIdentity) request(ctx context.Context, r *grantRequest, form url.
 	if err != nil {
 		return nil, err
 	}
-	g.Refresh = "" // of no use: a new token costs as much as a refreshed one
+	g.Refresh = "" // not needed: a new token costs as much as a refreshed one
 	return g, nil
 }
 

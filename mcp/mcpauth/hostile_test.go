@@ -158,7 +158,7 @@ func TestCredentialsStayWithTheirIssuer(t *testing.T) {
 		"registered by itself": {func(*hostile) {}, ""},
 		"registered by hand": {func(h *hostile) {
 			h.options.Registered = []mcpauth.Registration{{Issuer: h.issuer.URL, ID: "by-hand", Secret: "CANARY-secret"}}
-		}, "never sent there"},
+		}, "has only clients of other servers"},
 		"a machine": {func(h *hostile) {
 			h.options.Grant = &mcpauth.ClientCredentials{Issuer: h.issuer.URL, ID: "robot", Secret: "CANARY-secret"}
 			h.lies["AS /token"] = func(w http.ResponseWriter, r *http.Request) {

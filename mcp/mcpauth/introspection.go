@@ -63,7 +63,7 @@ func (i *Introspection) check() error {
 		return fmt.Errorf("endpoint: %w", err)
 	}
 	if i.ClientID == "" || i.ClientSecret == "" {
-		return errors.New("want ClientID and ClientSecret: who asks has to authenticate")
+		return errors.New("want ClientID and ClientSecret, because introspection requires authentication")
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ type introspector struct {
 
 	server *issuerServer
 	skew   time.Duration
-	slots  chan struct{} // one for each question that is being asked
+	slots  chan struct{} // holds a token for each running request
 
 	mu   sync.Mutex // guards the field below
 	kept map[tokenDigest]introspected
@@ -183,7 +183,7 @@ func (i *introspector) read(body jsontext.Value) (*Token, error) {
 		Active *bool `json:"active"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Active == nil {
-		return nil, unavailable(errors.New("introspect: the answer is malformed: want a JSON object with active"))
+		return nil, unavailable(errors.New("introspect: the response is malformed, want a JSON object with active"))
 	}
 	if !*answer.Active {
 		return nil, invalidToken("the token is not active")

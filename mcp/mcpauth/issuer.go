@@ -45,7 +45,7 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, hinted(err)))
 			continue
 		case d.Issuer != s.issuer:
-			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %.200q, want the same characters", s.issuer, d.Issuer)
+			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %.200q, want an identical one", s.issuer, d.Issuer)
 		}
 		return &d, nil
 	}

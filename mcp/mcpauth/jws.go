@@ -34,8 +34,8 @@ type jwsHeader struct {
 // Errors of JWS. They repeat nothing of the text.
 var (
 	errNotJWS       = errors.New("not a compact JWS of an allowed algorithm")
-	errCritical     = errors.New("critical header parameters, of which none is known")
-	errBadSignature = errors.New("the signature does not fit")
+	errCritical     = errors.New("critical header parameters, which are not supported")
+	errBadSignature = errors.New("the signature is invalid")
 )
 
 // parseJWS parses a compact JWS, in time linear in the length of the text.

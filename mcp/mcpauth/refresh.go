@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// renewTimeout bounds a renewal, with the wait for another process that renews.
+	// renewTimeout bounds a renewal, including the wait for another process.
 	renewTimeout = time.Minute
-	// renewPause is between attempts while the old access token still serves.
+	// renewPause is the time between attempts while the old access token is usable.
 	renewPause = 5 * time.Second
 )
 
@@ -23,18 +23,18 @@ const (
 // safe for concurrent use.
 //
 //	token
-//	├─ load                    current: that is all
+//	├─ load                    if the token is current, no more is needed
 //	└─ awaitRenewal            one renewal for all callers that wait
 //	   └─ renewStored          while no other process renews
 //	      ├─ renewed by another process meanwhile: that grant
 //	      └─ renew             the only request; the new grant is stored before it is used
 type tokenSource struct {
 	store Store
-	// renew returns the grant that replaces old. Old is nil when there is none and
-	// machines is set. An error that wraps ErrSignInRequired says that the grant can
+	// renew returns the grant that replaces old. Old is nil if there is none and
+	// machines is set. An error that wraps ErrSignInRequired means that the grant can
 	// no longer be renewed.
 	renew func(ctx context.Context, key grantKey, old *grant) (*grant, error)
-	// machines says that renew needs no refresh token.
+	// machines means that renew needs no refresh token.
 	machines bool
 	// report is called with errors that fail no call. It may be nil.
 	report func(error)
@@ -43,10 +43,10 @@ type tokenSource struct {
 	states map[grantKey]*grantState
 }
 
-// grantState is what this process keeps of a grant besides the store.
+// grantState is the state of a grant in this process, in addition to the store.
 type grantState struct {
 	renewal *renewal  // the running one, or nil
-	pause   time.Time // until then no renewal is tried while the token is usable
+	pause   time.Time // end of the pause between renewals while the token is usable
 	// A grant that could not be stored, and what the store has instead.
 	unsaved  *grant
 	replaces []byte
@@ -59,11 +59,11 @@ type renewal struct {
 	err   error
 }
 
-// token returns the grant with a current access token, renewed if it is due, and
-// nil when there is none. An error that wraps ErrSignInRequired says that the grant
-// is no longer usable; any other error leaves it as it was. A token that is due but
-// cannot be renewed is returned until it expires. Cancelling the context ends the
-// wait but not the renewal, which other callers may wait for.
+// token returns the grant with a current access token, or nil if there is none. It renews
+// a token that is due; if that fails, it returns the old token until it expires. An error
+// that wraps ErrSignInRequired means that the grant is no longer usable; any other error
+// does not change it. Cancelling the context ends the wait, but not the renewal, for
+// which other callers may wait.
 func (k *tokenSource) token(ctx context.Context, key grantKey) (*grant, error) {
 	g, unsaved, err := k.load(ctx, key)
 	if err != nil {
@@ -81,15 +81,15 @@ func (k *tokenSource) token(ctx context.Context, key grantKey) (*grant, error) {
 	return k.awaitRenewal(ctx, key)
 }
 
-// renewable reports whether there is a way to a successor.
+// renewable reports whether a grant can be renewed.
 func (k *tokenSource) renewable(g *grant) bool { return k.machines || g != nil && g.Refresh != "" }
 
 func errSpent(key grantKey) error {
 	return fmt.Errorf("token for %s: %w: it has expired or was refused, and there is no refresh token", key.Resource, ErrSignInRequired)
 }
 
-// put replaces the grant of a key. A grant that the store refuses is reported and
-// used until the process ends.
+// put replaces the grant of a key. If the store fails, the error is reported and the
+// grant is used until the process ends.
 func (k *tokenSource) put(ctx context.Context, key grantKey, g *grant) error {
 	err := k.store.Update(ctx, key.String(), func([]byte) ([]byte, error) { return encodeRecord(g) })
 	if err == nil {
@@ -106,11 +106,11 @@ func (k *tokenSource) put(ctx context.Context, key grantKey, g *grant) error {
 }
 
 func inMemory(key grantKey, err error) error {
-	return fmt.Errorf("the token for %s is kept in memory only: %w", key.Resource, err)
+	return fmt.Errorf("the token for %s is only in memory: %w", key.Resource, err)
 }
 
-// rejected notes that the resource has refused this access token, so that it is
-// renewed. A newer one is left alone.
+// rejected records that the resource has refused this access token, so that it is
+// renewed. If the stored token is newer, it does nothing.
 func (k *tokenSource) rejected(ctx context.Context, key grantKey, access oauth.Secret) error {
 	return k.replace(ctx, key, func(old *grant, _ bool) (*grant, error) {
 		if old == nil || !old.Access.Equal(access) {
@@ -130,9 +130,9 @@ func (k *tokenSource) forget(ctx context.Context, key grantKey) error {
 	})
 }
 
-// replace puts what change makes of the newest grant in its place, while nobody
-// else does. Nil leaves it. The change is told whether the grant has yet to be
-// stored. What the store did not take is kept in memory.
+// replace replaces the newest grant by the result of change, under the lock of the store.
+// A nil result keeps the old grant. The argument unsaved reports whether the old grant is
+// only in memory. If the store fails, the new grant is only in memory.
 func (k *tokenSource) replace(ctx context.Context, key grantKey, change func(old *grant, unsaved bool) (*grant, error)) error {
 	changed := false
 	err := k.store.Update(ctx, key.String(), func(stored []byte) ([]byte, error) {
@@ -154,7 +154,7 @@ func (k *tokenSource) replace(ctx context.Context, key grantKey, change func(old
 	return err
 }
 
-// load returns the newest grant, and whether it has yet to be stored.
+// load returns the newest grant, and whether it is only in memory.
 func (k *tokenSource) load(ctx context.Context, key grantKey) (g *grant, unsaved bool, err error) {
 	text, err := k.store.Load(ctx, key.String())
 	if err != nil {
@@ -188,7 +188,7 @@ func (k *tokenSource) state(key grantKey) *grantState {
 	return k.states[key]
 }
 
-// setUnsaved keeps the grant that could not be stored, or nil when every grant was.
+// setUnsaved sets the grant that could not be stored; nil means that there is none.
 func (k *tokenSource) setUnsaved(key grantKey, unsaved *grant, replaces []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -224,7 +224,7 @@ func (k *tokenSource) startRenewal(ctx context.Context, key grantKey) *renewal {
 	return h.renewal
 }
 
-// runRenewal ends within renewTimeout. It goes on when its caller is cancelled,
+// runRenewal renews a grant within renewTimeout. It continues if its caller is cancelled,
 // because an aborted request may have invalidated the old refresh token.
 func (k *tokenSource) runRenewal(ctx context.Context, key grantKey, r *renewal) {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
@@ -239,7 +239,8 @@ func (k *tokenSource) runRenewal(ctx context.Context, key grantKey, r *renewal) 
 	close(r.done)
 }
 
-// fallback returns the grant that could not be renewed, as long as it is usable.
+// fallback returns the grant that could not be renewed if it is still usable, and
+// otherwise the error.
 func (k *tokenSource) fallback(key grantKey, err error) (*grant, error) {
 	err = fmt.Errorf("renew the token for %s: %w", key.Resource, err)
 	ctx, cancel := context.WithTimeout(context.Background(), renewPause)
@@ -303,19 +304,18 @@ func (k *tokenSource) successor(ctx context.Context, key grantKey, old *grant, u
 		return nil, err
 	}
 	if g.key() != key {
-		return nil, errors.New("what was given belongs to another issuer, server, account or client")
+		return nil, errors.New("the new token belongs to another issuer, server, account or client")
 	}
 	return g, nil
 }
 
-// refreshed returns the successor of a grant by its refresh token, at the token
-// endpoint of its issuer and as its client. An endpoint of another issuer or client
-// is sent nothing.
+// refreshed requests the successor of a grant with its refresh token. It sends nothing to
+// a token endpoint of another issuer, nor as another client.
 //
 // Spec: RFC 6749 6; RFC 8707 2.2; OAuth 2.1 4.3
 func refreshed(ctx context.Context, e *oauth.TokenEndpoint, old *grant) (*grant, error) {
 	if e.Issuer != old.Issuer || e.Auth.ID != old.ClientID {
-		return nil, fmt.Errorf("%w: the token is of another issuer or client than %s has now", ErrSignInRequired, old.Resource)
+		return nil, fmt.Errorf("%w: the token belongs to another issuer or client than that of %s now", ErrSignInRequired, old.Resource)
 	}
 	t, err := e.Request(ctx, url.Values{
 		"grant_type":    {"refresh_token"},

@@ -17,17 +17,18 @@ import (
 // Registration is a client that was registered manually at an authorization
 // server.
 type Registration struct {
-	// Issuer is the authorization server. Nothing of the registration is sent to
-	// any other.
+	// Issuer is the authorization server. The registration is not sent to any other
+	// server.
 	Issuer string
 	// ID is the client_id.
 	ID string
 	// Secret is the client_secret, empty for a public client.
 	Secret Secret
-	// Method is client_secret_basic, client_secret_post, private_key_jwt or none.
-	// Empty means what the server supports and the other fields allow.
+	// Method is the client authentication method: client_secret_basic,
+	// client_secret_post, private_key_jwt or none. Empty means one that the server
+	// supports and the other fields allow.
 	Method string
-	// Key is for private_key_jwt.
+	// Key is the key for private_key_jwt.
 	Key *PrivateKey
 }
 
@@ -61,11 +62,11 @@ func (k *known) auth() (oauth.ClientAuth, error) {
 // register returns the client for a sign-in with the redirect URI.
 //
 //	register
-//	├─ Registered              made by hand; of another issuer: an error
-//	├─ MetadataURL             where the server reads documents
-//	├─ stored                  registered before, or asked for; secret not expired
-//	├─ registerNew             dynamic, once more with another type if refused
-//	└─ ask                     the user
+//	├─ Registered              manual registrations; if all are of other issuers: an error
+//	├─ MetadataURL             if the server supports client ID metadata documents
+//	├─ stored                  an earlier result of the next two, unless its secret has expired
+//	├─ registerNew             dynamic registration, repeated with another type if refused
+//	└─ ask                     ClientOptions.Ask
 //
 // Spec: 2026-07-28 basic/authorization/client-registration
 func (c *Client) register(ctx context.Context, t *target, redirect string) (*known, error) {
@@ -73,7 +74,7 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*kno
 		return k, nil
 	}
 	if len(c.opts.Registered) > 0 {
-		return nil, fmt.Errorf("%w at %s, and its Registered clients are never sent there: register one there by hand, or use another Client", ErrNotRegistered, t.metadata.Issuer)
+		return nil, fmt.Errorf("%w at %s, and Registered has only clients of other servers: register one there manually, or use another Client", ErrNotRegistered, t.metadata.Issuer)
 	}
 	if c.opts.MetadataURL != "" && t.metadata.ClientIDDocuments {
 		return c.documented(t.metadata.Issuer), nil
@@ -211,14 +212,14 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	}
 	issuer := t.metadata.Issuer
 	if c.opts.Ask == nil {
-		return nil, fmt.Errorf("%w at %s, which takes no registrations: register one there by hand, and set ClientOptions.Registered or Ask", ErrNotRegistered, issuer)
+		return nil, fmt.Errorf("%w at %s, which does not support dynamic registration: register one there manually, and set ClientOptions.Registered or Ask", ErrNotRegistered, issuer)
 	}
 	r, err := c.opts.Ask(ctx, issuer)
 	switch {
 	case err != nil:
 		return nil, err
 	case r == nil || r.ID == "" || r.Issuer != "" && r.Issuer != issuer || r.Key != nil:
-		return nil, fmt.Errorf("%w at %s: want from Ask the ID, and the Secret if any, of a client there", ErrNotRegistered, issuer)
+		return nil, fmt.Errorf("%w at %s: found no ID in the result of Ask, want that of a client registered there", ErrNotRegistered, issuer)
 	}
 	k := r.known(t.metadata)
 	k.Issuer = issuer
@@ -238,7 +239,7 @@ func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*
 		answer, err = oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s does not register a %s application that is redirected to %s: %w: register one by hand, and set ClientOptions.Registered", ErrNotRegistered, t.metadata.Issuer, first, redirect, err)
+		return nil, fmt.Errorf("%w: %s refused to register a %s application with the redirect URI %s: %w: register one manually, and set ClientOptions.Registered", ErrNotRegistered, t.metadata.Issuer, first, redirect, err)
 	}
 	r := &registration{
 		Issuer: t.metadata.Issuer, ID: answer.ClientID, Secret: answer.Secret,

@@ -75,7 +75,7 @@ func TestClientMadeByHandGoesToNoOtherIssuer(t *testing.T) {
 	o := r.options()
 	for _, issuer := range []string{"https://id.example.com", r.issuer.URL + "/"} {
 		o.Registered = []mcpauth.Registration{{Issuer: issuer, ID: "CANARY-id", Secret: "CANARY-secret"}}
-		err := r.fails(mcpauth.NewClient(o), "register one there by hand")
+		err := r.fails(mcpauth.NewClient(o), "register one there manually")
 		if !errors.Is(err, mcpauth.ErrNotRegistered) {
 			t.Errorf("got %v", err)
 		}

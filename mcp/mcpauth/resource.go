@@ -63,7 +63,7 @@ func New(resource string, opts ...Option) *Resource {
 		option(s)
 	}
 	if len(s.issuers) == 0 && s.introspection == nil && s.verify == nil {
-		panic("mcpauth: nobody can tell whether a token is good: want Issuer, IssuerKeys, Introspect or VerifyWith")
+		panic("mcpauth: New: no verifier of tokens: want Issuer, IssuerKeys, Introspect or VerifyWith")
 	}
 	return s.resource(resource, u)
 }

@@ -23,7 +23,7 @@ const (
 // Option sets a property of a Resource. An invalid option panics.
 type Option func(*resourceSettings)
 
-// resourceSettings is what options fill in.
+// resourceSettings collects the values of options.
 type resourceSettings struct {
 	issuers              map[string]string // the address of the keys by issuer; empty: in its metadata
 	authorizationServers []string
@@ -65,20 +65,20 @@ func newResourceSettings() *resourceSettings {
 	}
 }
 
-// Issuer takes access tokens that are JWTs of the authorization server with the
-// issuer identifier. Its keys are those of its metadata, where they are looked
-// for when the first token comes. New keys are found when a token names one, and
-// withdrawn ones are forgotten within 5 minutes. While the issuer cannot be
-// reached its keys are used for up to an hour.
+// Issuer accepts access tokens that are JWTs of the authorization server with the given
+// issuer identifier. The keys come from its metadata, which is requested when the first
+// token arrives. A new key is requested when a token names it; a withdrawn key is used
+// for up to 5 minutes. While the issuer is unavailable, its keys are used for up to an
+// hour.
 //
-// The claims iss, sub, aud and exp are required; iss has to be the same
-// characters. The typ has to be at+jwt (see [TokenTypes]).
+// The claims iss, sub, aud and exp are required, and iss has to be identical to the
+// issuer identifier. The typ has to be at+jwt (see [TokenTypes]).
 //
 // Spec: RFC 9068 4; RFC 8414 3; RFC 7517 5
 func Issuer(issuer string) Option { return issuerKeys("Issuer", issuer, "") }
 
-// IssuerKeys is [Issuer] with the address of the keys (a JWK set), for issuers
-// without metadata.
+// IssuerKeys is like [Issuer] with the URL of the keys (a JWK set), for issuers without
+// metadata.
 func IssuerKeys(issuer, keys string) Option {
 	if _, err := oauth.ParseEndpoint(keys); err != nil {
 		panic(fmt.Sprintf("mcpauth: IssuerKeys: keys %q: %v", keys, err))
@@ -92,18 +92,18 @@ func issuerKeys(option, issuer, keys string) Option {
 	}
 	return func(s *resourceSettings) {
 		if _, ok := s.issuers[issuer]; ok {
-			panic(fmt.Sprintf("mcpauth: %s: issuer %q is there twice", option, issuer))
+			panic(fmt.Sprintf("mcpauth: %s: issuer %q: found twice, want it once", option, issuer))
 		}
 		s.issuers[issuer] = keys
 		s.nameServer(issuer)
 	}
 }
 
-// Introspect asks an authorization server about tokens that are no JWTs of an
-// [Issuer]. The answer has to name our audience. A token that is good is not
-// asked about again for a minute; without an answer the request is refused with
-// status 503. At most 64 questions are asked at once, and 10,000 tokens are
-// remembered, by their digests.
+// Introspect verifies tokens that are not JWTs of an [Issuer] by introspection at an
+// authorization server. The response has to name an audience of this server. Responses
+// about valid tokens are cached for a minute, at most 10,000 of them, under digests of
+// the tokens. At most 64 requests run at once. If the authorization server does not
+// respond within 10 seconds, the request is refused with status 503.
 //
 // Spec: RFC 7662
 func Introspect(i Introspection) Option {
@@ -117,13 +117,15 @@ func Introspect(i Introspection) Option {
 	}
 }
 
-// VerifyWith lets the author's own function tell about tokens that are no JWTs
-// of an [Issuer]. It has to fill in Issuer, Subject and Audience of the Token,
-// which are checked like those of any other. An error, nil, a panic, or more
-// than 10 seconds refuse the request: with status 503 when the error is
-// [ErrUnavailable], a panic or of time, and else with 401. What the error says is
-// logged, without the token. A verifier that outlives its context holds up its
-// own request only. It may be called from many goroutines.
+// VerifyWith verifies tokens that are not JWTs of an [Issuer] with the given function. It
+// has to set Issuer, Subject and Audience of the Token, which are checked like those of
+// other tokens.
+//
+// The request is refused if the function returns an error or nil, panics, or takes more
+// than 10 seconds: with status 401, or with 503 for [ErrUnavailable], a panic and a
+// timeout. The text of the error is logged without the token. The function must be safe
+// for concurrent use. If it continues after its context has ended, only its own request
+// is delayed.
 func VerifyWith(verify func(ctx context.Context, token string) (*Token, error)) Option {
 	if verify == nil {
 		panic("mcpauth: VerifyWith: no function")
@@ -136,12 +138,12 @@ func VerifyWith(verify func(ctx context.Context, token string) (*Token, error)) 
 
 func (s *resourceSettings) onlyOpaque() {
 	if s.introspection != nil || s.verify != nil {
-		panic("mcpauth: two ways to tell about tokens that are no JWTs: want one of Introspect and VerifyWith")
+		panic("mcpauth: found two verifiers of tokens that are not JWTs, want one of Introspect and VerifyWith")
 	}
 }
 
-// AuthorizationServers are issuers that the metadata names besides those of the
-// other options, such as those whose tokens [VerifyWith] takes.
+// AuthorizationServers adds issuers to those that the metadata lists, such as those whose
+// tokens [VerifyWith] accepts. Issuers of the other options are listed anyway.
 func AuthorizationServers(issuers ...string) Option {
 	for _, issuer := range issuers {
 		if _, err := oauth.ParseIssuer(issuer); err != nil {
@@ -161,18 +163,18 @@ func (s *resourceSettings) nameServer(issuer string) {
 	}
 }
 
-// Audiences are identifiers, besides the resource's, that mean this server in
-// the aud of tokens: for authorization servers that know it under another name.
-// https and http URLs compare in canonical form, all others by their characters.
+// Audiences adds values of aud that identify this server, for authorization servers that
+// know it under another name than the resource identifier. URLs with https or http are
+// compared in canonical form; all others have to be identical.
 func Audiences(audiences ...string) Option {
 	if slices.Contains(audiences, "") {
-		panic("mcpauth: Audiences: an empty one")
+		panic("mcpauth: Audiences: found an empty string, want an identifier")
 	}
 	return func(s *resourceSettings) { s.audiences = append(s.audiences, audiences...) }
 }
 
-// RequireScopes sets scopes that every request needs. The challenge to a client
-// without a token names them. mcpserver.Scopes sets those of one feature.
+// RequireScopes sets the scopes that every request needs. The challenge to a client
+// without a token lists them. mcpserver.Scopes sets the scopes of one feature.
 //
 // Spec: 2026-07-28 basic/authorization#scope-selection-strategy
 func RequireScopes(scopes ...string) Option {
@@ -180,8 +182,8 @@ func RequireScopes(scopes ...string) Option {
 	return func(s *resourceSettings) { s.required = askedScopes(append(s.required, scopes...)) }
 }
 
-// SupportedScopes adds scopes to scopes_supported of the metadata, which has those
-// of [RequireScopes] and [ScopeIncludes] in any case.
+// SupportedScopes adds scopes to scopes_supported of the metadata. Those of
+// [RequireScopes] and [ScopeIncludes] are there anyway.
 //
 // Spec: RFC 9728 2
 func SupportedScopes(scopes ...string) Option {
@@ -189,7 +191,8 @@ func SupportedScopes(scopes ...string) Option {
 	return func(s *resourceSettings) { s.supportedScopes = append(s.supportedScopes, scopes...) }
 }
 
-// ScopeIncludes lets a scope grant other scopes too, and those that they include.
+// ScopeIncludes declares that a scope also grants the other scopes, and those that they
+// include.
 //
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func ScopeIncludes(scope string, others ...string) Option {
@@ -203,12 +206,12 @@ func checkScopes(option string, scopes []string) {
 		case !oauth.IsScope(scope):
 			panic(fmt.Sprintf("mcpauth: %s: scope %q: want printable ASCII without spaces, quotes and backslashes", option, scope))
 		case scope == scopeOffline:
-			panic(fmt.Sprintf("mcpauth: %s: scope %q is between clients and authorization servers", option, scope))
+			panic(fmt.Sprintf("mcpauth: %s: scope %q: want a scope of the resource; this one is for authorization servers", option, scope))
 		}
 	}
 }
 
-// ResourceInfo is the part of the metadata that is for people. Empty fields are
+// ResourceInfo is the part of the metadata that clients show to people. Empty fields are
 // left out.
 //
 // Spec: RFC 9728 2
@@ -216,13 +219,14 @@ type ResourceInfo struct {
 	// Name is the name of the server (resource_name).
 	Name string
 	// Documentation is the URL of a page for developers (resource_documentation),
-	// Policy that of the rules for the use of data (resource_policy_uri), and Terms
-	// that of the terms of service (resource_tos_uri).
+	// Policy the URL of the requirements on how clients use the data
+	// (resource_policy_uri), and Terms the URL of the terms of service
+	// (resource_tos_uri).
 	Documentation, Policy, Terms string
 }
 
-// Describe adds information for people to the metadata. It panics for a URL that
-// is not https, nor http on a loopback address.
+// Describe adds information for people to the metadata. It panics for a URL that is
+// neither https nor http on a loopback address.
 func Describe(info ResourceInfo) Option {
 	for _, page := range []string{info.Documentation, info.Policy, info.Terms} {
 		if _, err := oauth.ParseEndpoint(page); page != "" && err != nil {
@@ -232,9 +236,9 @@ func Describe(info ResourceInfo) Option {
 	return func(s *resourceSettings) { s.info = info }
 }
 
-// Algorithms are the signature algorithms of tokens and proofs. They can only be
-// asymmetric. Default: ES256, ES384, ES512, EdDSA, PS256, PS384, PS512, RS256,
-// RS384, RS512.
+// Algorithms sets the allowed signature algorithms of tokens and proofs. It panics for
+// algorithms that are not asymmetric. Default: ES256, ES384, ES512, EdDSA, PS256, PS384,
+// PS512, RS256, RS384, RS512.
 //
 // Spec: RFC 8725 3.1
 func Algorithms(names ...string) Option {
@@ -242,10 +246,10 @@ func Algorithms(names ...string) Option {
 	return func(s *resourceSettings) { s.algorithms = algorithms }
 }
 
-// TokenTypes are the values of typ, in any case and with or without application/,
-// of JWTs that are access tokens. Authorization servers that do not follow RFC
-// 9068 need "JWT", or "" for none: then it is the audience alone that tells an
-// access token from an ID token. Default: at+jwt.
+// TokenTypes sets the values of typ of JWTs that are access tokens. Case and the prefix
+// application/ are ignored. For authorization servers that do not follow RFC 9068, use
+// "JWT", or "" for tokens without typ; then only the audience distinguishes an access
+// token from an ID token. Default: at+jwt.
 //
 // Spec: RFC 9068 2.1, 4; RFC 8725 3.11
 func TokenTypes(types ...string) Option {
@@ -260,8 +264,8 @@ func TokenTypes(types ...string) Option {
 	}
 }
 
-// Skew is how far the clocks of issuers may differ from ours, up to 5 minutes.
-// Default: 30 seconds.
+// Skew sets the maximum difference between the clocks of issuers and this server, up to 5
+// minutes. Default: 30 seconds.
 func Skew(d time.Duration) Option {
 	if d < 0 || d > 5*time.Minute {
 		panic(fmt.Sprintf("mcpauth: Skew: %v: want between 0 and 5 minutes", d))
@@ -269,7 +273,7 @@ func Skew(d time.Duration) Option {
 	return func(s *resourceSettings) { s.skew = d }
 }
 
-// MaxToken bounds the length of a token in bytes. Default: 16 KiB.
+// MaxToken sets the maximum length of a token, in bytes. Default: 16 KiB.
 func MaxToken(bytes int) Option {
 	if bytes <= 0 {
 		panic(fmt.Sprintf("mcpauth: MaxToken: %d: want at least 1", bytes))
@@ -277,28 +281,30 @@ func MaxToken(bytes int) Option {
 	return func(s *resourceSettings) { s.maxToken = bytes }
 }
 
-// RequireProof refuses tokens that are not bound to a key. Tokens that are bound
-// need a proof in any case.
+// RequireProof refuses tokens that are not bound to a key. Bound tokens always need a
+// proof, with this option or without it.
 //
 // Spec: RFC 9449 7; RFC 9728 2
 func RequireProof() Option {
 	return func(s *resourceSettings) { s.proofRequired = true }
 }
 
-// ProofNonces asks for a nonce of ours in each proof, so that none can be made
-// in advance. Replicas of a server need the same keys, of which the first seals
-// and all open; without keys there is a random one. It panics for keys without
-// an ID or with less than 32 bytes of secret.
+// ProofNonces requires a nonce of this server in each proof, so that proofs cannot be
+// made in advance. The first key encrypts nonces and all keys decrypt them; replicas of a
+// server need the same keys. Without keys a random one is used. ProofNonces panics for a
+// key without an ID or with a secret of less than 32 bytes.
 //
 // Spec: RFC 9449 9
 func ProofNonces(keys ...Key) Option {
 	return func(s *resourceSettings) { s.nonces, s.nonceKeys = true, keys }
 }
 
-// ProofAge is how far the time of a proof may be from ours, up to an hour, and
-// how long a nonce is good for. For twice as long each proof is remembered, in
-// this process, so that it is used once: 262,144 of them, and 32,768 of one key;
-// beyond that requests are refused with status 503. Default: 5 minutes.
+// ProofAge sets the maximum difference between the time of a proof and this server's, and
+// how long a nonce is valid, up to an hour. Default: 5 minutes.
+//
+// Each proof is accepted once. For that, this process stores proofs for at least twice
+// that time: at most 262,144, and 32,768 for one key. Beyond that, requests are refused
+// with status 503.
 //
 // Spec: RFC 9449 11.1
 func ProofAge(d time.Duration) Option {
@@ -308,33 +314,33 @@ func ProofAge(d time.Duration) Option {
 	return func(s *resourceSettings) { s.proofAge = d }
 }
 
-// RootCAs are the certificate authorities of authorization servers. Default:
+// RootCAs sets the root certificates for connections to authorization servers. Default:
 // those of the system.
 func RootCAs(pool *x509.CertPool) Option {
 	return func(s *resourceSettings) { s.rootCAs = pool }
 }
 
-// AllowedNetworks adds networks to which requests to authorization servers, and
-// for their keys, may be sent. Default: public addresses, and the loopback
-// interface for an issuer whose own host is there.
+// AllowedNetworks adds networks to which requests for metadata, keys and introspection
+// may be sent. Public addresses are always allowed, and the loopback interface for an
+// issuer whose own host is there.
 func AllowedNetworks(networks ...netip.Prefix) Option {
 	return func(s *resourceSettings) { s.allowedNetworks = append(s.allowedNetworks, networks...) }
 }
 
-// AllowedHosts adds host names that requests to a loopback address may have, such
-// as those that a proxy on this machine uses. Allowed by default are the host of
-// the resource and the names of the loopback interface; any other name is refused
-// as a sign of DNS rebinding. In front of a handler of mcpserver its own list
+// AllowedHosts adds values of the Host header that requests to a loopback address may
+// have, such as the one that a proxy on this machine sends. The host of the resource and
+// the names of the loopback interface are always allowed. Others are refused, because
+// they may come from DNS rebinding. In front of a handler of mcpserver, its list
 // (HTTPOptions.AllowedHosts) is used instead.
 func AllowedHosts(names ...string) Option {
 	return func(s *resourceSettings) { s.allowedHosts = append(s.allowedHosts, names...) }
 }
 
-// Logger receives why requests are refused, and never a token. Default:
+// Logger sets the logger for reasons of refusals. Tokens are never logged. Default:
 // slog.Default() at the time of [New].
 func Logger(l *slog.Logger) Option {
 	if l == nil {
-		panic("mcpauth: Logger: none")
+		panic("mcpauth: Logger: found nil, want a logger")
 	}
 	return func(s *resourceSettings) { s.logger = l }
 }

@@ -40,8 +40,8 @@ func (s Secret) MarshalJSON() ([]byte, error) { return oauth.Secret(s).MarshalJS
 // Key is a secret that encrypts the nonces of proofs, with a name. Printed or
 // logged it shows its ID and not its Secret.
 type Key struct {
-	// ID names the key in what it encrypts, readable by everyone: 1 to 32 bytes of
-	// printable ASCII without spaces.
+	// ID identifies the key, in clear text, in the nonces that it encrypts: 1 to 32
+	// bytes of printable ASCII without spaces.
 	ID string
 	// Secret is at least 32 random bytes.
 	Secret []byte

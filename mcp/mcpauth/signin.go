@@ -59,7 +59,7 @@ func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, er
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := c.guarded(u).Do(req)
 	if err != nil {
-		return nil, challenged{}, fmt.Errorf("ask the server where: %w", err)
+		return nil, challenged{}, fmt.Errorf("ask the server for its authorization server: %w", err)
 	}
 	resp.Body.Close()
 	var ch challenged
@@ -70,7 +70,7 @@ func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, er
 	return t, ch, err
 }
 
-// acquireAnew gets a token for a machine that replaces the present one.
+// acquireAnew gets a token for a machine that replaces the current one.
 func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) error {
 	b, err := c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil))
 	if err != nil {
@@ -106,11 +106,11 @@ type answer struct {
 // signIn lets the user sign in, and stores the grant.
 //
 //	signIn
-//	├─ presentable             PKCE, and an address that a user may be sent to; else nothing is begun
-//	├─ listen                  on loopback, unless the application has a redirect URL
-//	├─ register                who we are there
-//	├─ address                 state, challenge, resource, scopes; pushed ahead if wanted
-//	├─ Browser                 the user
+//	├─ presentable             checks PKCE and the address for the browser before anything is sent
+//	├─ receive                 listens on loopback, unless the application has a redirect URL
+//	├─ register                finds or makes the registration of the client
+//	├─ address                 state, challenge, resource, scopes; pushed first if required
+//	├─ Browser                 opens the address for the user
 //	├─ await                   deliver: state, then issuer, then code or error
 //	├─ redeem                  code, verifier and resource, to the token endpoint of the same issuer
 //	└─ keep                    the grant, and that it is for this server
@@ -149,7 +149,7 @@ func (c *Client) presentable(t *target) error {
 	}
 	u, err := oauth.ParseEndpoint(m.AuthorizationEndpoint)
 	if err == nil {
-		err = c.opts.policy(t.http == c.local).CheckHost(u.Hostname())
+		err = c.opts.policy(t.http == c.localHTTP).CheckHost(u.Hostname())
 	}
 	if err != nil {
 		return fmt.Errorf("authorization_endpoint: %w", err)
@@ -157,7 +157,7 @@ func (c *Client) presentable(t *target) error {
 	return nil
 }
 
-var errTooLate = fmt.Errorf("%w: nobody has signed in in time", ErrSignInRequired)
+var errTooLate = fmt.Errorf("%w: the time for the sign-in has expired", ErrSignInRequired)
 
 // begin returns a sign-in with new secrets.
 func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
@@ -262,7 +262,7 @@ func (s *signIn) request() url.Values {
 func (s *signIn) push(ctx context.Context, e *oauth.TokenEndpoint, request url.Values) (url.Values, error) {
 	endpoint := s.target.metadata.PAREndpoint
 	if endpoint == "" {
-		return nil, errors.New("authorization server wants requests to be pushed, and has no pushed_authorization_request_endpoint")
+		return nil, errors.New("the authorization server requires pushed requests but has no pushed_authorization_request_endpoint")
 	}
 	uri, err := e.Push(ctx, endpoint, request)
 	if err != nil {
@@ -286,7 +286,7 @@ func (c *Client) redeem(ctx context.Context, s *signIn, e *oauth.TokenEndpoint, 
 		return nil, err
 	}
 	if s.prover != nil && t.Type != oauth.TypeDPoP {
-		return nil, errors.New("token endpoint: the token is bound to no key, want one of type DPoP as was asked for")
+		return nil, errors.New("token endpoint: the token is not bound to a key, want one of type DPoP as requested")
 	}
 	return newGrant(c.grantKey(s.target, s.client.ID), t, s.scopes, s.prover)
 }

@@ -136,7 +136,7 @@ func TestSignOutForgetsAndRevokes(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := c.SignOut(t.Context(), r.mcp())
-		if (err != nil) != keeps || keeps && (!strings.Contains(err.Error(), "was not revoked") || strings.Contains(err.Error(), "CANARY")) {
+		if (err != nil) != keeps || keeps && (!strings.Contains(err.Error(), "but not revoked") || strings.Contains(err.Error(), "CANARY")) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if len(r.revoked) != 1 || r.revoked[0].Get("token") != "CANARY-refresh-1" || r.revoked[0].Get("token_type_hint") != "refresh_token" || r.revoked[0].Get("client_id") != "client-1" {

@@ -41,7 +41,7 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 		return nil
 	}
 	if err := c.revoke(ctx, g); err != nil {
-		return fmt.Errorf("the token is forgotten here, but was not revoked: %w", err)
+		return fmt.Errorf("the token was removed here, but not revoked: %w", err)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (c *Client) revoke(ctx context.Context, g *grant) error {
 		return err
 	}
 	if k == nil {
-		return fmt.Errorf("client %q is not registered any more", g.ClientID)
+		return fmt.Errorf("client %q is no longer registered", g.ClientID)
 	}
 	e, err := c.tokenEndpoint(t, k, nil)
 	if err != nil {

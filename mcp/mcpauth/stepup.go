@@ -41,7 +41,7 @@ type attempts struct {
 func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	wanted := strings.Join(ch.scopes, " ")
 	if c.machine != nil {
-		return fmt.Errorf("%w: the server wants the scopes %q: grant them to the client at its authorization server, and name them in the Grant", ErrDenied, wanted)
+		return fmt.Errorf("%w: the server requires the scopes %q: grant them to the client at its authorization server, and list them in the Grant", ErrDenied, wanted)
 	}
 	return c.flights.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 		if newer, err := c.newer(ctx, req); newer || err != nil {
@@ -59,7 +59,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 		}
 		scopes := c.scopes(t, ch, held)
 		if !c.mayStep(step{serverURL(req.URL), operation(req)}, scopes) {
-			return fmt.Errorf("%w: the server wants the scopes %q, which were asked for and did not satisfy it: ask who runs it to grant them", ErrDenied, wanted)
+			return fmt.Errorf("%w: the server requires the scopes %q, also after they were requested: ask its operator to grant them", ErrDenied, wanted)
 		}
 		return c.flights.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 			return c.prompt(ctx, t, scopes)

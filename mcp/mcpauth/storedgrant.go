@@ -16,10 +16,10 @@ var ErrSignInRequired = errors.New("sign-in required")
 
 // grantKey identifies a grant. A grant is used only where all fields match.
 type grantKey struct {
-	Issuer   string // whose tokens they are
-	Resource string // the server that they are for
-	Account  string // which user of this process they belong to
-	ClientID string // who they were issued to
+	Issuer   string // the authorization server that issued the tokens
+	Resource string // the server to which they are sent
+	Account  string // the user, see ClientOptions.Account
+	ClientID string // the client to which they were issued
 }
 
 // String is the key in a Store.
@@ -62,7 +62,7 @@ func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (
 		Access: t.Access, Refresh: t.Refresh, Type: t.Type, Scopes: asked, Expires: t.Expires,
 	}
 	if t.Type == oauth.TypeNone {
-		return nil, errors.New("token endpoint: the answer holds no access token")
+		return nil, errors.New("token endpoint: the response has no access token")
 	}
 	if t.HasScope {
 		g.Scopes = t.Scopes
@@ -95,7 +95,7 @@ func (g *grant) usable(now time.Time) bool {
 	return g != nil && !g.Refused && (g.Expires.IsZero() || now.Before(g.Expires))
 }
 
-// current reports whether the access token needs no successor yet.
+// current reports whether the access token need not be renewed yet.
 func (g *grant) current(now time.Time) bool {
 	return g.usable(now) && (g.Renew.IsZero() || now.Before(g.Renew))
 }
@@ -139,7 +139,7 @@ func decodeRecord[T any](text []byte) (*T, error) {
 	}
 	record := new(T)
 	if err := json.Unmarshal(text, record); err != nil {
-		return nil, fmt.Errorf("token store: what is kept is no %T: remove it to sign in again", *record)
+		return nil, fmt.Errorf("token store: the value is not a valid %T: remove it to sign in again", *record)
 	}
 	return record, nil
 }
@@ -152,7 +152,7 @@ func decodeGrant(text []byte, key grantKey) (*grant, error) {
 		return nil, err
 	}
 	if g.key() != key {
-		return nil, fmt.Errorf("token store: what is kept for %s at %s belongs to another issuer, server, account or client: remove it to sign in again", key.Resource, key.Issuer)
+		return nil, fmt.Errorf("token store: the value for %s at %s belongs to another issuer, server, account or client: remove it to sign in again", key.Resource, key.Issuer)
 	}
 	return g, nil
 }

@@ -15,12 +15,12 @@ type TokenStatus struct {
 	// Issuer is the authorization server, and ClientID the client that the access
 	// token was issued to.
 	Issuer, ClientID string
-	// Resource is the server that the token is for, as its metadata names it.
+	// Resource is the identifier of the server for which the token was issued.
 	Resource string
-	// Scopes are the granted scopes, as far as the issuer tells.
+	// Scopes are the granted scopes, if the issuer declares them.
 	Scopes []string
-	// Expires is when the access token expires. It is zero if the issuer did not
-	// tell.
+	// Expires is when the access token expires, or zero if the issuer does not
+	// declare it.
 	Expires time.Time
 	// Usable reports that the access token has neither expired nor been refused,
 	// and Renewable that the client can get another without the user.
