@@ -71,7 +71,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		AllowedOrigins: o.AllowedOrigins,
 		TrustedProxies: o.TrustedProxies,
 		Answer:         streamhttp.Answer(o.ResponseMode),
-		Leaving:        func() bool { return !s.Ready() },
+		Draining:       func() bool { return !s.Ready() },
 		Logger:         s.options.logger(),
 		Events:         o.Events,
 		Reached:        s.limits.Reached,

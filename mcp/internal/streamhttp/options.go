@@ -31,9 +31,9 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
 	Answer Answer
-	// Leaving reports whether the server is about to stop. Connections are closed after
+	// Draining reports whether the server is about to shut down. Connections are closed after
 	// their next reply then, so that clients connect to another replica. Nil: never.
-	Leaving func() bool
+	Draining func() bool
 	// Logger receives what an operator should know. Default: slog.Default().
 	Logger *slog.Logger
 
@@ -91,9 +91,9 @@ func (o *Options) orZero() *Options {
 	return o
 }
 
-// setConnectionClose sets "Connection: close" while the server is leaving.
+// setConnectionClose sets "Connection: close" while the server is draining.
 func (o *Options) setConnectionClose(h http.Header) {
-	if o != nil && o.Leaving != nil && o.Leaving() {
+	if o != nil && o.Draining != nil && o.Draining() {
 		h.Set(httpheader.Connection, "close")
 	}
 }
