@@ -7,8 +7,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// containedStore is a Store of an author: a panic of a method is the method's error,
-// and its stack is in the log. Extensions use it on goroutines of their own.
+// recoveringStore makes a panic of a method of Options.Store the method's error and logs
+// the stack. Extensions use it on goroutines of their own.
 type recoveringStore struct {
 	store  mcp.Store
 	server *Server
@@ -44,7 +44,7 @@ func (s recoveringStore) Delete(ctx context.Context, key string) (err error) {
 	return s.store.Delete(ctx, key)
 }
 
-// containedBus is a Bus of an author, likewise.
+// recoveringBus does the same for Options.Bus.
 type recoveringBus struct {
 	bus    mcp.Bus
 	server *Server

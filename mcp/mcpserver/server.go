@@ -151,14 +151,16 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 // are sent then, too. It is safe for concurrent use; fn may call the server.
 func (s *Server) BatchChanges(fn func()) { s.features.Batch(fn) }
 
-// Store returns the Store of the server: Options.Store, or a MemoryStore. A panic in a
-// method of Options.Store becomes the error of the method. Use a prefix of your own for
-// keys; the server's own begin with "ask.".
+// Store returns the Store of the server. Without Options.Store, or when that is a
+// *[MemoryStore], it is a *MemoryStore. Every other Options.Store is wrapped: the value
+// that is returned calls it, and a panic of a method becomes the error of the method. A type
+// assertion to the type of Options.Store therefore fails; keep the original to use more
+// than [mcp.Store]. Use a prefix of your own for keys; the server's own begin with "ask.".
 func (s *Server) Store() mcp.Store { return s.store }
 
-// Bus returns the Bus between the replicas of the server, or nil when it has none. A panic
-// in a method of Options.Bus becomes the error of the method. Use a prefix of your own for
-// topics.
+// Bus returns the Bus between the replicas of the server, or nil without Options.Bus. A
+// *[MemoryBus] is returned as it is, every other Bus wrapped as by [Server.Store]. Use a
+// prefix of your own for topics.
 func (s *Server) Bus() mcp.Bus { return s.bus }
 
 // Info returns the name, version and description that the server declares.
