@@ -1,5 +1,5 @@
-// Package lazyctx has contexts that cost next to nothing until somebody waits for
-// their end, which most calls never do.
+// Package lazyctx has contexts that cost next to nothing until code waits for their end,
+// which most calls never do.
 package lazyctx
 
 import (
@@ -11,21 +11,24 @@ import (
 
 // Context is a context that is cancelled like one of context.WithCancelCause. It can lie
 // in the struct of its owner and is ready after Begin. The context of the standard library
-// that it stands for is made when somebody asks for Done, or when it is cancelled with a
-// cause: what derives from it then finds that one, and the cause.
+// that it stands for is made when code asks for Done, and when it asks for a value after
+// the end: context.Cause finds the cause there.
 type Context struct {
 	parent context.Context
 	also   context.Context // ends it too; may be nil
-	over   atomic.Bool
 	made   atomic.Pointer[made]
-	making sync.Mutex // one at a time, and none behind the end
+	making sync.Mutex // guards the creation of made, and the end
+
+	over  atomic.Bool // Cancel has been called
+	first bool        // set before over: Cancel has ended it, and nothing before
+	cause error       // set before over: of Cancel if it was the first
 }
 
 // made is what a Context stands for once it is needed.
 type made struct {
 	context.Context
 	cancel context.CancelCauseFunc
-	stop   func() bool // lets go of also; may be nil
+	stop   func() bool // releases also; may be nil
 }
 
 var _ context.Context = (*Context)(nil)
@@ -42,14 +45,20 @@ func New(parent, also context.Context) *Context {
 // anything else.
 func (c *Context) Begin(parent, also context.Context) { c.parent, c.also = parent, also }
 
-// Cancel ends the context. The first cause counts; nil is context.Canceled.
+// Cancel ends the context. The first cause counts; nil is context.Canceled. Before Begin
+// it does nothing.
 func (c *Context) Cancel(cause error) {
-	if cause != nil {
-		c.make()
+	if c.parent == nil {
+		return
 	}
 	c.making.Lock()
-	c.over.Store(true)
 	m := c.made.Load()
+	if !c.over.Load() {
+		if m == nil && c.parent.Err() == nil && (c.also == nil || c.also.Err() == nil) {
+			c.first, c.cause = true, cause
+		}
+		c.over.Store(true)
+	}
 	c.making.Unlock()
 	if m != nil {
 		m.end(cause)
@@ -67,21 +76,22 @@ func (c *Context) Err() error {
 	if m := c.made.Load(); m != nil {
 		return m.Err()
 	}
+	if c.over.Load() && c.first {
+		return context.Canceled
+	}
 	if c.also != nil && c.also.Err() != nil {
 		return c.make().Err()
 	}
-	if err := c.parent.Err(); err != nil {
-		return err
-	}
-	if c.over.Load() {
-		return context.Canceled
-	}
-	return nil
+	return c.parent.Err()
 }
 
 // Value implements context.Context.
 func (c *Context) Value(key any) any {
-	if m := c.made.Load(); m != nil {
+	m := c.made.Load()
+	if m == nil && c.over.Load() && c.first {
+		m = c.make()
+	}
+	if m != nil {
 		return m.Value(key)
 	}
 	return c.parent.Value(key)
@@ -98,6 +108,12 @@ func (c *Context) make() *made {
 		return m
 	}
 	m := new(made)
+	if c.over.Load() && c.first { // also if the parent has ended since
+		m.Context, m.cancel = context.WithCancelCause(context.WithoutCancel(c.parent))
+		m.cancel(c.cause)
+		c.made.Store(m)
+		return m
+	}
 	m.Context, m.cancel = context.WithCancelCause(c.parent)
 	if c.also != nil {
 		if c.also.Err() != nil {

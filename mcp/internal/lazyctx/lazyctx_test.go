@@ -84,6 +84,27 @@ func TestTheFirstCauseCounts(t *testing.T) {
 	}
 }
 
+func TestAnEndOfTheParentThatComesLaterChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{nil, errWhy} {
+		parent, endParent := context.WithCancelCause(t.Context())
+		c := lazyctx.New(parent, nil)
+		c.Cancel(cause)
+		endParent(errors.New("later"))
+		want := cause
+		if want == nil {
+			want = context.Canceled
+		}
+		if c.Err() != context.Canceled || context.Cause(c) != want {
+			t.Errorf("got %v, cause %v, want %v", c.Err(), context.Cause(c), want)
+		}
+		<-c.Done()
+		if context.Cause(c) != want {
+			t.Errorf("once it is made: got cause %v, want %v", context.Cause(c), want)
+		}
+	}
+}
+
 func TestChildrenEndWithItAndNeedNoGoroutine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,14 +145,19 @@ func TestManyMayWaitAndCancelAtOnce(t *testing.T) {
 func TestNobodyWhoWaitsCostsNothing(t *testing.T) {
 	ctx := t.Context()
 	var c *lazyctx.Context
-	cost := testing.AllocsPerRun(100, func() {
-		c = lazyctx.New(ctx, context.Background())
-		if c.Err() != nil {
-			t.Error("it has ended")
+	for _, cause := range []error{nil, errWhy} {
+		cost := testing.AllocsPerRun(100, func() {
+			c = lazyctx.New(ctx, context.Background())
+			if c.Err() != nil {
+				t.Error("it has ended")
+			}
+			c.Cancel(cause)
+			if c.Err() == nil {
+				t.Error("it has not ended")
+			}
+		})
+		if cost > 1 {
+			t.Errorf("cancelled with cause %v: got %v allocations, want that of the struct", cause, cost)
 		}
-		c.Cancel(nil)
-	})
-	if cost > 1 {
-		t.Errorf("got %v allocations, want that of the struct", cost)
 	}
 }
