@@ -60,7 +60,7 @@ func (c *Client) route(ctx context.Context, r *Request) (any, error) {
 
 // answerInputRequest decodes a question of the server and calls its handler.
 func (c *Client) answerInputRequest(ctx context.Context, f *dialect.Facts, q mcp.InputRequest) (any, error) {
-	params, err := q.DecodeParams()
+	params, err := dialect.DecodeQuestion(q)
 	if err != nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
 	}

@@ -152,8 +152,8 @@ func ListRoots(key string, out *[]mcp.Root) Question {
 
 // acceptedContent returns the content of an elicitation's answer that the user accepted.
 func acceptedContent(raw jsontext.Value) (jsontext.Value, error) {
-	var answer mcp.ElicitResult
-	if err := json.Unmarshal(raw, &answer); err != nil {
+	answer, err := dialect.DecodeElicitResult(raw)
+	if err != nil {
 		return nil, invalidAnswer(err)
 	}
 	switch answer.Action {

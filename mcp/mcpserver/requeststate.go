@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
@@ -75,13 +76,6 @@ func errState() error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: not valid for this request; make the call again without it")
 }
 
-// boundParams are the params of a request that a state belongs to.
-type boundParams struct {
-	Name      string         `json:"name,omitzero"`
-	URI       string         `json:"uri,omitzero"`
-	Arguments jsontext.Value `json:"arguments,omitzero"`
-}
-
 // bound returns the digest of what the states of this call belong to: the server, the
 // principal, and what is asked for, in canonical form and with exact integers.
 //
@@ -90,15 +84,10 @@ func (r *Request) bound() ([]byte, error) {
 	if r.boundTo != nil {
 		return r.boundTo[:], nil
 	}
-	var p boundParams
-	if err := r.Decode(&p); err != nil {
+	p, err := r.boundParams()
+	if err != nil {
 		return nil, err
 	}
-	return r.bind(&p)
-}
-
-// bind is bound for params that are decoded.
-func (r *Request) bind(p *boundParams) ([]byte, error) {
 	arguments := p.Arguments
 	if len(arguments) == 0 || arguments.Kind() == 'n' {
 		arguments = jsontext.Value("{}")
@@ -119,20 +108,39 @@ func (r *Request) bind(p *boundParams) ([]byte, error) {
 	return digest[:], nil
 }
 
-// stateParams are the params of a request that is made again with answers.
-type stateParams struct {
-	boundParams
-	mcp.InputResponseParams
+// boundParams are the params of a request that a state belongs to.
+type boundParams struct {
+	Name      string         `json:"name,omitzero"`
+	URI       string         `json:"uri,omitzero"`
+	Arguments jsontext.Value `json:"arguments,omitzero"`
+}
+
+func (r *Request) boundParams() (p boundParams, err error) {
+	usual := true
+	for name, value := range rawjson.Members(r.params) {
+		switch string(name) {
+		case "name":
+			p.Name, usual = string(rawjson.Unquote(value)), usual && value.Kind() == '"'
+		case "uri":
+			p.URI, usual = string(rawjson.Unquote(value)), usual && value.Kind() == '"'
+		case "arguments":
+			p.Arguments = value
+		}
+	}
+	if !usual {
+		p = boundParams{}
+		err = r.Decode(&p)
+	}
+	return p, err
 }
 
 // openState returns what the call remembers, from the state that its client has sent
 // back.
-func (r *Request) openState(ctx context.Context, in *stateParams) (m replay.Memory, err error) {
-	bound, err := r.bind(&in.boundParams)
+func (r *Request) openState(ctx context.Context, token string) (m replay.Memory, err error) {
+	bound, err := r.bound()
 	if err != nil {
 		return m, err
 	}
-	token := *in.RequestState
 	s := r.server
 	plain, err := s.keys.Open(token, bound, time.Now())
 	if err != nil {

@@ -48,11 +48,10 @@ func (r *Request) beginRun() error {
 	r.replays = true
 	var given map[string]jsontext.Value
 	if rawjson.Member(r.params, "requestState") != nil {
-		var in stateParams
-		err := r.Decode(&in)
+		in, err := r.call.InputResponses()
 		if err == nil && in.RequestState != nil {
 			given = in.InputResponses
-			if m, err = r.openState(r.ctx, &in); err == nil {
+			if m, err = r.openState(r.ctx, *in.RequestState); err == nil {
 				r.resumed = &resumption{state: m.ID}
 			}
 		}

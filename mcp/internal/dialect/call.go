@@ -31,8 +31,9 @@ type Call struct {
 	// Headers of the call, or nil if the binding has none.
 	Headers *Headers
 
-	server  *Server
-	inParts bool // the reply may be
+	server    *Server
+	responses *mcp.InputResponseParams // nil until InputResponses is called
+	inParts   bool                     // the reply may be
 }
 
 // Decode decodes the params into out, a pointer to a params type. Missing
@@ -66,9 +67,14 @@ func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 		case "arguments":
 			p.Arguments = value
 		case "_meta":
+		case "inputResponses", "requestState":
+			plain = plain && c.responses != nil
 		default:
 			plain = false
 		}
+	}
+	if c.responses != nil {
+		p.InputResponseParams = *c.responses
 	}
 	if !plain {
 		p = mcp.CallToolParams{}

@@ -73,7 +73,9 @@ type Request struct {
 	progress bool
 	level    mcp.LoggingLevel
 	user     []byte // members of the user's own metadata
-	members  []byte // members of params but for _meta
+	members  []byte // members of params but for _meta and those below
+	// responses are the members that a later round adds.
+	responses []byte
 }
 
 // OutHeaders are the values of the standard headers of an outbound message,
@@ -169,18 +171,16 @@ func (r *Request) addTrace(t mcp.Trace) error {
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
-	raw, err := json.Marshal(in, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("%s: input responses: %w", r.Method, err)
+	more := plainInputResponses(&in)
+	if more == nil {
+		raw, err := json.Marshal(in, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("%s: input responses: %w", r.Method, err)
+		}
+		more = raw[1 : len(raw)-1]
 	}
 	again := *r
-	if more := raw[1 : len(raw)-1]; len(more) > 0 {
-		again.members = slices.Clone(r.members)
-		if len(again.members) > 0 {
-			again.members = append(again.members, ',')
-		}
-		again.members = append(again.members, more...)
-	}
+	again.responses = more
 	return &again, nil
 }
 
@@ -229,14 +229,17 @@ func userMembers(meta mcp.Meta) ([]byte, error) {
 // Encode returns the message under the given id; a zero id makes a notification.
 func (r *Request) Encode(id jsonrpc.ID) []byte {
 	const around = 192
-	msg := make([]byte, 0, len(r.Method)+len(r.members)+len(r.user)+len(r.client.meta)+around)
+	msg := make([]byte, 0, len(r.Method)+len(r.members)+len(r.responses)+len(r.user)+len(r.client.meta)+around)
 	msg = append(jsonrpc.BeginCall(msg, id, r.Method), '{')
 	empty := len(msg)
 	msg = r.appendMeta(msg, id)
-	if len(msg) > empty && len(r.members) > 0 {
-		msg = append(msg, ',')
+	for _, members := range [...][]byte{r.members, r.responses} {
+		if len(msg) > empty && len(members) > 0 {
+			msg = append(msg, ',')
+		}
+		msg = append(msg, members...)
 	}
-	return append(append(msg, r.members...), "}}"...)
+	return append(msg, "}}"...)
 }
 
 // carriesClientInfo reports whether the message carries the client's info and capabilities.
@@ -344,6 +347,9 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	case "", mcp.ResultComplete:
 		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
 	case mcp.ResultInputRequired:
+		if in, ok := readInputRequired(m.Result); ok {
+			return Outcome{InputRequired: in}, nil
+		}
 		in := new(mcp.InputRequiredResult)
 		if err := json.Unmarshal(m.Result, in); err != nil {
 			return Outcome{}, Invalid("%s: %s", method, reason(err))

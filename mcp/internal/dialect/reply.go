@@ -235,6 +235,11 @@ func (f *Facts) Encode(result any) (*Encoded, error) {
 			return &Encoded{text: p}, nil
 		}
 	}
+	if r, ok := result.(*mcp.InputRequiredResult); ok && r.ResultType != "" {
+		if members := plainInputRequired(r); members != nil {
+			return &Encoded{kind: r.ResultType, members: members}, nil
+		}
+	}
 	raw, err := f.marshal(result)
 	if err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)

@@ -144,9 +144,21 @@ func (f *Facts) createMessage(v *mcp.CreateMessageParams) any {
 // marshal encodes v in the shape of the revision.
 func (f *Facts) marshal(v any) ([]byte, error) {
 	depth := 0 // of a message, which is the object around the content
-	switch v.(type) {
+	switch v := v.(type) {
 	default:
 		return json.Marshal(f.shape(v))
+	case *mcp.ElicitParams:
+		if f.Era == StatelessEra {
+			if plain := plainElicitation(v); plain != nil {
+				return plain, nil
+			}
+		}
+		return json.Marshal(f.shape(v))
+	case *mcp.ElicitResult:
+		if plain := plainElicitResult(v); plain != nil {
+			return plain, nil
+		}
+		return json.Marshal(v)
 	case *mcp.CreateMessageParams:
 		depth = 3
 	case *mcp.CreateMessageResult:

@@ -1,0 +1,300 @@
+package dialect
+
+import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+)
+
+// The functions of this file encode and decode the messages of a round in their usual
+// form, without reflection. A plain… function returns nil, and a read… function false,
+// for any other form, which encoding/json then encodes, decodes or refuses.
+//
+// Spec: 2026-07-28 basic/patterns/mrtr
+
+// appendName appends the name of the next member to an object whose text so far is dst.
+func appendName(dst []byte, name string) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(rawjson.AppendString(dst, name), ':')
+}
+
+// appendText appends a member that is a string.
+func appendText(dst []byte, name, value string) []byte {
+	return rawjson.AppendString(appendName(dst, name), value)
+}
+
+// appendValue appends a member whose value is encoded.
+func appendValue(dst []byte, name string, value []byte) []byte {
+	return append(appendName(dst, name), value...)
+}
+
+// plainInputRequired encodes the members of the result, without its type.
+func plainInputRequired(r *mcp.InputRequiredResult) []byte {
+	if len(r.Meta) > 0 || r.RequestState != nil && !utf8.ValidString(*r.RequestState) {
+		return nil
+	}
+	size := len(`"inputRequests":{},"requestState":""`)
+	for key, q := range r.InputRequests {
+		if !utf8.ValidString(key) || !utf8.ValidString(q.Method) || q.Params != nil && !isLine(q.Params) {
+			return nil
+		}
+		size += len(key) + len(q.Method) + len(q.Params) + len(`,"":{"method":"","params":}`)
+	}
+	if r.RequestState != nil {
+		size += len(*r.RequestState)
+	}
+	dst := make([]byte, 0, size)
+	if r.InputRequests != nil {
+		dst = append(appendName(dst, "inputRequests"), '{')
+		for _, key := range sortedKeys(r.InputRequests) {
+			q := r.InputRequests[key]
+			dst = appendText(append(appendName(dst, key), '{'), "method", q.Method)
+			if q.Params != nil {
+				dst = appendValue(dst, "params", q.Params)
+			}
+			dst = append(dst, '}')
+		}
+		dst = append(dst, '}')
+	}
+	if r.RequestState != nil {
+		dst = appendText(dst, "requestState", *r.RequestState)
+	}
+	return dst
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(keys)
+	return keys
+}
+
+// readInputRequired decodes a result of strict JSON. Its params share memory with it.
+func readInputRequired(result jsontext.Value) (*mcp.InputRequiredResult, bool) {
+	in := new(mcp.InputRequiredResult)
+	for name, value := range rawjson.Members(result) {
+		ok := true
+		switch string(name) {
+		case "resultType":
+			in.ResultType = mcp.ResultInputRequired
+		case "_meta":
+			in.Meta, ok = readMeta(value)
+		case "inputRequests":
+			in.InputRequests, ok = readInputRequests(value)
+		case "requestState":
+			ok = value.Kind() == '"'
+			in.RequestState = new(string(rawjson.Unquote(value)))
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	return in, true
+}
+
+func readInputRequests(object jsontext.Value) (requests map[string]mcp.InputRequest, ok bool) {
+	requests = make(map[string]mcp.InputRequest)
+	for key, request := range rawjson.Members(object) {
+		if request.Kind() != '{' {
+			return nil, false
+		}
+		var q mcp.InputRequest
+		for name, value := range rawjson.Members(request) {
+			switch string(name) {
+			case "method":
+				if value.Kind() != '"' {
+					return nil, false
+				}
+				q.Method = methodName(rawjson.Unquote(value))
+			case "params":
+				q.Params = value
+			default:
+				return nil, false
+			}
+		}
+		requests[string(key)] = q
+	}
+	return requests, object.Kind() == '{'
+}
+
+// methodName returns the name of a method without a copy if it is that of a question.
+func methodName(name []byte) string {
+	for _, known := range [...]string{mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList} {
+		if known == string(name) {
+			return known
+		}
+	}
+	return string(name)
+}
+
+// plainInputResponses encodes the members that a request has in its later rounds.
+func plainInputResponses(in *mcp.InputResponseParams) []byte {
+	if in.RequestState != nil && !utf8.ValidString(*in.RequestState) {
+		return nil
+	}
+	size := len(`"inputResponses":{},"requestState":""`)
+	for key, answer := range in.InputResponses {
+		if !utf8.ValidString(key) || !isLine(answer) {
+			return nil
+		}
+		size += len(key) + len(answer) + len(`,"":`)
+	}
+	if in.RequestState != nil {
+		size += len(*in.RequestState)
+	}
+	dst := make([]byte, 0, size)
+	if in.InputResponses != nil {
+		dst = append(appendName(dst, "inputResponses"), '{')
+		for _, key := range sortedKeys(in.InputResponses) {
+			dst = appendValue(dst, key, in.InputResponses[key])
+		}
+		dst = append(dst, '}')
+	}
+	if in.RequestState != nil {
+		dst = appendText(dst, "requestState", *in.RequestState)
+	}
+	return dst
+}
+
+// InputResponses returns what a request brings from an earlier round. The answers share
+// memory with the params. ToolCall returns the same ones when it is called later.
+func (c *Call) InputResponses() (mcp.InputResponseParams, error) {
+	in, ok := readInputResponses(c.Params)
+	if !ok {
+		in = mcp.InputResponseParams{}
+		if err := c.Decode(&in); err != nil {
+			return in, err
+		}
+	}
+	c.responses = &in
+	return in, nil
+}
+
+func readInputResponses(params jsontext.Value) (in mcp.InputResponseParams, ok bool) {
+	for name, value := range rawjson.Members(params) {
+		switch string(name) {
+		case "inputResponses":
+			if value.Kind() != '{' {
+				return in, false
+			}
+			in.InputResponses = make(map[string]jsontext.Value)
+			for key, answer := range rawjson.Members(value) {
+				in.InputResponses[string(key)] = answer
+			}
+		case "requestState":
+			if value.Kind() != '"' {
+				return in, false
+			}
+			in.RequestState = new(string(rawjson.Unquote(value)))
+		}
+	}
+	return in, true
+}
+
+// plainElicitation encodes the params of an elicitation for the stateless era.
+func plainElicitation(p *mcp.ElicitParams) []byte {
+	if p.ElicitationID != "" || p.Task != nil || len(p.Meta) > 0 || p.RequestedSchema != nil && !isLine(p.RequestedSchema) ||
+		!utf8.ValidString(p.Message) || !utf8.ValidString(p.URL) || !utf8.ValidString(string(p.Mode)) {
+		return nil
+	}
+	const around = len(`{"mode":"form","message":"","requestedSchema":,"url":""}`)
+	dst := append(make([]byte, 0, around+len(p.Message)+len(p.RequestedSchema)+len(p.URL)), '{')
+	if p.Mode != "" {
+		dst = appendText(dst, "mode", string(p.Mode))
+	}
+	dst = appendText(dst, "message", p.Message)
+	if p.RequestedSchema != nil {
+		dst = appendValue(dst, "requestedSchema", p.RequestedSchema)
+	}
+	if p.URL != "" {
+		dst = appendText(dst, "url", p.URL)
+	}
+	return append(dst, '}')
+}
+
+// DecodeQuestion decodes the params of a question as its DecodeParams does. They may share
+// memory with the question.
+func DecodeQuestion(q mcp.InputRequest) (any, error) {
+	if q.Method == mcp.MethodElicit {
+		if p, ok := readElicitation(q.Params); ok {
+			return p, nil
+		}
+	}
+	return q.DecodeParams()
+}
+
+func readElicitation(params jsontext.Value) (*mcp.ElicitParams, bool) {
+	p, usual := new(mcp.ElicitParams), true
+	accepted := rawjson.Object(params, written, func(name, value []byte) {
+		kind := jsontext.Value(value).Kind()
+		switch string(name) {
+		case "mode":
+			usual = usual && string(value) == `"form"`
+			p.Mode = mcp.ElicitForm
+		case "message":
+			usual = usual && kind == '"'
+			p.Message = string(rawjson.Unquote(value))
+		case "requestedSchema":
+			usual = usual && kind == '{'
+			p.RequestedSchema = value
+		default:
+			usual = false
+		}
+	})
+	return p, accepted && usual
+}
+
+// plainElicitResult encodes the answer of a user.
+func plainElicitResult(r *mcp.ElicitResult) []byte {
+	if r.ResultType != "" || len(r.Meta) > 0 || r.Content != nil && !isLine(r.Content) || !utf8.ValidString(string(r.Action)) {
+		return nil
+	}
+	const around = len(`{"action":"","content":}`)
+	dst := appendText(append(make([]byte, 0, around+len(r.Action)+len(r.Content)), '{'), "action", string(r.Action))
+	if r.Content != nil {
+		dst = appendValue(dst, "content", r.Content)
+	}
+	return append(dst, '}')
+}
+
+// DecodeElicitResult decodes the answer of a user, which is strict JSON. Its content
+// shares memory with it.
+func DecodeElicitResult(answer jsontext.Value) (r mcp.ElicitResult, err error) {
+	usual := answer.Kind() == '{'
+	for name, value := range rawjson.Members(answer) {
+		switch string(name) {
+		case "action":
+			usual = usual && value.Kind() == '"'
+			r.Action = actionName(rawjson.Unquote(value))
+		case "content":
+			r.Content = value
+		default:
+			usual = false
+		}
+	}
+	if usual {
+		return r, nil
+	}
+	r = mcp.ElicitResult{}
+	err = json.Unmarshal(answer, &r)
+	return r, err
+}
+
+// actionName returns the name of an action without a copy if the protocol defines it.
+func actionName(name []byte) mcp.ElicitAction {
+	for _, known := range [...]mcp.ElicitAction{mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel} {
+		if string(known) == string(name) {
+			return known
+		}
+	}
+	return mcp.ElicitAction(name)
+}
