@@ -169,7 +169,7 @@ func decodeArguments(raw jsontext.Value, out any) error {
 	return err
 }
 
-// unfit says why a value does not fit its Go type, in words that tell nothing of Go.
+// describeMismatch says why a value does not fit its Go type, without naming a Go type.
 func describeMismatch(e *json.SemanticError) string {
 	reason := "does not fit"
 	if e.Err != nil {

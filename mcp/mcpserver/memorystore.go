@@ -44,7 +44,7 @@ type MemoryStore struct {
 	markers    int                    // guarded by mu: how many of the entries are
 }
 
-// stored is an entry. Its value is never modified, only replaced.
+// storeEntry is an entry. Its value is never modified, only replaced.
 type storeEntry struct {
 	key     string
 	value   []byte
@@ -93,7 +93,7 @@ func (e *storeEntry) expired(now time.Time) bool {
 
 func (s *MemoryStore) maxBytes() int { return cmp.Or(s.MaxBytes, 256<<20) }
 
-// weight is what a value counts among the large ones.
+// largeBytes is what a value counts among the large ones.
 func largeBytes(value []byte) int {
 	if len(value) <= smallValue {
 		return 0
@@ -124,7 +124,7 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	return nil
 }
 
-// lacksRoom says why an entry cannot be written. The caller holds mu.
+// checkRoom returns an error if there is no room for an entry. The caller holds mu.
 func (s *MemoryStore) checkRoom(key string, value []byte) error {
 	old := s.entries[key]
 	more := largeBytes(value)

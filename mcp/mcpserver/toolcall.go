@@ -95,7 +95,7 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 	return t.call(ctx, p)
 }
 
-// pace refuses a call that exceeds the rate of the tool.
+// checkRate refuses a call that exceeds the rate of the tool.
 func (t *tool) checkRate(ctx context.Context) error {
 	wait, ok := t.bucket.Take()
 	if ok {

@@ -27,7 +27,7 @@ var (
 	resultType   = reflect.TypeFor[mcp.Result]()
 )
 
-// outputOf returns the function that makes a result of values of type t, and their
+// resultEncoderOf returns the function that makes a result of values of type t, and their
 // schema when they are structured content. It is called once for each tool.
 func resultEncoderOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
 	switch {
