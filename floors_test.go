@@ -41,6 +41,7 @@ var floors = []placement{
 	{floor: 0, path: "mcp/internal/egress", beside: []string{"mcp/internal/usercode"}},
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
+	{floor: 0, path: "mcp/internal/jsontest"},
 	{floor: 0, path: "mcp/internal/lazyctx"},
 	{floor: 0, path: "mcp/internal/leak"},
 	{floor: 0, path: "mcp/internal/oauth"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/jsontest"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -265,47 +266,13 @@ func (w *wire) note(method string) message {
 	return m
 }
 
-// at returns the part of a value that a JSON pointer names, in canonical form, or
-// "" when there is none.
-func at(t *testing.T, raw jsontext.Value, pointer string) string {
-	t.Helper()
-	for token := range jsontext.Pointer(pointer).Tokens() {
-		switch raw.Kind() {
-		case '{':
-			raw = decoded[map[string]jsontext.Value](t, raw)[token]
-		case '[':
-			items := decoded[[]jsontext.Value](t, raw)
-			i, err := strconv.Atoi(token)
-			if err != nil || i >= len(items) {
-				return ""
-			}
-			raw = items[i]
-		default:
-			return ""
-		}
-	}
-	if raw == nil {
-		return ""
-	}
-	return canonical(t, raw)
-}
+// at, canonical and same are the functions of jsontest under the short names of these
+// tests.
+var at, canonical, same = jsontest.At, jsontest.Canonical, jsontest.Equal
 
-// decoded decodes a value that is known to be a T.
-func decoded[T any](t *testing.T, raw jsontext.Value) (v T) {
+func decoded[T any](t *testing.T, raw jsontext.Value) T {
 	t.Helper()
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("decode %s: %v", raw, err)
-	}
-	return v
-}
-
-func canonical(t *testing.T, raw jsontext.Value) string {
-	t.Helper()
-	v := raw.Clone()
-	if err := v.Canonicalize(jsontext.CanonicalizeRawInts(false)); err != nil {
-		t.Fatalf("canonicalize %s: %v", raw, err)
-	}
-	return string(v)
+	return jsontest.Decode[T](t, raw)
 }
 
 // encoded encodes a value.
@@ -316,12 +283,4 @@ func encoded(t *testing.T, v any) jsontext.Value {
 		t.Fatalf("encode %v: %v", v, err)
 	}
 	return raw
-}
-
-// same compares JSON values, whatever the order of their members.
-func same(t *testing.T, got jsontext.Value, want string) {
-	t.Helper()
-	if g, w := canonical(t, got), canonical(t, jsontext.Value(want)); g != w {
-		t.Errorf("got  %s\nwant %s", g, w)
-	}
 }
