@@ -14,7 +14,7 @@ import (
 )
 
 // ErrBreakerOpen is the error of requests that a Breaker has not sent.
-var ErrBreakerOpen = errors.New("the server has failed too often and is left alone for a while")
+var ErrBreakerOpen = errors.New("the circuit breaker is open: the server has failed too often")
 
 // BreakerOptions are the options of Breaker. Nil gives the defaults.
 type BreakerOptions struct {

@@ -25,15 +25,14 @@ const (
 // arguments by the same caller from the cache. The result must depend only on the arguments, the
 // principal and its scopes. Anonymous callers are one principal.
 //
-// A cached result is found only by a call that reaches the tool: the tool is
-// registered and switched on, the caller may see it and has its scopes, and the
-// arguments are valid. Each registration has a cache of its own, so a tool that is
-// replaced starts without results. Rate, Limit and Timeout do not count calls that are
-// answered from the cache.
+// Only a call that reaches the tool gets a cached result: the tool is registered and
+// enabled, the caller may see it and has its scopes, and the arguments are valid. Each
+// registration has its own cache, so a replaced tool starts with an empty one. Rate,
+// Limit and Timeout do not count calls that are answered from the cache.
 //
-// Results that are errors, ask for input or are tasks are not kept, nor are those of
-// arguments of more than 4 KiB. A tool keeps 1,024 results; when it has more, the one
-// that was used least recently is dropped. Cache panics when ttl is not positive.
+// Errors, results that require input, tasks, and results of arguments of more than 4 KiB
+// are not cached. The cache of a tool has 1,024 results; beyond that, the least recently
+// used one is dropped. Cache panics if ttl is not positive.
 func Cache(ttl time.Duration) mcpserver.ToolOption {
 	if ttl <= 0 {
 		panic(fmt.Sprintf("mcpware.Cache: ttl %v: want more than 0", ttl))

@@ -59,15 +59,15 @@ type piece struct {
 // resultScheme is the scheme of the URIs of results.
 const resultScheme = "result://"
 
-// StoreLargeResults returns middleware that limits the size of the content of tool results. If a result is too
-// large, its content is replaced by a link to a resource of the form result://{id}, from which only
-// the same principal can read the whole result as JSON. Structured content is sent unchanged,
-// because clients validate it with the output schema of the tool. If there is no room to store the
-// result, or it is larger than 4 MiB, the model gets an error that says so.
+// StoreLargeResults returns middleware that limits the size of the content of tool results. If a
+// result is too large, its content is replaced by a link to a resource of the form result://{id},
+// from which only the same principal can read the whole result as JSON. Structured content is sent
+// unchanged, because clients validate it with the output schema of the tool. If the result is
+// larger than 4 MiB, or there are too many results, the model gets an error.
 //
-// Results are kept in the Store of the server, so every replica can read them. StoreLargeResults
-// registers the template of the resources; the middleware it returns is for Use. It
-// panics when the server serves that template already.
+// Results are stored in the Store of the server, so every replica can read them. StoreLargeResults
+// registers the template of the resources; pass the middleware it returns to Server.Use. It panics
+// if the server has that template already.
 func StoreLargeResults(s *mcpserver.Server, o *LargeResultOptions) mcpserver.Middleware {
 	o = new(*o.orZero())
 	kept := handles.New[piece](o.kept())

@@ -42,13 +42,16 @@ func (o *RetryOptions) pause() time.Duration { return cmp.Or(o.orZero().Pause, 2
 
 func (o *RetryOptions) maxPause() time.Duration { return cmp.Or(o.orZero().MaxPause, 10*time.Second) }
 
-// Retry returns middleware that sends requests of a client again. What the server has
-// refused before it began, with an error that says when to try again, is sent again
-// whatever it is. What may have been done, because its connection was lost or something
-// between here and the server gave up, is sent again only where doing it twice is the
-// same as once: every request but tools/call, and tools that are known to be idempotent.
-// Nothing else is: an answer of the server that is an error stays one. The context of the
-// call bounds it in all.
+// Retry returns middleware that sends failed requests of a client again:
+//
+//   - any request that the server refused before it began, with an error that says when
+//     to retry,
+//   - an idempotent request that may have run, because its connection was lost or a proxy
+//     failed: any request but tools/call, and calls of tools that are known to be
+//     idempotent.
+//
+// Other error responses are returned. The deadline of the context applies to all attempts
+// together.
 func Retry(o *RetryOptions) mcpclient.Middleware {
 	o = new(*o.orZero())
 	o.Idempotent = slices.Clone(o.Idempotent)

@@ -10,12 +10,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Timeout returns middleware that ends the context of requests of the given methods
-// after d; without methods of all of them. The time stands still while a request waits
-// for its client, see mcpserver.Timeout. A handler that returns an error then is
-// answered with one of mcp.CodeInternal that says so. It does not leave a handler behind
-// that goes on all the same: for that, a tool has the option mcpserver.Timeout. It
-// panics when d is not positive.
+// Timeout returns middleware that ends the context of requests of the given methods after
+// d; without methods it applies to all. The time is paused while a request waits for its
+// client, see mcpserver.Timeout. If the handler then returns an error, the response is an
+// error of mcp.CodeInternal. The middleware waits for a handler that ignores its context;
+// the option mcpserver.Timeout of a tool does not. Timeout panics if d is not positive.
 func Timeout(d time.Duration, only ...string) mcpserver.Middleware {
 	if d <= 0 {
 		panic(fmt.Sprintf("mcpware.Timeout: %v: want more than 0", d))

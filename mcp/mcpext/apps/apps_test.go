@@ -230,9 +230,9 @@ func TestDocumentsThatAreNoneAreRefused(t *testing.T) {
 		"another spelling": {link, document(func(c *mcp.ResourceContents) { c.MIMEType = `Text/HTML; profile="mcp-app"` }), ""},
 		"plain HTML":       {link, document(func(c *mcp.ResourceContents) { c.MIMEType = "text/html" }), "MIME type"},
 		"no type":          {link, document(func(c *mcp.ResourceContents) { c.MIMEType = "" }), "MIME type"},
-		"another document": {link, document(func(c *mcp.ResourceContents) { c.URI = "ui://a/c" }), "no others"},
-		"two":              {link, append(one, one...), "no others"},
-		"too long":         {link, document(func(c *mcp.ResourceContents) { c.Text += strings.Repeat(" ", 100) }), "the limit is 64"},
+		"another document": {link, document(func(c *mcp.ResourceContents) { c.URI = "ui://a/c" }), "want those of the document alone"},
+		"two":              {link, append(one, one...), "want those of the document alone"},
+		"too long":         {link, document(func(c *mcp.ResourceContents) { c.Text += strings.Repeat(" ", 100) }), "want at most 64"},
 		"empty":            {link, document(func(c *mcp.ResourceContents) { c.Text = "" }), "want HTML"},
 		"not UTF-8":        {link, document(func(c *mcp.ResourceContents) { c.Text, c.Blob = "", []byte("\xff") }), "UTF-8"},
 		"metadata that is none": {link, document(func(c *mcp.ResourceContents) {

@@ -112,9 +112,9 @@ type View struct {
 // ErrNoView means that a tool has no document.
 var ErrNoView = errors.New("the tool has no document")
 
-// View reads the document that shows the results of a tool: ErrNoView when there is
-// none. It refuses what is not the document of that URI, of MIMEType, in UTF-8 and
-// within the bound.
+// View reads the document that shows the results of a tool. If there is none, the error
+// is ErrNoView. The response has to contain only the document of that URI, of MIMEType,
+// in UTF-8 and within MaxHTML; otherwise View returns an error.
 //
 // Spec: ext-apps 2026-01-26#content-requirements
 func (i *Interfaces) View(ctx context.Context, tool string) (*View, error) {
@@ -133,10 +133,10 @@ func (i *Interfaces) View(ctx context.Context, tool string) (*View, error) {
 	return v, nil
 }
 
-// view makes a view of what was read.
+// view returns the view of the contents of a resource.
 func (o *HostOptions) view(uri string, contents []mcp.ResourceContents) (*View, error) {
 	if len(contents) != 1 || contents[0].URI != uri {
-		return nil, errors.New("want its contents and no others")
+		return nil, errors.New("found other contents, want those of the document alone")
 	}
 	c := contents[0]
 	html := c.Text
@@ -148,7 +148,7 @@ func (o *HostOptions) view(uri string, contents []mcp.ResourceContents) (*View, 
 	case !isDocument(c.MIMEType):
 		return nil, fmt.Errorf("MIME type %q: want %s", c.MIMEType, MIMEType)
 	case len(html) > o.maxHTML():
-		return nil, fmt.Errorf("has %d bytes, the limit is %d", len(html), o.maxHTML())
+		return nil, fmt.Errorf("found %d bytes, want at most %d", len(html), o.maxHTML())
 	case html == "" || !utf8.ValidString(html):
 		return nil, errors.New("want HTML in UTF-8")
 	}

@@ -13,13 +13,13 @@ import (
 //
 // Spec: ext-apps 2026-01-26#ui-resource-format
 type CSP struct {
-	// ConnectDomains are those of requests and sockets, with wss:// too.
+	// ConnectDomains are the origins for requests and sockets, also with wss://.
 	ConnectDomains []string `json:"connectDomains,omitzero"`
-	// ResourceDomains are those of scripts, styles, images, fonts and media.
+	// ResourceDomains are the origins for scripts, styles, images, fonts and media.
 	ResourceDomains []string `json:"resourceDomains,omitzero"`
-	// FrameDomains are those of frames in the document.
+	// FrameDomains are the origins for frames in the document.
 	FrameDomains []string `json:"frameDomains,omitzero"`
-	// BaseURIDomains are those that relative references may be resolved against.
+	// BaseURIDomains are the origins that a base URI of the document may have.
 	BaseURIDomains []string `json:"baseUriDomains,omitzero"`
 }
 
@@ -74,7 +74,7 @@ func directive(name string, sources []string) string {
 	return name + " " + strings.Join(sources, " ")
 }
 
-// split tells the origins that a directive may have from the rest.
+// split separates the origins that a directive may have from the other declarations.
 func split(declared, schemes []string) (taken, refused []string) {
 	for _, d := range declared {
 		if len(taken) < maxSources && isSource(d, schemes) {

@@ -94,8 +94,8 @@ type Permissions struct {
 	Camera, Microphone, Geolocation, ClipboardWrite bool
 }
 
-// wirePermissions are Permissions as JSON has them: a member that is there is asked
-// for.
+// wirePermissions are Permissions in the form of JSON: each present member requests a
+// permission.
 type wirePermissions struct {
 	Camera         *struct{} `json:"camera,omitzero"`
 	Microphone     *struct{} `json:"microphone,omitzero"`
@@ -148,7 +148,7 @@ func (p Permissions) Allow() string {
 	return strings.Join(features, "; ")
 }
 
-// checkURI refuses what is no URI of a document.
+// checkURI returns an error if a URI is not that of a document.
 func checkURI(uri string) error {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != metaKey || u.Host == "" || !strings.HasPrefix(uri, "ui://") {

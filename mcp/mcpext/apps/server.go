@@ -12,7 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Options of the apps of a server. Nil gives the defaults.
+// Options are the options of Enable. Nil means the defaults.
 type Options struct {
 	// FlatKey repeats the link of a tool under the deprecated key, for hosts that only know that
 	// one.
@@ -40,10 +40,10 @@ func Enable(srv *mcpserver.Server, o *Options) *Apps {
 	return &Apps{srv: srv, o: o, documents: make(map[string]bool)}
 }
 
-// Resource registers a document at a ui:// URI: HTML5, which begins with its
-// doctype, and what it needs. Data do not belong into it; it gets them as the
-// results of tools. Resource panics when something makes no sense, or the URI is
-// taken.
+// Resource registers a document at a ui:// URI, with its metadata. The document has to be
+// HTML5 and begin with the doctype. It should contain no data, because it gets the
+// results of tools. Resource panics if an argument is invalid, or if the URI is registered
+// already.
 //
 // Spec: ext-apps 2026-01-26#content-requirements
 func (a *Apps) Resource(uri, name, html string, meta ResourceMeta, opts ...mcpserver.ResourceOption) {
@@ -79,16 +79,16 @@ func checkDocument(uri, html string, meta ResourceMeta) error {
 	return nil
 }
 
-// Show is the option by which a document shows the results of a tool. It panics
-// when there is no such Resource yet. The tool has to return content that makes
-// sense without it: a result without any is an internal error.
+// Show is the option of a tool whose results the document shows. It panics if the document
+// is not registered yet. The tool has to return content that is useful without the
+// document; a result without content is an internal error.
 //
 // Spec: ext-apps 2026-01-26#resource-discovery
 func (a *Apps) Show(uri string) mcpserver.ToolOption {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.documents[uri] {
-		panic(fmt.Sprintf("apps: show %q: there is no such document; want it registered by Resource before", uri))
+		panic(fmt.Sprintf("apps: Show: document %q is not registered; want a call of Resource before", uri))
 	}
 	link := change(func(l *Link) { l.ResourceURI = uri })
 	flat := mcpserver.Define(func(t *mcp.Tool) {

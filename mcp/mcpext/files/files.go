@@ -48,10 +48,10 @@ type fileVersion struct {
 	modified time.Time // in UTC
 }
 
-// Options of the files of a server. Nil gives the defaults.
+// Options are the options of Serve. Nil means the defaults.
 type Options struct {
-	// Hidden serves names that begin with a dot, too. Leaving them out keeps lists
-	// short; it protects nothing: do not keep a secret below the root.
+	// Hidden also serves names that begin with a dot. By default they are left out to
+	// keep lists short. This is no protection: do not store secrets below the root.
 	Hidden bool
 	// MaxSize is the limit of a file that is read, in bytes; reading a larger one is
 	// an error. Default: 8 MiB.
@@ -84,16 +84,16 @@ func (o *Options) maxListed() int {
 // that are not listed, because they are new or too many, are read through the
 // template base{+path}, whose path is completed.
 //
-// Nothing outside of root is read, whatever URIs and symbolic links say. A link to a
-// file or directory inside of root is served as its target; a directory behind a link
-// is not searched. Anything that is neither file nor directory is not served. The MIME
-// type follows the extension, or else the first bytes at the time of reading. The
-// options, such as mcpserver.Visible, hold for every file. A resource that the server
-// has already at the URI of a file stays.
+// Files outside of root are never read, even if URIs or symbolic links point to them. A
+// link to a file or directory inside of root is served as its target; a directory behind
+// a link is not searched. Only files and directories are served. The MIME type depends on
+// the extension, or else on the first bytes at the time of reading. The options, such as
+// mcpserver.Visible, apply to every file. If the server already has a resource at the URI
+// of a file, that one is served.
 //
-// The list changes only by Rescan. The error is that of a root that cannot be read, or
-// of an option that no file can have. Serve panics when base makes no sense or is
-// served already. The caller closes root, after the server.
+// Only Rescan changes the list. Serve returns an error if root cannot be read, or if an
+// option is invalid for files. It panics if base is invalid or is served already. The
+// caller closes root after the server is closed.
 func Serve(srv *mcpserver.Server, base string, root *os.Root, o *Options, opts ...mcpserver.ResourceOption) (*Files, error) {
 	name, err := nameOfBase(base)
 	if err != nil {
@@ -129,8 +129,8 @@ func Serve(srv *mcpserver.Server, base string, root *os.Root, o *Options, opts .
 
 func (f *Files) error(err error) error { return fmt.Errorf("files %q: %w", f.base, err) }
 
-// nameOfBase returns what to call the root, and makes sure that URIs and a template
-// can be made by appending to base.
+// nameOfBase returns the name of the root, and checks that URIs and a template can be made
+// by appending to base.
 func nameOfBase(base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {
@@ -144,10 +144,10 @@ func nameOfBase(base string) (string, error) {
 	return path.Base(u.Path), nil
 }
 
-// Rescan makes the list agree with the directory. Clients hear once of all files that
-// were added and removed, and subscribers of each file that was modified. After an error
-// the list is as before. When several calls overlap, the one that began last determines
-// the list.
+// Rescan updates the list to the current files. Clients get one notification about all
+// files that were added and removed, and subscribers one about each file that was
+// modified. If Rescan returns an error, the list does not change. If several calls
+// overlap, the one that began last determines the list.
 func (f *Files) Rescan() error {
 	scan := f.scans.Add(1)
 	found, err := f.tree.walk()
@@ -214,7 +214,7 @@ func (f *Files) describe(found []entry) (resources []mcp.Resource, versions map[
 	return resources, versions, new(mcpserver.Prefix(paths...))
 }
 
-// resource returns the definition of the resource that an entry is.
+// resource returns the definition of the resource of an entry.
 func (f *Files) resource(e entry) mcp.Resource {
 	r := mcp.Resource{
 		URI: f.uri(e), Name: e.path, MIMEType: e.mimeType(),
@@ -245,8 +245,8 @@ func (f *Files) uri(e entry) string {
 	return uri
 }
 
-// pathOf returns the path below the root that a URI names, and false when it names
-// none. Other spellings of a URI than ours name the same path.
+// pathOf returns the path below the root of a URI, and false if it has none. Equivalent
+// spellings of a URI have the same path.
 func (f *Files) pathOf(uri string) (string, bool) {
 	rest, ok := strings.CutPrefix(uri, f.base)
 	if !ok || strings.ContainsAny(rest, "?#") {

@@ -4,5 +4,5 @@ package files
 
 import "syscall"
 
-// openNonblock keeps the opening of a named pipe from waiting for its writer.
+// openNonblock prevents that opening a named pipe waits for its writer.
 const openNonblock = syscall.O_NONBLOCK

@@ -2,5 +2,5 @@
 
 package files
 
-// openNonblock is nothing where there are no named pipes.
+// openNonblock is zero on systems without named pipes.
 const openNonblock = 0

@@ -8,9 +8,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// OpenRoot opens the root of the client in which path lies, and returns the name
-// of path within it. A file that is opened by that name through the *os.Root is inside
-// of the root, even where links lead out of it:
+// OpenRoot opens the root of the client that contains path, and returns the name of path
+// within it. A file that is opened with that name through the *os.Root is inside of the
+// root, even if there are symbolic links to other places:
 //
 //	root, name, err := files.OpenRoot(roots, in.Path)
 //	if err != nil {
@@ -19,9 +19,9 @@ import (
 //	defer root.Close()
 //	f, err := root.Open(name)
 //
-// The path is absolute. Of roots within each other the innermost counts. Where
-// the root is a file, name is the file and nothing else may be opened. Roots that
-// have vanished, or are on another machine, are passed over.
+// The path must be absolute. Of nested roots the innermost is used. If the root is a file,
+// name is that file, and no other may be opened. Roots that do not exist, or are on
+// another machine, are ignored.
 //
 // Spec: 2026-07-28 client/roots#security-considerations
 //
@@ -40,7 +40,7 @@ func OpenRoot(roots []mcp.Root, path string) (*os.Root, string, error) {
 		}
 	}
 	if innermost == "" {
-		return nil, "", fmt.Errorf("path %.256q: lies in none of the roots of the client", path)
+		return nil, "", fmt.Errorf("path %.256q: want a path below one of the roots of the client", path)
 	}
 	if info, err := os.Stat(innermost); err == nil && !info.IsDir() {
 		innermost = filepath.Dir(innermost)
@@ -57,7 +57,7 @@ func OpenRoot(roots []mcp.Root, path string) (*os.Root, string, error) {
 	return root, name, nil
 }
 
-// within reports whether path is dir or lies below it, going by the names alone.
+// within reports whether path is dir or is below it. It compares only the names.
 func within(dir, path string) bool {
 	name, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(name)

@@ -18,7 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// tree is what is served below a root. Paths in it are those of fs.ValidPath.
+// tree is the served part of a root. Its paths satisfy fs.ValidPath.
 type tree struct {
 	root      *os.Root
 	hidden    bool
@@ -48,8 +48,8 @@ func (e entry) mimeType() string {
 	return typeOfName(e.path)
 }
 
-// textTypes are the types of extensions for which the tables of some systems have no
-// type, or one that is not textual.
+// textTypes are the types of extensions for which some systems have no type or one that
+// is not text.
 var textTypes = map[string]string{
 	".md":   "text/markdown",
 	".toml": "application/toml",
@@ -73,9 +73,9 @@ func (t tree) serves(name string) bool {
 	return utf8.ValidString(name) && (t.hidden || !strings.HasPrefix(name, "."))
 }
 
-// walk returns the entries of the tree from the root on, at most as many as may be
-// listed: the nearer ones first, those of one directory by name. A directory that
-// cannot be read is an entry without entries, unless it is the root.
+// walk returns the entries of the tree, breadth first and sorted by name within a
+// directory, up to the limit of a list. A directory that cannot be read has no entries,
+// unless it is the root, for which walk returns the error.
 func (t tree) walk() ([]entry, error) {
 	info, err := t.root.Stat(".")
 	if err != nil {
@@ -95,8 +95,8 @@ func (t tree) walk() ([]entry, error) {
 	return found, nil
 }
 
-// entries returns the entries of one directory by name, at most as many as may be
-// listed, and how many there are beyond these.
+// entries returns the entries of one directory, sorted by name, up to the limit of a list,
+// and the number of further ones.
 func (t tree) entries(dir string) (entries []entry, more int, err error) {
 	d, _, err := t.open(dir)
 	if err != nil {
@@ -137,8 +137,8 @@ func (t tree) names(d *os.File) (names []string, more int, err error) {
 	}
 }
 
-// entry returns what is at a path, and false when it is nothing to serve: a link
-// that leads nowhere or out of the root, a device, a pipe.
+// entry returns the entry at a path. It returns false for what is not served: a link to a
+// missing target or out of the root, a device, a pipe.
 func (t tree) entry(p string) (entry, bool) {
 	self, err := t.root.Lstat(p)
 	if err != nil {
@@ -153,7 +153,7 @@ func (t tree) entry(p string) (entry, bool) {
 	return entry{p, self, link}, self.IsDir() || self.Mode().IsRegular()
 }
 
-// open opens a file or directory. What cannot be served is mcpserver.ErrNotFound.
+// open opens a file or directory. For anything else the error is mcpserver.ErrNotFound.
 func (t tree) open(p string) (*os.File, fs.FileInfo, error) {
 	local, err := filepath.Localize(p)
 	if err != nil {
@@ -181,7 +181,7 @@ func openError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrClosed):
 		return err
-	case !system: // os.Root says so of paths that lead out of it
+	case !system: // os.Root returns such errors for paths out of it
 		return mcpserver.ErrNotFound
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return mcpserver.ErrNotFound

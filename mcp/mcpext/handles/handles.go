@@ -1,5 +1,5 @@
-// Package handles keeps state between the calls of tools: one tool makes a value and
-// returns its handle, others take the handle as an argument.
+// Package handles stores state between tool calls: one tool stores a value and returns
+// its handle, and others have the handle as an argument.
 //
 // Spec: 2026-07-28 server/tools#stateful-tools
 package handles
@@ -24,49 +24,50 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// ErrUnknown reports a handle that was never made, has expired or was
-// deleted, or belongs to somebody else. A tool may return it as it is: it tells the
-// model to make a new one.
+// ErrUnknown means that a handle does not exist, has expired or was deleted, or belongs to
+// another principal. A tool may return it unchanged: it tells the model to make a new
+// one.
 var ErrUnknown = errors.New("unknown or expired; want one that is in use, or make a new one")
 
-// ErrNoRoom reports that no further handle can be made now.
+// ErrNoRoom means that there are too many handles to make another one now.
 var ErrNoRoom = errors.New("too many are in use; want some deleted first")
 
-// Handles keeps state between calls, because the protocol does not: one tool makes
-// a value and returns its handle, others take the handle as an argument. Make one
-// with New; all methods are safe for concurrent use.
+// Handles stores values of type T between calls. One tool stores a value and returns its
+// handle, and others have the handle as an argument. Make one with the function New. All
+// methods are safe for concurrent use.
 //
-// A handle is a random name of at least 128 bits. It is valid for the principal
-// that made it and for no other, who cannot tell it from one that does not exist.
-// Principals that nobody authenticated are not told apart: for them, to know the
-// handle is to own it.
+// A handle is a random name of at least 128 bits. Only the principal that made it can use
+// it; for others it is the same as one that does not exist. Anonymous principals cannot
+// be distinguished, so any of them that knows a handle can use it.
 //
-// Values are kept as JSON in the Store of the server whose call uses them, so every
-// replica of the server finds them; outside of a call they are kept in memory. What
-// Get returns is a copy that only Update can put back. Of T no more is kept than JSON
-// carries: exported fields.
+// Values are stored as JSON in the Store of the server whose call uses them, so every
+// replica of the server finds them. Outside of a call they are stored in memory. Get
+// returns a copy; only Update changes the stored value. What JSON does not encode, such
+// as unexported fields, is not stored.
 //
 // Spec: 2026-07-28 server/tools#stateful-tools
 type Handles[T any] struct {
 	table table
 }
 
-// Options bound a store of handles. Nil gives the defaults. Say in the
-// description of the tool that makes handles how long they last.
+// Options are the options of New. Nil means the defaults. The description of the tool
+// that makes handles should say how long they are valid.
 type Options struct {
-	// Prefix begins every handle, so that people and models can tell what it is
-	// for, such as "basket_": at most 64 bytes of printable ASCII. Two Handles of one
-	// server need different prefixes.
+	// Prefix is the beginning of every handle, such as "basket_", which shows people
+	// and models what it is for: at most 64 bytes of printable ASCII. Two Handles of
+	// one server need different prefixes.
 	Prefix string
-	// Idle is how long a handle is kept after it was used last. It is kept for up to
-	// an eighth longer, so that not every use has to write. Default: 30 minutes.
+	// Idle is how long a handle is valid after its last use. It may be valid for up
+	// to an eighth longer, because not every use writes to the Store. Default: 30
+	// minutes.
 	Idle time.Duration
 	// MaxSize bounds one value, in bytes of JSON, at most 1,000,000. Default: 64 KiB.
 	MaxSize int
-	// Max bounds the handles of all principals together that this process has made
-	// and that are not known to be deleted or expired. Default: 10,000.
+	// Max bounds the handles of all principals that this process has made, without
+	// those that it knows to be deleted or expired. Default: 10,000.
 	Max int
-	// MaxPerPrincipal bounds those of one authenticated principal. Default: 1,000.
+	// MaxPerPrincipal bounds the handles of one authenticated principal. Default:
+	// 1,000.
 	MaxPerPrincipal int
 }
 
@@ -87,14 +88,14 @@ func (o *Options) orZero() *Options {
 	return o
 }
 
-// Limits of what a Store takes as key and value, with room for what is added.
+// Limits of keys and values of a Store, less what this package adds to them.
 const (
 	maxPrefix = 64
 	maxSize   = 1_000_000
 )
 
-// New returns handles of values of type T. It copies the options. It panics
-// when T has no JSON form, and when Prefix or MaxSize is not within its limits.
+// New returns handles of values of type T. It copies the options. It panics if T cannot
+// be encoded as JSON, or if Prefix or MaxSize is not within its limits.
 func New[T any](o *Options) *Handles[T] {
 	var zero T
 	_, err := json.Marshal(zero)
@@ -111,8 +112,8 @@ func New[T any](o *Options) *Handles[T] {
 	return &Handles[T]{table: table{options: new(*o.orZero())}}
 }
 
-// New keeps a value for the principal of ctx and returns its handle. It fails with
-// ErrNoRoom when there are too many, and with the error of the Store.
+// New stores a value for the principal of ctx and returns its handle. If there are too
+// many handles, the error is ErrNoRoom; errors of the Store are returned, too.
 func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error) {
 	data, err := h.table.encode(value)
 	if err == nil {
@@ -127,17 +128,18 @@ func (h *Handles[T]) New(ctx context.Context, value T) (handle string, err error
 	return handle, nil
 }
 
-// Get returns a copy of the value of a handle. It fails with ErrUnknown.
+// Get returns a copy of the value of a handle. If there is no such handle, the error is
+// ErrUnknown.
 func (h *Handles[T]) Get(ctx context.Context, handle string) (T, error) {
 	value, _, err := h.load(ctx, handle)
 	return value, err
 }
 
-// Update changes the value of a handle and returns the new one. change gets a copy
-// to modify; its error is returned, and nothing is changed then. Updates of one
-// handle take effect one after the other: change runs again, on a newer copy, when
-// another update was faster, so it must do nothing else. Update fails with
-// ErrUnknown, and with the cause of ctx.
+// Update changes the value of a handle and returns the new value. It calls change with a
+// copy to modify. If change returns an error, the stored value does not change, and
+// Update returns that error. Updates of one handle are atomic: if another update was
+// faster, change runs again with a newer copy, so it must have no other effects. If there
+// is no such handle, the error is ErrUnknown; if ctx ends, it is the cause of ctx.
 func (h *Handles[T]) Update(ctx context.Context, handle string, change func(value *T) error) (T, error) {
 	for {
 		value, old, err := h.load(ctx, handle)
@@ -166,8 +168,8 @@ func (h *Handles[T]) load(ctx context.Context, handle string) (value T, raw []by
 	return value, raw, aboutHandle(handle, err)
 }
 
-// store makes value the next one of a handle. It reports false when the entry in the
-// Store is not old any more.
+// store replaces the value of a handle. It returns false if the entry in the Store is no
+// longer old.
 func (h *Handles[T]) store(ctx context.Context, handle string, value T, old []byte) (stored bool, err error) {
 	data, err := h.table.encode(value)
 	if err == nil {
@@ -176,8 +178,8 @@ func (h *Handles[T]) store(ctx context.Context, handle string, value T, old []by
 	return stored, aboutHandle(handle, err)
 }
 
-// Delete deletes a handle and returns its last value. It fails with
-// ErrUnknown, also for all but one of those who delete at once.
+// Delete deletes a handle and returns its last value. If there is no such handle, the
+// error is ErrUnknown; of several concurrent calls, one succeeds.
 func (h *Handles[T]) Delete(ctx context.Context, handle string) (value T, err error) {
 	data, err := h.table.remove(ctx, handle)
 	if err == nil {
@@ -207,7 +209,7 @@ type entry struct {
 	Value jsontext.Value `json:"value"`
 }
 
-// keyPrefix begins the keys in the Store.
+// keyPrefix is the prefix of keys in the Store.
 const keyPrefix = "handle."
 
 func (t *table) storeOf(ctx context.Context) mcp.Store {
@@ -217,7 +219,7 @@ func (t *table) storeOf(ctx context.Context) mcp.Store {
 	return &t.outside
 }
 
-// ownerOf names the principal of ctx in the Store.
+// ownerOf returns the principal of ctx in the form in which it is stored.
 func ownerOf(ctx context.Context) string {
 	sum := sha256.Sum256([]byte(mcpserver.From(ctx).Principal().String()))
 	return hex.EncodeToString(sum[:16])
@@ -228,22 +230,22 @@ func (t *table) encode(value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := t.options.maxSize(); len(data) > most {
-		return nil, fmt.Errorf("the value has %d bytes of JSON, the limit is %d", len(data), most)
+	if maxSize := t.options.maxSize(); len(data) > maxSize {
+		return nil, fmt.Errorf("the value has %d bytes of JSON, want at most %d", len(data), maxSize)
 	}
 	return data, nil
 }
 
-// entry returns what the Store keeps for a value of the principal of ctx.
+// entry returns the encoded entry for a value of the principal of ctx.
 func (t *table) entry(ctx context.Context, data []byte) ([]byte, error) {
 	return json.Marshal(entry{Owner: ownerOf(ctx), Used: time.Now(), Value: data})
 }
 
-// ttl is for how long an entry is kept that is not written again: as long as one may
-// be that was used just before it would have been renewed.
+// ttl is the time to live of an entry in the Store. It includes renewal, because a use
+// within that time after the last write does not write again.
 func (t *table) ttl() time.Duration { return t.options.idle() + t.renewal() }
 
-// renewal is the age from which on a use writes an entry again.
+// renewal is the age at which a use writes an entry again.
 func (t *table) renewal() time.Duration { return t.options.idle() / 8 }
 
 func (t *table) add(ctx context.Context, data []byte) (string, error) {
@@ -269,7 +271,7 @@ func (t *table) add(ctx context.Context, data []byte) (string, error) {
 	return name, nil
 }
 
-// get returns the entry of a handle, also as it is in the Store. That counts as a use.
+// get returns the entry of a handle and its encoded form, and counts as a use.
 func (t *table) get(ctx context.Context, name string) (e entry, raw []byte, err error) {
 	e, raw, err = t.find(ctx, name)
 	if err != nil || time.Since(e.Used) < t.renewal() {
@@ -289,7 +291,7 @@ func (t *table) get(ctx context.Context, name string) (e entry, raw []byte, err 
 	return e, raw, nil
 }
 
-// find returns the entry of a handle, as far as it is the principal's.
+// find returns the entry of a handle if it belongs to the principal.
 func (t *table) find(ctx context.Context, name string) (e entry, raw []byte, err error) {
 	if ctx.Err() != nil {
 		return e, nil, context.Cause(ctx)
@@ -321,8 +323,9 @@ func (t *table) swap(ctx context.Context, name string, old, data []byte) (bool, 
 	return t.storeOf(ctx).Swap(ctx, keyPrefix+name, old, raw, t.ttl())
 }
 
-// remove deletes a handle and returns its last value. The entry loses its owner
-// before it is deleted, because Delete does not tell who of several has deleted it.
+// remove deletes a handle and returns its last value. It removes the owner from the entry
+// by compare-and-swap before it deletes the entry, because Store.Delete does not report
+// which of several callers has deleted it.
 func (t *table) remove(ctx context.Context, name string) (data []byte, err error) {
 	for {
 		e, raw, err := t.find(ctx, name)
@@ -354,10 +357,10 @@ type counter struct {
 	mu      sync.Mutex
 	byName  map[string]*list.Element // guarded by mu
 	byUse   list.List                // guarded by mu: of *use, the longest unused first
-	evicted []*use                   // guarded by mu: those that made room and are still in their Store
+	evicted []*use                   // guarded by mu: evicted, but still in their Store
 }
 
-// use says where a handle is and until when it counts.
+// use is a counted handle: its Store, and the time until which it counts.
 type use struct {
 	name    string
 	store   mcp.Store
@@ -366,8 +369,8 @@ type use struct {
 	expires time.Time
 }
 
-// add counts a handle for an owner. It reports false when there is no room for it.
-// Others may have made room: evicted returns them.
+// add counts a handle for an owner. It returns false if there are too many. It may evict
+// handles of others, which takeEvicted returns.
 func (c *counter) add(name string, store mcp.Store, owner limit.Owner, o *Options) bool {
 	c.once.Do(func() {
 		c.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.max()), Principal: int64(o.maxPerPrincipal())})
@@ -378,7 +381,7 @@ func (c *counter) add(name string, store mcp.Store, owner limit.Owner, o *Option
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u.place = place
-	if err != nil || c.byName[name] == nil { // it may have made room for another already
+	if err != nil || c.byName[name] == nil { // it may have been evicted meanwhile
 		c.removeLocked(name)
 		return false
 	}
@@ -395,7 +398,7 @@ func (c *counter) enter(u *use) {
 	c.byName[u.name] = c.byUse.PushBack(u)
 }
 
-// evict counts a handle out that makes room.
+// evict stops counting a handle to make room for another.
 func (c *counter) evict(u *use) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -403,7 +406,7 @@ func (c *counter) evict(u *use) {
 	c.evicted = append(c.evicted, u)
 }
 
-// takeEvicted returns the handles that have made room, for its caller to delete.
+// takeEvicted returns the evicted handles, which its caller must delete.
 func (c *counter) takeEvicted() []*use {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -412,7 +415,7 @@ func (c *counter) takeEvicted() []*use {
 	return evicted
 }
 
-// use notes that a handle is used, if it was counted in.
+// use records the use of a handle, if it is counted.
 func (c *counter) use(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -423,7 +426,7 @@ func (c *counter) use(name string) {
 	}
 }
 
-// remove counts a handle out, if it was counted in.
+// remove stops counting a handle.
 func (c *counter) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -437,7 +440,7 @@ func (c *counter) removeLocked(name string) {
 	}
 }
 
-// expireLocked counts out the handles that were not used for too long.
+// expireLocked stops counting the handles that have expired.
 func (c *counter) expireLocked() {
 	now := time.Now()
 	for e := c.byUse.Front(); e != nil && !now.Before(e.Value.(*use).expires); e = c.byUse.Front() {

@@ -185,7 +185,7 @@ func TestHandlesAreBounded(t *testing.T) {
 		if _, err := store.New(ctx, "5"); !errors.Is(err, handles.ErrNoRoom) {
 			t.Errorf("got %v, want %v", err, handles.ErrNoRoom)
 		}
-		if _, err := store.Update(ctx, last, func(s *string) error { *s = "123456789"; return nil }); err == nil || !strings.Contains(err.Error(), "11 bytes of JSON, the limit is 10") {
+		if _, err := store.Update(ctx, last, func(s *string) error { *s = "123456789"; return nil }); err == nil || !strings.Contains(err.Error(), "11 bytes of JSON, want at most 10") {
 			t.Errorf("got %v, want the size refused", err)
 		}
 		if v, _ := store.Get(ctx, last); v != "4" {

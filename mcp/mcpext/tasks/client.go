@@ -13,18 +13,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// ClientOptions of the tasks of a client. Nil gives the defaults.
+// ClientOptions are the options of Client. Nil means the defaults.
 type ClientOptions struct {
-	// OnTask hears of each task that a call of this client became, before it is
-	// polled, so that its id can be kept for a Resume.
+	// OnTask is called with each task that a call of this client became, before the
+	// first poll, so that its id can be stored for Resume.
 	OnTask func(ctx context.Context, c *mcpclient.Client, t Task)
-	// OnStatus hears of each state of a task that a call waits for, on the
+	// OnStatus is called with each new state of a task that a call waits for, on the
 	// goroutine of the call.
 	OnStatus func(ctx context.Context, c *mcpclient.Client, t Task)
-	// TTL is what the client asks for in 2025-11-25. Default: the server's choice.
+	// TTL is the time to live that the client requests in 2025-11-25. Default: the
+	// server chooses it.
 	TTL time.Duration
-	// NoCore leaves out the tasks that 2025-11-25 has in its core, as an
-	// experiment.
+	// NoCore turns off the experimental tasks in the core of 2025-11-25.
 	NoCore bool
 }
 
@@ -37,15 +37,15 @@ func (o *ClientOptions) orZero() *ClientOptions {
 
 func (o *ClientOptions) core() bool { return !o.orZero().NoCore }
 
-// Client returns the extension for mcpclient.Options.Extensions. It declares that
-// calls of tools may become tasks and has them polled to their end. In 2025-11-25,
-// where clients decide, it calls those tools as tasks that cannot be called
-// otherwise. There it also takes questions of servers as tasks.
+// Client returns the extension for mcpclient.Options.Extensions. It declares that tool
+// calls may become tasks, and polls such tasks until they end. In 2025-11-25, in which
+// the client decides, it calls only those tools as tasks that require it; there it also
+// accepts questions of servers as tasks.
 //
-// When the context of a call ends, its task is cancelled.
+// If the context of a call ends, the client cancels its task.
 func Client(o *ClientOptions) mcpclient.Extension {
 	o = new(*o.orZero())
-	h := &half{o: o, waiting: make(map[string]chan struct{}), receiver: receiver{entries: &entryStore{store: new(mcpserver.MemoryStore)}}}
+	h := &clientHalf{o: o, waiting: make(map[string]chan struct{}), receiver: receiver{entries: &entryStore{store: new(mcpserver.MemoryStore)}}}
 	e := mcpclient.Extension{
 		ID:          ID,
 		Names:       map[string]string{mcp.MethodTasksGet: "taskId", MethodUpdate: "taskId", mcp.MethodTasksCancel: "taskId"},
@@ -63,8 +63,8 @@ func Client(o *ClientOptions) mcpclient.Extension {
 	return e
 }
 
-// half is the client's half.
-type half struct {
+// clientHalf is the client side of the extension.
+type clientHalf struct {
 	o        *ClientOptions
 	receiver receiver
 
@@ -72,8 +72,8 @@ type half struct {
 	waiting map[string]chan struct{} // guarded by mu: by task, one token: there is news
 }
 
-// exchange makes a call that became a task wait for the end of the task.
-func (h *half) exchange(c *mcpclient.Client, next mcpclient.Exchange) mcpclient.Exchange {
+// exchange sends a request. If the call becomes a task, it waits for the end of the task.
+func (h *clientHalf) exchange(c *mcpclient.Client, next mcpclient.Exchange) mcpclient.Exchange {
 	supports := new(supports)
 	return func(ctx context.Context, r *mcpclient.Request) (mcp.ResultType, jsontext.Value, error) {
 		if h.o.core() && takesCore(c, r) {
@@ -92,12 +92,12 @@ func (h *half) exchange(c *mcpclient.Client, next mcpclient.Exchange) mcpclient.
 	}
 }
 
-// follow waits for the end of the task in a result, or hands the task over to who
-// asked for it with Call.
-func (h *half) follow(ctx context.Context, c *mcpclient.Client, raw jsontext.Value) (mcp.ResultType, jsontext.Value, error) {
+// follow waits for the end of the task in a result. For Call, it returns the task
+// instead.
+func (h *clientHalf) follow(ctx context.Context, c *mcpclient.Client, raw jsontext.Value) (mcp.ResultType, jsontext.Value, error) {
 	var t Task
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return "", nil, errors.New("invalid response: the task cannot be read")
+		return "", nil, errors.New("invalid response: the result is not a valid task")
 	}
 	handle := &Handle{c: c, first: t, half: h}
 	if f := h.o.orZero().OnTask; f != nil {
@@ -113,8 +113,8 @@ func (h *half) follow(ctx context.Context, c *mcpclient.Client, raw jsontext.Val
 	return mcp.ResultComplete, result, err
 }
 
-// noticed wakes who waits for the task of a notification.
-func (h *half) noticed(_ context.Context, _ *mcpclient.Client, params jsontext.Value) {
+// noticed wakes the call that waits for the task of a notification.
+func (h *clientHalf) noticed(_ context.Context, _ *mcpclient.Client, params jsontext.Value) {
 	var t Task
 	if json.Unmarshal(params, &t) != nil {
 		return
@@ -127,8 +127,8 @@ func (h *half) noticed(_ context.Context, _ *mcpclient.Client, params jsontext.V
 	}
 }
 
-// await registers for the news of a task.
-func (h *half) await(id string) (news <-chan struct{}, stop func()) {
+// await registers for notifications about a task.
+func (h *clientHalf) await(id string) (news <-chan struct{}, stop func()) {
 	if h == nil {
 		return nil, func() {}
 	}

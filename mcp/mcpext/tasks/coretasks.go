@@ -14,9 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// This file serves the tasks that 2025-11-25 has in its core.
+// This file implements the tasks in the core of 2025-11-25 for servers.
 
-// declareCore declares them.
+// declareCore declares the capability of core tasks.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#capabilities
 func declareCore(c *mcp.ServerCapabilities) {
@@ -44,12 +44,12 @@ func (t *Tasks) coreGet(ctx context.Context, r *mcpserver.Request) (any, error) 
 	return &mcp.TaskResult{Task: e.core()}, nil
 }
 
-// coreCancel does tasks/cancel: the task is cancelled before the reply, and one
-// that has ended is an error.
+// coreCancel handles tasks/cancel. It cancels the task before the reply. It is an error
+// if the task has ended.
 func (t *Tasks) coreCancel(ctx context.Context, r *mcpserver.Request) (any, error) {
 	e, err := t.cancelled(ctx, r)
 	if err == errEnded {
-		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method(), e.Status)
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended with status %s", r.Method(), e.Status)
 	}
 	if err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (t *Tasks) coreCancel(ctx context.Context, r *mcpserver.Request) (any, erro
 // pageSize is the number of tasks on one page of a list.
 const pageSize = 100
 
-// coreList does tasks/list: the tasks of the principal, on whichever replica they were
-// made, the oldest first. Clients that nobody authenticated are not told apart, so
-// their tasks are not listed, except those of the local user.
+// coreList handles tasks/list. It lists the tasks of the principal from all replicas, the
+// oldest first. Tasks of anonymous clients are not listed, because these clients cannot
+// be distinguished, except those of the local user.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#task-isolation-and-access-control
 func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -80,7 +80,7 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 	if p.Cursor != nil {
 		last, ok := parseCursor(*p.Cursor)
 		if !ok {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor; want the nextCursor of the page before, or none", r.Method())
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown cursor; want the nextCursor of the last page, or none", r.Method())
 		}
 		tasks = slices.DeleteFunc(tasks, func(e indexEntry) bool { return e.compare(last) <= 0 })
 	}
@@ -105,8 +105,8 @@ func (t *Tasks) lists(r *mcpserver.Request) bool {
 	return t.o.core() && r.Principal() != mcp.PrincipalAnonymous
 }
 
-// coreResult does tasks/result: it waits for the end of the task, puts its
-// questions to the client meanwhile, and returns what the call would have.
+// coreResult handles tasks/result. It waits for the end of the task, sends its questions
+// to the client meanwhile, and returns the result of the call.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#retrieving-task-results
 func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -137,7 +137,7 @@ func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, erro
 	}
 }
 
-// outcomeOf returns what the request of a task that has ended is answered with.
+// outcomeOf returns the result or the error of an ended task.
 func outcomeOf(e *entry) (any, error) {
 	switch {
 	case e.Error != nil:
@@ -153,8 +153,8 @@ func outcomeOf(e *entry) (any, error) {
 	return &result, nil
 }
 
-// codeOf returns the kind of error behind a number of 2025-11-25. Others are the
-// application's.
+// codeOf returns the code of an error number of 2025-11-25. Other numbers belong to the
+// application.
 func codeOf(number int64) mcp.Code {
 	switch number {
 	case -32600:
@@ -171,8 +171,8 @@ func codeOf(number int64) mcp.Code {
 	return mcp.CodeOther
 }
 
-// putAll puts the open questions of a task to the client, one after the other, as
-// requests of the session era. Each answer lets the task go on.
+// putAll sends the open questions of a task to the client, one at a time, as requests of
+// the session era, and stores the answers.
 func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) error {
 	for key, q := range e.Open {
 		asking, stop := t.whileOpen(ctx, e.ID, key)
@@ -191,11 +191,11 @@ func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) erro
 	return nil
 }
 
-// errMoot ends a question that waits for an answer nobody wants any more.
-var errMoot = errors.New("the task no longer asks")
+// errMoot cancels a question whose answer the task no longer needs.
+var errMoot = errors.New("the task no longer needs the answer")
 
-// whileOpen returns a context that ends when the task no longer asks the question:
-// it has ended, or another has answered. stop has to be called.
+// whileOpen returns a context that ends when the question is no longer open: the task has
+// ended, or another request has answered. The caller must call stop.
 func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Context, stop func()) {
 	open, cancel := context.WithCancelCause(ctx)
 	w := t.entries.watch(id)
@@ -215,7 +215,7 @@ func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Con
 	}
 }
 
-// put puts one question. A refusal of the client is an answer.
+// put sends one question to the client. An error of the client is an answer, too.
 func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputRequest) (answer, error) {
 	params, err := relate(q, id)
 	if err != nil {
@@ -229,7 +229,7 @@ func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputReques
 	return answer{Value: raw}, err
 }
 
-// relate decodes the params of a question and names in them the task that asks.
+// relate decodes the params of a question and adds the id of its task to their metadata.
 func relate(q mcp.InputRequest, id string) (any, error) {
 	params, err := q.DecodeParams()
 	if err != nil {

@@ -2,7 +2,7 @@ package tasks
 
 import "context"
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. They are removed in the next minor version.
 
 // Ask returns Request(ctx, method, params, out).
 //

@@ -8,8 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// entry is a task as it is kept: the one model of which the shapes of all
-// revisions are made.
+// entry is a stored task. The forms of all revisions are made of it.
 type entry struct {
 	ID      string         `json:"id"`
 	Owner   string         `json:"owner"`
@@ -20,11 +19,11 @@ type entry struct {
 	Updated time.Time      `json:"updated"`
 	Expires time.Time      `json:"expires"`
 	Poll    int64          `json:"poll"` // milliseconds
-	// Lease is until when the process that works on the task lives for sure.
+	// Lease is the time until which the process of the task has said that it runs.
 	Lease time.Time `json:"lease"`
 
-	// Open are the questions without an answer, and Answers those that the work
-	// has not taken yet.
+	// Open holds the questions without an answer, and Answers the answers that the
+	// handler has not received yet.
 	Open    map[string]mcp.InputRequest `json:"open,omitempty"`
 	Answers map[string]answer           `json:"answers,omitempty"`
 
@@ -32,14 +31,13 @@ type entry struct {
 	Error  *Failure       `json:"error,omitzero"`
 }
 
-// answer is what became of a question: a value, or in 2025-11-25 an error of the
-// client.
+// answer is the answer to a question: a value, or in 2025-11-25 an error of the client.
 type answer struct {
 	Value   jsontext.Value `json:"value,omitzero"`
 	Failure *Failure       `json:"failure,omitzero"`
 }
 
-// newEntry returns a task that begins now, under an id that nobody can guess.
+// newEntry returns a new task with a random id.
 func newEntry(owner, method string, ttl, poll time.Duration) *entry {
 	now := time.Now().Truncate(time.Millisecond)
 	return &entry{
@@ -48,11 +46,11 @@ func newEntry(owner, method string, ttl, poll time.Duration) *entry {
 	}
 }
 
-// left returns how long the task is still to be kept, which is never 0: for a store
-// that would be for ever.
+// left returns the remaining time to live of the task. It is never 0, which a Store would
+// take for no expiry.
 func (e *entry) left() time.Duration { return max(time.Until(e.Expires), time.Millisecond) }
 
-// task returns the entry in the shapes of the extension.
+// task returns the task in the form of the extension.
 func (e *entry) task() Task {
 	t := Task{
 		TaskID: e.ID, Status: e.Status, StatusMessage: e.Message,
@@ -66,7 +64,7 @@ func (e *entry) task() Task {
 	return t
 }
 
-// core returns the entry in the shapes of 2025-11-25.
+// core returns the task in the form of 2025-11-25.
 func (e *entry) core() mcp.Task {
 	return mcp.Task{
 		TaskID: e.ID, Status: e.Status, StatusMessage: e.Message,
@@ -90,7 +88,7 @@ func (e *entry) asks(key string) bool {
 	return open
 }
 
-// close removes a question. The last one lets the task work again.
+// close removes a question. After the last one the task has the status working again.
 func (e *entry) close(key string) {
 	delete(e.Open, key)
 	if len(e.Open) == 0 {
@@ -98,8 +96,8 @@ func (e *entry) close(key string) {
 	}
 }
 
-// take answers those questions that are open. Keys of others are ignored: they
-// were never asked, or are answered already.
+// take stores answers to open questions. It ignores other keys: their questions were
+// never asked, or are answered already.
 func (e *entry) take(answers map[string]answer) {
 	for key, a := range answers {
 		if !e.asks(key) {
@@ -113,7 +111,7 @@ func (e *entry) take(answers map[string]answer) {
 	}
 }
 
-// end brings the task into a final state.
+// end puts the task into a terminal status.
 func (e *entry) end(status mcp.TaskStatus, message string) {
 	e.Status, e.Message = status, message
 	e.Open, e.Answers = nil, nil

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	keyPrefix = "task."         // of the keys in the store
-	topic     = "fondaco.task." // of the notices on the bus, before the id
+	keyPrefix = "task."         // prefix of keys in the Store
+	topic     = "fondaco.task." // prefix of topics on the Bus, before the id
 	lease     = 30 * time.Second
 )
 
-// Reasons for which nothing is changed.
+// Errors of changes.
 var (
 	errUnknown = errors.New("unknown task")
 	errEnded   = errors.New("the task has ended")
@@ -37,7 +37,7 @@ type entryStore struct {
 type watcher struct {
 	entries *entryStore
 	ids     []string
-	wake    chan struct{} // one token: something has changed
+	wake    chan struct{} // capacity 1; holds a token after a change
 	off     []func()      // end the subscriptions to changes on other replicas
 }
 
@@ -185,12 +185,12 @@ func (s *entryStore) load(ctx context.Context, id string) (*entry, error) {
 // fails, the task is returned unchanged with that error. The function runs again after
 // each concurrent change of the task, so it must have no other effects.
 func (s *entryStore) change(ctx context.Context, id string, change func(*entry) error) (*entry, error) {
-	return s.changeAndTell(ctx, id, change, nil)
+	return s.changeAndNotify(ctx, id, change, nil)
 }
 
-// changeAndTell is change that calls told, if it is not nil, before it wakes the
-// watchers, so that what told sends comes before what the watchers send.
-func (s *entryStore) changeAndTell(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
+// changeAndNotify is like change, but calls notify, if it is not nil, before it wakes the
+// watchers, so that the messages of notify are sent before those of the watchers.
+func (s *entryStore) changeAndNotify(ctx context.Context, id string, change func(*entry) error, notify func(*entry)) (*entry, error) {
 	return s.swap(ctx, id, func(e *entry) error {
 		if err := change(e); err != nil {
 			return err
@@ -199,12 +199,12 @@ func (s *entryStore) changeAndTell(ctx context.Context, id string, change func(*
 			e.Updated = now
 		}
 		return nil
-	}, told)
+	}, notify)
 }
 
-// swap replaces a task in the store by compare-and-swap, as change says, and leaves the
-// time of its update to the function.
-func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) error, told func(*entry)) (*entry, error) {
+// swap replaces a task in the store by compare-and-swap, like change, but leaves the time
+// of its update to the function.
+func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) error, notify func(*entry)) (*entry, error) {
 	for {
 		e, old, err := s.read(ctx, id)
 		if err != nil {
@@ -222,8 +222,8 @@ func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) er
 			return nil, fmt.Errorf("task: %w", err)
 		}
 		if swapped {
-			if told != nil {
-				told(e)
+			if notify != nil {
+				notify(e)
 			}
 			s.changed(ctx, id)
 			return e, nil
@@ -246,8 +246,8 @@ func (s *entryStore) answer(ctx context.Context, id string, answers map[string]a
 	return err
 }
 
-// cancel ends a task. Its work hears of it by watching. It fails with errEnded
-// when the task has ended before.
+// cancel cancels a task. The process of the task watches it and ends the handler. If the
+// task has ended before, the error is errEnded.
 func (s *entryStore) cancel(ctx context.Context, id string) (*entry, error) {
 	return s.change(ctx, id, func(e *entry) error {
 		if e.Status.Terminal() {

@@ -14,22 +14,21 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// ErrCancelled reports a task that was cancelled.
+// ErrCancelled is the error of Wait for a task that was cancelled.
 var ErrCancelled = errors.New("the task was cancelled")
 
-// Handle is a task of a server, to be driven by hand. Its methods are safe for
-// concurrent use, but for two at a time that wait: they would answer the same
-// questions.
+// Handle is a task of a server. Its methods are safe for concurrent use, except that only
+// one Wait may run at a time, because two would answer the same questions.
 type Handle struct {
 	c      *mcpclient.Client
-	half   *half
+	half   *clientHalf
 	first  Task
-	result *mcp.CallToolResult // of a call that did not become a task
+	result *mcp.CallToolResult // set if the call did not become a task
 }
 
-// Call calls a tool like mcpclient.Client.CallTool, and returns at once when it
-// became a task. In 2025-11-25 it asks for a task where the tool may be one and
-// was listed before.
+// Call calls a tool like mcpclient.Client.CallTool, but returns as soon as the call has
+// become a task. In 2025-11-25 it requests a task if the tool was listed before and
+// supports tasks.
 func Call(ctx context.Context, c *mcpclient.Client, name string, args any, opts ...mcpclient.CallOption) (*Handle, error) {
 	result, err := c.CallTool(context.WithValue(ctx, byHandKey{}, true), name, args, opts...)
 	if b, ok := errors.AsType[*began](err); ok {
@@ -41,22 +40,22 @@ func Call(ctx context.Context, c *mcpclient.Client, name string, args any, opts 
 	return &Handle{c: c, result: result}, nil
 }
 
-// Resume returns the handle of a task of whose id somebody kept note, also of
-// another process. Nothing is sent.
+// Resume returns the handle of a task with the given id, which another process may have
+// stored. It sends nothing.
 func Resume(c *mcpclient.Client, id string) *Handle { return &Handle{c: c, first: Task{TaskID: id}} }
 
 type byHandKey struct{}
 
-// began carries a task out of the call that it came of.
+// began is the error that returns a task from a call to Call.
 type began struct{ handle *Handle }
 
 func (b *began) Error() string { return "the call became a task" }
 
-// ID returns the id of the task, or "" for a call that was answered with its
-// result. To know the id may be to own the task.
+// ID returns the id of the task, or "" if the call did not become a task. The id can be a
+// credential: a server may accept requests about the task from anyone who knows it.
 func (h *Handle) ID() string { return h.first.TaskID }
 
-// Get asks for the state of the task. In 2025-11-25 it has neither questions nor
+// Get requests the state of the task. In 2025-11-25 the state has neither questions nor a
 // result.
 func (h *Handle) Get(ctx context.Context) (Task, error) {
 	if h.ID() == "" {
@@ -73,20 +72,20 @@ func (h *Handle) Get(ctx context.Context) (Task, error) {
 }
 
 // Update answers questions of the task, under the keys of its InputRequests. In
-// 2025-11-25 there is no such thing: the server asks by itself while Wait waits.
+// 2025-11-25 it is an error: the server sends its questions as requests during Wait.
 func (h *Handle) Update(ctx context.Context, answers map[string]jsontext.Value) error {
 	return h.c.Request(ctx, MethodUpdate, &updateParams{TaskID: h.ID(), InputResponses: answers}, nil)
 }
 
-// Cancel asks the server to cancel the task. Whether it does is up to the server.
+// Cancel requests that the server cancels the task. The server may ignore that.
 func (h *Handle) Cancel(ctx context.Context) error {
 	return h.c.Request(ctx, mcp.MethodTasksCancel, &mcp.TaskParams{TaskID: h.ID()}, nil)
 }
 
-// Wait polls the task to its end, has its questions answered by the handlers of
-// the client, and returns the result of the call. It fails with ErrCancelled, with
-// the error that the call would have failed with, and when ctx ends, which leaves
-// the task as it is.
+// Wait polls the task until it ends, answers its questions with the handlers of the
+// client, and returns the result of the call. If the task was cancelled, the error is
+// ErrCancelled; if the call failed, it is the error of the call. If ctx ends, Wait
+// returns, and the task continues.
 func (h *Handle) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	if h.result != nil {
 		return h.result, nil
@@ -108,7 +107,7 @@ func (h *Handle) core() bool {
 	return !extension
 }
 
-// outcome polls the task to its end.
+// outcome polls the task until it ends.
 //
 // Spec: ext-tasks draft#task-polling
 func (h *Handle) outcome(ctx context.Context) (jsontext.Value, error) {
@@ -149,14 +148,14 @@ func (h *Handle) outcome(ctx context.Context) (jsontext.Value, error) {
 	}
 }
 
-func (h *half) onStatus() func(context.Context, *mcpclient.Client, Task) {
+func (h *clientHalf) onStatus() func(context.Context, *mcpclient.Client, Task) {
 	if h == nil {
 		return nil
 	}
 	return h.o.orZero().OnStatus
 }
 
-// pause waits until the next poll is due, or there is news.
+// pause waits until the next poll is due or the server has notified of a change.
 func pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -170,8 +169,8 @@ func pause(ctx context.Context, d time.Duration, news <-chan struct{}) error {
 	}
 }
 
-// listen subscribes to the states of a task that is polled seldom. That it fails
-// costs nothing but time.
+// listen subscribes to the states of a task with a long poll interval. If that fails, the
+// next poll finds the change.
 //
 // Spec: ext-tasks draft#task-status-notifications
 func (h *Handle) listen(ctx context.Context) (stop func()) {
@@ -194,7 +193,7 @@ func (h *Handle) listen(ctx context.Context) (stop func()) {
 	}
 }
 
-// answer has those open questions answered that were not answered before.
+// answer answers the open questions that were not answered before.
 //
 // Spec: ext-tasks draft#task-update-requests
 func (h *Handle) answer(ctx context.Context, t Task, answered map[string]bool) error {
@@ -205,7 +204,7 @@ func (h *Handle) answer(ctx context.Context, t Task, answered map[string]bool) e
 		}
 		raw, err := h.c.Answer(ctx, key, t.InputRequests[key])
 		if err != nil {
-			if ctx.Err() == nil { // it could not be asked, and will not be
+			if ctx.Err() == nil { // the question can never be answered
 				h.giveUp(ctx)
 			}
 			return err
@@ -218,7 +217,7 @@ func (h *Handle) answer(ctx context.Context, t Task, answered map[string]bool) e
 	return h.Update(ctx, answers)
 }
 
-// end returns what a task that has ended was for.
+// end returns the result of an ended task.
 func (h *Handle) end(t Task) (jsontext.Value, error) {
 	switch {
 	case t.Status == mcp.TaskCancelled:
@@ -226,15 +225,15 @@ func (h *Handle) end(t Task) (jsontext.Value, error) {
 	case t.Status == mcp.TaskFailed && t.Error != nil:
 		return nil, h.c.RemoteError(t.Error.Code, t.Error.Message, t.Error.Data)
 	case t.Status == mcp.TaskFailed || t.Result == nil:
-		return nil, fmt.Errorf("invalid response: the task is %s without saying with what", t.Status)
+		return nil, fmt.Errorf("invalid response: the task has status %s, want a result or an error with it", t.Status)
 	}
 	return t.Result, nil
 }
 
-// giveUpTimeout bounds the cancellation of a task that nobody waits for any more.
+// giveUpTimeout bounds the cancellation of a task after its call has ended.
 const giveUpTimeout = 5 * time.Second
 
-// giveUp cancels a task whose caller has gone.
+// giveUp cancels a task whose call has ended.
 func (h *Handle) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 	defer cancel()

@@ -156,7 +156,7 @@ func TestResultThatIsTooLargeFailsTheTask(t *testing.T) {
 		c := as(t, newServer(t, &tasks.Options{MaxResult: 200}), mcp.V20260728, user("ada"))
 		h := begin(t, c, "slow", work{Label: strings.Repeat("x", 300)})
 		synctest.Wait()
-		if got := state(t, h); got.Status != mcp.TaskFailed || !strings.Contains(got.Error.Message, "the limit of a task is 200") {
+		if got := state(t, h); got.Status != mcp.TaskFailed || !strings.Contains(got.Error.Message, "want at most 200 for a task") {
 			t.Errorf("got %+v, want it failed", got)
 		}
 	})

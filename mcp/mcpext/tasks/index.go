@@ -15,10 +15,10 @@ import (
 // replica that makes a task adds it there.
 
 const (
-	indexPrefix = "tasks." // of the keys in the store, before the owner
-	// maxIndexed bounds the tasks of one index, whose value has less than 512 KiB by
-	// that. The oldest leaves it when there are more; who knows its id can still use
-	// it.
+	indexPrefix = "tasks." // prefix of keys in the Store, before the owner
+	// maxIndexed bounds the tasks of one index, so that its value has less than 512
+	// KiB. When it is full, the oldest task is removed from the index, but can still
+	// be used by its id.
 	maxIndexed = 4096
 )
 
@@ -34,7 +34,7 @@ func (a indexEntry) compare(b indexEntry) int {
 	return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID, b.ID))
 }
 
-// cursor is the cursor behind an entry. It stays valid when the task expires.
+// cursor returns the cursor after an entry. It stays valid when the task expires.
 func (a indexEntry) cursor() string { return strconv.FormatInt(a.Created, 10) + "." + a.ID }
 
 func parseCursor(cursor string) (indexEntry, bool) {
@@ -43,8 +43,8 @@ func parseCursor(cursor string) (indexEntry, bool) {
 	return indexEntry{ID: id, Created: at}, ok && err == nil
 }
 
-// index returns the tasks of an owner that have not expired, in order, and the value
-// in the store, which is nil when there is none.
+// index returns the tasks of an owner that have not expired, in order, and the raw value
+// in the Store, which is nil if there is none.
 func (s *entryStore) index(ctx context.Context, owner string) (tasks []indexEntry, raw []byte, err error) {
 	raw, found, err := s.store.Get(ctx, indexPrefix+owner)
 	if err != nil {

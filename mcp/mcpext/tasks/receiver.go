@@ -14,16 +14,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// This file takes questions of servers as tasks of 2025-11-25.
+// This file accepts questions of servers as tasks of 2025-11-25.
 
-// What one server may have a client keep.
+// Limits of the tasks of one server at a client.
 const (
 	maxReceived = 64
 	maxFailure  = 64 << 10 // bytes of an error
 	receivedTTL = time.Hour
 )
 
-// receiver keeps the tasks of servers. Each client is an owner of its own.
+// receiver stores the tasks of servers at clients. Each client is a separate owner.
 type receiver struct {
 	entries *entryStore
 
@@ -51,7 +51,7 @@ func declareReceiver(c *mcp.ClientCapabilities) {
 	c.Tasks = &mcp.TasksCapability{List: new(mcp.Capability), Cancel: new(mcp.Capability), Requests: requests}
 }
 
-// receive makes a task of a question that asks for it.
+// receive runs a question as a task if its params request that.
 func (v *receiver) receive(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
 		if !r.Inbound || r.Method != mcp.MethodElicit && r.Method != mcp.MethodCreateMessage || !hasCore(r.Revision()) {
@@ -67,10 +67,10 @@ func (v *receiver) receive(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.TaskMetadata, next mcpclient.Handler) (any, error) {
+func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, requested *mcp.TaskMetadata, next mcpclient.Handler) (any, error) {
 	ttl := receivedTTL
-	if wish.TTL != nil && *wish.TTL > 0 && *wish.TTL < ttl.Milliseconds() {
-		ttl = time.Duration(*wish.TTL) * time.Millisecond
+	if requested.TTL != nil && *requested.TTL > 0 && *requested.TTL < ttl.Milliseconds() {
+		ttl = time.Duration(*requested.TTL) * time.Millisecond
 	}
 	e := newEntry(ownerName(r.Client()), r.Method, ttl, defaultPoll)
 	if err := v.admit(ctx, r, e); err != nil {
@@ -91,11 +91,11 @@ func (v *receiver) begin(ctx context.Context, r *mcpclient.Request, wish *mcp.Ta
 	return &mcp.CreateTaskResult{Task: e.core()}, nil
 }
 
-// ownerName tells apart the clients that share the extension.
+// ownerName distinguishes the clients that share the extension.
 func ownerName(c *mcpclient.Client) string { return fmt.Sprintf("%p", c) }
 
-// admit takes a new task among those that are kept, or refuses it as one too many.
-// Those whose time is over are forgotten first.
+// admit adds a new task, or returns an error if there are too many. It removes expired
+// tasks first.
 func (v *receiver) admit(ctx context.Context, r *mcpclient.Request, e *entry) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,7 +108,7 @@ func (v *receiver) admit(ctx context.Context, r *mcpclient.Request, e *entry) er
 		return over
 	})
 	if len(v.of(r.Client())) >= maxReceived {
-		return mcp.Errorf(mcp.CodeInternal, "%s: %d tasks are kept, which is the limit", r.Method, maxReceived)
+		return mcp.Errorf(mcp.CodeInternal, "%s: found %d tasks, which is the maximum; want one of them to end or expire", r.Method, maxReceived)
 	}
 	v.kept = append(v.kept, received{e.ID, r.Client(), e.Expires})
 	return nil
@@ -182,7 +182,7 @@ func (v *receiver) finish(id string, o outcomeOfQuestion) {
 	})
 }
 
-// failureOf returns what the server learns of an error.
+// failureOf returns the error that is sent to the server.
 func failureOf(err error) *Failure {
 	e, ok := errors.AsType[*mcp.Error](err)
 	if !ok {
@@ -200,7 +200,7 @@ func failureOf(err error) *Failure {
 	return f
 }
 
-// requests are those that a server may send about its tasks.
+// requests returns the handlers of requests of servers about their tasks.
 func (v *receiver) requests() map[string]mcpclient.Handler {
 	return map[string]mcpclient.Handler{
 		mcp.MethodTasksGet: func(ctx context.Context, r *mcpclient.Request) (any, error) {
@@ -216,7 +216,7 @@ func (v *receiver) requests() map[string]mcpclient.Handler {
 	}
 }
 
-// find returns the task that a request is about.
+// find returns the task that a request names.
 func (v *receiver) find(ctx context.Context, r *mcpclient.Request) (*entry, error) {
 	var p mcp.TaskParams
 	raw, _ := r.Params.(jsontext.Value)
@@ -280,7 +280,7 @@ func (v *receiver) cancel(ctx context.Context, r *mcpclient.Request) (any, error
 		return nil, err
 	}
 	if e, err = v.entries.cancel(ctx, e.ID); err == errEnded {
-		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended: it is %s", r.Method, e.Status)
+		err = mcp.Errorf(mcp.CodeInvalidParams, "%s: the task has ended with status %s", r.Method, e.Status)
 	}
 	if err != nil {
 		return nil, err

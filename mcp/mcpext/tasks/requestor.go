@@ -13,19 +13,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// This file sends requests as tasks of 2025-11-25, from a client and from a
-// server.
+// This file sends requests as tasks of 2025-11-25, from a client and from a server.
 
-// maxSupports bounds the tools that a client remembers to be callable as tasks.
+// maxSupports bounds the tools of which a client stores the task support.
 const maxSupports = 10_000
 
-// supports remembers which tools may be called as tasks.
+// supports stores the task support of listed tools.
 type supports struct {
 	mu    sync.Mutex
 	tools map[string]mcp.TaskSupport // guarded by mu
 }
 
-// learn takes note of one page of tools.
+// learn records the task support of one page of tools.
 func (s *supports) learn(raw jsontext.Value) {
 	var page struct {
 		Tools []struct {
@@ -56,23 +55,23 @@ func (s *supports) of(tool string) mcp.TaskSupport {
 	return s.tools[tool]
 }
 
-// takesCore reports whether a request is the call of a tool, to a server that
-// takes such calls as tasks of 2025-11-25.
+// takesCore reports whether a request is a tool call to a server that supports such calls
+// as tasks of 2025-11-25.
 func takesCore(c *mcpclient.Client, r *mcpclient.Request) bool {
 	return r.Method == mcp.MethodToolsCall && hasCore(c.Revision()) && c.Capabilities().Tasks.Takes(mcp.MethodToolsCall)
 }
 
-// callCore calls a tool, as a task where it has to be one, or where the caller
-// wants one and it may be. What the caller asks for by itself is left to it.
+// callCore calls a tool. It requests a task if the tool requires one, or if the caller is
+// Call and the tool supports one. Params that have task metadata already are not changed.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
-func (h *half) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.Request, s *supports, next mcpclient.Exchange) (mcp.ResultType, jsontext.Value, error) {
+func (h *clientHalf) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.Request, s *supports, next mcpclient.Exchange) (mcp.ResultType, jsontext.Value, error) {
 	p, ok := r.Params.(*mcp.CallToolParams)
 	if !ok || p.Task != nil || !asks(ctx, s.of(p.Name)) {
 		return next(ctx, r)
 	}
 	augmented := *p
-	augmented.Task = h.wish()
+	augmented.Task = h.requestedTask()
 	r.Params = &augmented
 	defer func() { r.Params = p }()
 	kind, raw, err := next(ctx, r)
@@ -81,7 +80,7 @@ func (h *half) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.R
 	}
 	var created mcp.CreateTaskResult
 	if json.Unmarshal(raw, &created) != nil || created.Task.TaskID == "" {
-		return kind, raw, nil // the server has ignored the wish
+		return kind, raw, nil // the server did not make it a task
 	}
 	flat, err := json.Marshal(fromCore(created.Task))
 	if err != nil {
@@ -90,20 +89,20 @@ func (h *half) callCore(ctx context.Context, c *mcpclient.Client, r *mcpclient.R
 	return h.follow(ctx, c, flat)
 }
 
-// asks reports whether a tool is called as a task.
+// asks reports whether to call a tool as a task.
 func asks(ctx context.Context, support mcp.TaskSupport) bool {
 	byHand, _ := ctx.Value(byHandKey{}).(bool)
 	return support == mcp.TaskRequired || support == mcp.TaskOptional && byHand
 }
 
-func (h *half) wish() *mcp.TaskMetadata {
+func (h *clientHalf) requestedTask() *mcp.TaskMetadata {
 	if ttl := h.o.orZero().TTL; ttl > 0 {
 		return &mcp.TaskMetadata{TTL: new(ttl.Milliseconds())}
 	}
 	return new(mcp.TaskMetadata)
 }
 
-// fromCore returns a task of 2025-11-25 in the shapes of the extension.
+// fromCore returns a task of 2025-11-25 in the form of the extension.
 func fromCore(t mcp.Task) Task {
 	return Task{
 		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
@@ -114,7 +113,7 @@ func fromCore(t mcp.Task) Task {
 // errNotYet: the server did not answer tasks/result within the time of a call.
 var errNotYet = errors.New("not yet")
 
-// fetch gets the result of a task of 2025-11-25. Meanwhile the server may ask.
+// fetch gets the result of a task of 2025-11-25. Meanwhile the server may send questions.
 func (h *Handle) fetch(ctx context.Context) (raw jsontext.Value, err error) {
 	err = h.c.Request(ctx, mcp.MethodTasksResult, &mcp.TaskParams{TaskID: h.ID()}, &raw)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -123,10 +122,10 @@ func (h *Handle) fetch(ctx context.Context) (raw jsontext.Value, err error) {
 	return raw, err
 }
 
-// Request sends an elicitation or a request to the client's model as a task, where the
-// client of 2025-11-25 takes it as one, and waits for its end; otherwise it is
-// mcpserver.Request.Call. Params are *mcp.ElicitParams or *mcp.CreateMessageParams.
-// When ctx ends, the task is cancelled.
+// Request sends an elicitation or a sampling request to the client. If the client speaks
+// 2025-11-25 and supports that request as a task, Request sends it as a task and waits
+// for its end; otherwise it is like mcpserver.Request.Call. Params are *mcp.ElicitParams
+// or *mcp.CreateMessageParams. If ctx ends, Request cancels the task.
 func Request(ctx context.Context, method string, params, out any) error {
 	r := mcpserver.From(ctx)
 	augmented, ok := withTask(params)
@@ -143,7 +142,7 @@ func Request(ctx context.Context, method string, params, out any) error {
 	return awaitPeer(ctx, r, created.Task, out)
 }
 
-// withTask returns params that ask for a task.
+// withTask returns params that request a task.
 func withTask(params any) (any, bool) {
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
@@ -158,7 +157,7 @@ func withTask(params any) (any, bool) {
 	return nil, false
 }
 
-// awaitPeer polls a task of the client to its end and takes its result.
+// awaitPeer polls a task of the client until it ends, and decodes its result into out.
 func awaitPeer(ctx context.Context, r *mcpserver.Request, t mcp.Task, out any) error {
 	id := &mcp.TaskParams{TaskID: t.TaskID}
 	for !t.Status.Terminal() {

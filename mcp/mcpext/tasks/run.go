@@ -23,7 +23,7 @@ import (
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errExpired   = errors.New("the task has expired")
-	// errUnanswered is what its client learns too.
+	// errUnanswered is sent to the client.
 	errUnanswered = mcp.Errorf(mcp.CodeInternal, "the server was shut down while the task waited for an answer")
 )
 
@@ -36,25 +36,25 @@ type run struct {
 	id       string
 	kind     kind
 	first    *entry
-	r        *mcpserver.Request // on whose behalf it is worked on
+	r        *mcpserver.Request // the request that became the task
 	cancel   context.CancelCauseFunc
-	done     func()        // says that the work has ended
-	over     chan struct{} // closed when it has
+	done     func()        // reports that the handler has returned
+	over     chan struct{} // closed when the outcome is stored
 	renewing sync.WaitGroup
 
-	working context.Context // of the work
+	working context.Context // of the handler
 
-	said chan struct{} // one token: there is progress to write down
+	unsaved chan struct{} // capacity 1; holds a token if progress is to be stored
 
 	mu    sync.Mutex
 	keys  map[string]int // guarded by mu: how often each question was asked
-	asked int            // guarded by mu: all of them
-	last  string         // guarded by mu: progress that is not written down, or empty
+	asked int            // guarded by mu: number of all questions
+	last  string         // guarded by mu: progress that is not stored yet, or empty
 }
 
 type runKey struct{}
 
-// runNow makes a call a task at once and answers it with that.
+// runNow turns a call into a task at once and returns the task as its result.
 func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
 	x, err := t.begin(ctx, p, as)
 	if err != nil {
@@ -67,8 +67,8 @@ func (t *Tasks) runNow(ctx context.Context, p *mcp.CallToolParams, as kind, next
 	return x.created(), nil
 }
 
-// contained calls next and makes a panic an error. A call on a goroutine of its own needs
-// it for the panics of the options Wrap, which the tool itself does not recover.
+// contained calls next and turns a panic into an error. A call on another goroutine needs
+// it for panics of options with Wrap, which the tool itself does not recover.
 func contained(ctx context.Context, p *mcp.CallToolParams, next mcpserver.ToolHandler) (result mcp.Result, err error) {
 	defer usercode.Contain(&err)
 	return next(ctx, p)
@@ -104,8 +104,8 @@ type outcome struct {
 	err    error
 }
 
-// runLate runs the handler of a Late tool and answers its call with the task that
-// it begins, or with its result when it begins none.
+// runLate runs the handler of a Late tool. The result of its call is the task that the
+// handler begins, or the result of the handler if it begins none.
 func (t *Tasks) runLate(ctx context.Context, p *mcp.CallToolParams, as kind, next mcpserver.ToolHandler) (mcp.Result, error) {
 	s := &stage{
 		tasks: t, p: p, as: as, began: make(chan *run, 1), request: ctx,
@@ -173,8 +173,7 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 	return x.working, nil
 }
 
-// begin keeps a new task and prepares the work on it. The task is in the store
-// before it returns.
+// begin stores a new task and returns its run.
 func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
 	r := mcpserver.From(ctx)
 	e := newEntry(ownerOf(r), r.Method(), t.ttlOf(p, as), t.o.poll())
@@ -189,7 +188,7 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 		t.abandon(ctx, e.ID)
 		return nil, err
 	}
-	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), said: make(chan struct{}, 1), keys: make(map[string]int)}
+	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), unsaved: make(chan struct{}, 1), keys: make(map[string]int)}
 	background := mcpserver.Background{Ask: x.ask, Progress: x.progress}
 	if as == coreTask {
 		background.Meta = relatedTo(e.ID)
@@ -213,8 +212,8 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 	return x, nil
 }
 
-// ttlOf returns how long the task of a call is kept: clients of 2025-11-25 have a
-// wish.
+// ttlOf returns the time to live of the task of a call, which clients of 2025-11-25 may
+// request.
 func (t *Tasks) ttlOf(p *mcp.CallToolParams, as kind) time.Duration {
 	if as != coreTask || p.Task.TTL == nil || *p.Task.TTL <= 0 {
 		return t.o.ttl()
@@ -226,7 +225,7 @@ func (t *Tasks) ttlOf(p *mcp.CallToolParams, as kind) time.Duration {
 	return time.Duration(*p.Task.TTL) * time.Millisecond
 }
 
-// abandon forgets a task that nobody was told of.
+// abandon removes a task whose id was not sent to the client.
 func (t *Tasks) abandon(ctx context.Context, id string) {
 	_ = t.entries.store.Delete(context.WithoutCancel(ctx), keyPrefix+id)
 	t.mu.Lock()
@@ -242,9 +241,9 @@ func (x *run) created() mcp.Result {
 	return &taskResult{ResultBase: mcp.ResultBase{ResultType: ResultTask}, Task: x.first.task().seed()}
 }
 
-// ask opens a question in the task and waits for its answer. A question that is
-// asked again has a key of its own. A shutdown, after which no answer can come,
-// ends the work with the question.
+// ask opens a question in the task and waits for its answer. A question that is asked
+// again gets another key. A shutdown ends the question and the handler, because no answer
+// can arrive after it.
 func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
 	key, err := x.fresh(key)
 	if err != nil {
@@ -277,20 +276,20 @@ func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext
 	}
 }
 
-// fresh returns a key that the task has not used yet, for one more question.
+// fresh returns a key for a question that the task has not used yet.
 func (x *run) fresh(key string) (string, error) {
 	n, ok := x.count(key)
 	switch {
 	case !ok:
 		x.r.ReportLimit(mcp.LimitTaskQuestions)
-		return "", mcp.Errorf(mcp.CodeInvalidParams, "the task has asked %d questions, which is the limit", x.tasks.o.maxQuestions())
+		return "", mcp.Errorf(mcp.CodeInvalidParams, "the task has asked %d questions, which is the maximum", x.tasks.o.maxQuestions())
 	case n > 1:
 		return fmt.Sprintf("%s#%d", key, n), nil
 	}
 	return key, nil
 }
 
-// count counts a question, and reports false when it is one too many.
+// count counts a question, and returns false if there are too many.
 func (x *run) count(key string) (times int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -302,7 +301,7 @@ func (x *run) count(key string) (times int, ok bool) {
 	return x.keys[key], true
 }
 
-// asError is a failure of the client, of which the handler learns.
+// asError returns a failure of the client as an error for the handler.
 func (f *Failure) asError() error {
 	if f == nil {
 		return nil
@@ -314,8 +313,8 @@ func (f *Failure) asError() error {
 	return &mcp.Error{Code: code, Number: f.Code, Message: f.Message, Data: f.Data, Remote: true}
 }
 
-// progress has what a handler says of its progress written down. It does not wait for
-// the store; of what is said in the meantime the last is written.
+// progress records the progress of a handler, to be stored as the status message. It does
+// not wait for the store; of several messages meanwhile only the last is stored.
 func (x *run) progress(p mcp.ProgressParams) {
 	if p.Message == "" {
 		return
@@ -324,12 +323,12 @@ func (x *run) progress(p mcp.ProgressParams) {
 	x.last = p.Message
 	x.mu.Unlock()
 	select {
-	case x.said <- struct{}{}:
+	case x.unsaved <- struct{}{}:
 	default:
 	}
 }
 
-// unwritten takes the progress that is to be written down.
+// unwritten returns the progress that is not stored yet, and removes it.
 func (x *run) unwritten() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -338,7 +337,7 @@ func (x *run) unwritten() string {
 	return last
 }
 
-// writeProgress writes down the last of the progress.
+// writeProgress stores the last progress.
 func (x *run) writeProgress(ctx context.Context) {
 	if last := x.unwritten(); last != "" {
 		x.status(ctx, last)
@@ -354,7 +353,7 @@ func (x *run) status(ctx context.Context, message string) {
 	_ = x.change(ctx, func(e *entry) { e.Message = message })
 }
 
-// statusText returns text that can be kept as a status.
+// statusText returns a text within maxStatus in valid UTF-8.
 func statusText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= maxStatus {
@@ -369,7 +368,7 @@ func statusText(s string) string {
 
 // change changes the task, unless it has ended.
 func (x *run) change(ctx context.Context, change func(*entry)) error {
-	_, err := x.tasks.entries.changeAndTell(ctx, x.id, func(e *entry) error {
+	_, err := x.tasks.entries.changeAndNotify(ctx, x.id, func(e *entry) error {
 		if e.Status.Terminal() {
 			return errEnded
 		}
@@ -379,7 +378,7 @@ func (x *run) change(ctx context.Context, change func(*entry)) error {
 	return err
 }
 
-// notify tells a client of 2025-11-25 how its task is. Others listen.
+// notify sends the status of a task to a client of 2025-11-25. Other clients subscribe.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#task-status-notification
 func (x *run) notify(ctx context.Context, e *entry) {
@@ -388,7 +387,7 @@ func (x *run) notify(ctx context.Context, e *entry) {
 	}
 }
 
-// renewLease renews the lease of the task while it is worked on, and ends the work when
+// renewLease renews the lease of the task while the handler runs, and ends the handler if
 // the task was cancelled, here or on another replica.
 func (x *run) renewLease() {
 	w := x.tasks.entries.watch(x.id)
@@ -407,7 +406,7 @@ func (x *run) renewLease() {
 				e.Lease = time.Now().Add(lease)
 				return nil
 			}, nil)
-		case <-x.said:
+		case <-x.unsaved:
 			x.writeProgress(x.working)
 			continue
 		case <-w.wake:
@@ -452,14 +451,15 @@ func (x *run) conclude(ctx context.Context, status mcp.TaskStatus, raw jsontext.
 	})
 }
 
-// judge makes of what the handler returned what is kept.
+// judge returns the status and the result or failure to store for what the handler
+// returned.
 func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Value, *Failure) {
 	var raw jsontext.Value
 	if _, asks := result.(*mcp.InputRequiredResult); err == nil && asks {
-		err = errors.New("a task has no rounds: want Ask in place of an InputRequiredResult")
+		err = errors.New("found an InputRequiredResult in a task, which has no rounds: want Ask instead")
 	}
 	if r, ok := result.(*mcp.CallToolResult); err == nil && ok && r.IsError && x.working.Err() != nil {
-		err = context.Cause(x.working) // it failed because it was ended, which is no result of a tool
+		err = context.Cause(x.working) // the handler failed because it was ended
 	}
 	if err == nil {
 		raw, err = encodeResult(result, x.tasks.o.maxResult())
@@ -471,8 +471,8 @@ func (x *run) judge(result mcp.Result, err error) (mcp.TaskStatus, jsontext.Valu
 	return mcp.TaskFailed, nil, Failure{Code: fault.Number, Message: fault.Message, Data: fault.Data}.fit(x.tasks.o.maxResult())
 }
 
-// encodeResult encodes a result in the newest shapes. Metadata under the protocol's
-// own keys is left out, as everywhere.
+// encodeResult encodes a result in the form of the newest revision, without metadata
+// under keys of the protocol.
 func encodeResult(result mcp.Result, limit int) (jsontext.Value, error) {
 	raw, err := json.Marshal(result, json.Deterministic(true))
 	if err != nil {
@@ -489,7 +489,7 @@ func encodeResult(result mcp.Result, limit int) (jsontext.Value, error) {
 	maps.DeleteFunc(whole.Meta, func(key string, _ jsontext.Value) bool { return mcp.ReservedMetaKey(key) })
 	raw, err = json.Marshal(whole, json.Deterministic(true))
 	if err == nil && len(raw) > limit {
-		err = mcp.Errorf(mcp.CodeInternal, "the result has %d bytes, the limit of a task is %d", len(raw), limit)
+		err = mcp.Errorf(mcp.CodeInternal, "the result has %d bytes, want at most %d for a task", len(raw), limit)
 	}
 	return raw, err
 }

@@ -21,32 +21,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Options of the tasks of a server. Nil gives the defaults.
+// Options are the options of Enable. Nil means the defaults.
 type Options struct {
-	// TTL is how long a task is kept after its creation, whether or not it has
+	// TTL is how long a task is stored after its creation, whether or not it has
 	// ended by then. Default: 1 hour.
 	TTL time.Duration
-	// MaxTTL bounds what clients of 2025-11-25 may ask for. Default: 24 hours.
+	// MaxTTL is the maximum that clients of 2025-11-25 may request. Default: 24 hours.
 	MaxTTL time.Duration
-	// Poll is the time between two polls that clients are asked to keep. Default:
-	// 1 second.
+	// Poll is the time between polls that clients are told to observe. Default: 1
+	// second.
 	Poll time.Duration
-	// MaxTasks bounds the tasks that this process has made and that are still
-	// kept, and MaxPerPrincipal those of one authenticated principal, or else of one
-	// session. Requests for more are refused. Default: 4,096 and 256.
+	// MaxTasks bounds the unexpired tasks that this process has made, and
+	// MaxPerPrincipal those of one authenticated principal, or else of one session.
+	// Requests for more are refused. Default: 4,096 and 256.
 	MaxTasks        int
 	MaxPerPrincipal int
-	// MaxQuestions bounds the questions that one task asks. More of them fail.
+	// MaxQuestions bounds the questions that one task asks. Further ones fail.
 	// Default: 64.
 	MaxQuestions int
-	// MaxResult bounds the encoded result of a task, in bytes. A larger one fails
-	// the task. Default: 512 KiB, which leaves room in the value of a Store.
+	// MaxResult bounds the encoded result of a task, in bytes. With a larger one the
+	// task fails. Default: 512 KiB, because the value of a Store is limited.
 	MaxResult int
-	// NoCore leaves out the tasks that 2025-11-25 has in its core, as an
-	// experiment.
+	// NoCore turns off the experimental tasks in the core of 2025-11-25.
 	NoCore bool
-	// Logger receives an audit line for each task that begins, ends or is
-	// cancelled, at level Info. Default: slog.Default().
+	// Logger gets an audit line for each task that begins, ends or is cancelled, at
+	// level Info. Default: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -72,7 +71,7 @@ type Tasks struct {
 	o       *Options
 	entries *entryStore
 
-	pool *limit.Pool // of the tasks that are kept
+	pool *limit.Pool // counts stored tasks by owner
 
 	mu      sync.Mutex
 	kept    map[string]*kept // guarded by mu: by id
@@ -86,10 +85,10 @@ type kept struct {
 	end     context.CancelCauseFunc // of its work, once that begins; guarded by the mu of Tasks
 }
 
-// Enable adds tasks to a server: the extension, and unless Options.NoCore the
-// tasks of 2025-11-25. They are kept in the server's Store. Its Bus tells the other
-// replicas of answers and cancellations; without one they take up to 10 seconds.
-// It panics when the server has tasks already.
+// Enable adds tasks to a server: the extension, and unless Options.NoCore is set, the
+// tasks of 2025-11-25. They are stored in the server's Store. Its Bus notifies the other
+// replicas of answers and cancellations; without a Bus that takes up to 10 seconds.
+// Enable panics if the server has tasks already.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
 	o.Logger = usercode.Logger(o.logger())
@@ -111,7 +110,7 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 			mcp.MethodTasksResult: t.coreResult,
 			mcp.MethodTasksList:   t.coreList,
 			mcp.MethodTasksCancel: t.coreCancel,
-			// Core tasks of the client may tell how they are. Nobody relies on it.
+			// Clients may send the status of their core tasks. It is not used.
 			mcp.NotificationTaskStatus: func(context.Context, *mcpserver.Request) (any, error) { return nil, nil },
 		}
 		e.Capabilities = declareCore
@@ -120,14 +119,14 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	return t
 }
 
-// ownerOf names the principal of a request in what is kept.
+// ownerOf returns the principal of a request in the form in which it is stored.
 func ownerOf(r *mcpserver.Request) string {
 	sum := sha256.Sum256([]byte(r.Principal().String()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// admit takes a new task among those that are kept, or refuses it as one too many.
-// Those whose time is over are forgotten first.
+// admit stores a new task, or returns an error if there are too many. It removes expired
+// tasks first.
 func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error {
 	if err := t.delete(ctx, t.expired()); err != nil {
 		return err
@@ -155,10 +154,11 @@ func (t *Tasks) delete(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// retry is when a request that found too many tasks may be sent again.
+// retry is the time after which a request refused because of too many tasks may be sent
+// again.
 const retry = time.Minute
 
-// expired forgets the tasks whose time is over, and returns them.
+// expired stops counting the expired tasks, and returns their ids.
 func (t *Tasks) expired() (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,16 +187,16 @@ func (t *Tasks) keep(owner limit.Owner, e *entry) error {
 	}
 	k := t.kept[e.ID]
 	if k == nil {
-		return limit.ErrPoolFull // it has made room for another already
+		return limit.ErrPoolFull // it was evicted meanwhile
 	}
 	k.place = place
 	return nil
 }
 
 // errEvicted ends the work on a task that makes room for the task of another owner.
-var errEvicted = errors.New("the task was ended to make room: too many tasks are kept, and most of them of its owner")
+var errEvicted = errors.New("the task was ended because there are too many tasks, most of them of its owner")
 
-// evict ends and forgets a task to make room.
+// evict ends a task and stops counting it, to make room for another.
 func (t *Tasks) evict(id string) {
 	t.mu.Lock()
 	k := t.kept[id]
@@ -208,7 +208,8 @@ func (t *Tasks) evict(id string) {
 	}
 }
 
-// takeEvicted returns the tasks that have made room, for its caller to delete.
+// takeEvicted returns the ids of evicted tasks. The caller must delete them from the
+// store.
 func (t *Tasks) takeEvicted() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,7 +218,7 @@ func (t *Tasks) takeEvicted() []string {
 	return ids
 }
 
-// ends notes how to end the work on a task.
+// ends sets the function that ends the work on a task.
 func (t *Tasks) ends(id string, end context.CancelCauseFunc) {
 	t.mu.Lock()
 	k := t.kept[id]
@@ -238,8 +239,8 @@ func (t *Tasks) forget(id string) {
 	}
 }
 
-// find returns a task of the request's principal. One of somebody else is the
-// same as none.
+// find returns a task of the request's principal. A task of another principal is an
+// unknown task.
 func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*entry, error) {
 	e, err := t.entries.load(ctx, id)
 	if err == nil && e.Owner != ownerOf(r) {
@@ -251,7 +252,7 @@ func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*ent
 	return e, err
 }
 
-// get does tasks/get of the extension.
+// get handles tasks/get of the extension.
 //
 // Spec: ext-tasks draft#task-polling
 func (t *Tasks) get(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -266,7 +267,7 @@ func (t *Tasks) get(ctx context.Context, r *mcpserver.Request) (any, error) {
 	return &taskResult{Task: e.task()}, nil
 }
 
-// update does tasks/update.
+// update handles tasks/update.
 //
 // Spec: ext-tasks draft#task-update-requests
 func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -287,7 +288,7 @@ func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
 	return nil, t.entries.answer(ctx, p.TaskID, answers)
 }
 
-// cancel does tasks/cancel of the extension: an acknowledgement in any case.
+// cancel handles tasks/cancel of the extension. It acknowledges the request in any case.
 //
 // Spec: ext-tasks draft#task-cancellation
 func (t *Tasks) cancel(ctx context.Context, r *mcpserver.Request) (any, error) {
@@ -313,8 +314,8 @@ func (t *Tasks) cancelled(ctx context.Context, r *mcpserver.Request) (*entry, er
 	return e, err
 }
 
-// audit logs what became of a task. The id stands there by its beginning only: to
-// know the whole of it may be to own the task.
+// audit logs a change of a task. The log has only the beginning of the id, because the
+// whole id can be a credential.
 func (t *Tasks) audit(ctx context.Context, r *mcpserver.Request, msg string, e *entry) {
 	t.o.logger().LogAttrs(ctx, slog.LevelInfo, msg, slog.String("task", e.ID[:6]),
 		slog.String("status", string(e.Status)), slog.Any("principal", r.Principal()))
@@ -323,7 +324,7 @@ func (t *Tasks) audit(ctx context.Context, r *mcpserver.Request, msg string, e *
 // maxListened bounds the tasks of one subscription.
 const maxListened = 1024
 
-// listen begins a subscription to the states of tasks. Those of others are left
+// listen begins a subscription to the states of tasks. Tasks of other principals are left
 // out, as if they did not exist.
 //
 // Spec: ext-tasks draft#task-status-notifications
@@ -344,19 +345,19 @@ func (t *Tasks) listen(ctx context.Context, r *mcpserver.Request, wanted jsontex
 	return mine, t.feed(ctx, mine), nil
 }
 
-// feed yields each task as it is, and again whenever it has changed.
+// feed yields the current state of each task, and each later state.
 func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
 	w := t.entries.watch(ids...)
 	context.AfterFunc(ctx, w.stop)
 	return func(yield func(string, any) bool) {
-		told := make(map[string]string)
+		sent := make(map[string]string) // versions by id
 		for {
 			for _, id := range ids {
 				e, err := t.entries.load(ctx, id)
-				if err != nil || told[id] == e.version() {
+				if err != nil || sent[id] == e.version() {
 					continue
 				}
-				told[id] = e.version()
+				sent[id] = e.version()
 				if !yield(Notification, &notice{Task: e.task()}) {
 					return
 				}
@@ -368,7 +369,7 @@ func (t *Tasks) feed(ctx context.Context, ids []string) iter.Seq2[string, any] {
 	}
 }
 
-// version tells apart the states of a task that its client can tell apart.
+// version returns a text that differs for states of a task that differ for its client.
 func (e *entry) version() string {
 	return fmt.Sprint(e.Status, e.Message, e.Updated.UnixMilli(), slices.Sorted(maps.Keys(e.Open)))
 }

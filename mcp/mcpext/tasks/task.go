@@ -13,8 +13,8 @@ import (
 // ID is the identifier of the extension.
 const ID = "io.modelcontextprotocol/tasks"
 
-// The messages of the extension. Those named in package mcp are also the core's
-// of 2025-11-25, with other shapes.
+// The messages of the extension. Those named in package mcp are also messages of the core
+// of 2025-11-25, with other params and results.
 const (
 	MethodUpdate = "tasks/update"
 	Notification = "notifications/tasks"
@@ -23,7 +23,7 @@ const (
 // ResultTask is the type of the result that answers a request with a task.
 const ResultTask mcp.ResultType = "task"
 
-// Task is the state of a task, in the shapes of the extension.
+// Task is the state of a task, in the form of the extension.
 //
 // Spec: ext-tasks draft#tasks
 type Task struct {
@@ -31,22 +31,20 @@ type Task struct {
 	Status mcp.TaskStatus `json:"status"`
 	// StatusMessage is for people.
 	StatusMessage string `json:"statusMessage,omitzero"`
-	// CreatedAt and LastUpdatedAt are moments in ISO 8601.
+	// CreatedAt and LastUpdatedAt are times in ISO 8601.
 	CreatedAt     string `json:"createdAt"`
 	LastUpdatedAt string `json:"lastUpdatedAt"`
-	// TTLMs is how long the task is kept after its creation, in milliseconds. Nil
-	// means without limit.
+	// TTLMs is how long the task is stored after its creation, in milliseconds. Nil
+	// means no limit.
 	TTLMs *int64 `json:"ttlMs"`
-	// PollIntervalMs is the wished time between two polls, or nil.
+	// PollIntervalMs is the requested time between polls, in milliseconds, or nil.
 	PollIntervalMs *int64 `json:"pollIntervalMs,omitzero"`
 
 	// InputRequests are the open questions of a task that requires input.
 	InputRequests map[string]mcp.InputRequest `json:"inputRequests,omitempty"`
-	// Result is what the request would have been answered with, once the task is
-	// completed.
+	// Result is the result of the request. It is set if the task is completed.
 	Result jsontext.Value `json:"result,omitzero"`
-	// Error is the error that the request would have been answered with, once the
-	// task has failed.
+	// Error is the error of the request. It is set if the task has failed.
 	Error *Failure `json:"error,omitzero"`
 }
 
@@ -57,8 +55,8 @@ type Failure struct {
 	Data    jsontext.Value `json:"data,omitzero"`
 }
 
-// fit returns a failure that can be kept: the same, unless it cannot be encoded or
-// is larger than the limit, in bytes.
+// fit returns f, or another failure if f cannot be encoded or is larger than the limit,
+// in bytes.
 func (f Failure) fit(limit int) *Failure {
 	f.Message = strings.ToValidUTF8(f.Message, "\uFFFD")
 	raw, err := json.Marshal(f)
@@ -71,8 +69,8 @@ func (f Failure) fit(limit int) *Failure {
 	return &f
 }
 
-// taskResult is a result that is a task: the answer to a request that became one,
-// and the result of tasks/get.
+// taskResult is a result that is a task: that of a request that became a task, and that of
+// tasks/get.
 type taskResult struct {
 	mcp.ResultBase
 	Task
@@ -91,23 +89,23 @@ type updateParams struct {
 	Meta           mcp.Meta                  `json:"_meta,omitempty"`
 }
 
-// seed returns the task without what only tasks/get tells.
+// seed returns the task without the members that only tasks/get returns.
 func (t Task) seed() Task {
 	t.InputRequests, t.Result, t.Error = nil, nil, nil
 	return t
 }
 
-// pause returns the wished time between two polls.
+// pause returns the time between polls, within the bounds.
 func (t Task) pause() time.Duration {
 	if t.PollIntervalMs == nil {
 		return defaultPoll
 	}
-	wish := min(max(*t.PollIntervalMs, minPoll.Milliseconds()), maxPoll.Milliseconds())
-	return time.Duration(wish) * time.Millisecond
+	requested := min(max(*t.PollIntervalMs, minPoll.Milliseconds()), maxPoll.Milliseconds())
+	return time.Duration(requested) * time.Millisecond
 }
 
-// Times between two polls: what is taken where the peer wishes none, and the
-// bounds of what it may wish.
+// Times between polls: the one if the peer requests none, and the bounds of requested
+// ones.
 const (
 	defaultPoll = time.Second
 	minPoll     = 20 * time.Millisecond

@@ -14,17 +14,17 @@ import (
 type Mode int
 
 const (
-	// Required refuses clients that did not declare tasks. Otherwise they get the
-	// result of the call itself. Revisions that have no tasks at all are served
-	// like that in any case.
+	// Required refuses calls of clients that did not declare tasks. Without it they
+	// get the result of the call itself, as clients of revisions without tasks always
+	// do.
 	Required Mode = iota + 1
-	// Late lets the handler say when the call becomes a task, by Begin. Before it
-	// the handler may ask in rounds, and may return without a task.
+	// Late lets the handler decide, with Begin, when the call becomes a task. Before
+	// that the handler may ask in rounds, and it may return without a task.
 	Late
 )
 
-// AsTask is the option by which calls of a tool become tasks, for clients that
-// declared them. In 2025-11-25 the client decides, call by call.
+// AsTask is the option of a tool whose calls become tasks, for clients that declared
+// them. In 2025-11-25 the client decides for each call.
 func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
 	var required, late bool
 	for _, m := range modes {
@@ -64,7 +64,7 @@ const (
 	coreTask
 )
 
-// kindOf says what a call becomes.
+// kindOf returns the kind of task that a call becomes.
 func (t *Tasks) kindOf(r *mcpserver.Request, p *mcp.CallToolParams, required bool) (kind, error) {
 	if _, ok := r.Extension(ID); ok {
 		return extensionTask, nil
@@ -74,7 +74,7 @@ func (t *Tasks) kindOf(r *mcpserver.Request, p *mcp.CallToolParams, required boo
 	case core && p.Task != nil:
 		return coreTask, nil
 	case core && required:
-		return noTask, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: has to be called as a task", p.Name)
+		return noTask, mcp.Errorf(mcp.CodeMethodNotFound, "tool %q: want a call as a task", p.Name)
 	case required && isStateless(r):
 		return noTask, r.RequireExtension(ID)
 	}
@@ -84,13 +84,13 @@ func (t *Tasks) kindOf(r *mcpserver.Request, p *mcp.CallToolParams, required boo
 // hasCore reports whether the revision has tasks in its core.
 func hasCore(v mcp.Revision) bool { return v == mcp.V20251125 }
 
-// isStateless reports whether the client's revision has extensions as such.
+// isStateless reports whether the client's revision has the extension.
 func isStateless(r *mcpserver.Request) bool { return r.Revision() == mcp.V20260728 }
 
-// Begin makes the call of a Late tool a task from here on: its client gets the
-// task, and the handler goes on with the context that is returned. It returns ctx
-// itself when the call is a task already, and where it cannot become one because
-// the client has none or the tool is not Late. It fails when the task cannot be
+// Begin turns the call of a Late tool into a task: the client gets the task, and the
+// handler continues with the returned context. Begin returns ctx itself if the call is a
+// task already, or cannot become one because the client does not support tasks or the
+// tool is not Late. It fails when the task cannot be
 // stored, when too many are, and when the call or its handler has ended. Calls of
 // Begin for one call may run concurrently: they return the same task.
 func Begin(ctx context.Context) (context.Context, error) {
@@ -101,17 +101,16 @@ func Begin(ctx context.Context) (context.Context, error) {
 	return s.begin(ctx)
 }
 
-// Status tells what the task of ctx does at the moment, for people to read. It
-// does nothing outside of a task. The messages of mcpserver.Progress go the same
-// way.
+// Status sets the status message of the task of ctx, for people to read. It does nothing
+// outside of a task. The messages of mcpserver.Progress set it, too.
 func Status(ctx context.Context, message string) {
 	if x, _ := ctx.Value(runKey{}).(*run); x != nil {
 		x.status(ctx, message)
 	}
 }
 
-// IDFrom returns the id of the task that ctx belongs to, and false outside of one.
-// To know it may be to own the task: it must not be logged.
+// IDFrom returns the id of the task that ctx belongs to, and false outside of a task. The
+// id can be a credential of an anonymous client, so do not log it.
 func IDFrom(ctx context.Context) (string, bool) {
 	x, _ := ctx.Value(runKey{}).(*run)
 	if x == nil {
