@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// Topic is what a change is about: a list, or one resource.
+// Topic is the subject of a change: a list, or one resource.
 type Topic struct {
 	method  string // the notification that announces the change
 	subject string // the URI of a resource, or empty
@@ -47,7 +47,7 @@ type Event struct {
 
 func newEvent(t Topic) *Event { return &Event{topic: t} }
 
-// params returns those of the notification.
+// params returns the params of the notification.
 func (e *Event) params() any {
 	if e.topic.method == mcp.NotificationResourceUpdated {
 		return &mcp.ResourceUpdatedParams{URI: e.topic.subject}

@@ -14,8 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// What one session or one listen request may subscribe to is bounded in number and in
-// the bytes of the URIs.
+// Limits of the subscriptions of one session or listen request: their number and the bytes of
+// their URIs.
 const (
 	MaxResources     = 1024
 	MaxResourceBytes = 256 << 10
@@ -24,22 +24,21 @@ const (
 // Server is what a Hub needs of its server. All methods are safe for concurrent use. Go
 // and IsOpen are called under a lock of the Hub, and must not call it.
 type Server interface {
-	// Resource reports whether a resource exists, and returns what reports whether a
-	// caller may read it.
+	// Resource reports whether a resource exists, and returns the function that reports
+	// whether a caller may read it.
 	Resource(uri string) (exists bool, mayRead func(*mcp.Identity) bool)
 	// WatchFunc returns the function that runs while the resource is watched, or nil
 	// when there is none or the caller may not read it.
 	WatchFunc(uri string, who *mcp.Identity) WatchFunc
-	// Features returns what has changed according to the notification of another
-	// replica: the features of that key, or every list that the method is about when
-	// the key is empty.
+	// Features returns the features to which a notification of another replica refers: those
+	// with the key or, if the key is empty, every list of the method.
 	Features(method, key string) []Feature
 	// IsOpen reports whether the session is open.
 	IsOpen(session *exchange.Session) bool
 	// Go runs f on a goroutine that a shutdown waits for.
 	Go(f func())
-	// Evicted reports that a subscription of the principal has ended to make room for one
-	// of another owner.
+	// Evicted reports that a subscription of the principal was ended because its place was
+	// given to another owner.
 	Evicted(mcp.Principal)
 	// Logger returns the server's log.
 	Logger() *slog.Logger
@@ -49,9 +48,9 @@ type Server interface {
 type Feature struct {
 	// Method is the notification that announces a change of the list.
 	Method string
-	// Key names a feature that not every caller may know of, otherwise it is empty.
+	// Key names a feature that is hidden from some callers; otherwise it is empty.
 	Key string
-	// VisibleTo reports whether a caller may know of the feature.
+	// VisibleTo reports whether a caller may see the feature.
 	VisibleTo func(*mcp.Identity) bool
 }
 
@@ -60,10 +59,10 @@ type Feature struct {
 //
 //	ListChanged ────────────┐
 //	Updated ────────────────┼→ offer → Subscriber, one per session or listen request
-//	replicas, by the Bus ───┘          └→ replicas, which are one more
+//	replicas, by the Bus ───┘          └→ replicas, as another Subscriber
 type Hub struct {
 	server   Server
-	watches  *limit.Pool // what all subscribers watch, in units of watchSize
+	watches  *limit.Pool // the subscriptions of all subscribers, in units of watchSize
 	replicas replicas
 
 	mu          sync.Mutex
@@ -73,14 +72,14 @@ type Hub struct {
 	stopped     bool                              // guarded by mu: no watchRun may start
 }
 
-// subscription holds those who have subscribed to a topic.
+// subscription is the set of subscribers to a topic.
 type subscription struct {
 	topic Topic
 	subs  map[*Subscriber]*watch
 }
 
-// Open sets the server, and the pool in which all that is watched has its place: one unit
-// for each 256 bytes of a URI that are begun. It is called once, before anything else.
+// Open sets the server, and the pool that bounds all subscriptions: each takes one unit per
+// started 256 bytes of its URI. It must be called once, before every other method.
 func (h *Hub) Open(s Server, watches *limit.Pool) { h.server, h.watches = s, watches }
 
 // AddSession subscribes a session to every list, if the session is open.
@@ -106,8 +105,8 @@ func (h *Hub) Session(session *exchange.Session) *Subscriber {
 	return h.sessionLocked(session)
 }
 
-// sessionLocked makes the subscriber of a session when it is first needed: most sessions
-// are never notified.
+// sessionLocked returns the subscriber of a session, which it creates when it is first needed:
+// most sessions are never notified.
 func (h *Hub) sessionLocked(session *exchange.Session) *Subscriber {
 	sub := h.sessions[session]
 	if sub == nil {
@@ -134,7 +133,7 @@ func (s sessionListener) Deliver(ctx context.Context, e *Event) error {
 	return s.Push(ctx, a.Message())
 }
 
-// RemoveSession removes a session and waits for what is being sent to it.
+// RemoveSession removes a session and waits for deliveries in progress.
 func (h *Hub) RemoveSession(session *exchange.Session) {
 	h.mu.Lock()
 	sub := h.sessions[session]
@@ -145,11 +144,11 @@ func (h *Hub) RemoveSession(session *exchange.Session) {
 	}
 }
 
-// Subscribe subscribes to topics. The place that they take together in the pool of all
-// that is watched counts for the owner of the subscriber; bytes are what the subscription
-// keeps besides. When the place goes to another owner, these subscriptions end, and Serve
-// returns ErrEvicted. Subscribe fails with ErrTooMany, ErrRemoved, limit.ErrOwnerFull or
-// limit.ErrPoolFull; topics before the one that has failed may be subscribed to then.
+// Subscribe subscribes to topics. They take one place in the pool, charged to the owner of the
+// subscriber; bytes is the memory that the subscription keeps in addition to the URIs. When
+// the place is given to another owner, these subscriptions end and Serve returns ErrEvicted.
+// Subscribe fails with ErrTooMany, ErrRemoved, limit.ErrOwnerFull or limit.ErrPoolFull; the
+// topics before the failed one may be subscribed to then.
 func (h *Hub) Subscribe(sub *Subscriber, topics []Topic, bytes int) error {
 	topics = h.notSubscribed(sub, topics)
 	runs := make([]WatchFunc, len(topics))
@@ -191,7 +190,7 @@ func (h *Hub) subscribeLocked(w *watch, t Topic) error {
 	}
 	maxTopics := MaxResources
 	if !sub.lists {
-		maxTopics += len(allLists) // which are among the topics then
+		maxTopics += len(allLists) // the lists are among the topics
 	}
 	switch {
 	case sub.removed:
@@ -230,7 +229,7 @@ func (h *Hub) unsubscribeLocked(sub *Subscriber, t Topic) {
 	}
 }
 
-// dropLocked takes a subscriber out of a subscription.
+// dropLocked removes a subscriber from a subscription.
 func (h *Hub) dropLocked(sub *Subscriber, s *subscription) {
 	s.subs[sub].dropLocked()
 	delete(s.subs, sub)
@@ -241,7 +240,7 @@ func (h *Hub) dropLocked(sub *Subscriber, s *subscription) {
 	}
 }
 
-// Remove removes a subscriber and waits for what is being delivered to it.
+// Remove removes a subscriber and waits for deliveries in progress.
 func (h *Hub) Remove(sub *Subscriber) {
 	h.mu.Lock()
 	sub.removed = true
@@ -275,8 +274,7 @@ func (h *Hub) ListChanged(changed []Feature) {
 	h.replicas.listChanged(changed)
 }
 
-// notifyLists offers one event per list to the subscribers that may know of a feature
-// that has changed.
+// notifyLists offers one event per list to the subscribers that may see a changed feature.
 func (h *Hub) notifyLists(changed []Feature) {
 	for _, t := range allLists {
 		of := slices.DeleteFunc(slices.Clone(changed), func(f Feature) bool { return f.Method != t.method })
@@ -301,8 +299,9 @@ func (h *Hub) Updated(uri string) {
 	h.replicas.updated(uri)
 }
 
-// notifyUpdated notifies the subscribers of a resource, and those of a parent of it that
-// may read the resource itself. Nobody is notified of a resource that is hidden.
+// notifyUpdated notifies the subscribers of a resource, and the subscribers of its parents that
+// may read the resource itself. A subscriber is not notified of a resource that is hidden from
+// it.
 func (h *Hub) notifyUpdated(uri string) {
 	exists, mayRead := h.server.Resource(uri)
 	mayRead = h.oncePerCaller(mayRead)
@@ -338,8 +337,8 @@ func (h *Hub) isSubscribedLocked(sub *Subscriber, t Topic) bool {
 	return s != nil && s.subs[sub] != nil
 }
 
-// notifyAll notifies the subscribers of every topic that matches, when it is not known
-// what has changed.
+// notifyAll notifies the subscribers of every matching topic. It is used when changes may have
+// been missed.
 func (h *Hub) notifyAll(matches func(Topic) bool) {
 	h.mu.Lock()
 	topics := slices.Collect(maps.Keys(h.subscribers))
@@ -356,8 +355,8 @@ func (h *Hub) notifyAll(matches func(Topic) bool) {
 	}
 }
 
-// itselfAndParents yields a URI and what it can be a part of, such as notes://a
-// and notes://a/ of notes://a/b.
+// itselfAndParents yields a URI and its possible parents, such as notes://a and notes://a/ for
+// notes://a/b.
 func itselfAndParents(uri string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if !yield(uri) {
@@ -371,8 +370,8 @@ func itselfAndParents(uri string) func(yield func(string) bool) {
 	}
 }
 
-// oncePerCaller calls f once for each caller. f may run functions of Visible: the panic
-// of one is logged, and the answer is false.
+// oncePerCaller returns f with a cache of its results per caller. f may call a Visible
+// function of the author: a panic is logged, and the result is false.
 func (h *Hub) oncePerCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool {
 	known := make(map[*mcp.Identity]bool)
 	return func(who *mcp.Identity) bool {
@@ -387,7 +386,7 @@ func (h *Hub) oncePerCaller(f func(*mcp.Identity) bool) func(*mcp.Identity) bool
 	}
 }
 
-// failed logs the panic of a function of an author.
+// failed logs the panic of an author's function.
 func (h *Hub) failed(ctx context.Context, what string, err error, attrs ...slog.Attr) {
 	h.server.Logger().LogAttrs(ctx, slog.LevelError, what, append(attrs, usercode.Attrs(err)...)...)
 }

@@ -26,21 +26,21 @@ const (
 	maxMessage = 64 << 10
 )
 
-// localUser is the credentials of the replicas, which are told of everything.
+// localUser is the identity of the replicas, which get every event.
 var localUser = &mcp.Identity{Principal: mcp.PrincipalLocal}
 
-// replicas are the other servers of the same name on the same Bus. What is announced
-// here is published to them, and what they publish is announced here. They are one more
-// subscriber, to everything, so a slow Bus delays nobody.
+// replicas connects the other servers with the same name on the same Bus. Events of this
+// server are published to them, and events that they publish are delivered here. replicas is
+// a Listener that is subscribed to everything, so that a slow Bus delays no other subscriber.
 type replicas struct {
 	hub      *Hub
-	bus      mcp.Bus // nil for a server that is alone
+	bus      mcp.Bus // nil for a server without replicas
 	topic    string
 	instance string
 	out      *Subscriber
 
-	begin      sync.Once     // the subscription, when the first subscriber comes
-	subscribed chan struct{} // closed when the Bus is subscribed to, or will not be any more
+	begin      sync.Once     // starts the subscription for the first subscriber
+	subscribed chan struct{} // closed when the subscription exists or was given up
 	leave      func()        // ends the subscription; set before subscribed is closed, or nil
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -51,13 +51,13 @@ type replicas struct {
 type notice struct {
 	From   string `json:"from"`
 	Method string `json:"method"`
-	// Subject is the URI of a resource, or the key of a feature that not every caller
-	// may know of. Without it the notice is about the whole list, or any resource.
+	// Subject is the URI of a resource, or the key of a feature that is hidden from some
+	// callers. If it is empty the notice refers to the whole list, or to any resource.
 	Subject string `json:"subject,omitzero"`
 }
 
-// OpenReplicas connects the servers of one name over a Bus. The instance tells them
-// apart. It is called at most once, before the first change.
+// OpenReplicas connects the servers with one name over a Bus. instance is unique to each of
+// them. It is called at most once, before the first change.
 func (h *Hub) OpenReplicas(bus mcp.Bus, name, instance string) {
 	digest := sha256.Sum256([]byte(name))
 	r := &h.replicas
@@ -68,8 +68,8 @@ func (h *Hub) OpenReplicas(bus mcp.Bus, name, instance string) {
 	r.out = newSubscriber(r, limit.Owner{}, byGoroutine)
 }
 
-// listChanged publishes changes of lists. A feature that not every caller may know of is
-// named by its key, and each replica judges by its own feature who may know of it.
+// listChanged publishes changes of lists. It names a feature that is hidden from some callers
+// by its key, and each replica uses its own feature to determine who may see it.
 func (r *replicas) listChanged(changed []Feature) {
 	if r.bus == nil {
 		return
@@ -89,11 +89,11 @@ func (r *replicas) updated(uri string) {
 // Identity implements Listener.
 func (r *replicas) Identity() *mcp.Identity { return localUser }
 
-// Deliver implements Listener: it publishes one event. One that the Bus refuses is lost,
-// as the Bus may lose any.
+// Deliver implements Listener: it publishes one event. If that fails the event is lost; a Bus
+// may lose any event.
 func (r *replicas) Deliver(ctx context.Context, e *Event) error {
 	subject := e.topic.subject
-	if len(subject) > maxMessage/2 { // which escapes could make too large
+	if len(subject) > maxMessage/2 { // escapes could exceed the limit
 		subject = ""
 	}
 	msg, err := json.Marshal(notice{r.instance, e.topic.method, subject})
@@ -109,14 +109,14 @@ func (r *replicas) Deliver(ctx context.Context, e *Event) error {
 	return nil
 }
 
-// SubscribeBus begins to subscribe to what other replicas announce.
+// SubscribeBus starts the subscription to the events of other replicas. It does not wait.
 func (h *Hub) SubscribeBus() {
 	if r := &h.replicas; r.bus != nil {
 		r.begin.Do(func() { h.server.Go(r.subscribe) })
 	}
 }
 
-// AwaitBus is SubscribeBus that waits for the subscription, for at most 5 s, so that a
+// AwaitBus calls SubscribeBus and waits for the subscription, for at most 5 s, so that a
 // subscriber misses nothing.
 func (h *Hub) AwaitBus(ctx context.Context) {
 	r := &h.replicas
@@ -157,7 +157,7 @@ func (r *replicas) subscribe() {
 	}
 }
 
-// receive notifies the subscribers here of what another replica announces.
+// receive delivers an event of another replica to the subscribers of this server.
 func (r *replicas) receive(msg []byte) {
 	var n notice
 	if err := json.Unmarshal(msg, &n); err != nil || n.From == r.instance {
@@ -173,7 +173,7 @@ func (r *replicas) receive(msg []byte) {
 	}
 }
 
-// CloseBus ends the subscription to the Bus, which the shutdown waits for.
+// CloseBus ends the subscription to the Bus.
 func (h *Hub) CloseBus() {
 	r := &h.replicas
 	if r.bus == nil {
@@ -190,8 +190,8 @@ func (h *Hub) CloseBus() {
 	})
 }
 
-// FlushBus waits until what was announced here is published. Nothing more is published
-// after it.
+// FlushBus waits until all events of this server are published. Later events are not
+// published.
 func (h *Hub) FlushBus(ctx context.Context) error {
 	if h.replicas.bus == nil {
 		return nil

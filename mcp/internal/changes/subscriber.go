@@ -19,17 +19,17 @@ const (
 	maxQueuedParts = 1024
 )
 
-// Listener is where the changes for a subscriber go: a session, a listen request, or the
+// Listener is the destination of a subscriber's events: a session, a listen request, or the
 // Bus.
 type Listener interface {
-	// Identity returns the present credentials of the recipient.
+	// Identity returns the current identity of the recipient.
 	Identity() *mcp.Identity
 	// Deliver sends an event.
 	Deliver(ctx context.Context, e *Event) error
 }
 
-// Subscriber is one recipient of changes. Its queue has at most one event per topic, so
-// a slow one costs little and delays nobody. A topic is in one of these states:
+// Subscriber is one recipient of changes. Its queue has at most one event per topic, so that a
+// slow recipient needs little memory and delays no other. A topic is in one of these states:
 //
 //	idle ── offer ──> ready ── take ──> cooling ── offer ──> pending
 //	  ^                 ^                  │ 50 ms              │ 50 ms
@@ -37,7 +37,7 @@ type Listener interface {
 //	                    └───────────────────────────────────────┘
 type Subscriber struct {
 	Listener
-	owner limit.Owner // for whom what it watches counts
+	owner limit.Owner // limits charge the subscriptions to it
 	how   delivery
 
 	// Guarded by the lock of the hub.
@@ -54,19 +54,19 @@ type Subscriber struct {
 	timer   *time.Timer        // runs while a topic is pending; may be nil
 	closed  bool               // nothing more is queued
 	failed  error              // ends Serve; nil until then
-	running bool               // somebody delivers
+	running bool               // a goroutine delivers
 	cancel  context.CancelFunc // of the goroutine that delivers; may be nil
-	idle    sync.WaitGroup     // of whoever delivers, except Serve
-	wake    chan struct{}      // one token for Serve: something is ready
+	idle    sync.WaitGroup     // of the goroutines that deliver, except Serve
+	wake    chan struct{}      // one token for Serve: an event is ready
 }
 
-// delivery says who delivers to a subscriber.
+// delivery says which goroutine delivers the events of a subscriber.
 type delivery int
 
 const (
 	byServe     delivery = iota // Serve, for as long as the subscriber exists
-	byGoroutine                 // a goroutine, while something is ready
-	byOffer                     // the caller of offer, where delivery does not wait
+	byGoroutine                 // a goroutine that runs while events are ready
+	byOffer                     // the caller of offer; for listeners that do not block
 )
 
 // topicState is the state of a topic for one subscriber.
@@ -79,14 +79,14 @@ const (
 	pending            // as cooling, and there is another event
 )
 
-// delivered is an event that was delivered, and when the next one of its topic may be.
+// delivered is an event that was delivered, and the end of its cooldown.
 type delivered struct {
 	event *Event
 	until time.Time
 }
 
-// NewSubscriber returns a subscriber whose events Serve delivers. What it watches counts
-// for the owner. It needs one Hub.Remove.
+// NewSubscriber returns a subscriber whose events Serve delivers. Limits charge its
+// subscriptions to the owner. It needs one Hub.Remove.
 func NewSubscriber(to Listener, owner limit.Owner) *Subscriber {
 	return newSubscriber(to, owner, byServe)
 }
@@ -99,8 +99,8 @@ func newSubscriber(to Listener, owner limit.Owner, how delivery) *Subscriber {
 	return s
 }
 
-// offer queues an event, unless one of its topic is queued, which says the same. When the
-// queue is full it queues whole, which is about the whole that the topic is a part of.
+// offer queues an event, unless an event of its topic is queued already. If the queue is full
+// it queues whole instead, the event of the resource of which the topic is a part.
 func (s *Subscriber) offer(e, whole *Event) {
 	s.mu.Lock()
 	if s.states[e.topic] != ready && s.states[e.topic] != pending && len(s.ready)+s.pending >= maxQueuedParts {
@@ -127,7 +127,8 @@ func (s *Subscriber) retract(t Topic) {
 	}
 }
 
-// take returns the events to deliver now. Whoever delivers goes on until there is none.
+// take returns the events to deliver now. If there are none, the calling goroutine must stop
+// delivering.
 func (s *Subscriber) take() []*Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +159,7 @@ func (s *Subscriber) deliverReady(ctx context.Context) {
 	}
 }
 
-// fail has Serve return an error.
+// fail makes Serve return err.
 func (s *Subscriber) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,9 +173,9 @@ func (s *Subscriber) failure() error {
 	return s.failed
 }
 
-// Serve delivers events until ctx ends or the subscriptions make room for others
-// (ErrEvicted), which are errors, or until one of the channels is closed: then it delivers
-// what is queued and returns.
+// Serve delivers events. It returns an error when ctx ends or the subscriptions are evicted
+// (ErrEvicted). When one of the channels is closed it delivers the queued events and returns
+// nil.
 func (s *Subscriber) Serve(ctx context.Context, end, leaving <-chan struct{}) error {
 	for {
 		select {
@@ -204,7 +205,7 @@ func (s *Subscriber) deliver(ctx context.Context, events []*Event) error {
 	return nil
 }
 
-// close drops what is queued and waits for what is being delivered.
+// close drops the queued events and waits for deliveries in progress.
 func (s *Subscriber) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -219,9 +220,8 @@ func (s *Subscriber) close() {
 	s.idle.Wait()
 }
 
-// flush has a goroutine deliver all that is queued and waits for it, no longer than
-// ctx: the delivery may be user code that waits for flush. Nothing more can be
-// offered.
+// flush delivers all queued events on a goroutine and waits for it until ctx ends, because
+// the delivery may be user code that waits for flush. Later events are dropped.
 func (s *Subscriber) flush(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -243,7 +243,7 @@ func (s *Subscriber) flush(ctx context.Context) error {
 	}
 }
 
-// endCooldowns is what the timer runs.
+// endCooldowns is called by the timer.
 func (s *Subscriber) endCooldowns() {
 	s.mu.Lock()
 	now := time.Now()
@@ -286,7 +286,7 @@ func (s *Subscriber) startCooldownLocked(events []*Event, now time.Time) {
 	}
 }
 
-// expireCooldownsLocked ends the oldest cooldowns, as long as they are over.
+// expireCooldownsLocked ends the cooldowns, oldest first, for which over returns true.
 func (s *Subscriber) expireCooldownsLocked(over func(delivered) bool) {
 	for len(s.cooling) > 0 && over(s.cooling[0]) {
 		e := s.cooling[0].event
@@ -312,8 +312,8 @@ func (s *Subscriber) resetTimerLocked() {
 	}
 }
 
-// startDeliveryLocked has what is ready delivered, and reports whether the caller has to
-// call deliverReady.
+// startDeliveryLocked makes sure that ready events are delivered. It reports whether the caller
+// must call deliverReady.
 func (s *Subscriber) startDeliveryLocked() bool {
 	switch {
 	case s.how == byServe:

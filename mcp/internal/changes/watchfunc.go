@@ -8,20 +8,20 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// WatchFunc is a function that runs while somebody subscribes to a resource.
+// WatchFunc is a function that runs while a resource has subscribers.
 type WatchFunc func(ctx context.Context, uri string)
 
-// watchRun runs the WatchFunc of one URI, again each time that the URI is subscribed to
-// anew. Its fields are guarded by the hub's mu.
+// watchRun runs the WatchFunc of one URI, again each time that the URI gets its first
+// subscriber. Its fields are guarded by the hub's mu.
 type watchRun struct {
 	run     WatchFunc
 	watched bool
-	cancel  context.CancelCauseFunc // of the run under way
+	cancel  context.CancelCauseFunc // of the current run
 }
 
 var errUnwatched = errors.New("nobody watches the resource any more")
 
-// startWatchFuncLocked has a function run for a resource that somebody subscribes to.
+// startWatchFuncLocked runs a function for a resource that has got its first subscriber.
 func (h *Hub) startWatchFuncLocked(uri string, run WatchFunc) {
 	w := h.watchRuns[uri]
 	switch {
@@ -39,7 +39,7 @@ func (h *Hub) startWatchFuncLocked(uri string, run WatchFunc) {
 	h.server.Go(func() { h.runWatchFunc(w, uri) })
 }
 
-// stopWatchFuncLocked ends what runs for a topic without subscribers.
+// stopWatchFuncLocked cancels the function of a topic without subscribers.
 func (h *Hub) stopWatchFuncLocked(t Topic) {
 	if w := h.watchRuns[t.subject]; w != nil && t == ResourceTopic(t.subject) {
 		w.stop()
@@ -53,7 +53,7 @@ func (w *watchRun) stop() {
 	}
 }
 
-// StopWatchFuncs ends all of them. None starts any more.
+// StopWatchFuncs cancels all functions and prevents new ones.
 func (h *Hub) StopWatchFuncs() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,8 +63,8 @@ func (h *Hub) StopWatchFuncs() {
 	}
 }
 
-// runWatchFunc runs the function while the URI is watched, and again when nobody watched
-// it for a while.
+// runWatchFunc runs the function while the URI has subscribers, and again when the URI gets
+// subscribers after it had none.
 func (h *Hub) runWatchFunc(w *watchRun, uri string) {
 	for {
 		ctx, run := h.nextRun(w, uri)
@@ -78,7 +78,7 @@ func (h *Hub) runWatchFunc(w *watchRun, uri string) {
 	}
 }
 
-// nextRun returns what to run now and its context, or nil at the end.
+// nextRun returns the function to run now and its context, or nil to end.
 func (h *Hub) nextRun(w *watchRun, uri string) (context.Context, WatchFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

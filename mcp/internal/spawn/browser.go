@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// openingTime is how long the program that opens an address is listened to.
+// openingTime is how long Open waits for the program that opens an address to fail.
 const openingTime = 5 * time.Second
 
-// desktop are the variables by which that program finds the user's screen.
+// desktop lists the variables with which that program finds the user's display.
 var desktop = []string{"BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION"}
 
-// Open shows an address in the user's browser. It is https, or http on this
-// machine. It is written anew from its parts and is one argument of one program:
-// no shell sees it. A program that fails within five seconds is an error; one that
-// stays is the browser, and is left to the user.
+// Open shows an address in the user's browser. The scheme must be https, or http on this
+// machine. Open reassembles the address from its parsed parts and passes it as one argument
+// to one program, without a shell. It returns an error if the program fails within five
+// seconds. A program that keeps running is the browser; Open does not end it.
 func Open(ctx context.Context, address string) error {
 	err := open(ctx, address, launch)
 	if err != nil {
@@ -44,12 +44,12 @@ func open(ctx context.Context, address string, launch func(context.Context, []st
 	return launch(ctx, append(program, clean))
 }
 
-// plainHost is a host without anything that a program could misread.
+// plainHost matches hosts without characters that a program could misinterpret.
 var plainHost = regexp.MustCompile(`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
 
-// webAddress writes an address anew. The result begins with its scheme, so no
-// program takes it for an option, and holds no space, quote, dollar sign or other
-// character with which a command could begin.
+// webAddress reassembles an address from its parts. The result begins with its scheme, so that
+// no program takes it for an option, and has no space, quote, dollar sign or other character
+// with which a command could begin.
 func webAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -70,7 +70,7 @@ func webAddress(address string) (string, error) {
 	return clean, nil
 }
 
-// notPlain is what is escaped, in addition to what a URL wants escaped.
+// notPlain lists the characters that are escaped in addition to those that a URL requires.
 var notPlain = regexp.MustCompile(`%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~/?:@=&+,-]`)
 
 func plain(part string) string {
@@ -91,7 +91,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// launch starts a program that outlives this call when it stays.
+// launch starts a program, and returns its error if it fails within openingTime. A program
+// that keeps running is not ended.
 func launch(ctx context.Context, argv []string) error {
 	screen := make(map[string]string)
 	for _, name := range desktop {
@@ -110,7 +111,7 @@ func launch(ctx context.Context, argv []string) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the program, which is the user's now
+	go func() { ended <- cmd.Wait() }() // ends with the program, which is not ours to end
 	select {
 	case err := <-ended:
 		return err

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Command names a program and what it is given. No shell is involved and
-// nothing is expanded: every argument arrives as it is written here.
+// Command is a program with its arguments and environment. No shell is used and nothing is
+// expanded: the program gets every argument unchanged.
 type Command struct {
 	// Path is the program: a name to look up in PATH, or a path, which is
 	// relative to Dir. A program that PATH finds relative to the current
@@ -25,13 +25,13 @@ type Command struct {
 	// Args are the arguments, without the program itself.
 	Args []string
 
-	// Env is added to the environment, and wins over it. When it sets PATH,
-	// Path is looked up there.
+	// Env is added to the environment and overrides it. If it sets PATH, Path is looked up
+	// there.
 	Env map[string]string
 
-	// InheritEnv hands down the whole environment of this process. Otherwise
-	// the child gets only the variables that every program needs to find its
-	// way (PATH, HOME, locale, temporary and XDG directories), and no secrets.
+	// InheritEnv passes the whole environment of this process to the child. Otherwise the
+	// child gets only the variables that most programs need (PATH, HOME, locale, temporary
+	// and XDG directories), and no secrets.
 	InheritEnv bool
 
 	// Dir is the working directory; empty means that of this process.
@@ -69,8 +69,8 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// checkDir tells a missing directory from a missing program, which the error of
-// a failed start does not.
+// checkDir reports a missing working directory, because the error of a failed start does not
+// distinguish it from a missing program.
 func (c Command) checkDir() error {
 	if c.Dir == "" {
 		return nil
@@ -85,8 +85,8 @@ func (c Command) checkDir() error {
 	return nil
 }
 
-// lookUp finds a bare name in the PATH that the command brings along. In all
-// other cases it leaves the search to exec.Command.
+// lookUp finds a name without a directory in the PATH that Env sets. In all other cases it
+// leaves the search to exec.Command.
 func (c Command) lookUp() (string, error) {
 	path, ok := c.ownPath()
 	if !ok || filepath.Base(c.Path) != c.Path {
@@ -103,7 +103,7 @@ func (c Command) lookUp() (string, error) {
 	return "", fmt.Errorf("%q: executable file not found in the given PATH %q", c.Path, path)
 }
 
-// ownPath returns the PATH that Env sets. Windows does not mind its case.
+// ownPath returns the PATH that Env sets. On Windows the case of the name does not matter.
 func (c Command) ownPath() (path string, ok bool) {
 	for name, value := range c.Env {
 		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {

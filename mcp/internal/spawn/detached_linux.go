@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// markVariable is the environment variable by which descendants are found.
-	// It holds one mark per generation, the newest last, so that a child that
-	// spawns children in this way too does not hide them.
+	// markVariable is the environment variable that identifies descendants. It holds one
+	// mark per generation, the newest last, so that a child that uses this package itself
+	// does not hide its children.
 	markVariable = "FONDACO_SPAWN"
 
 	// maxMarks bounds its length in bytes; the oldest generations are cut off.
 	maxMarks = 1 << 10
 )
 
-// detached finds the descendants of a child that left its process group (setsid).
+// detachedProcesses finds the descendants of a child that left its process group (setsid).
 // It recognizes them by a mark in the environment that they inherited, and misses
 // those that replaced their environment.
-type detached struct{ id string }
+type detachedProcesses struct{ id string }
 
-func (s *detached) mark(cmd *exec.Cmd) {
+func (s *detachedProcesses) mark(cmd *exec.Cmd) {
 	s.id = rand.Text()
 	marks := os.Getenv(markVariable) + ":" + s.id
 	cmd.Env = append(cmd.Env, markVariable+"="+marks[max(0, len(marks)-maxMarks):])
@@ -33,7 +33,7 @@ func (s *detached) mark(cmd *exec.Cmd) {
 // kill kills all detached descendants. It searches again until it finds none,
 // because a process can fork between the search and the kill, or until the
 // deadline.
-func (s *detached) kill(deadline time.Time) {
+func (s *detachedProcesses) kill(deadline time.Time) {
 	for s.killFound() && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
@@ -41,7 +41,7 @@ func (s *detached) kill(deadline time.Time) {
 
 // killFound searches all processes once, kills the detached descendants, and
 // reports whether there were any.
-func (s *detached) killFound() (found bool) {
+func (s *detachedProcesses) killFound() (found bool) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -53,14 +53,14 @@ func (s *detached) killFound() (found bool) {
 	return found
 }
 
-func (s *detached) killOne(pid int) {
+func (s *detachedProcesses) killOne(pid int) {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return
 	}
 	defer process.Release()
-	// A descriptor holds the process now. Look again, because its id may have been
-	// given to another process since the first look.
+	// The handle refers to one process from now on. Check again, because the id may have been
+	// reused since the first check.
 	if s.includes(pid) {
 		_ = process.Kill()
 		_, _ = process.Wait() // succeeds only if, as process 1, we inherited it
@@ -69,7 +69,7 @@ func (s *detached) killOne(pid int) {
 
 // includes reports whether the environment of a process has the mark. It is false
 // for processes of other users, which cannot be read, and for dead processes.
-func (s *detached) includes(pid int) bool {
+func (s *detachedProcesses) includes(pid int) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && bytes.Contains(env, []byte(s.id))
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// handedDown lists the variables that a child may have from us. A name that
-// ends in "*" stands for all names with that beginning. Everything else, and so
-// every secret, has to be named by the command.
-var handedDown = map[string][]string{
+// inherited lists the variables that a child gets from this process. A name that ends in "*"
+// stands for all names with that prefix. All other variables, and so every secret, must be
+// set by the command.
+var inherited = map[string][]string{
 	"unix": {
 		"PATH", "HOME", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "USER", "LOGNAME",
 		"SHELL", "TERM", "TZ", "XDG_*",
@@ -26,14 +26,14 @@ var handedDown = map[string][]string{
 	},
 }
 
-// environ builds the environment of a child: ours, whole or reduced to the
-// variables that are handed down, and then the given ones, which win.
+// environ returns the environment of a child: that of this process, whole or reduced to the
+// inherited variables, and then the given variables, which override it.
 func environ(given map[string]string, whole bool) ([]string, error) {
 	env := os.Environ()
 	if !whole {
 		env = slices.DeleteFunc(env, func(pair string) bool {
 			name, _, _ := strings.Cut(pair, "=")
-			return !isHandedDown(runtime.GOOS, name)
+			return !isInherited(runtime.GOOS, name)
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -45,10 +45,10 @@ func environ(given map[string]string, whole bool) ([]string, error) {
 	return env, nil
 }
 
-func isHandedDown(goos, name string) bool {
-	names := handedDown["unix"]
+func isInherited(goos, name string) bool {
+	names := inherited["unix"]
 	if goos == "windows" {
-		names, name = handedDown["windows"], strings.ToUpper(name)
+		names, name = inherited["windows"], strings.ToUpper(name)
 	}
 	return slices.ContainsFunc(names, func(pattern string) bool {
 		if prefix, ok := strings.CutSuffix(pattern, "*"); ok {

@@ -10,11 +10,10 @@ import (
 // maxLastLine bounds the line of standard error that an ExitError quotes.
 const maxLastLine = 256
 
-// maxStderr bounds what an ExitError holds of standard error.
+// maxStderr bounds the part of standard error that an ExitError has.
 const maxStderr = 4 << 10
 
-// ExitError tells how a child ended that did not exit with status 0. Its text
-// is such as
+// ExitError reports a child that did not exit with status 0. Examples of its text:
 //
 //	exited with status 2: WEATHER_KEY is not set
 //	ended by signal: killed
@@ -31,7 +30,7 @@ type ExitError struct {
 	LastLine string
 
 	// Stderr is the end of what the child wrote to standard error, at most 4 KiB, as
-	// valid UTF-8. It is the child's, and may hold control characters.
+	// valid UTF-8. It may contain control characters of the child.
 	Stderr string
 }
 
@@ -46,7 +45,7 @@ func exitError(state *os.ProcessState, t *tail) *ExitError {
 	e := &ExitError{Status: state.ExitCode(), LastLine: t.lastLine(), Stderr: t.last(maxStderr)} // -1 for a nil state
 	switch {
 	case state == nil:
-		e.Reason = "ended unobserved" // someone else waited for our child
+		e.Reason = "ended unobserved" // other code in this process has waited for the child
 	case e.Status >= 0:
 		e.Reason = fmt.Sprintf("exited with status %d", e.Status)
 	default:
@@ -55,8 +54,8 @@ func exitError(state *os.ProcessState, t *tail) *ExitError {
 	return e
 }
 
-// printable makes a line of a child fit for an error text: printable characters
-// only, at most limit bytes.
+// printable prepares a line of a child for an error text: it keeps printable characters only,
+// at most limit bytes.
 func printable(line string, limit int) string {
 	line = strings.Map(func(r rune) rune {
 		if r == '\t' {

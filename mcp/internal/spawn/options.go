@@ -2,8 +2,8 @@ package spawn
 
 import "time"
 
-// Options adjusts how a child is watched and ended. Nil means all defaults, and
-// so does the zero value of every field.
+// Options configure how a child is monitored and ended. Nil means all defaults, and so does
+// the zero value of every field.
 type Options struct {
 	// TermAfter is how long after Close, which closes its standard input, the
 	// child is asked to terminate. Default 2 s.
@@ -12,19 +12,18 @@ type Options struct {
 	// KillAfter is how long after Close the child is killed. Default 5 s.
 	KillAfter time.Duration
 
-	// WaitDelay is how long, after the child's end, its pipes are listened to
-	// when a process that escaped still holds them. Default 500 ms.
+	// WaitDelay is how long the child's pipes are still read after its end, if a process
+	// that left its tree keeps them open. Default 500 ms.
 	WaitDelay time.Duration
 
 	// StderrLimit is how many of the last bytes of standard error are kept, for
 	// StderrTail. Default 256 KiB.
 	StderrLimit int
 
-	// StderrLine, when not nil, is given the lines of standard error, cut at
-	// 4 KiB, and the number of lines left out since the line before: more than
-	// 20 lines a second, after a burst of 100, are counted only. The last line
-	// always arrives. It is called from one goroutine, before Done is closed,
-	// and the child waits while it runs.
+	// StderrLine, if not nil, is called with each line of standard error, cut at 4 KiB, and
+	// the number of lines omitted before it: after a burst of 100, more than 20 lines a
+	// second are counted only. The last line is never omitted. It is called from one
+	// goroutine, before Done is closed, and standard error is not read while it runs.
 	StderrLine func(line string, omitted int)
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Process is a running child together with everything that it started. Reading
-// and writing it reads its standard output and writes its standard input.
+// Process is a running child and every process that it started. Read reads its standard
+// output and Write writes its standard input.
 //
 // A Process holds pipes until Close is called, even after the child has ended.
 // All methods are safe for concurrent use.
@@ -27,24 +27,23 @@ type Process struct {
 	stderr *os.File
 	tail   *tail
 
-	exited chan struct{} // the leader has ended and its tree is killed
-	done   chan struct{} // and standard error has been read to its end
+	exited chan struct{} // closed when the leader has ended and its tree is killed
+	done   chan struct{} // closed when standard error has been read to its end, too
 	err    error         // how it ended; set before done is closed
 
 	mu    sync.Mutex
-	ended bool // the tree may not be signalled any more: its id may be another's
+	ended bool // the tree must not be signalled any more: its id may have been reused
 }
 
 // Start runs the command.
 //
-// The child leads a process group of its own (a job on Windows), which ends
-// with it: a process that it leaves behind is killed as soon as the child has
-// ended, for whatever reason. On Linux that includes descendants that made a
-// session of their own: they are known by the variable FONDACO_SPAWN, unless
-// they have changed their environment.
+// The child leads its own process group (a job on Windows), which ends with it: its remaining
+// descendants are killed as soon as the child has ended, for whatever reason. On Linux that
+// includes descendants that created a session of their own: they are recognized by the
+// variable FONDACO_SPAWN, unless they have changed their environment.
 //
-// When this process dies without Close, the child sees the end of its standard
-// input; on Linux it is sent SIGTERM too, and on Windows it is killed.
+// When this process dies without Close, the child reads the end of its standard input. On
+// Linux it also gets SIGTERM, and on Windows it is killed.
 func Start(c Command, opts *Options) (*Process, error) {
 	p, err := start(c, opts)
 	if err != nil {
@@ -84,10 +83,10 @@ func start(c Command, opts *Options) (*Process, error) {
 	return p, nil
 }
 
-// connect makes the three pipes and returns the child's ends of them.
+// connect creates the three pipes and returns the child's ends of them.
 //
-// They are pipes of our own, not those of exec.Cmd, whose Wait would close them
-// before all is read and wait for readers that a grandchild can hold forever.
+// It does not use the pipes of exec.Cmd, because Wait would close them before everything is
+// read, and would wait for readers that a grandchild can block forever.
 func (p *Process) connect() (theirs []*os.File, err error) {
 	pipe := func() (r, w *os.File) {
 		if err == nil {
@@ -115,11 +114,11 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// run starts the child, reports how that went, and waits for the child's end.
+// run starts the child, sends the error of the start, and waits for the child's end.
 //
-// Both happen on one thread. Linux counts the thread that forked as the parent
-// whose death the child is told of (Pdeathsig); waiting occupies a thread in
-// any case, and this one lives exactly as long as the child.
+// Both happen on one thread, because Linux sends Pdeathsig when the thread that forked the
+// child ends. Waiting occupies a thread in any case, and this one lives exactly as long as
+// the child.
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -144,13 +143,13 @@ func (p *Process) launch() error {
 	return nil
 }
 
-// reap waits for the leader, kills what it has left behind and records how it
-// ended. This is the one Wait of every Start.
+// reap waits for the leader, kills its remaining descendants and records how it ended. It is
+// the only Wait of every Start.
 func (p *Process) reap() {
-	heard := p.listen()
+	stderrRead := p.readStderr()
 
-	// Where the platform allows, the tree is killed while the dead leader has
-	// not been waited for: until then nobody else can get its id.
+	// Where the platform allows it, the tree is killed before the dead leader is waited for:
+	// until then its id is not reused.
 	held := awaitExit(p.cmd.Process.Pid)
 	if !held {
 		_ = p.cmd.Wait()
@@ -163,15 +162,15 @@ func (p *Process) reap() {
 	close(p.exited)
 	_ = p.stdout.SetReadDeadline(longAgo) // wakes Read, which then sees exited
 	_ = p.stderr.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
-	<-heard
+	<-stderrRead
 	if state := p.cmd.ProcessState; state == nil || !state.Success() {
 		p.err = exitError(state, p.tail)
 	}
 	close(p.done)
 }
 
-// listen reads standard error to its end and closes heard then.
-func (p *Process) listen() (heard <-chan struct{}) {
+// readStderr reads standard error to its end and then closes stderrRead.
+func (p *Process) readStderr() (stderrRead <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -189,7 +188,7 @@ func (p *Process) listen() (heard <-chan struct{}) {
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// killTree kills the tree, once its leader is dead, and bars it from signals.
+// killTree kills the tree after its leader has died, and prevents further signals to it.
 func (p *Process) killTree() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +196,7 @@ func (p *Process) killTree() {
 	p.ended = true
 }
 
-// signal runs one of the tree's signals unless the tree has ended.
+// signal calls send unless the tree has ended.
 func (p *Process) signal(send func(*tree)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,11 +220,11 @@ func (p *Process) Wait() error {
 }
 
 // StderrTail returns the last bytes that the child wrote to standard error, as
-// valid UTF-8. They are the child's and may hold control characters.
+// valid UTF-8. They may contain control characters of the child.
 func (p *Process) StderrTail() string { return p.tail.String() }
 
-// Read reads standard output. After the child has ended it reads what is left, and
-// waits at most WaitDelay for a descendant that still holds the pipe.
+// Read reads standard output. After the child has ended it reads the remaining output, and
+// waits at most WaitDelay for a descendant that keeps the pipe open.
 func (p *Process) Read(b []byte) (int, error) {
 	for {
 		ended := p.hasExited()

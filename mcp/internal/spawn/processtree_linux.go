@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// dieWithParent has the child sent SIGTERM when the thread that forked it dies;
-// see Process.run for why that thread does not die earlier than this process.
-// SIGTERM rather than SIGKILL, so that a launcher can pass it on.
+// dieWithParent makes the kernel send SIGTERM to the child when the thread that forked it
+// ends; Process.run keeps that thread as long as the child lives. The signal is SIGTERM and
+// not SIGKILL, so that a launcher can forward it.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
 
-// awaitExit waits until the child is dead and leaves it to be waited for. It
-// reports whether it could.
+// awaitExit waits until the child has ended, without reaping it. It returns false if that
+// fails.
 func awaitExit(pid int) bool {
 	const pPID = 1
 	for {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// tree is a child alone: this platform has no way to name what it started, or
-// cannot start processes at all.
+// tree is a child without its descendants: this platform cannot identify them, or cannot
+// start processes at all.
 type tree struct{ leader *os.Process }
 
 func (*tree) prepare(*exec.Cmd) {}

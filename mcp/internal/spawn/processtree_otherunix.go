@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Outside Linux a child is not told of its parent's death, but sees the end of
-// its standard input.
+// dieWithParent does nothing outside Linux: a child gets no signal when its parent dies, but
+// reads the end of its standard input.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// awaitExit cannot wait without reaping. Between the reaping of the leader and
-// the signal to its group there is a moment in which, if the group is empty and
-// all process ids were used up just then, its id could be another's.
+// awaitExit returns false, because these systems cannot wait without reaping. Between the
+// reaping of the leader and the signal to its group, the id of an empty group could be reused,
+// if all other process ids were used up in that moment.
 func awaitExit(int) bool { return false }
 
-// detached stands for the descendants that left the process group, which are not
+// detachedProcesses stands for the descendants that left the process group, which are not
 // found here.
-type detached struct{}
+type detachedProcesses struct{}
 
-func (*detached) mark(*exec.Cmd) {}
+func (*detachedProcesses) mark(*exec.Cmd) {}
 
 func (*tree) killRest(time.Time) {}

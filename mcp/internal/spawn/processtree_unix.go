@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// tree is a child and what it started: a process group. It may be signalled
-// only while its leader has not been waited for.
+// tree is a child and its descendants: a process group. It may be signalled only before its
+// leader is reaped.
 type tree struct {
 	group    int
-	detached detached
+	detached detachedProcesses
 }
 
 func (t *tree) prepare(cmd *exec.Cmd) {

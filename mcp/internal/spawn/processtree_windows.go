@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// tree is a child and what it started: a job object. Nobody can leave it, and
-// the kernel kills it when the last handle is closed, even by our own death.
+// tree is a child and its descendants: a job object. No process can leave it, and the kernel
+// kills it when the last handle is closed, also when this process dies.
 type tree struct {
 	job    syscall.Handle
 	leader uintptr // process id
@@ -50,8 +50,8 @@ type jobLimits struct {
 	peakProcessMemoryUsed, peakJobMemory uintptr
 }
 
-// prepare has the child start suspended, so that it is in the job before it can
-// start anything.
+// prepare makes the child start suspended, so that it is in the job before it can start other
+// processes.
 func (t *tree) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow:    true,
@@ -96,8 +96,8 @@ func (t *tree) assignJob(leader *os.Process) error {
 	return admitted
 }
 
-// terminate sends Ctrl-Break, the one console event that reaches a process
-// group. Without a console in common there is no gentle way.
+// terminate sends Ctrl-Break, the only console event that can be sent to a process group.
+// Without a shared console it kills the tree.
 func (t *tree) terminate() {
 	if ok, _, _ := generateConsoleCtrlEvent.Call(syscall.CTRL_BREAK_EVENT, t.leader); ok == 0 {
 		t.kill()
@@ -112,5 +112,5 @@ func (t *tree) killRest(time.Time) {
 	_ = syscall.CloseHandle(t.job)
 }
 
-// awaitExit is not needed: a job's handle cannot become another's.
+// awaitExit is not needed: the handle of a job is not reused.
 func awaitExit(int) bool { return false }

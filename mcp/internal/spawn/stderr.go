@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	maxStderrLine = 4 << 10 // bytes of a line that is handed on
-	lineBurst     = 100     // lines that are handed on at once
+	maxStderrLine = 4 << 10 // bytes of a line that is passed on
+	lineBurst     = 100     // lines that are passed on at once
 	linesPerSec   = 20      // and the rate after that
 )
 
-// tail takes what a child writes to standard error: it keeps the end of it and
-// hands on its lines, at a bounded rate. It never fails, so that it is read on.
+// tail receives the standard error of a child. It keeps the last bytes and passes lines on at
+// a bounded rate. Write never fails, so that reading continues.
 type tail struct {
-	lines *lines // nil: nobody listens
+	lines *lines // nil without StderrLine
 
 	mu    sync.Mutex
 	limit int
@@ -71,14 +71,14 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(t.ring[t.next:])+string(t.ring[:t.next]), "\uFFFD")
 }
 
-// last returns the last bytes, at most so many, from the beginning of a line if one
-// begins there.
-func (t *tail) last(most int) string {
+// last returns at most limit of the last bytes, from the beginning of a line if one begins
+// there.
+func (t *tail) last(limit int) string {
 	text := t.String()
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[len(text)-most:]
+	text = text[len(text)-limit:]
 	if _, whole, found := strings.Cut(text, "\n"); found {
 		return whole
 	}
@@ -132,7 +132,7 @@ func (l *lines) flush() {
 	l.omitted = 0
 }
 
-// allowed takes one line from the credit, which grows with time.
+// allowed reports whether the rate allows one more line now, and counts it.
 func (l *lines) allowed() bool {
 	now := time.Now()
 	l.credit = min(lineBurst, l.credit+linesPerSec*now.Sub(l.at).Seconds())
@@ -144,7 +144,7 @@ func (l *lines) allowed() bool {
 	return true
 }
 
-// end emits what has not ended with a newline, or was left out at the very end.
+// end emits the unfinished last line, or the last line if it was omitted.
 func (l *lines) end() {
 	if len(l.line) > 0 {
 		l.flush()
