@@ -1,5 +1,5 @@
-// Package lazyctx has contexts that cost next to nothing until code waits for their end,
-// which most calls never do.
+// Package lazyctx provides cancellable contexts that cost next to nothing until code waits
+// for their end, which most calls never do.
 package lazyctx
 
 import (
@@ -9,59 +9,59 @@ import (
 	"time"
 )
 
-// Context is a context that is cancelled like one of context.WithCancelCause. It can lie
-// in the struct of its owner and is ready after Begin. The context of the standard library
-// that it stands for is made when code asks for Done, and when it asks for a value after
-// the end: context.Cause finds the cause there.
+// Context is a context with the contract of context.WithCancelCause. It can be a field of its
+// owner's struct and is ready after Begin. It creates a context of the standard library at
+// the first call of Done, and when Value is called after the cancellation, because
+// context.Cause finds the cause in that context.
 type Context struct {
-	parent context.Context
-	also   context.Context // ends it too; may be nil
-	made   atomic.Pointer[made]
-	making sync.Mutex // guards the creation of made, and the end
+	parent  context.Context
+	also    context.Context // its end ends the context, too; may be nil
+	created atomic.Pointer[realContext]
+	mu      sync.Mutex // held while created or cancelled is set
 
-	over  atomic.Bool // Cancel has been called
-	first bool        // set before over: Cancel has ended it, and nothing before
-	cause error       // set before over: of Cancel if it was the first
+	cancelled atomic.Bool // Cancel has been called
+	first     bool        // set before cancelled: Cancel has ended the context, not parent or also
+	cause     error       // set before cancelled: the cause of Cancel, if first
 }
 
-// made is what a Context stands for once it is needed.
-type made struct {
+// realContext is the context of the standard library that a Context creates.
+type realContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
-	stop   func() bool // releases also; may be nil
+	stop   func() bool // ends the observation of also; may be nil
 }
 
 var _ context.Context = (*Context)(nil)
 
-// New returns a context that ends with its parent, and with also if that is not nil. It
-// needs one Cancel.
+// New returns a context that ends when parent ends, or also unless that is nil. It needs one
+// Cancel.
 func New(parent, also context.Context) *Context {
 	c := new(Context)
 	c.Begin(parent, also)
 	return c
 }
 
-// Begin is New for a Context that lies in another struct. It is called once, before
-// anything else.
+// Begin initializes a Context that is a field of another struct, as New does. It must be
+// called once, before every other method except Cancel.
 func (c *Context) Begin(parent, also context.Context) { c.parent, c.also = parent, also }
 
-// Cancel ends the context. The first cause counts; nil is context.Canceled. Before Begin
-// it does nothing.
+// Cancel ends the context. Only the first call has an effect; a nil cause stands for
+// context.Canceled. Before Begin it does nothing.
 func (c *Context) Cancel(cause error) {
 	if c.parent == nil {
 		return
 	}
-	c.making.Lock()
-	m := c.made.Load()
-	if !c.over.Load() {
+	c.mu.Lock()
+	m := c.created.Load()
+	if !c.cancelled.Load() {
 		if m == nil && c.parent.Err() == nil && (c.also == nil || c.also.Err() == nil) {
 			c.first, c.cause = true, cause
 		}
-		c.over.Store(true)
+		c.cancelled.Store(true)
 	}
-	c.making.Unlock()
+	c.mu.Unlock()
 	if m != nil {
-		m.end(cause)
+		m.cancelWith(cause)
 	}
 }
 
@@ -69,27 +69,27 @@ func (c *Context) Cancel(cause error) {
 func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Done implements context.Context.
-func (c *Context) Done() <-chan struct{} { return c.make().Done() }
+func (c *Context) Done() <-chan struct{} { return c.materialize().Done() }
 
 // Err implements context.Context.
 func (c *Context) Err() error {
-	if m := c.made.Load(); m != nil {
+	if m := c.created.Load(); m != nil {
 		return m.Err()
 	}
-	if c.over.Load() && c.first {
+	if c.cancelled.Load() && c.first {
 		return context.Canceled
 	}
 	if c.also != nil && c.also.Err() != nil {
-		return c.make().Err()
+		return c.materialize().Err()
 	}
 	return c.parent.Err()
 }
 
 // Value implements context.Context.
 func (c *Context) Value(key any) any {
-	m := c.made.Load()
-	if m == nil && c.over.Load() && c.first {
-		m = c.make()
+	m := c.created.Load()
+	if m == nil && c.cancelled.Load() && c.first {
+		m = c.materialize()
 	}
 	if m != nil {
 		return m.Value(key)
@@ -97,21 +97,21 @@ func (c *Context) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// make returns what the context stands for.
-func (c *Context) make() *made {
-	if m := c.made.Load(); m != nil {
+// materialize returns the context of the standard library, which its first call creates.
+func (c *Context) materialize() *realContext {
+	if m := c.created.Load(); m != nil {
 		return m
 	}
-	c.making.Lock()
-	defer c.making.Unlock()
-	if m := c.made.Load(); m != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.created.Load(); m != nil {
 		return m
 	}
-	m := new(made)
-	if c.over.Load() && c.first { // also if the parent has ended since
+	m := new(realContext)
+	if c.cancelled.Load() && c.first { // also if the parent has ended since
 		m.Context, m.cancel = context.WithCancelCause(context.WithoutCancel(c.parent))
 		m.cancel(c.cause)
-		c.made.Store(m)
+		c.created.Store(m)
 		return m
 	}
 	m.Context, m.cancel = context.WithCancelCause(c.parent)
@@ -121,14 +121,14 @@ func (c *Context) make() *made {
 		}
 		m.stop = context.AfterFunc(c.also, func() { m.cancel(context.Cause(c.also)) })
 	}
-	if c.over.Load() {
-		m.end(nil)
+	if c.cancelled.Load() {
+		m.cancelWith(nil)
 	}
-	c.made.Store(m)
+	c.created.Store(m)
 	return m
 }
 
-func (m *made) end(cause error) {
+func (m *realContext) cancelWith(cause error) {
 	if m.stop != nil {
 		m.stop()
 	}
