@@ -14,7 +14,7 @@ import (
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	if r.in.Session == nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: no sessions over this transport")
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: this transport has no sessions")
 	}
 	agreed, err := s.dialect.Negotiate(r.call)
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	}, nil
 }
 
-// initialized begins what a session hears unasked. Before it the client may not
-// have read the answer to initialize yet.
+// initialized subscribes a session to change notifications. Before notifications/initialized
+// the client may not have read the response to initialize yet.
 //
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialized(session *exchange.Session) {
@@ -43,7 +43,8 @@ func (s *Server) initialized(session *exchange.Session) {
 	}
 }
 
-// discover tells what the server can, without opening anything.
+// discover handles server/discover: it returns the revisions and capabilities of the server
+// without starting a session.
 //
 // Spec: 2026-07-28 server/discover
 func (s *Server) discover(_ context.Context, r *Request) (any, error) {
@@ -55,8 +56,8 @@ func (s *Server) discover(_ context.Context, r *Request) (any, error) {
 	}, nil
 }
 
-// capabilities declares what has ever been registered, so that a client that
-// comes before the first tool can be told of it later.
+// capabilities returns the capabilities of all kinds of features that were registered at
+// some time, also if they are removed now.
 func (s *Server) capabilities(f *dialect.Facts) mcp.ServerCapabilities {
 	snap := s.features.Snapshot()
 	o := s.options.orZero()

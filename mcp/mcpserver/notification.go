@@ -11,13 +11,13 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// Notification takes one notification. The part of the library is done when it returns,
-// so that it has taken effect before the client's next message is read; middleware and
+// Notification handles one notification. Cancellations and notifications/initialized take
+// effect before it returns, and so before the client's next message is read. Middleware and
 // the author's handler run after those of the session's earlier notifications:
 //
 //	transport → jsonrpc.Decode → dialect.Open
-//	 ├─ notifications/cancelled                ends the request, at once
-//	 ├─ notifications/initialized              changes are announced to the session from now on
+//	 ├─ notifications/cancelled                cancels the request at once
+//	 ├─ notifications/initialized              the session gets change notifications from now on
 //	 └─ Session.QueueNotification              one after the other; without a session at once
 //	     └─ handleNotification notification.go  middleware, the handler
 //	         └─ logNotification notification.go errors and panics
@@ -64,9 +64,9 @@ func (r *Request) handleNotification() {
 	r.server.logNotification(ctx, r.call, err)
 }
 
-// logNotification logs what has failed in the handlers of a notification, which its
-// sender is not told: a protocol error, as a rule about the message itself, as a
-// warning, everything else as an error.
+// logNotification logs an error of the handlers of a notification, because its sender gets
+// no reply: a protocol error, which is in most cases about the message itself, as a warning,
+// any other as an error.
 func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err error) {
 	method := slog.String("method", call.Method)
 	if p, ok := errors.AsType[*panicked](err); ok {
@@ -74,7 +74,7 @@ func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err er
 		return
 	}
 	switch _, protocol := errors.AsType[*mcp.Error](err); {
-	case err == nil || ctx.Err() != nil: // what fails because the session ends is nobody's concern
+	case err == nil || ctx.Err() != nil: // errors because the session ends are expected
 	case protocol:
 		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "notification refused", method, slog.Any("error", err))
 	default:

@@ -15,26 +15,26 @@ import (
 // Request handles one request, on the goroutine that the transport calls it on. A call of
 // a tool runs these functions, each with its file:
 //
-//	transport: stdio line, HTTP POST, memory     size, depth and time are bounded
-//	 └─ jsonrpc.Decode                           kind, id, method, raw params
-//	     └─ Request                serve.go
-//	         ├─ dialect.Open                     era, revision, _meta, headers → dialect.Call
-//	         ├─ route              serve.go      looks up the handler of the method
-//	         │   ├─ admit          admission.go  rates, then a place among the running calls
-//	         │   ├─ authorize      serve.go      the scopes of the method and of the named features
-//	         │   ├─ beginRun       round.go      opens requestState
-//	         │   ├─ handle         serve.go      middleware, layer by layer, then the handler:
-//	         │   │   └─ callTool   toolcall.go   looks up the tool, validates the arguments
-//	         │   │       └─ perform        toolcall.go  a whole call, inside of the options Wrap
-//	         │   │           ├─ runHandler round.go     gives the answers of the client to the handler
+//	transport: stdio line, HTTP POST, memory           limits of size, depth and time
+//	 └─ jsonrpc.Decode                                 kind, id, method, raw params
+//	     └─ Request                    serve.go
+//	         ├─ dialect.Open                           era, revision, _meta, headers → dialect.Call
+//	         ├─ route                  serve.go        looks up the handler of the method
+//	         │   ├─ admit              admission.go    rates, then a slot among the running calls
+//	         │   ├─ authorize          serve.go        the scopes of the method and of the named features
+//	         │   ├─ beginRun           round.go        opens requestState
+//	         │   ├─ handle             serve.go        middleware, layer by layer, then the handler:
+//	         │   │   └─ callTool       toolcall.go     looks up the tool, validates the arguments
+//	         │   │       └─ perform    toolcall.go     a whole call, inside of the options Wrap
+//	         │   │           ├─ runHandler round.go    passes the answers of the client to the handler
 //	         │   │           │   └─ runTool toolcall.go rate, slot and timeout of the tool
 //	         │   │           │       └─ the author's function
-//	         │   │           └─ outcome    toolcall.go  checked result, or the error as a result
-//	         │   └─ endRun         round.go      open questions override the result
-//	         ├─ encode             serve.go      the form of the revision, of limited size
-//	         ├─ publicError        publicerror.go  the part of an error that the peer may see
-//	         └─ dialect.Call.Reply               envelope, error number
-//	 └─ transport writes                         one buffer, one write; over HTTP large results in parts
+//	         │   │           └─ outcome toolcall.go    checked result, or the error as a result
+//	         │   └─ endRun             round.go        open questions override the result
+//	         ├─ encode                 serve.go        the form of the revision, of limited size
+//	         ├─ publicError            publicerror.go  the part of an error that the peer may see
+//	         └─ dialect.Call.Reply                     envelope, error number
+//	 └─ transport writes                               one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 	call, err := c.dialect.Open(in.Message, in.TransportInfo())
 	if err != nil {

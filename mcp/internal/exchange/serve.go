@@ -51,8 +51,8 @@ const drainGrace = 10 * time.Second
 //
 //	Read          a whole message, bounded by the pipe
 //	 └─ Decode    request, notification, response, or a 2025-03-26 batch of them
-//	     ├─ request       concurrently: Core.Request, then into the outbox
-//	     ├─ cancellation  at once: ends the request that it names
+//	     ├─ request       concurrently: Core.Request (mcpserver/serve.go), then into the outbox
+//	     ├─ cancellation  at once: Core.Notification (mcpserver/notification.go) ends the request
 //	     ├─ notification  to Session.QueueNotification: the handlers run in the order of arrival
 //	     └─ response      at once: to the SendRequest that waits for it
 //
