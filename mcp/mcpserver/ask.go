@@ -55,8 +55,10 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if err := r.resume(); err != nil {
 		return err
 	}
-	if err := r.run.Use(keysOf(questions)...); err != nil {
-		return err
+	for i := range questions {
+		if err := r.run.Use(questions[i].key); err != nil {
+			return err
+		}
 	}
 	waits := r.call.CanRequest() || r.detached != nil
 	if !waits && !r.replays {

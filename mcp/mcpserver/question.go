@@ -217,14 +217,6 @@ func (r *Request) open(q Question) (o openQuestion, err error) {
 	return o, err
 }
 
-func keysOf(questions []Question) []string {
-	keys := make([]string, len(questions))
-	for i, q := range questions {
-		keys[i] = q.key
-	}
-	return keys
-}
-
 // first returns the first error.
 func first(errs []error) error {
 	for _, err := range errs {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,7 +154,7 @@ func (r *Request) openState(ctx context.Context, token string) (m replay.Memory,
 			return m, errState()
 		}
 	}
-	if err := json.Unmarshal(plain, &m); err != nil {
+	if m, err = replay.DecodeMemory(plain); err != nil {
 		return m, errState()
 	}
 	return m, nil
@@ -186,8 +185,8 @@ func errUsedState() error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: already answered")
 }
 
-// A state in the Store is named by its id, after a character that no JSON object
-// begins with.
+// A state in the Store is named by its id, after a character that no
+// encoded Memory begins with.
 func cutStored(plain []byte) (id string, ok bool) {
 	if len(plain) < 2 || plain[0] != '@' {
 		return "", false
@@ -208,11 +207,7 @@ func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, erro
 	if s.options.asking().orZero().SingleUse && s.options.orZero().Store == nil {
 		m.ID = s.usedStates.New(expires)
 	}
-	plain, err := json.Marshal(m, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("requestState: %w", err)
-	}
-	token := s.keys.Seal(plain, bound, expires)
+	token := s.keys.Seal(m.Encode(), bound, expires)
 	if len(token) <= maxState {
 		return token, nil
 	}

@@ -7,6 +7,7 @@ package mcptest_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"net"
 	"testing"
 
@@ -58,5 +59,40 @@ func TestACallBetweenAClientAndAServerAllocatesLittle(t *testing.T) {
 			}
 			<-served
 		})
+	}
+}
+
+// A handler that asks four times makes five rounds in the stateless era.
+func TestFiveRoundsBetweenAClientAndAServerAllocateLittle(t *testing.T) {
+	type seat struct {
+		Row int `json:"row"`
+	}
+	s := mcpserver.New("server", "1", nil)
+	s.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+		for _, key := range []string{"a", "b", "c", "d"} {
+			if _, err := mcpserver.Ask[seat](ctx, key, "Which row?"); err != nil {
+				return "", err
+			}
+		}
+		return "done", nil
+	})
+	c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(s), &mcpclient.Options{
+		Revisions: []mcp.Revision{mcp.V20260728}, Ask: mcpclient.AskOptions{Rate: mcp.Rate{PerSecond: -1}},
+		ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"row":4}`)}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	allocs := testing.AllocsPerRun(100, func() {
+		if got, err := c.Call[string](t.Context(), "ask", nil); err != nil || got != "done" {
+			t.Fatal(got, err)
+		}
+	})
+	const ceiling = 595
+	if allocs > ceiling {
+		t.Errorf("got %v allocations, want at most %d", allocs, ceiling)
 	}
 }

@@ -150,19 +150,25 @@ func (m *machine) call() {
 		if next.Round != round+1 {
 			m.t.Fatalf("got round %d after round %d", next.Round, round)
 		}
-		var again replay.Memory
-		raw, err := json.Marshal(next, json.Deterministic(true))
-		if err == nil {
-			err = json.Unmarshal(raw, &again)
-		}
+		again, err := replay.DecodeMemory(next.Encode())
 		if err != nil {
-			m.t.Fatalf("the memory does not survive as JSON: %v", err)
+			m.t.Fatalf("the memory does not survive its encoding: %v", err)
+		}
+		if !sameMemory(*next, again) {
+			m.t.Fatalf("the memory changes when it is encoded:\n got %+v\nwant %+v", again, *next)
 		}
 		if len(m.program) == 0 { // the client does not come back
 			return
 		}
 		memory, given = again, m.answers(again.Open)
 	}
+}
+
+// sameMemory compares by the JSON of both, in which no map and an empty one are alike.
+func sameMemory(a, b replay.Memory) bool {
+	one, err1 := json.Marshal(a, json.Deterministic(true), json.FormatNilMapAsNull(false))
+	other, err2 := json.Marshal(b, json.Deterministic(true), json.FormatNilMapAsNull(false))
+	return err1 == nil && err2 == nil && string(one) == string(other)
 }
 
 // answers are those of the client, some of them to what nobody has asked.

@@ -12,44 +12,44 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Memory is what a call remembers from one run of its handler to the next. It has a
-// JSON form, which the server seals before a client gets it.
+// Memory is what a call remembers from one run of its handler to the next. The server
+// seals it, as Encode returns it, before a client gets it.
 type Memory struct {
 	// ID names this state. Every run that ends in questions makes a new one.
-	ID string `json:"id"`
+	ID string
 	// Round counts the runs before this one.
-	Round int `json:"round"`
+	Round int
 	// Unanswered counts the runs that ended in questions and had brought no new answer.
-	Unanswered int `json:"unanswered,omitzero"`
+	Unanswered int
 	// StartedAt and Seed are the same in every run of the call.
-	StartedAt time.Time `json:"startedAt"`
-	Seed      []byte    `json:"seed,omitempty"`
+	StartedAt time.Time
+	Seed      []byte
 	// Running is how long the earlier runs took, in nanoseconds, for a call whose time is
 	// limited.
-	Running int64 `json:"running,omitzero"`
+	Running int64
 	// Open are the questions that the last run ended in: by key the Digest of each. Only
 	// their answers are taken.
-	Open map[string]string `json:"open,omitempty"`
+	Open map[string]string
 	// Answers are the client's answers, and Results those of steps, by key.
-	Answers map[string]Answer         `json:"answers,omitempty"`
-	Results map[string]jsontext.Value `json:"results,omitempty"`
+	Answers map[string]Answer
+	Results map[string]jsontext.Value
 	// Parked are the tickets of values that wait for the next run, by key.
-	Parked map[string]string `json:"parked,omitempty"`
+	Parked map[string]string
 	// Progress is the highest progress that the client was told.
-	Progress float64 `json:"progress,omitzero"`
+	Progress float64
 	// Raw says that the handler makes its questions itself, by returning an
 	// *mcp.InputRequiredResult, and State is the handler's own state.
-	Raw   bool    `json:"raw,omitzero"`
-	State *string `json:"state,omitzero"`
+	Raw   bool
+	State *string
 }
 
 // Answer is the answer to a question.
 type Answer struct {
-	Value jsontext.Value `json:"v"`
+	Value jsontext.Value
 	// Question is the Digest of the question that was answered.
-	Question string `json:"q"`
+	Question string
 	// Checked says that the answer was found to fit the question.
-	Checked bool `json:"c,omitzero"`
+	Checked bool
 }
 
 // Question is a question as the client gets it.
@@ -62,7 +62,8 @@ type Question struct {
 // DigestOf returns the digest of a question by its parts, which are the same for the
 // same question and for no other.
 func DigestOf(parts ...string) string {
-	text := make([]byte, 0, 512)
+	var room [1024]byte
+	text := room[:0]
 	for _, part := range parts {
 		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
 		text = append(text, part...)
