@@ -78,7 +78,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
-		MaxUnsent:         o.MaxUnsent,
+		MaxUnsent:         s.options.Load.maxUnsent(),
 		PrincipalSessions: o.PrincipalSessions,
 		PrincipalStreams:  o.PrincipalStreams,
 		SessionIdle:       o.SessionIdle,

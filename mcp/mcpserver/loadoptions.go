@@ -40,6 +40,14 @@ type LoadOptions struct {
 	// wait. Default: 2 seconds.
 	MaxWait time.Duration
 
+	// MaxUnsent limits the bytes of results of more than 64 KiB that are being sent, over
+	// Streamable HTTP, over HTTP+SSE, and over all other connections together. A result
+	// counts until its client has accepted all of it. When the limit is reached, the
+	// connection of the newest response of the owner that has most is closed, or a new
+	// response of that owner is replaced: by the status 503 over Streamable HTTP, elsewhere
+	// by an error. Default: 1 GiB for each of the three.
+	MaxUnsent int64
+
 	// MaxWatched limits the resources to which all sessions and subscriptions/listen
 	// requests are subscribed together. One owner, an authenticated principal or else one
 	// session or connection, may have a quarter of them. A resource counts once for each
@@ -75,6 +83,8 @@ func (o *LoadOptions) maxWaiting() int { return cmp.Or(o.orZero().MaxWaiting, 10
 
 func (o *LoadOptions) maxWatched() int { return cmp.Or(o.orZero().MaxWatched, 262_144) }
 
+func (o *LoadOptions) maxUnsent() int64 { return cmp.Or(o.orZero().MaxUnsent, 1<<30) }
+
 func (o *LoadOptions) maxWait() time.Duration {
 	return max(cmp.Or(o.orZero().MaxWait, 2*time.Second), 0)
 }
@@ -104,6 +114,7 @@ func (o *LoadOptions) check() error {
 	o = o.orZero()
 	for name, n := range map[string]int{
 		"MaxCalls": o.MaxCalls, "MaxBytes": o.MaxBytes, "ShareCalls": o.ShareCalls, "ShareBytes": o.ShareBytes, "MaxWaiting": o.MaxWaiting, "MaxWatched": o.MaxWatched,
+		"MaxUnsent":      int(o.MaxUnsent),
 		"ToolRate.Burst": o.ToolRate.Burst, "CompletionRate.Burst": o.CompletionRate.Burst, "SubscriptionRate.Burst": o.SubscriptionRate.Burst,
 	} {
 		if n < 0 {

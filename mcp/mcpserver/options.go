@@ -207,11 +207,6 @@ type HTTPOptions struct {
 	// MaxStreams limits the long-lived event streams of all clients. Default:
 	// 20,000.
 	MaxStreams int
-	// MaxUnsent limits the bytes of results of more than 64 KiB that are being sent. A
-	// result counts until its client has accepted all of it. When the limit is reached,
-	// the connection of the newest response of the owner that has most is closed, or a
-	// new response of that owner is replaced by 503. Default: 1 GiB.
-	MaxUnsent int64
 	// PrincipalSessions and PrincipalStreams limit the sessions and streams of one
 	// authenticated principal. Default: 100 and 32.
 	PrincipalSessions int

@@ -46,6 +46,7 @@ type Server struct {
 	bus          mcp.Bus // may be nil
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
+	unsent       *limit.Pool       // the bytes of large results that connections have not sent
 	usedStates   replay.UsedStates // without Options.Store
 	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
@@ -177,6 +178,7 @@ func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
 
 func (c core) Opened(s *exchange.Session) error {
 	s.Share = limit.NewShare(c.admission.share)
+	s.Unsent = c.unsent
 	return c.sessions.add(s)
 }
 

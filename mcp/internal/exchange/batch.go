@@ -81,12 +81,13 @@ func (c *serving) batch(ctx context.Context, data []byte, from *mcp.Identity) {
 		c.write(ctx, refusal.Body)
 		return
 	}
-	c.runConcurrently(BeginBatch(items, func(m jsonrpc.Message) Run {
+	run := BeginBatch(items, func(m jsonrpc.Message) Run {
 		in := c.inbound(m, from)
 		if m.Kind == jsonrpc.Request {
 			return c.session.Begin(ctx, c.Core, in)
 		}
 		c.handleWithoutReply(ctx, in)
 		return nil
-	}))
+	})
+	c.runConcurrently(func() []byte { return c.limited(jsonrpc.ID{}, "", run()) })
 }

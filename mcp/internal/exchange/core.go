@@ -109,7 +109,8 @@ func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(js
 }
 
 // Session is the server's state of a connection, or of a session of Streamable HTTP. Every
-// exported field except CoreValue is set before the first message; Core.Opened sets Share.
+// exported field except CoreValue is set before the first message; Core.Opened sets Share
+// and Unsent.
 //
 // The order of messages depends on their kind. Requests run concurrently. Responses and
 // cancellations take effect before the next message is read. All other notifications are
@@ -132,6 +133,9 @@ type Session struct {
 
 	// Share bounds the calls of the session that run at once. Nil is unbounded.
 	Share *limit.Share
+	// Unsent bounds the bytes of the large replies that all connections have not written.
+	// Nil is unbounded.
+	Unsent *limit.Pool
 
 	// CoreValue is what the Core keeps for the session.
 	CoreValue atomic.Value

@@ -6,7 +6,12 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
+
+// largeReply is the size above which a reply counts among the unsent results of all
+// connections. Smaller ones cost less than the connection.
+const largeReply = 64 << 10
 
 // BatchConn is an mcp.Conn that writes several messages more cheaply together than one by one.
 type BatchConn interface {
@@ -23,10 +28,54 @@ type outbox struct {
 	unwritten *unwritten
 	failed    func(error) // called with the error of a write
 
+	unsent *limit.Pool // the bytes of the large replies of all connections; nil is unbounded
+	owner  limit.Owner // of the connection
+	evict  func()      // ends the connection to make room for the replies of others; does not block
+
 	mu      sync.Mutex
 	ready   [][]byte
-	spare   [][]byte // used, empty
-	writing bool     // a goroutine is writing
+	spare   [][]byte     // used, empty
+	writing bool         // a goroutine is writing
+	large   int          // bytes of the large replies that are not written
+	place   *limit.Place // for large; nil while that is 0
+}
+
+// reserve takes room for a reply that is about to be put. It fails if too much is unsent and
+// no other owner has more; the reply must not be put then.
+func (o *outbox) reserve(size int) error {
+	if size <= largeReply || o.unsent == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var err error
+	if o.place == nil {
+		o.place, err = o.unsent.Take(o.owner, size, o.evict)
+	} else {
+		err = o.place.Resize(o.large + size)
+	}
+	if err == nil {
+		o.large += size
+	}
+	return err
+}
+
+// releaseLocked gives the room of written replies back. The caller holds mu.
+func (o *outbox) releaseLocked(batch [][]byte) {
+	if o.large == 0 {
+		return
+	}
+	for _, reply := range batch {
+		if len(reply) > largeReply {
+			o.large -= len(reply)
+		}
+	}
+	if o.large > 0 {
+		_ = o.place.Resize(o.large) // to less, which does not fail
+		return
+	}
+	o.place.Release()
+	o.place = nil
 }
 
 // put writes a reply, or leaves it to the goroutine that is writing.
@@ -71,9 +120,10 @@ func (o *outbox) write(batch [][]byte) {
 		size += len(reply)
 	}
 	o.unwritten.written(len(batch), size)
-	clear(batch)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.releaseLocked(batch)
+	clear(batch)
 	o.spare = batch[:0]
 }
 

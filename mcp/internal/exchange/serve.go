@@ -81,6 +81,8 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		c.session.End()
 		return err
 	}
+	c.replies.unsent, c.replies.owner = c.session.Unsent, c.session.Owner
+	c.replies.evict = func() { cancel(errMadeRoom) }
 	drain := c.watchDraining(ctx)
 	err := c.read(ctx)
 	switch {
@@ -92,6 +94,10 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 		c.awaitIdle(ctx, p.Grace)
 	}
 	drain.stop()
+	if errors.Is(context.Cause(ctx), errMadeRoom) {
+		err = errMadeRoom
+		c.reachedUnsent("")
+	}
 	cancel(errDisconnected)
 	c.session.Pending.Fail(errDisconnected)
 	c.session.Running.CancelAll(errDisconnected)
@@ -99,10 +105,33 @@ func ServeConn(ctx context.Context, p ServeParams) error {
 	c.session.closeNotifications()
 	c.handlers.close()
 	p.Core.Closed(c.session)
-	if errors.Is(err, io.EOF) || c.clientLeft.Load() {
+	if errors.Is(err, io.EOF) || c.clientLeft.Load() && err != errMadeRoom {
 		return nil
 	}
 	return err
+}
+
+// errMadeRoom ends the connection of an owner that has most unread results.
+var errMadeRoom = errors.New("ended to make room: the client has not read large results, and another one needs the memory")
+
+func (c *serving) reachedUnsent(method string) {
+	c.Core.LimitReached(mcp.LimitReached{Limit: mcp.LimitUnsent, Principal: c.session.Principal, Method: method})
+}
+
+// limited returns a reply for which there is room among the unsent results of all
+// connections: the reply itself, or an error in its place. Of a batch that has no room
+// none is answered, and the connection ends.
+func (c *serving) limited(id jsonrpc.ID, method string, reply []byte) []byte {
+	if c.replies.reserve(len(reply)) == nil {
+		return reply
+	}
+	if id.IsZero() {
+		c.replies.evict()
+		return nil
+	}
+	c.reachedUnsent(method)
+	return dialect.Refuse(id, mcp.Errorf(mcp.CodeOverloaded,
+		"%s: the result of %d bytes was dropped, because too many bytes of large results wait to be read; want them read first", method, len(reply))).Body
 }
 
 // expiryGrace is how long running requests may still be answered after the credentials that
@@ -241,10 +270,10 @@ func (c *serving) dispatch(ctx context.Context, in *Inbound) {
 		c.write(ctx, reply(c.session.Begin(ctx, c.Core, in)))
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodListen:
 		run := c.session.Begin(c.listening, c.Core, in)
-		c.runConcurrently(func() []byte { return reply(run) })
+		c.runConcurrently(func() []byte { return c.limited(m.ID, m.Method, reply(run)) })
 	case m.Kind == jsonrpc.Request:
 		run := c.session.Begin(ctx, c.Core, in)
-		c.runConcurrently(func() []byte { return reply(run) })
+		c.runConcurrently(func() []byte { return c.limited(m.ID, m.Method, reply(run)) })
 	default:
 		c.handleWithoutReply(ctx, in)
 	}
