@@ -25,7 +25,7 @@ var schema = jsontext.Value(`{
 	"additionalProperties": false
 }`)
 
-func TestWordsAreTypedByTheSchema(t *testing.T) {
+func TestArgumentsAreParsedByTheSchema(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{ // words → arguments
 		"path=a":                            `{"path":"a"}`,
@@ -58,7 +58,7 @@ func TestWordsAreTypedByTheSchema(t *testing.T) {
 	}
 }
 
-func TestWrongWordsAreExplained(t *testing.T) {
+func TestWrongArgumentsAreExplained(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{ // words → error
 		"count=1":               `/path: missing, want a string: file to write`,

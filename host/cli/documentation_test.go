@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the help of the commands into doc
 // commandsHeading is where the help of the commands begins.
 const commandsHeading = "## Commands\n\n"
 
-func TestDocumentHoldsTheHelpOfEachCommand(t *testing.T) {
+func TestDocumentationHasTheHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "cli.md")
 	document, err := os.ReadFile(path)
@@ -52,7 +52,7 @@ func TestDocumentHoldsTheHelpOfEachCommand(t *testing.T) {
 	}
 }
 
-func TestDocumentHoldsTheExitCodesOfHelp(t *testing.T) {
+func TestDocumentationHasTheExitCodesOfHelp(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
 	if err != nil {

@@ -204,7 +204,7 @@ func TestPortTakenByAHostOfTheUserNamesIt(t *testing.T) {
 }
 
 // What other programs' configurations say of trust counts for nothing.
-func TestTrustOfOthersCountsForNothing(t *testing.T) {
+func TestTrustInOtherConfigurationsIsIgnored(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	started := filepath.Join(home, "started")
@@ -221,7 +221,7 @@ func TestTrustOfOthersCountsForNothing(t *testing.T) {
 	}
 }
 
-func TestToolThatHasChangedIsWithheldAndTold(t *testing.T) {
+func TestChangedToolIsWithheldAndReported(t *testing.T) {
 	t.Parallel()
 	words, home, end := begin(t, "", "--yes")
 	words.await(t, `(?m)^LISTEN`)

@@ -243,7 +243,7 @@ func TestProtectedHostServesNobodyElse(t *testing.T) {
 	}
 }
 
-func TestGuardsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestContradictoryAuthenticationFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	tokens := tokenFile(t)
 	readable := filepath.Join(t.TempDir(), "tokens")

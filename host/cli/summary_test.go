@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host/gateway"
 )
 
-func TestNewsIsWhatTheSummaryHasNotSaid(t *testing.T) {
+func TestOnlyStatusThatTheSummaryLacksIsPrinted(t *testing.T) {
 	t.Parallel()
 	var words bytes.Buffer
 	s := &summary{to: &Main{Stderr: &words, Args: []string{"fondaco"}}, base: "http://127.0.0.1:1"}

@@ -17,7 +17,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestConfigurationMistakesAreTold(t *testing.T) {
+func TestConfigurationErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	content := "{\"mcpServers\": {\n  \"Files\": {\"command\": 7},\n  \"b\": {\"command\": \"c\", \"args\": [\"\x7f\", 1]}\n}}"

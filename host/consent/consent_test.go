@@ -316,7 +316,7 @@ func TestFilesAreForTheUserAlone(t *testing.T) {
 	}
 }
 
-func TestBookThatCannotBeReadApprovesNothing(t *testing.T) {
+func TestUnreadableStoreApprovesNothing(t *testing.T) {
 	t.Parallel()
 	b, dir := open(t)
 	u, _ := program(t, "x")

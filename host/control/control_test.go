@@ -42,7 +42,7 @@ func serve(t *testing.T, h control.Functions) string {
 	return path
 }
 
-func TestHostIsLookedAtAndTold(t *testing.T) {
+func TestSocketReportsStatusAndTakesCommands(t *testing.T) {
 	t.Parallel()
 	want := control.Status{
 		Format: 1, Version: "1", PID: 7, Endpoint: "http://127.0.0.1:7332/mcp",
@@ -73,7 +73,7 @@ func TestHostIsLookedAtAndTold(t *testing.T) {
 	}
 }
 
-func TestVerbsSpeakMCPOverTheSocket(t *testing.T) {
+func TestCommandsUseMCPOverTheSocket(t *testing.T) {
 	t.Parallel()
 	srv := mcpserver.New("host", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})
 	srv.Tool("greet", "Greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
@@ -156,7 +156,7 @@ func TestDirectoryOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-func TestPlaceOfSockets(t *testing.T) {
+func TestPathOfSockets(t *testing.T) {
 	t.Parallel()
 	env := func(value string) func(string) (string, bool) {
 		return func(name string) (string, bool) { return value, name == "XDG_RUNTIME_DIR" }

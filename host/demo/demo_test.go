@@ -155,7 +155,7 @@ func TestClockIsUpdated(t *testing.T) {
 	})
 }
 
-func TestCountdownTellsProgressAndCanBeCancelled(t *testing.T) {
+func TestCountdownReportsProgressAndCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, nil)
 		var heard []string

@@ -222,7 +222,7 @@ func TestWithheldToolIsUnknownUntilItIsApproved(t *testing.T) {
 	}
 }
 
-func TestEveryDecisionIsTold(t *testing.T) {
+func TestEveryDecisionIsReported(t *testing.T) {
 	t.Parallel()
 	var seen decisions
 	srv := newServer("s")

@@ -278,7 +278,7 @@ func TestSharedConnectionKeepsCallsApart(t *testing.T) {
 }
 
 // A log message of a session does not name its call, so it could reach another caller.
-func TestLogMessagesOfASharedSessionAreNobodys(t *testing.T) {
+func TestLogMessagesOfASharedSessionReachNoCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})

@@ -283,7 +283,7 @@ func TestReloadTouchesOnlyWhatHasChanged(t *testing.T) {
 	}
 }
 
-func TestUpstreamThatIsTakenAwayIsNoNews(t *testing.T) {
+func TestRemovedUpstreamReportsNoChangeOfState(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var told []string

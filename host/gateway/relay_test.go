@@ -271,7 +271,7 @@ func TestAnswersOfCallersAreNeverMixed(t *testing.T) {
 	})
 }
 
-func TestUpstreamIsToldOfTheCapabilitiesOfItsCaller(t *testing.T) {
+func TestUpstreamGetsTheCapabilitiesOfItsCaller(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-410")
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {

@@ -146,7 +146,7 @@ func TestUpstreamThatWantsASignInWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestSignInCountsForALineThatIsJustBeingTurnedAway(t *testing.T) {
+func TestSignInCountsForAConnectionThatIsBeingRefused(t *testing.T) {
 	t.Parallel()
 	srv := newServer("locked")
 	srv.Tool("hello", "Say hello", func(context.Context, struct{}) (string, error) { return "hello", nil })

@@ -171,7 +171,7 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 
 // What an upstream says of the message that carried a request is between it and
 // the host: the client has sent another one.
-func TestErrorsOfTheCarriageStayHere(t *testing.T) {
+func TestTransportErrorsAreNotPassedOn(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-04", "E-06")
 	inner := recordingServer(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet}).HTTPHandler()

@@ -70,7 +70,7 @@ func (c *urlElicitingServer) client(revision mcp.Revision, seen *[]string) *mcpc
 	}
 }
 
-func TestVisitsThatAnUpstreamRequiresAreMade(t *testing.T) {
+func TestRequiredURLElicitationsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-03")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -93,7 +93,7 @@ func TestVisitsThatAnUpstreamRequiresAreMade(t *testing.T) {
 	}
 }
 
-func TestVisitThatAnUpstreamRequiresIsSaidAsTheClientUnderstandsIt(t *testing.T) {
+func TestRequiredURLElicitationHasTheFormOfTheCallersRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-03", "E-05")
 	target := mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
@@ -137,7 +137,7 @@ func TestVisitThatAnUpstreamRequiresIsSaidAsTheClientUnderstandsIt(t *testing.T)
 
 // A capability that the client lacks is reported to it; one that the host does not relay
 // is not.
-func TestMissingCapabilityIsToldWhereTheClientLacksIt(t *testing.T) {
+func TestMissingCapabilityIsReportedToTheClientThatLacksIt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-05")
 	srv := mcpserver.New("a", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}, Logger: quiet})
@@ -164,7 +164,7 @@ func TestMissingCapabilityIsToldWhereTheClientLacksIt(t *testing.T) {
 }
 
 // The completion of a URL elicitation reaches only the client that waits for it.
-func TestEndOfAVisitIsPassedOn(t *testing.T) {
+func TestCompletionOfAURLElicitationIsRelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		club := newURLElicitingServer(mcp.V20251125)
@@ -201,7 +201,7 @@ func TestEndOfAVisitIsPassedOn(t *testing.T) {
 
 // For a client of 2025-11-25 the URL elicitation of a stateless upstream is complete when
 // the upstream has continued.
-func TestVisitOfAStatelessUpstreamIsDoneWhenItGoesOn(t *testing.T) {
+func TestURLElicitationOfAStatelessUpstreamIsCompleteWhenItContinues(t *testing.T) {
 	t.Parallel()
 	club := newURLElicitingServer(mcp.V20260728)
 	heard := make(chan string, 10)
