@@ -254,7 +254,7 @@ func (v *authCommand) status(ctx context.Context, m *Main, w *signin.TokenStore,
 		t.rows = append(t.rows, []string{s.Server, s.State, s.Issuer, strings.Join(s.Scopes, " "), expires})
 	}
 	if len(all) == 0 {
-		m.info("no server of the configuration can be signed in to")
+		m.info("the configuration has no server that uses sign-in")
 	}
 	return m.writeTable(t)
 }

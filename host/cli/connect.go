@@ -32,8 +32,8 @@ type connectCommand struct {
 func (v *connectCommand) declare(f *flag.FlagSet) {
 	declareConfig(f, &v.path)
 	f.StringVar(&v.url, "url", defaultURL, "endpoint of the host, a `URL`; default "+defaultURL)
-	f.StringVar(&v.file, "file", "", "change `FILE` instead of the user's own of the client")
-	f.StringVar(&v.name, "name", "fondaco", "`NAME` of the host in it; default fondaco")
+	f.StringVar(&v.file, "file", "", "change `FILE` instead of the client's own file")
+	f.StringVar(&v.name, "name", "fondaco", "`NAME` of the host in the file; default fondaco")
 	f.BoolVar(&v.stdio, "stdio", false, "have the client start the host as a program")
 	f.BoolVar(&v.dryRun, "dry-run", false, "print the change without writing it")
 }

@@ -80,9 +80,9 @@ const tokenIssuer = "fondaco-tokens"
 
 // protect returns the protection of the host at a URL.
 func (g *httpAuth) protect(base string, log *slog.Logger) (r *mcpauth.Resource, err error) {
-	defer func() { // mcpauth panics if the issuer's URL is invalid
+	defer func() { // mcpauth panics if the value of a flag is invalid
 		if fault := recover(); fault != nil {
-			err = usagef("--auth: %s", strings.TrimPrefix(fmt.Sprint(fault), "mcpauth: "))
+			err = invalidFlag(strings.TrimPrefix(fmt.Sprint(fault), "mcpauth: "))
 		}
 	}()
 	identifier := cmp.Or(g.resource, base)
@@ -99,6 +99,17 @@ func (g *httpAuth) protect(base string, log *slog.Logger) (r *mcpauth.Resource, 
 		}))
 	}
 	return mcpauth.New(identifier, opts...), nil
+}
+
+// invalidFlag returns the usage error for an option that mcpauth refuses, with the flag in
+// place of the option's name.
+func invalidFlag(fault string) error {
+	for option, flag := range map[string]string{"Issuer ": "--auth ", "RequireScopes: scope ": "--scope ", "resource ": "--resource "} {
+		if rest, ok := strings.CutPrefix(fault, option); ok {
+			return usagef("%s%s", flag, strings.Replace(rest, "issuer: ", "", 1))
+		}
+	}
+	return usagef("--auth: %s", fault)
 }
 
 // holder verifies a token of the file. Its scopes are those that --scope requires of

@@ -258,13 +258,14 @@ func TestContradictoryAuthenticationFlagsAreRefused(t *testing.T) {
 		"--addr [::]:0":    "without authentication",
 		"--addr 0.0.0.0:0 --auth https://id.example.com":                          "want --resource",
 		"--addr 0.0.0.0:0 --auth https://id.example.com --resource http://a.test": "want https",
-		"--auth http://id.example.com":                                            "--auth: ",
+		"--auth http://id.example.com":                                            `--auth "http://id.example.com": URL of scheme "http"`,
+		"--auth https://id.example.com --resource :bad":                           `--resource ":bad": URL: want`,
 		"--auth https://id.example.com --insecure-no-auth":                        "want one of them",
 		"--resource https://a.test":                                               "need --auth",
 		"--auth-tokens " + tokens + " --scope x":                                  "no scopes",
 		"--auth-tokens " + readable:                                               "chmod 600",
 		"--auth-tokens /nowhere/tokens":                                           "no such file",
-		"--auth https://id.example.com --scope a\"b":                              "scope",
+		"--auth https://id.example.com --scope a\"b":                              `--scope "a\"b": want`,
 	} {
 		_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), append([]string{"up", "--addr", "127.0.0.1:0"}, splitWords(flags)...)...)
 		if code != 2 || !strings.Contains(stderr, want) || strings.Contains(stderr, "LISTEN") || strings.Contains(stderr, "CANARY") {

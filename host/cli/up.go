@@ -162,7 +162,7 @@ func (v *upCommand) listen(m *Main) (net.Listener, error) {
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
-		return nil, fmt.Errorf("%w; %s; --addr names another address, with port 0 a free one", err, m.portUser(resolved.Port))
+		return nil, fmt.Errorf("%w; %s; use another port with --addr, or port 0 for any free one", err, m.portUser(resolved.Port))
 	}
 	return listener, nil
 }

@@ -68,7 +68,7 @@ func TestTakenPortIsExplained(t *testing.T) {
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	_, stderr, code := session{env: []string{"HOME=" + t.TempDir()}}.run(t.Context(), "up", "--addr", strings.TrimPrefix(taken.URL, "http://"))
-	if code != 1 || !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "--addr names another address") {
+	if code != 1 || !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "use another port with --addr") {
 		t.Errorf("got %q, %d, want an explanation", stderr, code)
 	}
 }

@@ -159,7 +159,7 @@ func (s *source) judgeProgram(e *entry) {
 		s.addError(e.headers[0].at, "found a header beside a command, want headers beside a url only")
 	}
 	if e.signIn.at.node != nil {
-		s.addError(e.signIn.at, "found a sign-in beside a command, want it beside a url only: a program has its credentials from its environment")
+		s.addError(e.signIn.at, "found a sign-in beside a command, want it beside a url only: a program gets its credentials from its environment")
 	}
 }
 

@@ -268,7 +268,7 @@ func TestApprovalIsOfWhatWasSeen(t *testing.T) {
 	if screen("Read"); len(screen("Read")) != 0 {
 		t.Error("want a tool that has come back to what was approved offered again")
 	}
-	if err := again.ApproveTool(u, waiting[0]); err == nil || !strings.Contains(err.Error(), "nothing of it waits") {
+	if err := again.ApproveTool(u, waiting[0]); err == nil || !strings.Contains(err.Error(), "no change waits") {
 		t.Errorf("got %v, want nothing to approve", err)
 	}
 }

@@ -96,9 +96,9 @@ func (s *Store) ApproveTool(u *host.Upstream, w host.Withheld) error {
 		p, ok := r.Tools[w.Tool]
 		switch {
 		case !ok || p.Changed == nil:
-			return fmt.Errorf("tool %q: nothing of it waits for approval", w.Tool)
+			return fmt.Errorf("tool %q: no change waits for approval", w.Tool)
 		case digestOf(p.Changed) != w.Digest:
-			return fmt.Errorf("tool %q: it has changed again; look at it once more", w.Tool)
+			return fmt.Errorf("tool %q: the definition has changed again; review the new one", w.Tool)
 		}
 		r.Tools[w.Tool] = pin{At: time.Now().UTC(), Definition: p.Changed}
 		return nil

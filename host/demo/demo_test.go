@@ -54,7 +54,7 @@ func TestToolsAnswer(t *testing.T) {
 		{"digest", `{"text":"abc","algorithm":"sha1"}`, `^a9993e364706816aba3e25717850c26c9cd0d89d$`},
 		{"uuid", `{}`, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
 		{"uuid", `{"count":3}`, `^(\S+\n){2}\S+$`},
-		{"delete_note", `{"title":"none"}`, `note "none": there is none`},
+		{"delete_note", `{"title":"none"}`, `note "none": not found`},
 		{"write_note", `{"title":"../x","body":""}`, `invalid arguments`},
 	}
 	for _, test := range tests {

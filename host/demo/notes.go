@@ -94,7 +94,7 @@ func (n *notes) delete(_ context.Context, in titled) (string, error) {
 	defer n.mu.Unlock()
 	delete(n.bodies, in.Title)
 	if !n.srv.RemoveResource("notes://" + in.Title) {
-		return "", fmt.Errorf("note %q: there is none; find_notes lists them", in.Title)
+		return "", fmt.Errorf("note %q: not found; find_notes lists the notes", in.Title)
 	}
 	return "Deleted " + in.Title + ".", nil
 }

@@ -21,7 +21,7 @@ func (g *Gateway) record(d host.Decision, err error) {
 	g.options.notifyDecision(d)
 }
 
-// withRecord runs do for the caller of ctx and records the outcome before the caller gets
+// withRecord runs send for the caller of ctx and records the outcome before the caller gets
 // it. A call that ends in a question is recorded after its last round.
 func (u *upstream) withRecord(ctx context.Context, a host.Action, name string, send func(host.Decision) (mcp.Result, error)) (mcp.Result, error) {
 	d := host.Decision{

@@ -72,7 +72,7 @@ func (k *keySource) readFile() ([]byte, error) {
 		return nil, err
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s may be read by others (mode %#o): want no rights for group and others", k.file, info.Mode().Perm())
+		return nil, fmt.Errorf("%s: mode %o: other users can read it; run chmod 600 on it first", k.file, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(k.file)
 	if err != nil {

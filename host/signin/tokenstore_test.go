@@ -155,7 +155,7 @@ func TestKeyFileIsTheUsersAlone(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "tokens.key"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := look(t, dir, o); err == nil || !strings.Contains(err.Error(), "may be read by others") {
+	if _, err := look(t, dir, o); err == nil || !strings.Contains(err.Error(), "other users can read it") {
 		t.Errorf("got %v, want it refused", err)
 	}
 }

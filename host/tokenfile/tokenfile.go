@@ -114,9 +114,9 @@ func checkPrivate(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
-		return fmt.Errorf("%s is no file", path)
+		return fmt.Errorf("%s: want a regular file", path)
 	case runtime.GOOS != "windows" && mode.Perm()&0o077 != 0:
-		return fmt.Errorf("%s may be used by others (mode %#o): run chmod 600 on it first", path, mode.Perm())
+		return fmt.Errorf("%s: mode %o: other users have access; run chmod 600 on it first", path, mode.Perm())
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func parse(text string) (holders []holder, err error) {
 			return nil, fmt.Errorf("%d: %w", number, err)
 		}
 		if slices.ContainsFunc(holders, func(other holder) bool { return other.digest == h.digest }) {
-			return nil, fmt.Errorf("%d: the token of another line, want one for each name", number)
+			return nil, fmt.Errorf("%d: found the token of another line, want a different one for each name", number)
 		}
 		holders = append(holders, h)
 	}

@@ -80,7 +80,7 @@ func TestFilesThatMakeNoSenseAreRefused(t *testing.T) {
 		"a:" + canary + "\nb:short":       ":2: want a token of at least 20",
 		canary:                            ":1: want NAME:TOKEN",
 		"a b:" + canary:                   "want NAME:TOKEN",
-		"a:" + canary + "\nb:" + canary:   ":2: the token of another line",
+		"a:" + canary + "\nb:" + canary:   ":2: found the token of another line",
 		"a:sha256:12":                     "64 hexadecimal digits",
 		"a:sha256:" + canary:              "64 hexadecimal digits",
 		"a:" + canary + " " + canary:      "without spaces",
