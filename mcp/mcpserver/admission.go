@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// admission decides which requests begin: within the rates, then as soon as there is
-// room for them.
+// admission decides when a request may start: first by the rates, then by the limits of
+// running requests, for which it may have to wait.
 type admission struct {
 	gate    *limit.Gate[limit.Owner]
 	running *limit.RunningCalls
@@ -51,19 +51,19 @@ func newAdmission(o *LoadOptions) admission {
 	}
 }
 
-// unmetered are the requests that take no place: a subscription lasts and costs nothing
-// meanwhile, and a ping tells whether the server lives, also a full one.
+// unmetered are the requests that take no slot: a subscription is long-lived and idle, and
+// ping must be answered by a busy server, too.
 var unmetered = map[string]bool{mcp.MethodListen: true, mcp.MethodPing: true}
 
-// How long clients are asked to wait before they try again: for an end of their own
-// calls, or of those of others.
+// The times after which refused clients should try again: when their own limit is reached,
+// and when that of the server is.
 const (
 	retryShare = time.Second
 	retryWhole = 5 * time.Second
 )
 
-// admit lets a request begin, maybe after it has waited for its turn, or refuses it. It
-// returns the share that the request counts for; the request has to leave its place.
+// admit acquires a slot for a request, for which it may wait, or refuses it. It returns the
+// share to which the request counts. The caller has to release the slot (leavePlace).
 func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (*limit.Share, error) {
 	if err := s.pace(call.Method, in); err != nil {
 		return nil, err
@@ -81,13 +81,13 @@ func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, mcp.RetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
 	case errors.Is(err, limit.ErrWhole):
 		s.reached(mcp.LimitCalls, in, call.Method)
-		return nil, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has too much to do; try again later", call.Method)
+		return nil, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server is overloaded; try again later", call.Method)
 	}
 	return nil, err
 }
 
-// shareOf returns the share of whoever sends a request, or nil for those who cannot
-// be told apart.
+// shareOf returns the share of the sender of a request, or nil if the sender cannot be
+// distinguished from others.
 func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 	switch {
 	case in.Principal().Authenticated():
@@ -100,14 +100,14 @@ func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 	return nil
 }
 
-// start notes that the handlers of a request run from now on, so that it can be ended
-// for the call of another owner. It needs one finish.
+// start registers a request whose handlers run from now on, so that it can be ended for the
+// call of another owner. It needs one finish.
 func (a *admission) start(r *Request) {
 	a.running.Add(&r.running, (*evictable)(r))
 }
 
-// finish ends start, and returns the outcome of a request: that of one that was ended
-// to make room says so, unless it has a result all the same.
+// finish ends start and returns the outcome of the request. If the request was ended for
+// another owner, the outcome is errMadeRoom, unless the handler has returned a result.
 func (a *admission) finish(r *Request, result any, err error) (any, error) {
 	if !a.running.Remove(&r.running) {
 		return result, err
@@ -119,9 +119,9 @@ func (a *admission) finish(r *Request, result any, err error) (any, error) {
 	return result, err
 }
 
-// errMadeRoom is the error of a call that was ended to make room. It does not say when
-// to try again, since what has begun may have had effects.
-var errMadeRoom = mcp.Errorf(mcp.CodeOverloaded, "ended to make room: the server has too much to do, and you have more running than others")
+// errMadeRoom is the error of a call that was ended for the call of another owner. It has no
+// time to try again, because the call may have had side effects.
+var errMadeRoom = mcp.Errorf(mcp.CodeOverloaded, "ended to make room: the server is overloaded, and you have more running calls than others")
 
 // evictable is a request that can be ended for the call of another owner.
 type evictable Request
@@ -132,7 +132,7 @@ func (r *evictable) Size() int { return len(r.in.Message.Params) }
 
 func (r *evictable) Evict() { r.handlers.Cancel(errMadeRoom) }
 
-// pace refuses a request that comes too soon after others of its kind.
+// checkRate refuses a request that exceeds the rate of its method.
 func (s *Server) pace(method string, in *exchange.Inbound) error {
 	rate, ok := s.admission.rates[method]
 	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
@@ -146,7 +146,7 @@ func (s *Server) pace(method string, in *exchange.Inbound) error {
 	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", method, wait.Round(time.Millisecond))
 }
 
-// reached tells that a message has reached a limit.
+// reached reports that a message has reached a limit.
 func (s *Server) reached(l mcp.Limit, in *exchange.Inbound, method string) {
 	s.limits.Reached(mcp.LimitReached{Limit: l, Principal: in.Principal(), Method: method})
 }

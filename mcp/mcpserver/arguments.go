@@ -19,14 +19,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// arguments is what a tool needs to know of the type of its arguments.
+// arguments are the schema and the validator of the Go type of a tool's arguments.
 type arguments struct {
 	schema    jsontext.Value
 	validator *jsonschema.Validator
 	missing   *missingArguments
 }
 
-// argumentTypes has the arguments of each type, made once.
+// argumentTypes caches the arguments of each type.
 var argumentTypes sync.Map
 
 func argumentsOf(t reflect.Type) (*arguments, error) {
@@ -49,9 +49,9 @@ func newArguments(t reflect.Type) (*arguments, error) {
 	return &arguments{text, jsonschema.Lazy(text, nil), missing}, nil
 }
 
-// missingArguments says what the schema of a typed tool has for arguments that are
-// missing. A null counts as a missing optional argument, because a nil pointer in a struct
-// is encoded as null.
+// missingArguments has the defaults of missing arguments, and which arguments are optional.
+// A null counts as a missing optional argument, because a nil pointer in a struct is encoded
+// as null.
 type missingArguments struct {
 	optional map[string]bool
 	defaults []argumentDefault // in the order of the schema
@@ -82,8 +82,8 @@ func missingArgumentsOf(text jsontext.Value) (*missingArguments, error) {
 	return c, nil
 }
 
-// add returns the arguments without such nulls and with the defaults, or raw itself when there is nothing
-// to do.
+// add returns the arguments without such nulls and with the defaults. It returns raw if
+// nothing has to be changed.
 func (c *missingArguments) add(raw jsontext.Value) jsontext.Value {
 	if len(c.defaults) == 0 && !c.anyNull(raw) {
 		return raw
@@ -112,7 +112,7 @@ func (c *missingArguments) add(raw jsontext.Value) jsontext.Value {
 	return append(out, '}')
 }
 
-// anyNull reports whether the arguments hold a null for a missing one.
+// anyNull reports whether an optional argument is null.
 func (c *missingArguments) anyNull(raw jsontext.Value) bool {
 	for key, value := range rawjson.Members(raw) {
 		if c.isMissing(string(key), value) {
@@ -126,8 +126,8 @@ func (c *missingArguments) isMissing(name string, value jsontext.Value) bool {
 	return value.Kind() == 'n' && c.optional[name]
 }
 
-// badArguments reports arguments that a tool cannot be called with. It says nothing
-// that its caller does not know, so it is never masked.
+// badArguments is the error of arguments that are not valid. It has only data of the caller,
+// so it is not masked (Options.MaskErrors).
 type badArguments struct {
 	tool string
 	err  error
@@ -151,9 +151,8 @@ func validateArguments(v *jsonschema.Validator, raw jsontext.Value) error {
 	return err
 }
 
-// decodeArguments decodes arguments that satisfy their schema. JSON Schema takes
-// 1.0 and 1e2 for integers and Go does not, so when it comes to that they are
-// written out.
+// decodeArguments decodes arguments that are valid under their schema. JSON Schema treats
+// 1.0 and 1e2 as integers and Go does not, so they are converted if decoding fails.
 func decodeArguments(raw jsontext.Value, out any) error {
 	err := json.Unmarshal(raw, out)
 	if err == nil {
@@ -169,7 +168,7 @@ func decodeArguments(raw jsontext.Value, out any) error {
 	return err
 }
 
-// describeMismatch says why a value does not fit its Go type, without naming a Go type.
+// describeMismatch returns why a value does not fit its Go type, without names of Go.
 func describeMismatch(e *json.SemanticError) string {
 	reason := "does not fit"
 	if e.Err != nil {
@@ -181,9 +180,8 @@ func describeMismatch(e *json.SemanticError) string {
 	return fmt.Sprintf("%s, got %s", reason, cleanText(string(e.JSONValue), 64))
 }
 
-// plainIntegers writes the integers with a point or an exponent in digits alone,
-// as far as they are exact in every JSON implementation. It reports false when
-// there are none.
+// plainIntegers rewrites integers that have a point or an exponent with digits alone, if
+// they are exact in every JSON implementation. It reports false if there are none.
 func plainIntegers(raw jsontext.Value) (jsontext.Value, bool) {
 	var plain bytes.Buffer
 	dec, enc := jsontext.NewDecoder(bytes.NewReader(raw)), jsontext.NewEncoder(&plain)

@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// changeSource is the server as the hub of changes sees it.
+// changeSource implements the interface by which the hub of changes uses the server.
 type changeSource struct{ *Server }
 
 var _ changes.Server = changeSource{}
@@ -28,8 +28,8 @@ func (c changeSource) WatchFunc(uri string, who *mcp.Identity) changes.WatchFunc
 	return nil
 }
 
-// Features implements changes.Server. Without a key it returns features that everybody
-// sees.
+// Features implements changes.Server. Without a key it returns a feature that is visible to
+// all callers.
 func (c changeSource) Features(method, key string) (found []changes.Feature) {
 	for k := range registry.Kinds {
 		if listNotification[k] != method {
@@ -66,8 +66,8 @@ var listNotification = [registry.Kinds]string{
 	registry.Prompts:   mcp.NotificationPromptsListChanged,
 }
 
-// changed describes a change of the registry. The key of a feature that everybody may
-// know of is left out: other replicas then take the whole list as changed.
+// changed describes a change of the registry. The key of a feature that is visible to all
+// callers is omitted: other replicas then treat the whole list as changed.
 func changed(c registry.Change) changes.Feature {
 	f := changes.Feature{Method: listNotification[c.Kind], VisibleTo: c.Feature.VisibleTo}
 	if c.Feature.Restricted() {

@@ -13,7 +13,7 @@ import (
 // is nil.
 func Visible(to func(mcp.Principal) bool) Option {
 	if to == nil {
-		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to everybody")
+		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to all callers")
 	}
 	return visible(to)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// listing is how the list of one kind of feature is encoded.
+// listing defines the list result of one kind of feature.
 type listing struct {
 	kind registry.Kind
 	// result makes the list result of one page.
@@ -33,8 +33,7 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 	return encoded, nil
 }
 
-// undeclared is the error for methods of a kind of feature that the server does
-// not have.
+// undeclared is the error for a method of a capability that the server does not declare.
 func undeclared(method string) error {
-	return mcp.Errorf(mcp.CodeMethodNotFound, "method %q: this server has none of that", method)
+	return mcp.Errorf(mcp.CodeMethodNotFound, "method %q: this server does not declare the capability", method)
 }

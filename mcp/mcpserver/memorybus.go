@@ -11,17 +11,17 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-// What a Bus has to take.
+// The sizes that a Bus has to accept.
 const (
 	maxTopic  = 256
 	maxNotice = 64 << 10
 )
 
-// MemoryBus is the Bus of servers in one process: give the same one to each. The
-// zero value is ready for use. It is not to be copied.
+// MemoryBus is a Bus for servers in one process, which all get the same one. The zero value
+// is ready for use. It must not be copied. Its methods are safe for concurrent use.
 //
-// For a subscriber that falls behind 1,024 messages wait, or 16 MiB; then the
-// oldest are lost.
+// Each subscriber has a queue of 1,024 messages and 16 MiB. When it is full, the oldest
+// messages are dropped.
 type MemoryBus struct {
 	mu     sync.Mutex
 	topics map[string]map[*exchange.Dispatcher[[]byte]]bool // guarded by mu

@@ -14,19 +14,19 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// maxStored bounds the entries of a MemoryStore. Writes fail when it is full: an
-// entry that says that something was used must not make room for others.
+// maxStored limits the entries of a MemoryStore. Writes fail when it is full, because
+// evicting a marker of a used state would permit a second use.
 const maxStored = 100_000
 
-// isMarker reports whether an entry says that the state of a round was used. Those have
-// room of their own, so that rounds of anonymous clients take none from tasks.
+// isMarker reports whether an entry is the marker of a used state. Markers have a limit of
+// their own, so that rounds of anonymous clients cannot use the room of tasks.
 func isMarker(key string) bool { return strings.HasPrefix(key, usedState) }
 
-// smallValue is the size up to which values are bounded by their number alone, so
-// that what fits in it can always be changed.
+// smallValue is the size up to which only the number of values is limited, so that an
+// existing small value can always be replaced.
 const smallValue = 1 << 10
 
-// largestValue is the size of the largest value that a Store takes.
+// largestValue is the size of the largest value that a Store accepts.
 const largestValue = 1 << 20
 
 // MemoryStore is the Store of a single process. It holds up to 100,000 entries, as many
@@ -79,7 +79,7 @@ func (h *expiryHeap) Pop() any {
 	return e
 }
 
-// live returns the entry under a key, or nil. The caller holds mu.
+// live returns the entry with the key that has not expired, or nil. The caller holds mu.
 func (s *MemoryStore) live(key string) *storeEntry {
 	if e := s.entries[key]; e != nil && !e.expired(time.Now()) {
 		return e
@@ -93,7 +93,7 @@ func (e *storeEntry) expired(now time.Time) bool {
 
 func (s *MemoryStore) maxBytes() int { return cmp.Or(s.MaxBytes, 256<<20) }
 
-// largeBytes is what a value counts among the large ones.
+// largeBytes returns the size of a value that counts to MaxBytes: 0 for a small one.
 func largeBytes(value []byte) int {
 	if len(value) <= smallValue {
 		return 0
@@ -124,7 +124,7 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	return nil
 }
 
-// checkRoom returns an error if there is no room for an entry. The caller holds mu.
+// checkRoom returns why an entry cannot be written, or nil. The caller holds mu.
 func (s *MemoryStore) checkRoom(key string, value []byte) error {
 	old := s.entries[key]
 	more := largeBytes(value)

@@ -13,11 +13,11 @@ func slotLease(ctx context.Context, s *limit.Slots) *exchange.Lease {
 	return exchange.NewLease(s.Release, func() error { return s.Return(ctx) })
 }
 
-// endedLease is that of a request that has given its place back for good.
+// endedLease is the lease of a request that has released its slot.
 var endedLease = exchange.EndedLease()
 
-// placeLease returns the lease of the request's place among the running calls, or nil
-// for a request that takes none.
+// placeLease returns the lease of the request's slot among the running calls, or nil for a
+// request that has none.
 func (r *Request) placeLease() *exchange.Lease {
 	if r.outbound || unmetered[r.method] || r.call.ID.IsZero() {
 		return nil
@@ -47,7 +47,7 @@ func (r *Request) retakePlace() error {
 	return err
 }
 
-// leavePlace gives the request's place back for good.
+// leavePlace releases the request's slot at the end of the request.
 func (r *Request) leavePlace() {
 	switch {
 	case unmetered[r.method]:

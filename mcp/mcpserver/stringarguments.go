@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// binder fills a struct from arguments that travel as strings: the variables of
-// a URI template, the arguments of a prompt.
+// binder decodes arguments that are sent as strings into a struct: the variables of a URI
+// template, the arguments of a prompt.
 type binder struct {
 	fields    []boundField // in the order of the struct
 	validator *jsonschema.Validator
@@ -49,13 +49,13 @@ func newBinder(t reflect.Type) (*binder, error) {
 	return b, nil
 }
 
-// read takes the fields from the properties of a schema, in their order.
+// read sets the fields from the properties of a schema, in their order.
 func (b *binder) read(properties jsontext.Value, required []string) error {
 	for key, value := range rawjson.Members(properties) {
 		name := string(key)
 		f := boundField{Name: name}
 		if err := json.Unmarshal(value, &f); err != nil || !scalar(f.Type) {
-			return fmt.Errorf("field %q: want a string, a number or a boolean, because it travels as a string", name)
+			return fmt.Errorf("field %q: want a string, a number or a boolean, because it is sent as a string", name)
 		}
 		f.Required = slices.Contains(required, name)
 		b.fields = append(b.fields, f)
@@ -67,7 +67,7 @@ func scalar(schemaType string) bool {
 	return slices.Contains([]string{"string", "integer", "number", "boolean"}, schemaType)
 }
 
-// covers makes sure that every name has a field, and every required field a name.
+// covers returns an error if a name has no field, or a required field no name.
 func (b *binder) covers(names []string) error {
 	for _, n := range names {
 		if !slices.ContainsFunc(b.fields, func(f boundField) bool { return f.Name == n }) {

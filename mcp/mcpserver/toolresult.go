@@ -14,8 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/schema"
 )
 
-// badResult is a result that cannot be sent. That is a mistake of the author, so the
-// error goes to the log and not to the model.
+// badResult is the error of a result that cannot be sent. It is a mistake of the author of
+// the server, so the error is logged and not sent to the model.
 type badResult struct{ err error }
 
 func (e *badResult) Error() string { return e.err.Error() }
@@ -49,7 +49,7 @@ func resultAsIs(v any) (mcp.Result, error) {
 	return r, checkNotNil(r)
 }
 
-// checkNotNil makes sure that there is a result at all.
+// checkNotNil returns an error for a nil result.
 func checkNotNil(r mcp.Result) error {
 	if r == nil || reflect.ValueOf(r).IsNil() {
 		return &badResult{errors.New("the result is nil")}
@@ -78,7 +78,7 @@ func structuredResult(v any) (mcp.Result, error) {
 	return &mcp.CallToolResult{StructuredContent: raw}, nil
 }
 
-// anyResult shapes a value whose type is known only now.
+// anyResult returns the result for a value whose type is known only at run time.
 func anyResult(v any) (mcp.Result, error) {
 	if v == nil {
 		return &mcp.CallToolResult{}, nil
@@ -109,7 +109,7 @@ func isTextContent(c mcp.Content) bool {
 	return ok
 }
 
-// checkContent makes sure that a block of content is one that clients can read.
+// checkContent returns an error for a content block that clients cannot read.
 func checkContent(c mcp.Content) error {
 	switch c := c.(type) {
 	case nil:
@@ -136,7 +136,7 @@ func checkMIME(mimeType, prefix string) error {
 	return nil
 }
 
-// checkContents makes sure that the contents of a resource are whole.
+// checkContents returns an error for contents of a resource that are not valid.
 func checkContents(c mcp.ResourceContents) error {
 	if c.URI == "" {
 		return errors.New("resource contents: want a URI")

@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-var introduction = `# What the tests show
+var introduction = `# Specification coverage
 
 Made by ` + "`make coverage`" + ` from what the tests of ` + "`go test ./...`" + ` claim while they run, and compared by
 ` + "`make test`" + `: do not edit. The list of requirements is
