@@ -8,13 +8,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// The append functions write one message behind dst and return the extended
-// slice. Raw values given to them must be valid JSON. Line breaks in them,
-// which valid JSON has only between tokens, become spaces: a message never
-// breaks a line, as transports that frame by line require.
+// The append functions append one message to dst and return the extended slice. Raw values
+// must be valid JSON. Line breaks in them, which valid JSON has only between tokens, become
+// spaces, because some transports separate messages by line breaks.
 
-// BeginCall appends a request, or under the zero id a notification, up to its
-// params. An object without line breaks has to follow, and a closing brace.
+// BeginCall appends the beginning of a request, or of a notification if the id is zero, up to
+// its params. The caller must append an object without line breaks and a closing brace.
 func BeginCall(dst []byte, id ID, method string) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0",`...)
 	if !id.IsZero() {
@@ -51,9 +50,8 @@ func AppendResult(dst []byte, id ID, result jsontext.Value) []byte {
 	return append(appendRaw(dst, result), '}')
 }
 
-// AppendError appends a response with an error. For the zero id the member is
-// left out: in MCP the id of such a response is optional and never null. Empty
-// data is left out.
+// AppendError appends a response with an error. It omits a zero id, because in MCP the id of
+// such a response is optional and never null. It omits empty data, too.
 //
 // Spec: 2025-11-25 basic#responses
 func AppendError(dst []byte, id ID, e *Error) []byte {
@@ -74,7 +72,7 @@ func AppendError(dst []byte, id ID, e *Error) []byte {
 	return append(dst, `}}`...)
 }
 
-// appendCall appends what requests and notifications have in common.
+// appendCall appends the common members of requests and notifications.
 func appendCall(dst []byte, method string, params jsontext.Value) []byte {
 	dst = append(dst, `"method":`...)
 	dst = rawjson.AppendString(dst, method)
@@ -85,8 +83,8 @@ func appendCall(dst []byte, method string, params jsontext.Value) []byte {
 	return append(dst, '}')
 }
 
-// appendRaw appends a JSON text on one line. A carriage return counts as a line
-// break, because some readers of lines take it for one.
+// appendRaw appends a JSON text on one line. A carriage return counts as a line break, because
+// some line readers treat it as one.
 func appendRaw(dst []byte, raw jsontext.Value) []byte {
 	start := len(dst)
 	dst = append(dst, raw...)

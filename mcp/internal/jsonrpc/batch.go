@@ -2,7 +2,7 @@ package jsonrpc
 
 import "bytes"
 
-// Item is one entry of a batch: a message, or the reason why it is none.
+// Item is one entry of a batch: a message, or the error of an invalid entry.
 type Item struct {
 	Message Message
 	Err     *DecodeError // nil for a valid message
@@ -13,11 +13,10 @@ func IsBatch(data []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'['})
 }
 
-// DecodeBatch reads a batch of 1 to 100 messages. Items are checked one by one:
-// a bad envelope does not spoil the others, and of several requests with the
-// same id all but the first are refused. The text is checked as a whole: when it
-// is not strict JSON or over the limits, which bound the batch like a message,
-// there are no items and the error is a *[DecodeError].
+// DecodeBatch reads a batch of 1 to 100 messages. It checks each item separately: an invalid
+// envelope does not affect the other items, and of several requests with the same id all but
+// the first are refused. If the whole text is not strict JSON or exceeds the limits, which
+// bound a batch like a message, there are no items and the error is a *[DecodeError].
 //
 // Spec: 2025-03-26 basic#batching
 func DecodeBatch(data []byte, limits Limits) ([]Item, error) {
@@ -49,8 +48,8 @@ func decodeBatch(data []byte, limits Limits) ([]Item, *DecodeError) {
 	return items, nil
 }
 
-// checkUnseen refuses an id that an earlier request of the batch has. The error
-// carries no id, for an answer with it could be taken for that to the first.
+// checkUnseen refuses an id that an earlier request of the batch has. The error has no id,
+// because the error response could be mistaken for the response to the earlier request.
 func checkUnseen(seen map[string]bool, id ID) *DecodeError {
 	key := id.Key()
 	if seen[key] {
@@ -62,7 +61,7 @@ func checkUnseen(seen map[string]bool, id ID) *DecodeError {
 	return nil
 }
 
-// readBatch reads the whole text and leaves the judging to its caller.
+// readBatch reads the whole text. The caller checks the envelopes.
 func readBatch(data []byte, limits Limits) ([]envelope, *DecodeError) {
 	s := newScanner(data, limits)
 	defer s.release()

@@ -65,7 +65,7 @@ func excerpt[Text ~[]byte | ~string](input Text) string {
 	return strconv.Quote(s)
 }
 
-// describe names a value in a reason; nil stands for an absent member.
+// describe names a value for a reason; nil is an absent member.
 func describe(text []byte) string {
 	if text == nil {
 		return "none"

@@ -51,7 +51,7 @@ func (e *envelope) member(name []byte) *jsontext.Value {
 	return &e.other
 }
 
-// shape tells what the message is meant to be by the members that it has.
+// shape returns the probable kind of the message, by its members.
 func (e *envelope) shape() Kind {
 	calls, answers := e.method != nil, e.result != nil || e.failure != nil
 	switch {
@@ -65,7 +65,7 @@ func (e *envelope) shape() Kind {
 	return Request
 }
 
-// message judges the envelope.
+// message checks the envelope and returns its message.
 func (e *envelope) message(limits Limits) (Message, *DecodeError) {
 	if e.kind != '{' {
 		return e.refuse("a message is an object, not %v", e.kind)
@@ -82,7 +82,7 @@ func (e *envelope) message(limits Limits) (Message, *DecodeError) {
 	return e.refuse("a message has either a method, or a result, or an error")
 }
 
-// call judges a request or a notification.
+// call checks a request or a notification.
 func (e *envelope) call() (Message, *DecodeError) {
 	method, ok := stringValue(e.method)
 	if !ok || method == "" {
@@ -103,8 +103,8 @@ func (e *envelope) call() (Message, *DecodeError) {
 	return m, nil
 }
 
-// response judges a result or an error. Only an error may lack an id, for
-// whoever sends it may have been unable to read one.
+// response checks a result or an error. Only an error may lack an id, because its sender may
+// have been unable to read the id of the request.
 func (e *envelope) response(limits Limits) (Message, *DecodeError) {
 	if e.result != nil && e.failure != nil {
 		return e.refuse("a response has either a result or an error, not both")
@@ -131,7 +131,7 @@ func (e *envelope) response(limits Limits) (Message, *DecodeError) {
 	return m, nil
 }
 
-// refuse returns the error for a faulty envelope.
+// refuse returns the error for an invalid envelope.
 func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
 	return Message{}, e.withMessage(invalidf(format, args...))
 }

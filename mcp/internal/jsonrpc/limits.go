@@ -25,8 +25,8 @@ type Limits struct {
 	// Depth is how deep objects and arrays may nest, the message itself
 	// included. The default is 128; more than 10,000 has no effect.
 	Depth int
-	// Elements is how many values the text may hold, counting objects, arrays
-	// and scalars, but not member names. The default is 100,000.
+	// Elements is the maximum number of values: objects, arrays and scalars, but not member
+	// names. The default is 100,000.
 	Elements int
 }
 

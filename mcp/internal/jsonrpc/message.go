@@ -2,7 +2,7 @@ package jsonrpc
 
 import "encoding/json/jsontext"
 
-// Kind tells what a message is.
+// Kind is the kind of a message.
 type Kind uint8
 
 // The kinds of message.
@@ -29,9 +29,8 @@ func (k Kind) String() string {
 	return "invalid message"
 }
 
-// Message is one JSON-RPC message. Params, Result and Error.Data of a decoded
-// message alias the bytes that it was decoded from: they are valid as long as
-// those are left alone.
+// Message is one JSON-RPC message. Params, Result and Error.Data of a decoded message alias
+// the bytes from which it was decoded: they are valid until those bytes are modified.
 type Message struct {
 	Kind Kind
 	// ID is set for requests and responses; it may be zero only in a response
@@ -55,7 +54,7 @@ type Error struct {
 	Data jsontext.Value
 }
 
-// The codes with which a message is refused before its method is looked at.
+// The error codes for messages that are refused before their method is read.
 const (
 	// CodeParse: the text is not strict JSON.
 	CodeParse int64 = -32700

@@ -54,7 +54,7 @@ func (s *scanner) begin() *DecodeError {
 	return nil
 }
 
-// end checks that nothing follows the value that was read.
+// end checks that no data follows the value.
 func (s *scanner) end() *DecodeError {
 	_, err := s.dec.ReadToken()
 	switch {
@@ -66,12 +66,12 @@ func (s *scanner) end() *DecodeError {
 	return parseError(err)
 }
 
-// next returns the kind of the next token without reading it. It is
-// KindInvalid when there is none or it is wrong; reading tells which.
+// next returns the kind of the next token without reading it: KindInvalid if there is none or
+// it is invalid. Reading the token distinguishes the two.
 func (s *scanner) next() jsontext.Kind { return s.dec.PeekKind() }
 
-// value reads one whole value and returns its text, or with an error the part
-// that was read.
+// value reads one whole value and returns its text. If it fails, the text is the part that was
+// read.
 func (s *scanner) value() (jsontext.Value, *DecodeError) {
 	start, depth := s.dec.InputOffset(), s.dec.StackDepth()
 	for {
@@ -102,7 +102,7 @@ func (s *scanner) object(target func(name []byte) *jsontext.Value) *DecodeError 
 	return s.token()
 }
 
-// token reads one token, counts it and checks what no grammar limits.
+// token reads one token, counts it and checks the limits.
 func (s *scanner) token() *DecodeError {
 	start := s.dec.InputOffset()
 	token, err := s.dec.ReadToken()
@@ -132,16 +132,15 @@ func (s *scanner) token() *DecodeError {
 	return nil
 }
 
-// isName reports whether the string just read was the name of a member. Names
-// and values take turns, so an odd count means that a value is due.
+// isName reports whether the string just read was the name of a member. Names and values
+// alternate, so an odd count means that a value comes next.
 func (s *scanner) isName() bool {
 	kind, count := s.dec.StackIndex(s.dec.StackDepth())
 	return kind == '{' && count%2 == 1
 }
 
-// since returns the text of what has been read since the decoder stood at
-// start, without the delimiter and white space in front of it. Its capacity is
-// cut, so that appending to it does not write into the text.
+// since returns the text that was read after the offset start, without the delimiter and white
+// space before it. Its capacity is its length, so that appending does not write into the text.
 func (s *scanner) since(start int64) jsontext.Value {
 	end := s.dec.InputOffset()
 	for start < end && isDelimiter(s.text[start]) {
@@ -154,8 +153,8 @@ func isDelimiter(c byte) bool {
 	return c == ' ' || c == ',' || c == ':' || c == '\n' || c == '\r' || c == '\t'
 }
 
-// checkNumber refuses numbers that are costly to convert, or that one parser
-// takes for infinity and another for an error.
+// checkNumber refuses numbers that are costly to convert, or that some parsers read as infinity
+// and others refuse.
 //
 // Spec: RFC 7493 2.2
 func checkNumber(text []byte) *DecodeError {

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Limits bound what a schema may cost. A goroutine cannot be stopped from
-// outside and an overflow of its stack ends the process, so that everything is
-// counted before it is done. A nil *Limits and zero fields mean the defaults.
+// Limits bound the cost of a schema. Costs are counted before they are incurred, because a
+// goroutine cannot be stopped by another one and a stack overflow ends the process. A nil
+// *Limits and zero fields mean the defaults.
 type Limits struct {
 	Bytes      int // length of the text; 256 KiB
 	Subschemas int // number of subschemas; 2,000
@@ -28,8 +28,7 @@ const (
 	maxPlaces = 1 << 20
 	// maxNesting bounds the nesting of a JSON text, a schema or an instance.
 	maxNesting = 256
-	// dynamicWork is the cost of a $dynamicRef, which looks at all enclosing
-	// applications.
+	// dynamicWork is the cost of a $dynamicRef, which examines all enclosing applications.
 	dynamicWork = 256
 	// numberWork is the cost of a comparison of two numbers, which are exact.
 	numberWork = 4
@@ -79,8 +78,8 @@ const (
 	done
 )
 
-// check refuses a schema that would apply a subschema to one value without end,
-// or too often, and fills in the sums that the budget of a validation needs.
+// check refuses a schema that would apply a subschema to one value endlessly or too often, and
+// computes the sums that the budget of a validation needs.
 func (g *graph) check() error {
 	for _, n := range g.order {
 		if err := g.checkInPlace(n); err != nil {
@@ -124,8 +123,8 @@ func (g *graph) checkInPlace(n *node) error {
 // unbounded is the total of a recursive schema.
 const unbounded = math.MaxInt32
 
-// sum returns the work of n and of all that it leads to along all edges, counted
-// once per way. It bounds the work for one byte of a value.
+// sum returns the work of n and of all nodes that it reaches, counted once per path. It bounds
+// the work for one byte of a value.
 func (n *node) sum() int {
 	switch n.visited {
 	case done:

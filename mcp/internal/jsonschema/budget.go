@@ -6,18 +6,18 @@ import "errors"
 // against its schema.
 var ErrTooCostly = errors.New("too large to be checked against its schema")
 
-// Divisors that bring the costs of different steps to one scale: a step is
-// roughly one application of a subschema.
+// Divisors that convert different costs to steps: a step is roughly one application of a
+// subschema.
 const (
 	textSteps    = 128 // bytes of text
 	patternSteps = 32  // bytes of text times instructions
 	uniqueSteps  = 16  // comparisons of elements
 )
 
-// budget counts, without doing them, the steps that the library will take for one
-// value. Ways that lead to the same subschema and the same part of the value are
-// counted together, so that counting is cheap where doing is not: a schema that
-// recurses twice for one property takes 2^depth steps.
+// budget computes in advance how many steps the library will take for one value. It counts all
+// paths to the same subschema and the same part of the value together, so that counting is
+// cheap even where validation is not: a schema that recurses twice for one property takes
+// 2^depth steps.
 type budget struct{ left int64 }
 
 // application is one subschema applied to one value a number of times.
@@ -26,9 +26,9 @@ type application struct {
 	times int64
 }
 
-// withinBudget reports whether a value of the given length in JSON can be checked
-// within the limit. The sum over all ways through the schema is an upper bound
-// for each byte, and usually enough; otherwise the steps are counted.
+// withinBudget reports whether a value, of the given length in JSON, can be checked within the
+// limit. The total work of the schema is an upper bound for each byte and is usually
+// sufficient; otherwise the steps are counted.
 func (g *graph) withinBudget(value any, length int) bool {
 	limit := g.limits.work()
 	if g.root.total < unbounded && length <= limit/g.root.total {
@@ -38,8 +38,8 @@ func (g *graph) withinBudget(value any, length int) bool {
 	return b.apply(value, []application{{g.root, 1}})
 }
 
-// apply counts the steps for one value and all its parts. It reports whether
-// the budget lasted.
+// apply counts the steps for one value and all its parts. It reports whether the budget is
+// sufficient.
 func (b *budget) apply(value any, starts []application) bool {
 	var all []application
 	for _, a := range starts {
@@ -56,8 +56,8 @@ func (b *budget) apply(value any, starts []application) bool {
 	return true
 }
 
-// expand appends a and all applications to the same value that follow from it,
-// and pays for them.
+// expand appends a and all applications to the same value that follow from it, and subtracts
+// their cost from the budget.
 func (b *budget) expand(all []application, a application, value any) []application {
 	b.left -= a.times * a.node.cost(value)
 	if b.left < 0 {
@@ -100,9 +100,9 @@ func (n *node) cost(value any) int64 {
 
 func (p *pattern) steps(text string) int64 { return int64(len(text)) * int64(p.size) / patternSteps }
 
-// uniqueCost returns the steps of finding equal elements. The library finds equal
-// scalars by hash, but the hashes of arrays and objects can be made to collide,
-// and then each is compared with each.
+// uniqueCost returns the steps of finding equal elements. The library finds equal scalars by
+// hash, but a peer can make the hashes of arrays and objects collide, and then all pairs are
+// compared.
 func uniqueCost(values []any) int64 {
 	once := int64(comparisons(values))
 	for _, v := range values {
@@ -182,8 +182,7 @@ func (s *sums) add(n *node, times int64) {
 	}
 }
 
-// index finds the entry of a node. Few entries are searched in order, more get
-// an index.
+// index finds the entry of a node: in a short list by linear search, in a long one by map.
 func (s *sums) index(n *node) (int, bool) {
 	const few = 8
 	if len(s.list) <= few {

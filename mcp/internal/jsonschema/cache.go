@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Limits of the validators that are kept for texts that come again. A compiled one takes
-// about twenty times the memory of its text.
+// Limits of the cache of validators. A compiled validator takes about twenty times the memory
+// of its text.
 const (
 	cacheEntries = 1_024
 	cacheBytes   = 4 << 20
@@ -17,9 +17,9 @@ const (
 
 var validators = cache{entries: cacheEntries, bytes: cacheBytes}
 
-// cache keeps the most recently used validators by the digest of their text. Whoever has
-// the same text shares the Validator: it depends on the text and the limits alone. It is
-// safe for concurrent use; schemas are compiled outside its lock.
+// cache keeps the most recently used validators by the digest of their text. Equal texts share
+// a Validator, because it depends only on the text and the limits. It is safe for concurrent
+// use; schemas are compiled outside its lock.
 type cache struct {
 	entries int // greatest number of entries
 	bytes   int // greatest length of all texts together

@@ -13,7 +13,7 @@ import (
 // Validator checks values against one schema. It is immutable and safe for concurrent use.
 type Validator struct {
 	text jsontext.Value
-	// Each function does its work at its first call and returns the same values ever after.
+	// Each function computes its values at the first call (sync.OnceValue).
 	fast     func() *fastSchema // nil if the schema has no such form
 	program  func() (*program, error)
 	defaults func() (members, error)
@@ -29,9 +29,9 @@ type program struct {
 // the one that $schema names, JSON Schema 2020-12 by default or draft-07; any
 // other is a *DialectError. A nil limits means the defaults.
 //
-// A schema that costs more than the limits is refused, as is one that refers to
-// anything outside its own text: nothing is ever loaded. Patterns that are none
-// in RE2 are not checked and reported by Warnings. Formats are checked.
+// A schema that exceeds the limits is refused, as is one that refers to anything outside its
+// own text: nothing is ever loaded. Patterns that RE2 does not support are not checked;
+// Warnings reports them. Formats are checked.
 //
 // Compile keeps the validators of recent texts, so that the same text is compiled
 // once.
@@ -45,8 +45,8 @@ func Compile(text jsontext.Value, limits *Limits) (*Validator, error) {
 	return v, nil
 }
 
-// Lazy is Compile at the first use, for schemas that are right by construction.
-// An error of the schema is then an error of Validate.
+// Lazy is like Compile, but compiles at the first use. It is for schemas that are valid by
+// construction. An error of the schema is an error of Validate.
 func Lazy(text jsontext.Value, limits *Limits) *Validator { return validators.get(text, limits) }
 
 // newValidator returns the Validator of a text, which must not change.
@@ -68,8 +68,7 @@ func newValidator(text jsontext.Value, limits Limits) *Validator {
 // Text returns the schema. It must not be changed.
 func (v *Validator) Text() jsontext.Value { return v.text }
 
-// Warnings tells which keywords of the schema are not checked. It compiles a
-// lazy schema.
+// Warnings returns the keywords of the schema that are not checked. It compiles a lazy schema.
 func (v *Validator) Warnings() []Warning {
 	p, err := v.program()
 	if err != nil {
@@ -81,18 +80,16 @@ func (v *Validator) Warnings() []Warning {
 // ordinary bounds the values that Validate looks at itself.
 var ordinary = rawjson.Limits{Depth: maxNesting, Elements: 100_000}
 
-// Admits reports true for a value that certainly satisfies the schema. For false,
-// Validate decides. The value has to be strict JSON, such as a part of a message
-// that was decoded.
+// Admits returns true only for a value that satisfies the schema; if it returns false, Validate
+// must decide. The value must be strict JSON, such as a part of a decoded message.
 func (v *Validator) Admits(instance jsontext.Value) bool {
 	q := v.fast()
 	return q != nil && (!q.costly || len(instance) <= maxCostly) && q.admits(instance)
 }
 
-// Validate checks one JSON value. It returns a *ValidationError when the value
-// does not satisfy the schema, an error wrapping ErrTooCostly when finding out
-// would take too long, and another error when the value is not JSON or a lazy
-// schema does not compile.
+// Validate checks one JSON value. It returns a *ValidationError if the value does not satisfy
+// the schema, an error that wraps ErrTooCostly if the check would take too long, and another
+// error if the value is not JSON or a lazy schema does not compile.
 func (v *Validator) Validate(instance jsontext.Value) error {
 	if rawjson.Accepts(instance, ordinary) && v.Admits(instance) {
 		return nil
@@ -189,8 +186,8 @@ func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("references outside the schema are not followed")
 }
 
-// regexp gives the library the patterns that the graph compiled. All others come
-// from values in the format regex, where the error alone is the answer.
+// regexp returns the patterns that the graph has compiled to the library. All other patterns
+// are values with format regex, for which the library needs only the error.
 func (g *graph) regexp(expr string) (library.Regexp, error) {
 	if p, ok := g.patterns[expr]; ok {
 		return p, nil

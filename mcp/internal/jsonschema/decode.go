@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// decode returns JSON text as the library wants it: nil, bool, string, exact
-// numbers, []any, map[string]any. Duplicate names and invalid UTF-8 are refused,
-// as are values nested deeper than maxDepth and numbers of unreasonable length,
-// with a *placeError.
+// decode converts JSON text to the types that the library requires: nil, bool, string, exact
+// numbers, []any, map[string]any. It refuses duplicate names and invalid UTF-8 and, with a
+// *placeError, values nested deeper than maxDepth and numbers that are too long.
 func decode(text jsontext.Value, maxDepth int) (any, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	v, err := decodeValue(dec, maxDepth)
@@ -27,7 +26,7 @@ func decode(text jsontext.Value, maxDepth int) (any, error) {
 	return v, nil
 }
 
-// placeError is a fault of one value inside a JSON text.
+// placeError is the error of one value inside a JSON text.
 type placeError struct {
 	at     jsontext.Pointer
 	reason string

@@ -13,8 +13,8 @@ import (
 // formFormats are the formats that a form field may ask for.
 var formFormats = []string{"date", "date-time", "email", "uri"}
 
-// formKeywords lists what may be said of a form field of each JSON type besides
-// type, title and description.
+// formKeywords lists the keywords of a form field by its JSON type, in addition to type, title
+// and description.
 var formKeywords = map[string][]string{
 	"string":  {"minLength", "maxLength", "format", "enum", "enumNames", "oneOf", "default"},
 	"number":  {"minimum", "maximum", "default"},
@@ -23,13 +23,12 @@ var formKeywords = map[string][]string{
 	"array":   {"items", "minItems", "maxItems", "default"},
 }
 
-// CheckElicitation reports whether a schema is one that an elicitation may ask
-// with: an object of strings, numbers, integers, booleans and choices, nothing
-// nested. With extended set, titled choices (oneOf), choices of several (array)
-// and defaults for every type are allowed, as newer
-// revisions have it.
+// CheckElicitation returns an error unless the schema is allowed for an elicitation: an object
+// of strings, numbers, integers, booleans and choices, without nesting. If extended is set it
+// allows titled choices (oneOf), multiple choices (array) and defaults for every type, as newer
+// revisions do.
 //
-// It is for who asks. Who is asked reads the schema as it comes.
+// It is for the server that sends the elicitation. A client accepts every schema.
 //
 // Spec: 2026-07-28 client/elicitation#requested-schema
 func CheckElicitation(text jsontext.Value, extended bool) error {
@@ -76,7 +75,7 @@ type formField struct {
 	Items   *formItems     `json:"items"`
 }
 
-// formItems describes the choices of which several may be made.
+// formItems describes the options of a multiple choice.
 type formItems struct {
 	Type  string       `json:"type"`
 	Enum  []string     `json:"enum"`

@@ -15,8 +15,8 @@ import (
 const (
 	// maxListed bounds the names and values that one message lists.
 	maxListed = 10
-	// maxAlternative bounds the characters that say why one alternative does not
-	// fit, which may itself be one of alternatives.
+	// maxAlternative bounds the characters of the reason why one alternative does not match,
+	// because alternatives may be nested.
 	maxAlternative = 160
 )
 
@@ -27,8 +27,8 @@ func (g *graph) validationError(e *library.ValidationError) *ValidationError {
 	return &ValidationError{Violations: vs.first, More: vs.more}
 }
 
-// metaError reports that the metaschema refuses a schema. It is no
-// *ValidationError, which is about values.
+// metaError reports that the metaschema refuses a schema. It is not a *ValidationError, which
+// is for values.
 func metaError(err error) error {
 	if e, ok := errors.AsType[*library.ValidationError](err); ok {
 		return errors.New((&graph{}).validationError(e).Error())
@@ -36,8 +36,8 @@ func metaError(err error) error {
 	return err
 }
 
-// collect adds the violations in the tree under e. Where a schema holds
-// alternatives, the one violation is that none fits.
+// collect adds the violations in the tree below e. If a schema has alternatives, it adds one
+// violation: that none matches.
 func (g *graph) collect(e *library.ValidationError, vs *violations) {
 	switch e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -62,7 +62,7 @@ func pointer(tokens []string) string {
 	return b.String()
 }
 
-// message says what one violation is.
+// message describes one violation.
 func (g *graph) message(e *library.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -91,7 +91,7 @@ func (g *graph) message(e *library.ValidationError) string {
 	return sizeMessage(e.ErrorKind)
 }
 
-// valueMessage words the violations that are about one value.
+// valueMessage describes violations of keywords for one value.
 func valueMessage(k library.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -122,7 +122,7 @@ func valueMessage(k library.ErrorKind) string {
 	return ""
 }
 
-// sizeMessage words the violations that are about numbers of things.
+// sizeMessage describes violations of keywords for lengths and counts.
 func sizeMessage(k library.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.MinLength:
@@ -149,7 +149,7 @@ func sizeMessage(k library.ErrorKind) string {
 	return "does not fit"
 }
 
-// missing names missing properties with the types that they want.
+// missing lists missing properties with their types.
 func (g *graph) missing(e *library.ValidationError, missing []string) string {
 	texts := make([]string, 0, maxListed)
 	for _, name := range missing[:min(len(missing), maxListed)] {
@@ -164,7 +164,7 @@ func (g *graph) missing(e *library.ValidationError, missing []string) string {
 	return "missing " + enumerate(texts, len(missing))
 }
 
-// unknown names properties that are not allowed, and those that are.
+// unknown lists properties that are not allowed, and the allowed ones.
 func (g *graph) unknown(e *library.ValidationError, unknown []string) string {
 	slices.Sort(unknown)
 	text := "unknown property " + names(unknown)
@@ -180,7 +180,7 @@ func (g *graph) unknown(e *library.ValidationError, unknown []string) string {
 	return text + ": want one of " + names(known)
 }
 
-// at returns the node of the schema that e is about, or nil.
+// at returns the node of the schema to which e refers, or nil.
 func (g *graph) at(e *library.ValidationError) *node {
 	_, fragment, _ := strings.Cut(e.SchemaURL, "#")
 	at, err := url.PathUnescape(fragment)
@@ -190,8 +190,8 @@ func (g *graph) at(e *library.ValidationError) *node {
 	return g.nodes[at]
 }
 
-// noneFits tells why no alternative fits: the types wanted, when every one wants
-// another type, else the first violation of each.
+// noneFits describes why no alternative matches: the expected types if the type is wrong for
+// all of them, otherwise the first violation of each.
 func (g *graph) noneFits(e *library.ValidationError) string {
 	var want []string
 	for _, cause := range e.Causes {
@@ -252,7 +252,7 @@ func show(v any) string {
 	return readable(text)
 }
 
-// decimal writes an exact number.
+// decimal returns the decimal form of an exact number.
 func decimal(r *big.Rat) string {
 	if r.IsInt() {
 		return readable(r.Num().String())

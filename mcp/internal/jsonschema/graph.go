@@ -11,19 +11,19 @@ import (
 	library "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// documentURL is the address under which the library knows the schema being
-// compiled. It is hierarchical, so that a relative reference leads away from it.
+// documentURL is the URL of the schema in the library. It is hierarchical, so that a relative
+// reference resolves to a different URL.
 const documentURL = "schema://document/"
 
-// node is one subschema with the edges to those that it applies. It serves to
-// tell beforehand what a schema costs; the verdicts are the library's.
+// node is one subschema with edges to the subschemas that it applies. It is used to compute
+// the cost of a schema in advance; the library validates.
 type node struct {
 	at       string         // JSON Pointer in the document
 	keys     map[string]any // nil for a boolean schema
 	inPlace  []*node        // applied to the same value
 	children                // applied to parts of the value
 	pattern  *pattern
-	work     int // what one application costs besides those of other nodes
+	work     int // cost of one application, without other nodes
 	unique   bool
 
 	// Set by the check of the bounds.
@@ -65,8 +65,8 @@ type graph struct {
 	warnings []Warning
 }
 
-// newGraph walks a decoded schema. It drops from doc the patterns that cannot be
-// checked, with a warning for each, and refuses what leads outside the document.
+// newGraph walks a decoded schema. It removes patterns that cannot be checked from doc, with a
+// warning for each, and refuses references outside the document.
 func newGraph(doc any, limits *Limits) (*graph, error) {
 	draft, err := dialectOf(doc)
 	if err != nil {
@@ -90,7 +90,7 @@ func newGraph(doc any, limits *Limits) (*graph, error) {
 	return g, nil
 }
 
-// add makes the node of the subschema v and of those inside it.
+// add creates the nodes of the subschema v and of the subschemas inside it.
 func (g *graph) add(v any, at string, depth int) (*node, error) {
 	n := &node{at: at, work: 1}
 	n.keys, _ = v.(map[string]any)
@@ -122,8 +122,8 @@ func (g *graph) add(v any, at string, depth int) (*node, error) {
 	return n, nil
 }
 
-// identify reads the names under which a subschema can be referred to. A nested
-// $id would start a document of its own, whose references lead elsewhere.
+// identify reads the names by which a subschema can be referenced. It refuses a nested $id,
+// which would start another document with another base for references.
 func (g *graph) identify(n *node) error {
 	if n.at != "" && n.keys["$schema"] != nil {
 		if draft, err := dialectOf(n.keys); err != nil || draft != g.draft {
@@ -159,7 +159,7 @@ func (g *graph) identify(n *node) error {
 	return nil
 }
 
-// attach adds the edge from n to a subschema that sits in it.
+// attach adds the edge from n to a subschema inside it.
 func (n *node) attach(p place, sub *node, patterns map[string]*pattern) {
 	switch p.keyword {
 	case "properties":
@@ -235,7 +235,7 @@ func (g *graph) resolve(ref string) (*node, error) {
 	return n, nil
 }
 
-// estimateWork estimates the work of one application that grows with the text of n.
+// estimateWork estimates the work of one application that depends on the size of n.
 func (n *node) estimateWork() {
 	n.unique, _ = n.keys["uniqueItems"].(bool)
 	for _, keyword := range []string{"enum", "const", "required", "dependentRequired", "dependencies"} {
@@ -248,7 +248,7 @@ func (n *node) estimateWork() {
 	}
 }
 
-// comparisons estimates the work of looking at all of v once.
+// comparisons estimates the work of comparing v with another value.
 func comparisons(v any) int {
 	count := 1
 	switch v := v.(type) {

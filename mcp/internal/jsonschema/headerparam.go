@@ -21,11 +21,11 @@ const headerKeyword = "x-mcp-header"
 // maxHeaders bounds the marks of one schema: each costs a header of every call.
 const maxHeaders = 64
 
-// HeaderParams returns the arguments that an input schema marks with
-// x-mcp-header, in the order of their paths. It is an error for such a mark to be
-// anywhere but on a string, integer or boolean, or with numbers on a number, that
-// is reached from the root by properties alone, to be no token, to differ from
-// another in case only, or to be one of more than 64.
+// HeaderParams returns the arguments that an input schema marks with x-mcp-header, in the order
+// of their paths. A mark is allowed on a string, integer or boolean, and if numbers is set on a
+// number, that is reached from the root only by properties. It is an error if a mark is
+// elsewhere, is not a token, or differs from another one only in case, and if there are more
+// than 64 marks.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func HeaderParams(text jsontext.Value, numbers bool) ([]HeaderParam, error) {
@@ -51,8 +51,8 @@ type headers struct {
 	params  []HeaderParam
 }
 
-// walk looks at the subschema v and those in it. It is plain while only
-// properties have led there.
+// walk examines the subschema v and the subschemas inside it. plain is true if v is reached only
+// by properties.
 func (h *headers) walk(v any, path []string, plain bool) error {
 	obj, _ := v.(map[string]any)
 	if mark, ok := obj[headerKeyword]; ok {
@@ -69,7 +69,7 @@ func (h *headers) walk(v any, path []string, plain bool) error {
 	return nil
 }
 
-// take checks one mark and keeps it.
+// take checks one mark and stores it.
 func (h *headers) take(mark, typ any, path []string, plain bool) error {
 	name, ok := mark.(string)
 	if !ok {

@@ -1,8 +1,8 @@
 package jsonschema
 
-// The schema library knows exact numbers by one type only: Number of the first
-// version of encoding/json. That type is all that is used of that package; no
-// byte of a peer is read or written by it, and no other file imports it.
+// The schema library supports one type for exact numbers: Number of the first version of
+// encoding/json. This file uses only that type of the package, never to read or write input of a
+// peer, and no other file imports it.
 import "encoding/json"
 
 import (
@@ -18,7 +18,7 @@ const maxDigits = 400
 
 var errNumber = errors.New("number too long")
 
-// number returns the literal of a JSON number as the library wants it.
+// number returns the literal of a JSON number in the type that the library requires.
 func number(literal string) any { return json.Number(literal) }
 
 // numberText returns the literal of a number made by number.

@@ -23,9 +23,8 @@ type pattern struct {
 	size int
 }
 
-// compilePattern compiles an expression of RE2 syntax. JSON Schema means ECMA-262
-// expressions: what RE2 shares with them is the same, lookaround and
-// backreferences it refuses.
+// compilePattern compiles an expression in RE2 syntax. JSON Schema uses ECMA-262 expressions.
+// Their common subset has the same meaning in both; RE2 refuses lookaround and backreferences.
 func compilePattern(expr string) (*pattern, error) {
 	size, err := parsePattern(expr)
 	if err != nil {
@@ -45,8 +44,7 @@ func CheckPattern(expr string) error {
 	return err
 }
 
-// parsePattern reports whether an expression is one to compile, and the size of
-// the program that it becomes.
+// parsePattern checks an expression and returns the size of its program.
 func parsePattern(expr string) (size int, err error) {
 	if len(expr) > maxPattern {
 		return 0, fmt.Errorf("longer than %d bytes", maxPattern)
@@ -84,17 +82,16 @@ func patternError(err error) error {
 	return err
 }
 
-// Warning tells of a keyword that is not checked, because its pattern is none
-// that can be checked here. The rest of the schema is.
+// Warning reports a keyword that is not checked, because its pattern is not supported. The rest
+// of the schema is checked.
 type Warning struct {
 	Pointer string // JSON Pointer of the keyword
 	Message string
 }
 
-// takePatterns compiles the patterns of one subschema. One that cannot be
-// checked is taken out of the document; among patternProperties its place is
-// taken by a pattern that matches every name, so that no name is refused for the
-// lack of it.
+// takePatterns compiles the patterns of one subschema. It removes a pattern that cannot be
+// checked from the document; in patternProperties it replaces it by a pattern that matches every
+// name, so that no name is refused because of the missing pattern.
 func (g *graph) takePatterns(n *node) error {
 	if expr, ok := n.keys["pattern"].(string); ok {
 		p, err := g.takePattern(n.at+"/pattern", expr)
@@ -123,9 +120,9 @@ func (g *graph) takePatterns(n *node) error {
 	return nil
 }
 
-// takePattern compiles the expression at a keyword, each distinct one once. It
-// returns nil and notes a warning for one that cannot be checked, and an error
-// when there are too many.
+// takePattern compiles the expression of a keyword; equal expressions are compiled once. For an
+// expression that cannot be checked it adds a warning and returns nil. It returns an error if
+// there are too many.
 func (g *graph) takePattern(at, expr string) (*pattern, error) {
 	if p, ok := g.patterns[expr]; ok {
 		return p, nil

@@ -14,8 +14,8 @@ type applicator struct {
 	inPlace bool // the subschemas are applied to the same value as the schema
 }
 
-// form says how subschemas sit in the value of a keyword. A value may have one
-// of several forms: the items of draft-07 is one schema or a list.
+// form is the arrangement of the subschemas in the value of a keyword. A keyword may allow
+// several forms: items of draft-07 is one schema or a list.
 type form int
 
 const (
@@ -24,9 +24,9 @@ const (
 	named              // an object of schemas
 )
 
-// applicators lists the keywords of both dialects, in the order in which they
-// are walked. A keyword unknown to the dialect of a schema is walked all the
-// same: that can only count too much.
+// applicators lists the keywords of both dialects, in the order in which they are walked. A
+// keyword that the dialect of a schema does not have is walked as well, which at most
+// overestimates the cost.
 var applicators = []applicator{
 	{"$defs", named, false},
 	{"definitions", named, false},
@@ -52,7 +52,7 @@ var applicators = []applicator{
 	{"contentSchema", single, false},
 }
 
-// place is where one subschema sits in its parent.
+// place is the location of a subschema in its parent.
 type place struct {
 	applicator
 	name  string // the member or index under the keyword, "" for form single
@@ -68,9 +68,8 @@ func (p place) pointer(parent string) string {
 	return at
 }
 
-// subschemas lists the subschemas that sit directly in a schema object, in a
-// fixed order. Values that cannot be schemas are left out: to refuse them is the
-// metaschema's task.
+// subschemas lists the direct subschemas of a schema object, in a fixed order. It omits values
+// that cannot be schemas, because the metaschema refuses them.
 func subschemas(obj map[string]any) []place {
 	var places []place
 	for _, a := range applicators {

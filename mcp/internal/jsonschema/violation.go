@@ -12,10 +12,10 @@ import (
 // maxViolations bounds the violations of one ValidationError.
 const maxViolations = 10
 
-// ValidationError tells in which ways a value does not satisfy its schema.
+// ValidationError describes how a value violates its schema.
 type ValidationError struct {
 	// Subject names the value in the text of the error, such as "arguments".
-	// Validate leaves it empty; who knows the name sets it.
+	// Validate leaves it empty; the caller may set it.
 	Subject string
 	// Violations holds the first of them, ordered by pointer. There is at least
 	// one and at most ten.
@@ -28,8 +28,8 @@ type ValidationError struct {
 type Violation struct {
 	// Pointer is the JSON Pointer of the part.
 	Pointer string
-	// Message says what was found and what would be right. It quotes no more
-	// than 64 characters of any one value and holds no control characters.
+	// Message says what was found and what is expected. It quotes at most 64 characters of
+	// each value and has no control characters.
 	Message string
 }
 
@@ -49,7 +49,7 @@ func (e *ValidationError) Error() string {
 	return b.String()
 }
 
-// violations gathers the least violations in order, and counts the rest.
+// violations collects the first violations in the order of their pointers, and counts the rest.
 type violations struct {
 	first []Violation
 	more  int
