@@ -166,7 +166,7 @@ func (s source) skipsVerification() (found []string) {
 // for leaks, with the reason.
 var ownedElsewhere = map[string]string{
 	"conformance":    "a program that ends with what it has started; it has no tests",
-	"examples/relay": "mcptest.Leaks looks after its test",
+	"examples/relay": "mcptest.CheckLeaks checks its test",
 	"host/cli":       "its tests run each command in a process of its own",
 }
 

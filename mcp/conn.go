@@ -3,7 +3,8 @@ package mcp
 import "context"
 
 // Conn carries whole JSON-RPC messages between two peers, in order. Custom
-// transports implement it: pass a Conn to Server.Serve, or to a client by Over.
+// transports implement it: pass a Conn to Server.Serve of package mcpserver, or to
+// mcpclient.Conn.
 //
 // A Conn moves bytes and does not interpret them. It does framing, limits the
 // size of a message, and sets deadlines for writes; the caller does everything

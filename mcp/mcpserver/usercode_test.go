@@ -333,7 +333,7 @@ func eventStoreThat(method, logged string) userCode {
 			return toolThat("talk", func(ctx context.Context, _ func()) (any, error) {
 				_ = mcpserver.From(ctx).Notify(ctx, acmeNote, nil)
 				if method == "After" {
-					mcpserver.HangUp(ctx, time.Second)
+					mcpserver.CloseStream(ctx, time.Second)
 					time.Sleep(2 * time.Second)
 				}
 				return nil, nil

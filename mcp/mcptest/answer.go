@@ -15,17 +15,15 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Answer has a client made by Connect, EachRevision or CheckReplay answer the
-// question that a handler asks under the key. The value is a struct, which
-// submits a form; an mcp.ElicitAction, which declines or dismisses a form and
-// accepts, declines or dismisses a URL elicitation; an *mcp.CreateMessageResult; or an
-// []mcp.Root.
+// Answer sets the answer of a client to the question that a handler asks under the key.
+// The client must be one that Connect, EachRevision or CheckReplay has made, without
+// handlers for questions; Answer panics for another one. The value is a struct, which
+// submits a form; an mcp.ElicitAction, which declines or cancels a form and accepts,
+// declines or cancels a URL elicitation; an *mcp.CreateMessageResult; or an []mcp.Root.
 //
-// Each answer is used once. In the session era questions have no key: there the
-// first unused answer that fits the question is taken. A question without an
-// answer fails the call with an error that says of each unused answer why it does not
-// fit. Answer panics for a client that has handlers of its own
-// for questions, or is not of this package.
+// Each answer is used once. In the session era questions have no key: the first unused
+// answer that is valid for the question is used. A question without an answer fails the
+// call with an error that explains for each unused answer why it is not valid.
 func Answer(c *mcpclient.Client, key string, value any) {
 	b, ok := books.Load(c)
 	if !ok {

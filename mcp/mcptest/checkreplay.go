@@ -13,24 +13,23 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// CheckReplay uses a handler that asks under both disciplines: once resumed in
-// place, as in the session era, and once replayed from the top for every answer,
-// as in the stateless era. It fails when the outcomes differ, and names the first
-// difference: what the handler did between its questions was not repeatable
-// then, see mcpserver.Once. It also names the key of a question whose text or form
-// changed from one round to the next, because the server drops the answer to it. The
-// order of the questions is not compared, for those
-// that AskAll asks together have none.
+// CheckReplay tests that a handler that asks is repeatable. It runs the handler in the
+// session era, in which the handler waits for each answer, and in the stateless era, in
+// which the handler runs again from the start for each answer. If the outcomes differ, it
+// fails the test and reports the first difference: the work of the handler between its
+// questions is not repeatable, see mcpserver.Once. It also reports the key of a question
+// that changes between two rounds, because the server drops the answer to it. It does not
+// compare the order of the questions, because those of AskAll have none.
 //
-// Each discipline has a server of its own, from newServer, so that what the
-// handler changes can be part of what use returns. Use gives the answers, by
-// Answer, makes the call, and returns the outcome, or the error.
+// Each run has a new server from newServer, so the outcome can include what the handler
+// changes. The function use sets the answers with Answer, makes the call, and returns its
+// outcome or its error.
 func CheckReplay(tb testing.TB, newServer func() mcpclient.Server, use func(c *mcpclient.Client) (any, error)) {
 	tb.Helper()
 	resumed, ok := observe(tb, newServer(), mcp.V20251125, use)
 	replayed, alsoOK := observe(tb, newServer(), mcp.V20260728, use)
 	if !ok || !alsoOK {
-		return // what else differs follows from the question that changed
+		return // other differences follow from the changed question
 	}
 	c := comparison{ignored: ignoredInReplay}
 	if err := c.difference(resumed, replayed); err != nil {
@@ -38,7 +37,7 @@ func CheckReplay(tb testing.TB, newServer func() mcpclient.Server, use func(c *m
 	}
 }
 
-// ignoredInReplay are the members that differ between revisions as they should.
+// ignoredInReplay are the members that the revisions define differently.
 var ignoredInReplay = [][]string{
 	pointerTokens("/questions/*/params/elicitationId"),
 	pointerTokens("/questions/*/params/_meta"),
@@ -50,15 +49,15 @@ var ignoredInReplay = [][]string{
 
 func pointerTokens(p jsontext.Pointer) []string { return slices.Collect(p.Tokens()) }
 
-// observation is what a handler has asked, and what came of it.
+// observation holds the questions of a handler and its outcome.
 type observation struct {
 	Questions []jsontext.Value `json:"questions"`
 	Outcome   any              `json:"outcome"`
 	Error     string           `json:"error,omitzero"`
 }
 
-// observe uses a server in one revision. It reports false if a question has changed
-// between two rounds, which has failed the test.
+// observe runs use with a client of one revision. It returns false if a question has
+// changed between two rounds, which fails the test.
 func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpclient.Client) (any, error)) (raw jsontext.Value, ok bool) {
 	tb.Helper()
 	c := Connect(tb, s, &mcpclient.Options{Revisions: []mcp.Revision{v}})
@@ -82,10 +81,11 @@ func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpc
 	return raw, true
 }
 
-// callKey is where the context of a call has what tells it from other calls.
+// callKey is the context key of a value that distinguishes calls.
 type callKey struct{}
 
-// markCalls lets the handlers of questions tell which call they belong to.
+// markCalls is middleware that adds a value under callKey to the context of each call, from
+// which the handlers of its questions identify the call.
 func markCalls(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
 		if !r.Inbound {

@@ -12,33 +12,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/wire"
 )
 
-// CheckWire returns a Conn in between that fails the test when a message that
-// passes is not valid in the revision that the peers speak: params and results
-// are held against the schema of their method, errors against that of their
-// number, and each answer has to answer something. A member or a method that
-// only another revision has is not valid either. What no revision has is let
-// pass, and what extensions bring, once the client has declared any, unless
-// ExpectMethod says what it looks like.
+// CheckWire returns a Conn that passes messages to and from conn and fails the test if one
+// is not valid in the negotiated revision. It checks params and results with the schema of
+// their method, errors with the schema of their number, and that each response belongs to
+// a request. Members and methods of another revision are not valid. Members and methods
+// that no revision has are allowed. So are those of extensions once the client has
+// declared one, unless ExpectMethod defines them.
 //
-// A request that is not valid but was refused by the other side was sent to be
-// refused: it fails nothing.
+// An invalid request that the other side refuses does not fail the test, because it may
+// have been sent on purpose.
 //
-// Conn is the end of the given side. Connect and EachRevision check what they
-// connect, and Dial what the server sends.
+// The given side uses the returned Conn. Connect and EachRevision check their connections
+// in this manner, and Dial checks the messages of the server.
 func CheckWire(tb testing.TB, conn mcp.Conn, side Side, opts ...CheckOption) mcp.Conn {
 	tb.Helper()
 	return newMonitor(tb, opts).Conn(conn, wireSide(side))
 }
 
-// CheckHandler is CheckWire for a handler of a server, be it of Streamable HTTP
-// or of HTTP+SSE.
+// CheckHandler is like CheckWire, for a handler of Streamable HTTP or HTTP+SSE of a server.
 func CheckHandler(tb testing.TB, h http.Handler, opts ...CheckOption) http.Handler {
 	tb.Helper()
 	return newMonitor(tb, opts).Handler(h, httpheader.SessionID)
 }
 
-// CheckTransport is CheckWire for a client that speaks HTTP through the transport,
-// of which nil is http.DefaultTransport.
+// CheckTransport is like CheckWire, for a client that sends HTTP requests through rt. Nil
+// means http.DefaultTransport.
 func CheckTransport(tb testing.TB, rt http.RoundTripper, opts ...CheckOption) http.RoundTripper {
 	tb.Helper()
 	if rt == nil {
@@ -47,7 +45,7 @@ func CheckTransport(tb testing.TB, rt http.RoundTripper, opts ...CheckOption) ht
 	return newMonitor(tb, opts).Transport(rt, httpheader.SessionID)
 }
 
-// CheckOption adjusts what is checked.
+// CheckOption changes what CheckWire checks.
 type CheckOption func(*check)
 
 type check struct {
@@ -56,17 +54,16 @@ type check struct {
 	schemas sync.Map // of *dialect.Facts to *wire.Schema
 }
 
-// JudgeOnly has only the messages of one side checked. It is for tests in which
-// the other side is played, and not by the rules.
+// JudgeOnly checks only the messages of one side. It is for tests whose other side sends
+// invalid messages.
 func JudgeOnly(side Side) CheckOption {
 	return func(c *check) { c.judged = append(c.judged, wireSide(side)) }
 }
 
-// ExpectMethod adds a method of an extension to the schema. Params and results
-// are values of the Go types that encode them, of which only the type counts;
-// nil params stand for none besides metadata. A method without results is a
-// notification. For a method that the protocol has itself the results are further
-// ones, and the params are not looked at.
+// ExpectMethod adds a method of an extension to the schema. Params and results are values
+// of the Go types that encode them; only their types are used. Nil params mean none
+// besides metadata. A method without results is a notification. For a method of the
+// protocol itself, the results are allowed in addition, and params is ignored.
 func ExpectMethod(name string, params any, results ...any) CheckOption {
 	return func(c *check) { c.methods[name] = wire.Method{Params: params, Results: results} }
 }
@@ -79,8 +76,8 @@ func newCheck(opts []CheckOption) *check {
 	return c
 }
 
-// schema returns the one of a revision, which is generated once unless there are
-// methods of extensions.
+// schema returns the schema of a revision. It is generated once, unless there are methods
+// of extensions.
 func (c *check) schema(f *dialect.Facts) *wire.Schema {
 	if len(c.methods) == 0 {
 		return wire.Strict(f)
@@ -119,8 +116,8 @@ func wireSide(side Side) wire.Side {
 	return wire.Client
 }
 
-// Check reports the first line that is not valid, as CheckWire would. A request
-// that is not valid has to be refused further down.
+// Check returns an error for the first line that CheckWire would report. An invalid
+// request has to be refused by a later line.
 func (t *Transcript) Check(opts ...CheckOption) error {
 	c := newCheck(opts)
 	conversation := wire.NewConversation(c.schema)

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// comparison compares messages by value, but for the ignored members. Those are
-// pointers of which each token may be *.
+// comparison compares messages by value, without the ignored members. These are JSON
+// pointers, whose tokens may be *.
 type comparison struct{ ignored [][]string }
 
 // difference returns an error that names the first member in which two messages

@@ -11,10 +11,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// Connect returns a client of the server, in memory, that is closed when the
-// test ends. A nil Options is valid. A client without handlers for questions
-// answers them by Answer. What either side sends is checked as by CheckWire, with
-// the options.
+// Connect returns a client that is connected to the server in memory. It is closed when
+// the test ends. The options o may be nil. A client without handlers for questions answers
+// them with the answers of Answer. The messages of both sides are checked as by CheckWire,
+// with the options opts.
 func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options, opts ...CheckOption) *mcpclient.Client {
 	tb.Helper()
 	b, own := new(book), mcpclient.Options{}
@@ -30,8 +30,8 @@ func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options, opts ...Ch
 	return c
 }
 
-// EachRevision runs a test once per revision, as a subtest of its name, with a
-// client that speaks it to the server in memory, as by Connect.
+// EachRevision runs a test once per revision, as a subtest with the name of the revision,
+// with a client of that revision as Connect returns it.
 func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *mcpclient.Client), opts ...CheckOption) {
 	t.Helper()
 	for _, v := range mcp.Revisions() {
@@ -41,9 +41,9 @@ func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *m
 	}
 }
 
-// Dial serves one connection in memory and returns the client's end of it. It is
-// closed when the test ends, which fails when the server reports an error. What
-// the server sends is checked as by CheckWire, with the options.
+// Dial serves one connection in memory and returns the client's end of it. It is closed
+// when the test ends; an error of Serve fails the test. The messages of the server are
+// checked as by CheckWire, with the options.
 func Dial(tb testing.TB, s mcpclient.Server, opts ...CheckOption) mcp.Conn {
 	tb.Helper()
 	return CheckWire(tb, dial(tb, s), Client, append(slices.Clone(opts), JudgeOnly(Server))...)

@@ -1,15 +1,15 @@
-// Package mcptest tests servers and clients of the Model Context Protocol: both
-// ends in memory, in every revision, with the wire in view.
+// Package mcptest supports tests of servers and clients of the Model Context Protocol, in
+// memory and in every revision.
 //
-// Connect gives a test of a server a client of it, and EachRevision runs the
-// test once per revision; Answer has it answer questions, and CheckReplay finds
-// handlers that ask and are not repeatable. NewServer is a server to try a client or a transport
-// against, and TestTransport the test that a transport has to pass. A Transcript is a
-// conversation in a file: Record makes one, and Play speaks one side of it
-// to whatever is at the other end of a connection.
+// For tests of a server, Connect returns a client, EachRevision runs a test once per
+// revision, Answer sets answers to questions, and CheckReplay finds handlers that ask and
+// are not repeatable. For tests of a client, NewServer returns a server with every
+// feature. TestTransport is a test of a transport. A Transcript is a recorded conversation
+// in a file: Record makes one, and Transcript.Play sends the messages of one side and
+// compares those of the other.
 //
-// What goes between two ends that Connect has connected is valid, or the test
-// fails; CheckWire, CheckHandler and CheckTransport see to it for others. Grease
-// adds what the protocol may bring one day, InjectFaults and BreakAfter do what bad peers do,
-// and CheckLeaks finds goroutines that outlive a test.
+// Connect fails the test for each message that is not valid. CheckWire, CheckHandler and
+// CheckTransport do so for other connections. Grease adds unknown members and methods,
+// InjectFaults and BreakAfter simulate faulty peers, and CheckLeaks finds goroutines that
+// outlive a test.
 package mcptest

@@ -12,25 +12,25 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Faults are what a bad peer does. The zero value is a good one.
+// Faults are the faults of a peer. The zero value has none.
 type Faults struct {
-	// Seed makes the choices.
+	// Seed is the seed of the random choices.
 	Seed uint64
-	// Duplicates has every answer come twice.
+	// Duplicates delivers every response twice.
 	Duplicates bool
-	// Disorder has an answer wait, half of the time, until the next message has
-	// overtaken it or a few milliseconds have passed.
+	// Disorder delays about half of the responses until after the next message, or
+	// for a few milliseconds.
 	Disorder bool
-	// Strays adds answers to requests that nobody has made.
+	// Strays adds responses to requests that were never sent.
 	Strays bool
-	// Delay is how long the reader takes for each message: what is written to it
-	// piles up, and at last blocks who writes.
+	// Delay is the time that the reader takes for each message, so that the writer
+	// fills the buffers and finally blocks.
 	Delay time.Duration
 }
 
-// InjectFaults returns a Conn in between whose reader meets a bad peer: what it reads
-// has the faults. What it writes passes as it is. One goroutine reads at a time.
-// Its Close has to be called.
+// InjectFaults returns a Conn that passes messages to and from conn and adds the faults to
+// the messages that it reads. Written messages are not changed. Only one goroutine may
+// read at a time. The Conn must be closed.
 func InjectFaults(conn mcp.Conn, f Faults) mcp.Conn {
 	return &disturbed{
 		Conn: conn, faults: f,
@@ -39,8 +39,8 @@ func InjectFaults(conn mcp.Conn, f Faults) mcp.Conn {
 	}
 }
 
-// disorder is how long an answer waits to be overtaken.
-const disorder = 5 * time.Millisecond
+// maxDisorder is how long a response is held back at most.
+const maxDisorder = 5 * time.Millisecond
 
 type disturbed struct {
 	mcp.Conn
@@ -54,7 +54,7 @@ type disturbed struct {
 	closed     chan struct{}
 
 	ready [][]byte
-	held  [][]byte // to be overtaken
+	held  [][]byte // held back until after the next message
 	stray int
 }
 
@@ -72,7 +72,7 @@ func (d *disturbed) Read(ctx context.Context) ([]byte, error) {
 	return msg, nil
 }
 
-// run brings what comes. It ends with the connection.
+// run reads messages until the connection ends.
 func (d *disturbed) run() {
 	defer close(d.pumped)
 	for {
@@ -90,11 +90,11 @@ func (d *disturbed) run() {
 	}
 }
 
-// next waits for a message, or for a held one to have waited long enough.
+// next waits for a message, or until a held one has waited for maxDisorder.
 func (d *disturbed) next(ctx context.Context) error {
 	var waited <-chan time.Time
 	if d.held != nil {
-		waited = time.After(disorder)
+		waited = time.After(maxDisorder)
 	}
 	select {
 	case msg, ok := <-d.pumped:
@@ -137,7 +137,7 @@ func (d *disturbed) take(msg []byte) {
 	d.release()
 }
 
-// strays returns a result and an error that answer nothing.
+// strays returns a result and an error that belong to no request.
 func (d *disturbed) strays() [][]byte {
 	d.stray++
 	return [][]byte{
@@ -159,9 +159,8 @@ func isAnswer(msg []byte) bool {
 	return m["method"] == nil && (m["result"] != nil || m["error"] != nil)
 }
 
-// BreakAfter returns a stream that breaks off when n bytes have been written to it: the
-// frame that the last of them belongs to is only half there. Reading ends then
-// too.
+// BreakAfter returns a stream that ends after n bytes have been written to it, usually in
+// the middle of a message. Reading ends then, too.
 func BreakAfter(stream io.ReadWriteCloser, n int64) io.ReadWriteCloser {
 	return &cut{ReadWriteCloser: stream, left: n}
 }

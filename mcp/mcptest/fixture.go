@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// NewServer returns a small server that shows every feature once, to try a
-// client or a transport against. Its tools are
+// NewServer returns a small server that has every feature once, for tests of clients and
+// transports. The options may be nil. Its tools are
 //
 //	add      {a, b} → {sum}        structured content
 //	echo     {text}                the text
@@ -29,8 +29,8 @@ import (
 //	roots    {}                    the URIs of the client's roots
 //
 // its resources note://hello and note://counter, its template note://by/{name},
-// and its prompt greet {name}, which completes Ada, Alan and Grace. What it says
-// depends on what it is asked alone, but for the incident in the error of panics.
+// and its prompt greet {name}, which completes Ada, Alan and Grace. Its responses depend
+// only on the requests, except for the incident in the error of panics.
 func NewServer(o *mcpserver.Options) *mcpserver.Server {
 	f := &fixture{Server: mcpserver.New("fixture", "1.0.0", o)}
 	f.tools()

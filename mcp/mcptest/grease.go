@@ -12,15 +12,15 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Grease returns a Conn in between that adds to what passes, in both directions,
-// what the protocol may bring one day and every peer has to take: unknown members
-// of params and results and of what stands in their lists, unknown metadata and
-// capabilities, notifications and requests of unknown methods. It leaves alone
-// what belongs to the application, such as arguments. The same seed makes the
-// same choices for the same messages.
+// Grease returns a Conn that passes messages to and from conn and adds, in both
+// directions, what later revisions may add and every peer has to accept: unknown members
+// of params, of results and of the objects in their lists, unknown metadata and
+// capabilities, and notifications and requests with unknown methods. It does not change
+// data of the application, such as arguments. With the same seed and messages it makes
+// the same choices.
 //
-// It fails the test when an unknown request is answered with anything but the
-// error that there is no such method.
+// It fails the test if the response to an unknown request is not the error that the method
+// does not exist.
 func Grease(tb testing.TB, conn mcp.Conn, seed uint64) mcp.Conn {
 	tb.Helper()
 	return &greased{
@@ -80,7 +80,7 @@ func (g *greased) answersGrease(asker *greaser, msg []byte) bool {
 	return true
 }
 
-// envelope is what has to be known of a message.
+// envelope has the members of a message that Grease needs.
 type envelope struct {
 	ID     jsontext.Value `json:"id"`
 	Method string         `json:"method"`
@@ -106,15 +106,15 @@ func (g *greaser) answered(id string) bool {
 	return was
 }
 
-// grease returns what goes on in the place of a message.
+// grease returns the messages that replace a message.
 func (g *greaser) grease(msg []byte) [][]byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	object := decode[members](msg)
 	if object == nil {
-		return [][]byte{msg} // a batch, or nothing that is right
+		return [][]byte{msg} // a batch, or an invalid message
 	}
-	all := g.strangers(decode[envelope](msg))
+	all := g.unknownMessages(decode[envelope](msg))
 	for _, name := range []string{"params", "result"} {
 		if part := decode[members](object[name]); part != nil {
 			g.greasePart(part)
@@ -124,10 +124,10 @@ func (g *greaser) grease(msg []byte) [][]byte {
 	return append(all, encode(object))
 }
 
-// strangers returns messages of unknown methods to go before a message. An
-// unknown request has the metadata of the request that it goes before, and so
-// belongs to the same era.
-func (g *greaser) strangers(m envelope) (all [][]byte) {
+// unknownMessages returns messages with unknown methods to send before a message. An
+// unknown request has the metadata of the request that follows it, so it belongs to the
+// same era.
+func (g *greaser) unknownMessages(m envelope) (all [][]byte) {
 	switch {
 	case m.Method == "" || m.Method == mcp.MethodInitialize || m.Method == mcp.MethodDiscover || m.Method == mcp.NotificationInitialized:
 		return nil
@@ -189,7 +189,7 @@ func (g *greaser) add(object members) {
 	}
 }
 
-// name returns one that nobody knows. It is a key of metadata too.
+// name returns an unknown name, which is also valid as a key of metadata.
 func (g *greaser) name() string {
 	g.count++
 	return fmt.Sprintf("grease%d%c", g.count, 'a'+rune(g.random.IntN(26)))
@@ -201,7 +201,7 @@ func (g *greaser) value() jsontext.Value {
 	return jsontext.Value(greaseValues[g.random.IntN(len(greaseValues))])
 }
 
-// members are those of an object.
+// members are the members of an object.
 type members = map[string]jsontext.Value
 
 // encode encodes what was decoded from JSON.

@@ -10,16 +10,15 @@ import (
 //
 //	func TestMain(m *testing.M) { mcptest.Main(m) }
 //
-// When the tests have passed but goroutines that run code of this module, or that
-// it has started, are there five seconds later, it prints their stacks and exits
-// with status 1: a client or a connection was not closed.
+// If the tests pass, it waits up to five seconds for the end of all goroutines that run
+// code of this module or that it has started. If some remain, it prints their stacks and
+// exits with status 1, because a client or a connection was not closed.
 func Main(m *testing.M) { leak.Main(m) }
 
-// CheckLeaks fails the test when goroutines that run code of this module, or that it
-// has started, are left at the end and were not there when CheckLeaks was called. It
-// comes first in a test, so that it looks when all the rest has been cleaned up;
-// then goroutines have five seconds to end. It is not for tests that run in
-// parallel with others, whose goroutines it cannot tell from those of its own.
+// CheckLeaks fails the test if it leaves goroutines that run code of this module or that
+// the module has started. Call it first in a test, so that it checks after all other
+// cleanup functions; goroutines then have five seconds to end. Do not use it in tests that
+// run in parallel with others, because it cannot distinguish their goroutines.
 func CheckLeaks(tb testing.TB) {
 	tb.Helper()
 	leak.Check(tb)

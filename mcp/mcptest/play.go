@@ -11,16 +11,15 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = 10 * time.Second
+// playTimeout is how long Play waits for an expected message.
+const playTimeout = 10 * time.Second
 
-// PlayOption adjusts how a transcript is played.
+// PlayOption changes how Play compares messages.
 type PlayOption func(*player)
 
-// Ignore leaves members out of the comparison of messages, wherever they stand:
-// each is named by a JSON pointer from the root of the message, in which the
-// token * stands for every member of an object and every element of an array,
-// such as /result/tools/*/description.
+// Ignore leaves members out of the comparison of messages. Each is given by a JSON pointer
+// from the root of the message, in which the token * matches every member of an object and
+// every element of an array, such as /result/tools/*/description.
 func Ignore(pointers ...string) PlayOption {
 	return func(p *player) {
 		for _, pointer := range pointers {
@@ -29,14 +28,14 @@ func Ignore(pointers ...string) PlayOption {
 	}
 }
 
-// Play speaks one side of the transcript to the peer at the other end of conn
-// and expects the lines of the other side from it. It returns an error that
-// tells where the peer first said anything else, or nothing for 10 seconds.
+// Play sends the lines of one side of the transcript to the peer at the other end of conn,
+// and expects the lines of the other side from it. It returns an error for the first line
+// that differs, or that does not arrive within 10 seconds.
 //
-// Messages are compared by value: neither the order of members nor the way a
-// number or string is written matters. What one side says in a row has to come
-// in that order, but for the notifications of changes, of lists and resources:
-// they belong to no request and may come anywhere in the row.
+// Messages are compared by value: the order of members and the notation of numbers and
+// strings do not matter. Consecutive lines of one side have to arrive in their order.
+// Notifications of changed lists and resources may arrive anywhere among them, because
+// they belong to no request.
 func (t *Transcript) Play(ctx context.Context, as Side, conn mcp.Conn, opts ...PlayOption) error {
 	p := &player{name: t.Name, conn: conn}
 	for _, set := range opts {
@@ -54,7 +53,7 @@ func (t *Transcript) Play(ctx context.Context, as Side, conn mcp.Conn, opts ...P
 	return nil
 }
 
-// rows yields the lines that one side says in a row.
+// rows yields the groups of consecutive lines of one side.
 func rows(lines []Line) func(yield func([]Line) bool) {
 	return func(yield func([]Line) bool) {
 		for len(lines) > 0 {
@@ -102,8 +101,8 @@ func (p *player) expect(ctx context.Context, row []Line) error {
 	return nil
 }
 
-// match returns the index of the line that got has to be: a floating one that it
-// is, or else the first that does not float.
+// match returns the index of the line to compare with got: a floating line that is equal
+// to it, or else the first line that does not float.
 func (p *player) match(left []Line, got jsontext.Value) int {
 	i := slices.IndexFunc(left, func(l Line) bool { return l.floats() && p.difference(l.Message, got) == nil })
 	if i < 0 {
@@ -113,7 +112,7 @@ func (p *player) match(left []Line, got jsontext.Value) int {
 }
 
 func (p *player) read(ctx context.Context) (jsontext.Value, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing came within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, playTimeout, fmt.Errorf("no message within %v", playTimeout))
 	defer cancel()
 	got, err := p.conn.Read(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -126,8 +125,8 @@ func (p *player) errorf(l Line, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: "+format, append([]any{p.name, l.number}, args...)...)
 }
 
-// floats reports whether the line belongs to no request, so that nothing orders
-// it among its neighbours.
+// floats reports whether the line belongs to no request, so that it has no fixed place
+// among its neighbours.
 func (l Line) floats() bool {
 	var m struct {
 		Method string `json:"method"`

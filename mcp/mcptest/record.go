@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Recorder is a Conn in between, which keeps what passes. Record makes one.
+// Recorder is a Conn that records the messages it passes. Record makes one.
 type Recorder struct {
 	conn mcp.Conn
 	side Side
@@ -21,8 +21,8 @@ type Recorder struct {
 
 var _ mcp.Conn = (*Recorder)(nil)
 
-// Record returns a Conn that records what passes through conn, the end of the
-// given side.
+// Record returns a Conn that passes messages to and from conn and records them. The given
+// side uses it.
 func Record(conn mcp.Conn, side Side) *Recorder { return &Recorder{conn: conn, side: side} }
 
 // Read implements mcp.Conn.
@@ -36,21 +36,21 @@ func (r *Recorder) Read(ctx context.Context) ([]byte, error) {
 
 // Write implements mcp.Conn.
 func (r *Recorder) Write(ctx context.Context, msg []byte) error {
-	r.add(r.side, msg) // before any answer to it
+	r.add(r.side, msg) // before a response can be read
 	return r.conn.Write(ctx, msg)
 }
 
 // Close implements mcp.Conn.
 func (r *Recorder) Close() error { return r.conn.Close() }
 
-// Note puts a remark above the next message.
+// Note adds a remark above the next message.
 func (r *Recorder) Note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note = text
 }
 
-// Transcript returns what has passed so far.
+// Transcript returns a transcript of the messages until now.
 func (r *Recorder) Transcript() *Transcript {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Transcript is what went over one connection, message by message. Its file is a
-// txtar archive of a comment and one section, with one message a line:
+// Transcript is the sequence of messages of one connection. Its file is a txtar archive
+// with a comment and one section, which has one message per line:
 //
 //	What the conversation shows.
 //	-- wire --
@@ -16,19 +16,20 @@ import (
 //	-> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
 //	<- {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}
 //
-// An arrow to the right is what the client sent, one to the left the server.
+// An arrow to the right marks a message of the client, one to the left a message of the
+// server.
 type Transcript struct {
-	// Name is the file's.
+	// Name is the name of the file.
 	Name string
-	// Comment says what the conversation shows. It may have several lines.
+	// Comment describes the conversation. It may have several lines.
 	Comment string
 	Lines   []Line
 }
 
 // Line is one message of a transcript.
 type Line struct {
-	// Note is the remark above the line, without its mark. It may have several
-	// lines, and is often empty.
+	// Note is the remark above the line, without its "# ". It may have several lines
+	// or be empty.
 	Note    string
 	From    Side
 	Message jsontext.Value
@@ -36,8 +37,7 @@ type Line struct {
 	number int // in the file, or 0
 }
 
-// Side is one end of a connection, written as the arrow in front of what it
-// sends.
+// Side is one end of a connection. Its value is the arrow in front of its messages.
 type Side string
 
 // The two sides.
@@ -46,7 +46,7 @@ const (
 	Server Side = "<-"
 )
 
-// wireSection is the line that begins the messages.
+// wireSection is the line before the messages.
 const wireSection = "-- wire --\n"
 
 // ReadTranscript reads a transcript from a file.
@@ -66,7 +66,7 @@ func ReadTranscript(name string) (*Transcript, error) {
 	return t, nil
 }
 
-// parse reads the lines of the section, whose first has the given number.
+// parse reads the lines of the section. The first one has the given number.
 func (t *Transcript) parse(wire string, number int) error {
 	var note []string
 	for text := range strings.Lines(wire) {
@@ -87,7 +87,7 @@ func (t *Transcript) parse(wire string, number int) error {
 	return nil
 }
 
-// String returns the transcript as it stands in a file.
+// String returns the transcript in the format of its file.
 func (t *Transcript) String() string {
 	var b strings.Builder
 	if t.Comment != "" {

@@ -14,10 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// TestTransport uses every feature of a server made by NewServer through a target,
-// with a client that speaks the given revision: lists, calls, reads, prompts,
-// completion, progress, cancellation, changes, questions. It is the test that a
-// transport has to pass.
+// TestTransport tests a transport. The target has to reach a server that NewServer has
+// made. A client of the given revision uses all its features: lists, calls, reads,
+// prompts, completion, progress, cancellation, changes, questions.
 func TestTransport(t *testing.T, target mcpclient.Target, v mcp.Revision) {
 	t.Helper()
 	e := &exercise{changed: make(chan struct{}, 100), logged: make(chan string, 100)}
@@ -47,7 +46,7 @@ func TestTransport(t *testing.T, target mcpclient.Target, v mcp.Revision) {
 	}
 }
 
-// exercise is one client at work.
+// exercise is the client of a TestTransport.
 type exercise struct {
 	*mcpclient.Client
 	changed chan struct{}
@@ -197,7 +196,7 @@ func (e *exercise) progress(t *testing.T) {
 	}
 }
 
-// cancellation ends a call that runs, which its first progress tells.
+// cancellation cancels a call after its first progress notification, when it runs.
 func (e *exercise) cancellation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
@@ -231,10 +230,10 @@ func (e *exercise) changes(t *testing.T) {
 	}
 }
 
-// updates watches a resource: it is told of it once to begin with, and again
-// when it has changed.
+// updates watches a resource: its URI is yielded once at the start, and again after a
+// change.
 func (e *exercise) updates(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), playTimeout)
 	defer cancel()
 	told := 0
 	for uri, err := range e.Watch(ctx, "note://counter") {
@@ -251,8 +250,8 @@ func (e *exercise) updates(t *testing.T) {
 	t.Errorf("told %d times, want 2", told)
 }
 
-// questions has the server ask in mid-call. Where the revision has no such
-// question the call has to fail, and not to go on without an answer.
+// questions calls tools that ask. In a revision without such questions the call has to
+// fail instead of continuing without an answer.
 func (e *exercise) questions(t *testing.T) {
 	for _, question := range []struct {
 		tool   string
@@ -277,7 +276,7 @@ func await[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(playTimeout):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}

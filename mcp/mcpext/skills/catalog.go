@@ -30,14 +30,14 @@ type catalog struct {
 	dirs   map[string][]mcp.Resource // the children of directories, by URI
 }
 
-// servedFile is one file, as it was found.
+// servedFile is one file at the time of the scan.
 type servedFile struct {
 	File
 	path string
 	def  mcp.Resource
 }
 
-// tree is what a walk has found.
+// tree is the result of a walk.
 type tree struct {
 	fsys  fs.FS
 	files []string        // regular files
@@ -71,7 +71,8 @@ func scan(fsys fs.FS) (*catalog, error) {
 	return c, c.finish()
 }
 
-// visit takes down what is at a path. Names that begin with a dot are left out.
+// visit records the file or directory at a path. It leaves out names that begin with a
+// dot.
 func (t *tree) visit(p string, d fs.DirEntry, err error) error {
 	hidden := p != "." && strings.HasPrefix(d.Name(), ".")
 	switch {
@@ -114,7 +115,7 @@ func (t *tree) leadsToSkill(dir string) bool {
 	return false
 }
 
-// addFile reads a file once, to know its size and digest, and forgets it.
+// addFile adds a file with its size and digest, for which it reads the file once.
 func (c *catalog) addFile(t *tree, p string) error {
 	if !t.inSkill(p) {
 		return nil
@@ -178,7 +179,7 @@ func newSkill(p string, manifest []byte) (*Skill, error) {
 	return s, checkReserved(fields)
 }
 
-// checkReserved refuses names that belong to extensions of the protocol.
+// checkReserved returns an error for names that are reserved for the protocol.
 //
 // Spec: ext-skills stable#frontmatter
 func checkReserved(fields []byte) error {
@@ -190,14 +191,14 @@ func checkReserved(fields []byte) error {
 	}
 	for key := range f.Metadata {
 		if strings.HasPrefix(key, "io.modelcontextprotocol/") {
-			return fmt.Errorf("frontmatter: metadata: %q belongs to the protocol", key)
+			return fmt.Errorf("frontmatter: metadata: %q is reserved for the protocol", key)
 		}
 	}
 	return nil
 }
 
-// finish gives each skill its files, among them those of skills inside of it, and
-// brings everything in order.
+// finish adds to each skill its files, including those of skills inside of it, and sorts
+// everything.
 func (c *catalog) finish() error {
 	files := slices.SortedFunc(maps.Values(c.files), func(a, b servedFile) int { return strings.Compare(a.URI, b.URI) })
 	for _, s := range c.skills {
@@ -235,8 +236,8 @@ func uriOf(p string) string {
 	return scheme + strings.Join(segments, "/")
 }
 
-// read reads a regular file that has at most so many bytes.
-func read(fsys fs.FS, p string, most int64) ([]byte, error) {
+// read reads a regular file of at most limit bytes.
+func read(fsys fs.FS, p string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(p)
 	if err != nil {
 		return nil, err
@@ -249,15 +250,15 @@ func read(fsys fs.FS, p string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("want a file")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("has more than %d bytes", most)
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("found a larger file, want at most %d bytes", limit)
 	}
 	return data, err
 }
 
-// typeOf returns the MIME type of a file, which may depend on the tables of the
-// system, but not for what a skill is made of.
+// typeOf returns the MIME type of a file. For common types of files of skills, it does not
+// depend on the configuration of the system.
 func typeOf(p string, data []byte) string {
 	ext := strings.ToLower(path.Ext(p))
 	if ext == ".md" {

@@ -23,11 +23,11 @@ var ErrNotOffered = errors.New("the server does not offer it")
 // never ends it.
 const maxPages = 10_000
 
-// List returns the skills that the server lists, page by page as they are taken,
-// and reads none of their files. It is empty for a server without the extension.
-// A server may serve more skills than it lists, see Get. Entries are as they came:
-// Load refuses those that make no sense, and Skill.Check says so before. An error
-// ends the list.
+// List iterates over the skills that the server lists, and requests each page when the
+// loop reaches it. It reads none of their files. There are none if the server does not
+// have the extension. A server may serve more skills than it lists, see Get. Entries are
+// not checked: Skill.Check and Load return an error for invalid ones. An error is yielded
+// once, as the last value.
 func List(ctx context.Context, c *mcpclient.Client) iter.Seq2[*Skill, error] {
 	return func(yield func(*Skill, error) bool) {
 		if _, ok := c.HasExtension(ID); !ok {
@@ -53,15 +53,15 @@ func Get(ctx context.Context, c *mcpclient.Client, uri string) (*Skill, error) {
 		return nil, fmt.Errorf("skill %q: %w", uri, err)
 	}
 	if result.Skill == nil || result.Skill.URI != uri {
-		return nil, fmt.Errorf("skill %q: the server answered with another one", uri)
+		return nil, fmt.Errorf("skill %q: the server returned the entry of another skill", uri)
 	}
 	return result.Skill, nil
 }
 
-// Directory returns what is directly in a directory, such as
-// skill://pdf-processing/templates, page by page as it is taken. It says what the
-// server has now, which adds nothing to what an entry allows to read. Only some
-// servers offer it.
+// Directory iterates over the files and directories that are directly in a directory, such
+// as skill://pdf-processing/templates, and requests each page when the loop reaches it. It
+// lists what the server has now; ReadFile still reads only files of the entry. If the
+// server does not support it, the error is ErrNotOffered.
 func Directory(ctx context.Context, c *mcpclient.Client, uri string) iter.Seq2[mcp.Resource, error] {
 	return func(yield func(mcp.Resource, error) bool) {
 		if !readsDirectories(c) {

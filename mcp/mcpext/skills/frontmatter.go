@@ -43,7 +43,7 @@ func frontmatter(manifest []byte) (jsontext.Value, error) {
 	return jsontext.Value(bytes.TrimSpace(out.Bytes())), nil
 }
 
-// cutFrontmatter returns what stands between the lines of three hyphens.
+// cutFrontmatter returns the text between the lines of three hyphens.
 func cutFrontmatter(manifest []byte) ([]byte, error) {
 	if !utf8.Valid(manifest) {
 		return nil, errors.New("want UTF-8")
@@ -62,25 +62,25 @@ func cutFrontmatter(manifest []byte) ([]byte, error) {
 		}
 		at += n + 1
 	}
-	return nil, fmt.Errorf("want it to end with --- on a line of its own, within %d bytes", maxFrontmatter)
+	return nil, fmt.Errorf("want a line --- at its end, within %d bytes", maxFrontmatter)
 }
 
-// cutFence cuts a line of three hyphens off.
+// cutFence removes a line of three hyphens from the start.
 func cutFence(text []byte) (rest []byte, ok bool) {
 	line, rest, _ := bytes.Cut(text, []byte("\n"))
 	return rest, string(bytes.TrimRight(line, " \t\r")) == "---"
 }
 
-// encode writes a YAML node as JSON. What has no counterpart there, such as a
-// reference, is an error: an approximation would not be what its author wrote.
+// encode writes a YAML node as JSON. YAML without an equivalent in JSON, such as a
+// reference, is an error, because an approximation would change the author's text.
 func encode(enc *jsontext.Encoder, n *yaml.Node, depth int) error {
 	switch {
 	case depth > maxNesting:
 		return fmt.Errorf("line %d: nested deeper than %d levels", n.Line, maxNesting)
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
-		return fmt.Errorf("line %d: anchors and references are not taken", n.Line)
+		return fmt.Errorf("line %d: found an anchor or a reference, which are not supported", n.Line)
 	case n.Style&yaml.TaggedStyle != 0:
-		return fmt.Errorf("line %d: tags are not taken", n.Line)
+		return fmt.Errorf("line %d: found a tag, which is not supported", n.Line)
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -172,8 +172,8 @@ func encodeInt(enc *jsontext.Encoder, n *yaml.Node) error {
 	return enc.WriteToken(jsontext.Int(i))
 }
 
-// sameJSON reports whether two values are the same but for the order of members
-// and the way in which strings and numbers are written.
+// sameJSON reports whether two values are equal, whatever the order of members and the
+// notation of strings and numbers.
 func sameJSON(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)

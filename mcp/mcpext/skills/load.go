@@ -18,15 +18,15 @@ type Fault string
 const (
 	// FaultEntry: the entry itself is invalid.
 	FaultEntry Fault = "entry"
-	// FaultDynamic: the entry does not say what is in the files.
+	// FaultDynamic: the entry does not list the files.
 	FaultDynamic Fault = "dynamic"
-	// FaultLimits: the entry describes more than MaxFiles or MaxBytes.
+	// FaultLimits: the entry lists more than MaxFiles or MaxBytes.
 	FaultLimits Fault = "limits"
 	// FaultSize: a file has another length.
 	FaultSize Fault = "size"
 	// FaultDigest: a file has other content.
 	FaultDigest Fault = "digest"
-	// FaultFrontmatter: the frontmatter of SKILL.md is another one.
+	// FaultFrontmatter: the frontmatter of SKILL.md differs.
 	FaultFrontmatter Fault = "frontmatter"
 	// FaultUnlisted: the skill has no such file.
 	FaultUnlisted Fault = "unlisted"
@@ -42,7 +42,7 @@ type VerificationError struct {
 	Found string
 }
 
-// Error says what is wrong with what.
+// Error returns the URI, the fault and what was found.
 func (e *VerificationError) Error() string {
 	return fmt.Sprintf("skill: %q is not what the entry describes: %s: %s", e.URI, e.Fault, e.Found)
 }
@@ -59,13 +59,13 @@ type Loaded struct {
 	paths map[string]File
 
 	mu     sync.Mutex
-	broken error // guarded by mu: what ended the use of the skill
+	broken error // guarded by mu: the first fault of a file, which ends the use of the skill
 }
 
-// Load reads the SKILL.md of a skill and holds it against the entry: size, digest
-// and every field of the frontmatter. It reads nothing else. What does not agree
-// is a *VerificationError, as are entries that make no sense, are too large or
-// leave open what is in the files. Consent is the caller's, before.
+// Load reads the SKILL.md of a skill and compares it with the entry: size, digest and
+// every field of the frontmatter. It reads no other file. If they differ, the error is a
+// *VerificationError; so it is for an entry that is invalid, too large or does not list
+// the files. The caller must get the user's consent before.
 //
 // Spec: ext-skills stable#integrity-and-verification
 func Load(ctx context.Context, c *mcpclient.Client, s *Skill) (*Loaded, error) {
@@ -89,7 +89,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill) (*Loaded, error) {
 	return l, nil
 }
 
-// admit checks the entry before anything is read.
+// admit checks the entry before any file is read.
 func (l *Loaded) admit() error {
 	s := &l.Skill
 	if err := s.checkName(); err != nil {
@@ -113,10 +113,10 @@ func (l *Loaded) admit() error {
 func (l *Loaded) Paths() []string { return slices.Sorted(maps.Keys(l.paths)) }
 
 // ReadFile reads one file of the skill by its path below the skill, such as
-// references/FORMS.md, and holds it against the entry. A path that the entry does
-// not list is a *VerificationError, and the server is not asked. So is content
-// that does not agree; after that the server is asked for no file of this skill
-// any more, and each call returns the same error. Get and Load again to go on.
+// references/FORMS.md, and compares it with the entry. For a path that the entry does not
+// list, it sends no request, and the error is a *VerificationError. If the content differs
+// from the entry, the error is one, too; then each later call returns the same error
+// without a request. To continue, call Get and Load again.
 func (l *Loaded) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	f, ok := l.paths[path]
 	if !ok {
@@ -136,7 +136,7 @@ func (l *Loaded) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return data, nil
 }
 
-// fault keeps the first fault and returns it.
+// fault records the first fault and returns it.
 func (l *Loaded) fault(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +146,7 @@ func (l *Loaded) fault(err error) error {
 	return l.broken
 }
 
-// verify returns the bytes of a file when they are what the entry says.
+// verify returns the content of a file if it matches the entry.
 func verify(f File, r *mcp.ReadResourceResult) ([]byte, error) {
 	i := slices.IndexFunc(r.Contents, func(c mcp.ResourceContents) bool { return c.URI == f.URI })
 	if i < 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// pageOf returns the page that a cursor names of items in the order of their
-// keys. The cursor holds the last key of the page before, so that a change between
-// two pages repeats and loses nothing that did not change.
+// pageOf returns the page of a cursor. The items are in the order of their keys. A cursor
+// is the last key of the previous page, so that a change between two pages neither repeats
+// nor skips items that did not change.
 func pageOf[Item any](items []Item, key func(Item) string, cursor *string, size int) (page []Item, next *string, err error) {
 	if cursor != nil {
 		last, err := base64.RawURLEncoding.DecodeString(*cursor)
 		if err != nil {
-			return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "cursor: want the nextCursor of a page before, or none")
+			return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "cursor: want the nextCursor of an earlier page, or none")
 		}
 		items = items[sort.Search(len(items), func(i int) bool { return key(items[i]) > string(last) }):]
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// Options of the skills of a server. Nil gives the defaults.
+// Options are the options of Serve. Nil means the defaults.
 type Options struct {
 	// Cache is how long clients may cache entries and files. Default: not at
 	// all, private.
@@ -54,21 +54,20 @@ type Skills struct {
 	shown int64 // guarded by mu: number of the scan that is served
 }
 
-// Serve adds the extension to a server and serves every skill in fsys: each
-// directory with a SKILL.md. Its path there is its path in URIs, and the last
-// name of it the name of the skill, so fsys holds directories of skills and no
-// SKILL.md of its own. A SKILL.md is listed as a resource; other files of skills
-// are read by their URIs. What does not belong to a skill is not served, nor are
-// names that begin with a dot.
+// Serve adds the extension to a server and serves every skill in fsys. A skill is a
+// directory with a SKILL.md. Its path in fsys is its path in URIs, and the last name of
+// the path is the name of the skill, so the root of fsys must not have a SKILL.md. Each
+// SKILL.md is listed as a resource; other files of skills are read by their URIs. Files
+// outside of skills, and names that begin with a dot, are not served.
 //
-// The entries are those of now, and of each Rescan. A file that was modified since
-// is not served until then, because it is not what its entry says.
+// Serve and each Rescan read the entries. A file that was modified since then is not
+// served until the next Rescan, because it does not match its entry.
 //
-// Skills that break the rules are errors: of names, of frontmatter (at most 64 KiB
-// of YAML, without anchors and tags), of MaxFiles and MaxBytes, and anything in
-// a skill that is neither file nor directory. Symbolic links are such. Of the file
-// systems of a directory os.Root.FS is safe, and os.DirFS is not, where others may
-// make links in it. Serve panics when the server has the extension already.
+// Serve returns an error for an invalid skill: its name or its frontmatter (at most 64 KiB
+// of YAML, without anchors and tags) is invalid, it exceeds MaxFiles or MaxBytes, or it
+// has something that is neither a file nor a directory, such as a symbolic link. Use
+// os.Root.FS for a directory in which others may create links; os.DirFS would follow them.
+// Serve panics if the server has the extension already.
 //
 // Spec: ext-skills stable
 func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
@@ -95,10 +94,10 @@ func Serve(srv *mcpserver.Server, fsys fs.FS, o *Options) (*Skills, error) {
 	return s, err
 }
 
-// Rescan reads all skills again. Clients are notified of added and removed
-// skills, and subscribers of each modified file. After an error nothing has
-// changed. If several calls run concurrently, the result of the one that began
-// last is served.
+// Rescan reads all skills again. Clients are notified of added and removed skills, and
+// subscribers of each modified file. If Rescan returns an error, the served skills do not
+// change. If several calls run concurrently, the result of the one that began last is
+// served.
 func (s *Skills) Rescan() error {
 	n := s.scans.Add(1)
 	now, err := scan(s.fsys)
@@ -112,8 +111,8 @@ func (s *Skills) Rescan() error {
 	return err
 }
 
-// show serves what a scan has found, unless a later one is served already, and
-// returns what was modified.
+// show serves the result of a scan, unless that of a later one is served already. It
+// returns the URIs of modified files.
 func (s *Skills) show(n int64, now *catalog) (modified []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +131,7 @@ func (s *Skills) show(n int64, now *catalog) (modified []string, err error) {
 	return modified, err
 }
 
-// offer lists what is new of the skills as resources, and withdraws what is gone.
+// offer registers the resources of added skills and removes those of removed ones.
 func (s *Skills) offer(now, before *catalog) error {
 	for _, old := range before.skills {
 		if now.skill(old.URI) == nil {
@@ -151,8 +150,8 @@ func (s *Skills) offer(now, before *catalog) error {
 	return nil
 }
 
-// read does resources/read for files and directories of skills. A URI is looked
-// up and never taken apart, so that it leads nowhere else.
+// read handles resources/read for files and directories of skills. It looks up the URI as
+// a whole, so that no URI can lead to another file.
 func (s *Skills) read(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 	c := s.catalog.Load()
 	contents := mcp.ResourceContents{URI: p.URI, MIMEType: directoryType}
@@ -187,7 +186,7 @@ type listResult struct {
 	NextCursor *string  `json:"nextCursor,omitzero"`
 }
 
-// list does skills/list.
+// list handles skills/list.
 //
 // Spec: ext-skills stable#listing-skills
 func (s *Skills) list(_ context.Context, r *mcpserver.Request) (any, error) {
@@ -212,7 +211,7 @@ type getResult struct {
 	Skill *Skill `json:"skill"`
 }
 
-// get does skills/get.
+// get handles skills/get.
 //
 // Spec: ext-skills stable#getting-a-skill
 func (s *Skills) get(_ context.Context, r *mcpserver.Request) (any, error) {
@@ -238,7 +237,7 @@ type directoryResult struct {
 	NextCursor *string        `json:"nextCursor,omitzero"`
 }
 
-// directory does resources/directory/read.
+// directory handles resources/directory/read.
 //
 // Spec: ext-skills stable#reading-directories
 func (s *Skills) directory(_ context.Context, r *mcpserver.Request) (any, error) {

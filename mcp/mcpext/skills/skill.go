@@ -24,8 +24,8 @@ const (
 	MethodDirectoryRead = "resources/directory/read"
 )
 
-// What every host accepts of one skill: files, SKILL.md among them, and bytes in
-// all of them together.
+// Limits of one skill that every host accepts: the number of files, including SKILL.md,
+// and the bytes of all files together.
 //
 // Spec: ext-skills stable#limits
 const (
@@ -41,10 +41,10 @@ const Manifest = "SKILL.md"
 //
 // Spec: ext-skills stable#skill-entries
 type Skill struct {
-	// URI is that of SKILL.md. It identifies the skill together with the server.
+	// URI is the URI of SKILL.md. Together with the server it identifies the skill.
 	URI string `json:"uri"`
-	// Frontmatter is that of SKILL.md as a JSON object, with every field that its
-	// author wrote.
+	// Frontmatter is the frontmatter of SKILL.md as a JSON object, with all its
+	// fields.
 	Frontmatter jsontext.Value `json:"frontmatter"`
 	// Files are all files of the skill.
 	Files Files `json:"resources"`
