@@ -39,6 +39,7 @@ var floors = []placement{
 	// Encodings and RFCs, which do not know MCP.
 	{floor: 0, path: "mcp/internal/drain", only: none},
 	{floor: 0, path: "mcp/internal/egress", beside: []string{"mcp/internal/usercode"}},
+	{floor: 0, path: "mcp/internal/hooktest"},
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/jsontest"},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/hooktest"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -180,20 +181,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-type hookedLog struct{ hook func() }
-
-func (h hookedLog) Enabled(context.Context, slog.Level) bool  { return true }
-func (h hookedLog) Handle(context.Context, slog.Record) error { h.hook(); return nil }
-func (h hookedLog) WithAttrs([]slog.Attr) slog.Handler        { return h }
-func (h hookedLog) WithGroup(string) slog.Handler             { return h }
-
-type hookedValue struct{ hook func() }
-
-func (v hookedValue) MarshalJSON() ([]byte, error) {
-	v.hook()
-	return []byte("{}"), nil
-}
-
 // hooksHTTP is a place in the HTTP client of a user.
 func hooksHTTP(name string, set func(c *http.Client, hook func())) userCode {
 	return userCode{name: "HTTP.Client." + name, logged: "HTTP client panicked", trigger: calls("quick"), prepare: func(f *userCodeFixture, hook func()) {
@@ -325,7 +312,7 @@ func userCodes() []userCode {
 			return nil
 		}},
 		{name: "MarshalJSON", logged: "handler panicked", trigger: func(ctx context.Context, f *userCodeFixture) error {
-			return f.c.Request(ctx, mcp.MethodToolsList, hookedValue{f.hook}, nil)
+			return f.c.Request(ctx, mcp.MethodToolsList, hooktest.Value{Hook: f.hook}, nil)
 		}},
 		{name: "Dial", logged: "handler panicked", trigger: loses, prepare: dials(func(f *userCodeFixture, hook func()) {
 			f.target = mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
@@ -336,7 +323,9 @@ func userCodes() []userCode {
 		hooksConn("Read", func(c *hookedConn, hook func()) { c.read = hook }),
 		hooksConn("Write", func(c *hookedConn, hook func()) { c.write = hook }),
 		hooksConn("Close", func(c *hookedConn, hook func()) { c.close = hook }),
-		{name: "Logger", trigger: loses, prepare: dials(func(f *userCodeFixture, hook func()) { f.options.Logger = slog.New(hookedLog{hook}) })},
+		{name: "Logger", trigger: loses, prepare: dials(func(f *userCodeFixture, hook func()) {
+			f.options.Logger = slog.New(hooktest.Log{Hook: func(context.Context, slog.Record) { hook() }})
+		})},
 		hooksHTTP("Transport", func(c *http.Client, hook func()) {
 			next := c.Transport
 			c.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/hooktest"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/handles"
@@ -153,13 +154,13 @@ var userCodes = []userCode{
 		})(o, hook)
 	}},
 	{name: "Logger", trigger: request("acme/fail", nil), prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
-		o.Logger = slog.New(hookedLog{hook})
+		o.Logger = slog.New(hooktest.Log{Hook: func(context.Context, slog.Record) { hook() }})
 		return func(srv *mcpserver.Server) {
 			srv.Handle("acme/fail", func(context.Context, *mcpserver.Request) (any, error) { return nil, errors.New("private") })
 		}
 	}},
 	{name: "MarshalJSON", trigger: request("acme/encode", nil), logged: "handler panicked", prepare: handling("acme/encode", func(hook func()) (any, error) {
-		return hookedValue{hook}, nil
+		return hooktest.Value{Hook: hook}, nil
 	})},
 	{name: "error", trigger: request("acme/error", nil), logged: "panic", prepare: handling("acme/error", func(hook func()) (any, error) {
 		return nil, hookedError{hook}
@@ -449,20 +450,6 @@ func (e hookedEvents) After(ctx context.Context, stream string, n int64) ([][]by
 func (e hookedEvents) Trim(ctx context.Context, stream string, n int64) error {
 	e.hook("Trim")
 	return e.EventStore.Trim(ctx, stream, n)
-}
-
-type hookedLog struct{ hook func() }
-
-func (h hookedLog) Enabled(context.Context, slog.Level) bool  { return true }
-func (h hookedLog) Handle(context.Context, slog.Record) error { h.hook(); return nil }
-func (h hookedLog) WithAttrs([]slog.Attr) slog.Handler        { return h }
-func (h hookedLog) WithGroup(string) slog.Handler             { return h }
-
-type hookedValue struct{ hook func() }
-
-func (v hookedValue) MarshalJSON() ([]byte, error) {
-	v.hook()
-	return []byte("{}"), nil
 }
 
 type hookedError struct{ hook func() }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/hooktest"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -80,16 +81,6 @@ func (b hookedBus) Subscribe(ctx context.Context, topic string, deliver func([]b
 	return b.Bus.Subscribe(ctx, topic, deliver)
 }
 
-type hookedLog struct{ *hooks }
-
-func (l hookedLog) Enabled(context.Context, slog.Level) bool { return true }
-func (l hookedLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
-func (l hookedLog) WithGroup(string) slog.Handler            { return l }
-func (l hookedLog) Handle(ctx context.Context, r slog.Record) error {
-	l.run(ctx, "Logger: "+r.Message)
-	return nil
-}
-
 // runUserCode runs tasks of every kind with a hook in one place. Every call has to come
 // to its end, and the server to answer afterwards.
 func runUserCode(t *testing.T, v mcp.Revision, place string, hook func(context.Context, *mcpserver.Server)) {
@@ -101,7 +92,7 @@ func runUserCode(t *testing.T, v mcp.Revision, place string, hook func(context.C
 		Keys: []mcpserver.Key{{ID: "a", Secret: []byte(strings.Repeat("k", 32))}},
 	})
 	endLater(t, srv)
-	all := tasks.Enable(srv, &tasks.Options{Logger: slog.New(hookedLog{h}), TTL: 10 * time.Second})
+	all := tasks.Enable(srv, &tasks.Options{Logger: slog.New(hooktest.Log{Hook: func(ctx context.Context, r slog.Record) { h.run(ctx, "Logger: "+r.Message) }}), TTL: 10 * time.Second})
 	srv.Tool("slow", "", slow, all.AsTask())
 	srv.Tool("late", "", func(ctx context.Context, in work) (string, error) {
 		ctx, err := tasks.Begin(ctx)
