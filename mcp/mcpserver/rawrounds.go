@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Pauses before a handler that has kept state and asked nothing runs again.
+// The pauses before a handler that has returned only state, and no questions, runs again.
 const (
 	minStatePause = 100 * time.Millisecond
 	maxStatePause = 5 * time.Second

@@ -9,13 +9,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// Call sends a request of the session era, such as sampling/createMessage, to the
-// client while the request r is running, and decodes the result into out, which may
-// be nil. It fails with CodeMissingCapability, sending nothing, when the client did
-// not declare the capability, with ErrCannotAsk where the protocol has no such
-// requests, and with ErrNotInCall when r is nil. An error of the client is an
-// *mcp.Error with Remote set. It is safe for concurrent use. [Ask] and [AskAll] work
-// in every revision.
+// Call sends a request of the session era, such as sampling/createMessage, to the client
+// while the request r runs, and decodes the result into out, a pointer or nil. It sends
+// nothing and returns an error: of CodeMissingCapability when the client did not declare
+// the capability, ErrCannotAsk when the revision has no such requests, and ErrNotInCall
+// when r is nil. An error response of the client is an *mcp.Error with Remote set. It is
+// safe for concurrent use. Use [Ask] and [AskAll] for code that works in every revision.
 func (r *Request) Call(ctx context.Context, method string, params, out any) error {
 	if r == nil {
 		return ErrNotInCall

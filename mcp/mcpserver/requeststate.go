@@ -18,11 +18,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
-// maxState bounds a requestState as the client carries it, in bytes.
+// maxState limits a requestState that is sent to a client, in bytes.
 const maxState = 64 << 10
 
-// initState prepares the keys that requestStates are sealed with, and what the server
-// keeps for calls that are between two rounds.
+// initState sets the keys that encrypt requestStates, the Store and the Bus, and the tables
+// of questions, parked values and used states.
 func (s *Server) initState() (err error) {
 	o := s.options.orZero()
 	switch {
@@ -70,14 +70,14 @@ func isShared(b mcp.Bus) bool {
 	return b != nil && !local
 }
 
-// errState refuses a state that this server did not seal for this request. It
-// does not say why.
+// errState returns the error for a state that was not issued for this request, or has
+// expired. It does not give the reason.
 func errState() error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: not valid for this request; make the call again without it")
 }
 
-// bound returns the digest of what the states of this call belong to: the server, the
-// principal, and what is asked for, in canonical form and with exact integers.
+// bound returns the digest to which the states of this call are bound: the server, the
+// principal, and the method, name and arguments in canonical form with exact integers.
 //
 // Spec: RFC 8785
 func (r *Request) bound() ([]byte, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// mayRequireInput holds the requests of the stateless era in which the server
-// can ask.
+// mayRequireInput are the requests of the stateless era to which the server may reply with
+// input_required.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr#supported-requests
 var mayRequireInput = map[string]bool{
@@ -23,9 +23,9 @@ var mayRequireInput = map[string]bool{
 	mcp.MethodResourcesRead: true,
 }
 
-// Round returns how many rounds of questions the call has behind it: 0 for a
-// call that the client makes for the first time, and 1 when it makes it again
-// with the first answers. It is 0 in the session era, where a call runs once.
+// Round returns the number of completed rounds of questions: 0 when the client makes the
+// call for the first time, 1 when it repeats the call with the first answers. It is 0 in
+// the session era, where a call runs once, and when r is nil.
 func (r *Request) Round() int {
 	if r == nil {
 		return 0
@@ -63,8 +63,8 @@ func (r *Request) beginRun() error {
 	return nil
 }
 
-// endRun makes the outcome of the call: an open question decides it, whatever handlers
-// and middleware return.
+// endRun returns the outcome of the call. An open question overrides what handlers and
+// middleware return.
 func (r *Request) endRun(result any, err error) (any, error) {
 	if requiresURLElicitation(err) && r.run.Blocked() == nil {
 		result, err = r.requireURLElicitation(err)
@@ -118,8 +118,8 @@ func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResu
 	return s.reply, s.err
 }
 
-// releaseRun closes what the run still holds. It is called at the end of the call,
-// whatever became of it.
+// releaseRun closes the values that the run still has. It is called at the end of every
+// call.
 func (r *Request) releaseRun() {
 	r.handlers.Cancel(nil)
 	r.ending.Lock()
@@ -132,7 +132,7 @@ func (r *Request) releaseRun() {
 	replay.CloseAll(left)
 }
 
-// resumption is what a request brings from earlier rounds that can be used once.
+// resumption is the part of a requestState that can be used only once.
 type resumption struct {
 	once  sync.Once
 	state string // the id of the state
@@ -181,8 +181,8 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 	return result, err
 }
 
-// checkRaw makes sure that a handler asks by itself only what its client takes, and
-// not too often.
+// checkRaw returns an error if the client does not support the questions of a raw handler,
+// or if there were too many rounds.
 func (r *Request) checkRaw(in *mcp.InputRequiredResult) error {
 	if !r.run.MayAsk() {
 		return r.tooManyRounds(nil)
@@ -190,7 +190,7 @@ func (r *Request) checkRaw(in *mcp.InputRequiredResult) error {
 	return r.mayAskAll(in)
 }
 
-// tooManyRounds ends a call whose client does not answer what it is asked.
+// tooManyRounds returns the error of a call that has reached AskOptions.MaxRounds.
 func (r *Request) tooManyRounds(last error) error {
 	r.ReportLimit(mcp.LimitRounds)
 	limit := r.server.options.asking().maxRounds()
@@ -225,7 +225,7 @@ func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputR
 	return &mcp.InputRequiredResult{ResultBase: base, InputRequests: out.Questions, RequestState: &token}, nil
 }
 
-// mayAskAll makes sure that a handler asks by itself only what its client takes.
+// mayAskAll returns an error if the client does not support the questions of a raw handler.
 func (r *Request) mayAskAll(in *mcp.InputRequiredResult) error {
 	if len(in.InputRequests) == 0 && in.RequestState == nil {
 		return errors.New("the result requires input without inputRequests or requestState; want one of them")

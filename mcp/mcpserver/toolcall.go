@@ -55,16 +55,16 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	return t.perform(ctx, &p)
 }
 
-// takesTasks reports whether the server has declared that calls of tools may ask to
-// be tasks. Where it has not, the wish is ignored.
+// takesTasks reports whether the server has declared that calls of tools can be requested
+// as tasks. If it has not, the request for a task is ignored.
 //
 // Spec: 2025-11-25 basic/utilities/tasks#tool-level-negotiation
 func (s *Server) takesTasks(f *dialect.Facts) bool {
 	return f.TaskSupport && s.capabilities(f).Tasks.Takes(mcp.MethodToolsCall)
 }
 
-// perform runs the handler of a tool, again for each round of questions in the session
-// era, and makes the result of the call.
+// perform runs the handler of a tool, in the session era again for each round of raw
+// questions, and returns the result of the call.
 func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
 	defer recoverTo(&err)
 	r := From(ctx)
@@ -75,8 +75,8 @@ func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (r
 	return s.outcome(ctx, r, t, result, err)
 }
 
-// runTool calls the handler within the limits of the tool: on this goroutine, or on
-// another when the tool has a timeout, so that its caller can be answered in time.
+// runTool calls the handler within the limits of the tool. If the tool has a timeout, the
+// handler runs on another goroutine, so that its caller gets a response in time.
 func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
 	if err := t.checkRate(ctx); err != nil {
 		return nil, err
@@ -189,8 +189,8 @@ func (e *toolTimeoutError) Error() string {
 	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
 }
 
-// outcome makes the outcome of a call of what the handler returned: an error that the
-// model should read becomes a result.
+// outcome returns the outcome of a call for what the handler has returned. An error that is
+// meant for the model becomes a result with isError.
 func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Result, err error) (mcp.Result, error) {
 	if err == nil {
 		return withText(result), nil
@@ -209,8 +209,8 @@ func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Re
 	return s.toolError(ctx, r.call, t.def.Name, err), nil
 }
 
-// checkResult makes sure that a result is one that may leave: structured content
-// under the tool's schema, content that is whole.
+// checkResult returns an error for a result with invalid content, or with structured content
+// that is not valid under the tool's output schema.
 func (t *tool) checkResult(r mcp.Result) error {
 	if err := checkNotNil(r); err != nil {
 		return err

@@ -12,16 +12,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// clientAway is how long a client has had neither a stream nor a message when its
-// questions are the first to be given up.
+// clientAway is the time without a stream or a message of a client after which its
+// questions are the first to be cancelled.
 const clientAway = 30 * time.Second
 
-// errGivenUp ends a question that makes room for others.
+// errGivenUp is the error of a question that was cancelled because of a limit.
 var errGivenUp = fmt.Errorf("%w: given up, because too many questions wait for their answers", ErrAskExpired)
 
-// waitForClient does ask, which waits for an answer of the client, as something that
-// is no load: the call is not among those that run, its time limit stands still, and
-// its tool's slot is free for others. What waits is bounded by owner and in all.
+// waitForClient calls ask, which waits for an answer of the client. Meanwhile the call does
+// not count as running, its timeout is paused, and its tool's slot is released. The number
+// of waiting questions is limited per owner and in total.
 func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) error) error {
 	if r.in.Session == nil || r.in.BackChannel == nil {
 		return ErrCannotAsk
@@ -83,8 +83,8 @@ func newWaitingQuestions(o *AskOptions) waitingQuestions {
 	}
 }
 
-// add enters a question for the sender of a message. Its context ends with errGivenUp
-// when it has to make room; done takes it out.
+// add registers a question for the sender of a message. Its context ends with errGivenUp
+// when it is cancelled because of a limit. done removes it.
 func (w *waitingQuestions) add(ctx context.Context, in *exchange.Inbound) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	q := &waitingQuestion{owner: in.Owner(), session: in.Session, giveUp: cancel}
@@ -139,8 +139,8 @@ func (w *waitingQuestions) markAway() {
 	}
 }
 
-// giveUpAway gives up a question of an owner whose client is away, and reports whether
-// there was one.
+// giveUpAway cancels a question of an owner whose client is away, and reports whether there
+// was one.
 func (w *waitingQuestions) giveUpAway(o limit.Owner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
