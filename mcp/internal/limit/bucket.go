@@ -10,11 +10,10 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Bucket lets so much through at once, and then so much a second. Nil lets
-// everything through. It is safe for concurrent use.
+// Bucket is a token bucket. A nil Bucket is unbounded. It is safe for concurrent use.
 type Bucket struct{ limiter *rate.Limiter }
 
-// NewBucket returns a full bucket. It is nil for a rate that is no limit.
+// NewBucket returns a full bucket. It returns nil for a rate without a limit.
 func NewBucket(r mcp.Rate) *Bucket {
 	if r.PerSecond < 0 {
 		return nil
@@ -23,7 +22,7 @@ func NewBucket(r mcp.Rate) *Bucket {
 	return &Bucket{rate.NewLimiter(rate.Limit(r.PerSecond), burst)}
 }
 
-// Take takes a token. When there is none it returns after what time there will be.
+// Take takes a token. If there is none, it returns the time until there will be one.
 func (b *Bucket) Take() (wait time.Duration, ok bool) {
 	if b == nil {
 		return 0, true
@@ -37,14 +36,14 @@ func (b *Bucket) Take() (wait time.Duration, ok bool) {
 	return wait, false
 }
 
-// full reports whether the bucket is as if nobody had ever taken from it.
+// full reports whether the bucket is equal to a new one.
 func (b *Bucket) full() bool { return b.limiter.Tokens() >= float64(b.limiter.Burst()) }
 
-// Buckets are one bucket for each of many owners. Nil lets everything through. It is
-// safe for concurrent use.
+// Buckets has one Bucket for each owner. A nil Buckets is unbounded. It is safe for
+// concurrent use.
 type Buckets[Owner comparable] struct{ table[Owner, *Bucket] }
 
-// NewBuckets returns buckets of the rate. They are nil for a rate that is no limit.
+// NewBuckets returns Buckets of the rate. It returns nil for a rate without a limit.
 func NewBuckets[Owner comparable](r mcp.Rate) *Buckets[Owner] {
 	if r.PerSecond < 0 {
 		return nil
@@ -55,8 +54,8 @@ func NewBuckets[Owner comparable](r mcp.Rate) *Buckets[Owner] {
 	return b
 }
 
-// Take takes a token of an owner. When there is none it returns after what time there
-// will be.
+// Take takes a token of an owner. If there is none, it returns the time until there will be
+// one.
 func (b *Buckets[Owner]) Take(owner Owner) (wait time.Duration, ok bool) {
 	if b == nil {
 		return 0, true

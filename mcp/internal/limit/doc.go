@@ -1,4 +1,5 @@
-// Package limit keeps one caller from taking more than its share: Owner is for whom
-// everything is counted, Pool bounds a table, Gate lets calls in, Buckets are rates, and
-// Reporter tells of limits that were reached. It knows no messages.
+// Package limit keeps one client from using more than its share of a server. An Owner
+// identifies the party that a limit is charged to. A Pool limits the entries of a table, a
+// Gate the calls that run, Slots the calls of one tool, and Buckets limit rates. A Reporter
+// reports limits that were reached. The package does not depend on messages.
 package limit

@@ -9,44 +9,45 @@ import (
 	"time"
 )
 
-// Reasons for which a gate lets a call in no more.
+// Reasons for which a Gate refuses a call.
 var (
-	// ErrShare says that the caller holds as much as it may.
+	// ErrShare reports that the share of the caller is full.
 	ErrShare = errors.New("the caller has too much running")
-	// ErrWhole says that all callers together do.
+	// ErrWhole reports that all callers together have reached the limit.
 	ErrWhole = errors.New("too much is running")
 )
 
-// Gate lets calls in as long as they fit into the whole and into the share of their
-// owner. Others wait in a bounded line, for a bounded time. The line is fair between
-// owners: a place that comes free goes to the next of them in turn, and when the line
-// is full, the newest call of the owner who has most in it makes room.
+// Gate admits calls as long as they fit into the limit of all calls and into the share of
+// their owner. Other calls wait in a bounded queue, for a bounded time. The queue is fair
+// between owners: a place that becomes free goes to the next owner in turn, and when the
+// queue is full, the newest call of the owner with the most waiting calls is refused.
 //
-// While nobody waits, a call costs one atomic operation for each of the two on its way
-// in, and on its way out. It is safe for concurrent use.
+// While no call waits, entering and leaving cost two atomic operations each. A Gate is safe
+// for concurrent use.
 type Gate[Owner comparable] struct {
-	// Crowded is told when the call of an owner, with that many bytes, has waited for
-	// half of the longest time because all callers together have too much running. It
-	// may end calls of others. Nil: calls just wait.
+	// Crowded is called when a call has waited for half of the maximum time because all
+	// callers together have reached the limit. Its arguments are the owner and the bytes
+	// of the call. It may end calls of other owners. Nil does nothing.
 	Crowded func(owner Owner, bytes int)
-	// Turn returns with whom an owner takes turns in the line. Nil: each by itself.
+	// Turn returns the group of an owner: the calls of one group share one turn in the
+	// queue. If Turn is nil, each owner is a group by itself.
 	Turn func(Owner) Owner
 
 	whole *Share
 	line  Bounds
 	wait  time.Duration
 
-	waiting atomic.Int64 // how many do; changed under mu
+	waiting atomic.Int64 // the number of waiting calls; changed under mu
 
 	mu     sync.Mutex
-	owners []*queue[Owner]         // guarded by mu: those who wait, the next in turn first
+	owners []*queue[Owner]         // guarded by mu: of the owners with waiting calls, the next in turn first
 	queues map[Owner]*queue[Owner] // guarded by mu
 
-	returning []*waiter // guarded by mu: calls that were in before, the oldest first
+	returning []*waiter // guarded by mu: calls of Return, the oldest first
 	weight    int64     // guarded by mu: of all that wait
 }
 
-// queue are the waiting calls of one owner, the oldest first.
+// queue holds the waiting calls of one owner, the oldest first.
 type queue[Owner comparable] struct {
 	owner Owner
 	calls []*waiter
@@ -56,18 +57,18 @@ type queue[Owner comparable] struct {
 type waiter struct {
 	share  *Share
 	weight int64
-	told   chan error // one value: nil when it is let in
+	told   chan error // receives one value, which is nil when the call is admitted
 }
 
-// NewGate returns a gate for the whole. As much as line may wait, no longer than wait,
-// which is at least 0.
+// NewGate returns a Gate. whole limits the calls that run, line those that wait, and wait
+// the time that a call waits; it must not be negative.
 func NewGate[Owner comparable](whole, line Bounds, wait time.Duration) *Gate[Owner] {
 	return &Gate[Owner]{whole: NewShare(whole), line: line, wait: wait, queues: make(map[Owner]*queue[Owner])}
 }
 
-// Enter lets a call of that many bytes in, which needs one Leave of the same share and
-// bytes. It fails with ErrShare, ErrWhole or the cause of ctx. A nil share has no
-// bounds of its own. Who is asked for the owner when the call has to wait.
+// Enter admits a call with that many bytes. The call needs one Leave with the same share
+// and bytes. Enter fails with ErrShare, ErrWhole or the cause of ctx. A nil share is
+// unbounded. who returns the owner; it is called only if the call has to wait.
 func (g *Gate[Owner]) Enter(ctx context.Context, share *Share, bytes int, who func() Owner) error {
 	w := weigh(bytes)
 	if g.waiting.Load() == 0 && g.take(share, w) == nil {
@@ -76,7 +77,7 @@ func (g *Gate[Owner]) Enter(ctx context.Context, share *Share, bytes int, who fu
 	return g.queue(ctx, who(), &waiter{share: share, weight: w, told: make(chan error, 1)})
 }
 
-// Leave ends a call that Enter has let in.
+// Leave frees the place of a call that Enter or Return has admitted.
 func (g *Gate[Owner]) Leave(share *Share, bytes int) {
 	w := weigh(bytes)
 	share.release(w)
@@ -88,7 +89,7 @@ func (g *Gate[Owner]) Leave(share *Share, bytes int) {
 	}
 }
 
-// take takes a place, or says which bounds there are none in.
+// take takes a place. It fails with ErrShare or ErrWhole.
 func (g *Gate[Owner]) take(share *Share, weight int64) error {
 	if !share.take(weight) {
 		return ErrShare
@@ -100,7 +101,7 @@ func (g *Gate[Owner]) take(share *Share, weight int64) error {
 	return nil
 }
 
-// queue lets a call wait for its turn.
+// queue has a call wait for its turn.
 func (g *Gate[Owner]) queue(ctx context.Context, owner Owner, w *waiter) error {
 	turn := owner
 	if g.Turn != nil {
@@ -131,7 +132,7 @@ func (g *Gate[Owner]) queue(ctx context.Context, owner Owner, w *waiter) error {
 	}
 }
 
-// giveUp takes a call out of the line. It may have been let in meanwhile.
+// giveUp removes a call from the queue, unless it has been admitted in the meantime.
 func (g *Gate[Owner]) giveUp(ctx context.Context, owner Owner, w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +148,7 @@ func (g *Gate[Owner]) giveUp(ctx context.Context, owner Owner, w *waiter) error 
 	return why(w)
 }
 
-// why says what a waiting call waits for.
+// why returns the limit that a waiting call waits for.
 func why(w *waiter) error {
 	if !w.share.take(w.weight) {
 		return ErrShare
@@ -171,7 +172,7 @@ func (g *Gate[Owner]) join(owner Owner, w *waiter) {
 	g.waiting.Add(1)
 }
 
-// part takes a call out of the queue of its owner.
+// part removes a call from the queue of its owner.
 func (g *Gate[Owner]) part(q *queue[Owner], w *waiter) {
 	i := slices.Index(q.calls, w)
 	q.calls = slices.Delete(q.calls, i, i+1)
@@ -183,8 +184,8 @@ func (g *Gate[Owner]) part(q *queue[Owner], w *waiter) {
 	}
 }
 
-// admit lets in what there is room for, one call of each owner in turn. Owners whose
-// share is full are passed over; when the whole is, nobody else has to be asked.
+// admit admits waiting calls as long as there is room, one call of each owner in turn. It
+// skips owners whose share is full, and stops when the limit of all calls is reached.
 func (g *Gate[Owner]) admit() {
 	if !g.admitReturning() {
 		return
@@ -207,7 +208,7 @@ func (g *Gate[Owner]) admit() {
 	}
 }
 
-// shorten lets the line fit into its bounds again.
+// shorten refuses waiting calls until the queue is within its limit.
 func (g *Gate[Owner]) shorten() {
 	for len(g.owners) > 0 && !g.line.allow(g.weight-1<<byteBits, 1<<byteBits) {
 		q := slices.MaxFunc(g.owners, func(a, b *queue[Owner]) int { return len(a.calls) - len(b.calls) })

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Return lets a call in again that Enter has let in and that has left while it waited
-// for its client. It goes before calls that are new, also before those that wait, and
-// is never refused: it waits until there is room. It fails only with the cause of ctx.
-// A call that has returned needs one Leave.
+// Return admits a call again that has left while it waited for its client. It has
+// precedence over new calls, including those that wait already, and is never refused: it
+// waits until there is room. It fails only with the cause of ctx. The call then needs
+// another Leave.
 func (g *Gate[Owner]) Return(ctx context.Context, share *Share, bytes int) error {
 	w := &waiter{share: share, weight: weigh(bytes), told: make(chan error, 1)}
 	g.mu.Lock()
 	g.returning = append(g.returning, w)
-	g.waiting.Add(1) // from here on new calls go through the line
+	g.waiting.Add(1) // from here on new calls enter the queue
 	g.admit()
 	g.mu.Unlock()
 	select {
@@ -34,9 +34,9 @@ func (g *Gate[Owner]) Return(ctx context.Context, share *Share, bytes int) error
 	return context.Cause(ctx)
 }
 
-// admitReturning lets in the calls that return, the oldest first, and reports whether
-// the whole has room for more. A call whose owner has its share running waits on without
-// delaying others. The caller holds mu.
+// admitReturning admits the calls that return, the oldest first, and reports whether there
+// is room for more calls. A call whose share is full continues to wait and does not delay
+// others. The caller holds mu.
 func (g *Gate[Owner]) admitReturning() (room bool) {
 	for i := 0; i < len(g.returning); {
 		w := g.returning[i]

@@ -9,14 +9,13 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Owner is on whose behalf something is held: a call, a stream, a task. Every limit
-// of the SDK that is counted for somebody is counted for an Owner. Owners compare
-// with ==.
+// Owner identifies the party that a limit is charged to, for calls, streams, tasks and all
+// other things that are limited by client. Owners compare with ==.
 //
-// An authenticated principal is one owner. All others have two levels: the group,
-// which is the network address that they come from, and the member of the group,
-// which is a session or a connection. Where addresses tell nobody apart (the loopback
-// interface, sockets, standard streams, memory) all are members of one group.
+// An authenticated principal is one owner. Other owners have two levels: the group, which
+// is the network address of the client, and the member of the group, which is a session or
+// a connection. Where addresses do not distinguish clients (the loopback interface,
+// sockets, standard streams, memory), all are members of one group.
 type Owner struct {
 	group  unique.Handle[groupKey] // one word: owners are kept with all that they hold
 	member Member                  // zero for an authenticated principal
@@ -25,10 +24,10 @@ type Owner struct {
 // groupKey is the first level of an owner.
 type groupKey struct {
 	principal mcp.Principal
-	address   netip.Prefix // zero where addresses tell nobody apart
+	address   netip.Prefix // zero where addresses do not distinguish clients
 }
 
-// The groups of callers that nobody tells apart.
+// The groups of clients whose address does not distinguish them.
 var (
 	anonymousGroup = unique.Make(groupKey{principal: mcp.PrincipalAnonymous})
 	localGroup     = unique.Make(groupKey{principal: mcp.PrincipalLocal})
@@ -45,21 +44,19 @@ func groupOf(key groupKey) unique.Handle[groupKey] {
 	return unique.Make(key)
 }
 
-// Member is a session or a connection. The zero Member stands for those that are not
-// known.
+// Member identifies a session or a connection. The zero Member is an unknown one.
 type Member uint64
 
-// connectionBit tells members that are connections from those that are sessions.
+// connectionBit distinguishes connections from sessions.
 const connectionBit Member = 1 << 63
 
 var lastMember atomic.Uint64
 
-// NewMember returns the member for a new session or connection. No other call
-// returns the same.
+// NewMember returns a unique Member for a new session or connection.
 func NewMember() Member { return Member(lastMember.Add(1)) }
 
-// MemberAt returns the member for a TCP connection whose other end has that address.
-// Among the members of one group different connections are different members.
+// MemberAt returns the Member for a TCP connection from that address. Different
+// connections of one group are different members.
 func MemberAt(from netip.AddrPort) Member {
 	m := connectionBit | Member(from.Port())
 	if ip := from.Addr().Unmap(); ip.Is4() {
@@ -70,10 +67,10 @@ func MemberAt(from netip.AddrPort) Member {
 	return m
 }
 
-// OwnerOf returns who a message of the principal counts for, which comes from the
-// address over the session or connection. The address may be invalid where none is
-// known, which is the same as a loopback address. IPv6 addresses count by networks
-// of 64 bits, because one client can have a whole network.
+// OwnerOf returns the owner of a message, by its principal, the address of its client, and
+// the session or connection that it came over. An invalid address means that none is known,
+// and is treated as a loopback address. IPv6 addresses are reduced to networks of 64 bits,
+// because one client can have a whole network.
 func OwnerOf(p mcp.Principal, address netip.Addr, member Member) Owner {
 	if p.Authenticated() {
 		return Owner{group: groupOf(groupKey{principal: p})}
@@ -81,7 +78,7 @@ func OwnerOf(p mcp.Principal, address netip.Addr, member Member) Owner {
 	return Owner{group: groupOf(groupKey{p, network(address)}), member: member}
 }
 
-// network returns the part of an address that tells clients apart.
+// network returns the part of an address that distinguishes clients.
 func network(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() || ip.IsLoopback() {
@@ -109,27 +106,26 @@ type ownerKey struct{}
 // OwnerKey is the key under which the context of a request has its Owner.
 var OwnerKey any = ownerKey{}
 
-// OwnerFrom returns for whom the request counts that ctx belongs to, for packages that
-// see requests from outside of the server. Without one it is the zero Owner.
+// OwnerFrom returns the owner of the request that ctx belongs to, for packages that handle
+// requests outside of the server. Without a request it is the zero Owner.
 func OwnerFrom(ctx context.Context) Owner {
 	o, _ := ctx.Value(OwnerKey).(Owner)
 	return o
 }
 
-// Principal returns the principal of the owner, who may be one that nobody has
-// authenticated.
+// Principal returns the principal of the owner, which may be unauthenticated.
 func (o Owner) Principal() mcp.Principal { return o.known().principal }
 
-// Group returns the first level of the owner: the authenticated principal, or all
-// who come from its address.
+// Group returns the first level of the owner: the authenticated principal, or all clients
+// with its address.
 func (o Owner) Group() Owner {
 	o.member = 0
 	return o
 }
 
-// Distinct returns the smallest set of senders that the owner cannot leave at will:
-// the group, where addresses tell clients apart, and otherwise the owner itself. What
-// is counted over time, such as rates, counts for it.
+// Distinct returns the owner to which rates are charged. It is the group where addresses
+// distinguish clients, so that a client cannot escape the limit with a new connection, and
+// otherwise the owner itself.
 func (o Owner) Distinct() Owner {
 	if o.known().address.IsValid() {
 		return o.Group()
@@ -137,8 +133,8 @@ func (o Owner) Distinct() Owner {
 	return o
 }
 
-// IsKnown reports whether anything tells the owner from others: it is false where
-// there is neither a principal, nor an address, nor a session or connection.
+// IsKnown reports whether the owner is distinguishable from others: it is false without a
+// principal, an address, and a session or connection.
 func (o Owner) IsKnown() bool {
 	k := o.known()
 	return o.member != 0 || k.address.IsValid() || k.principal.Authenticated()

@@ -8,42 +8,41 @@ import (
 	"sync"
 )
 
-// Reasons for which a Pool gives no place.
+// Reasons for which a Pool refuses a place.
 var (
-	// ErrOwnerFull reports that the owner holds as much as one owner may.
+	// ErrOwnerFull reports that the owner has reached the limit of one owner.
 	ErrOwnerFull = errors.New("the owner holds as much as it may")
-	// ErrPoolFull reports that all owners together hold as much as they may, and that
-	// no other holds more than the one that asks.
+	// ErrPoolFull reports that all owners together have reached the limit, and that no
+	// other owner holds more than the one that takes.
 	ErrPoolFull = errors.New("all that there may be is held")
 )
 
-// Pool bounds what all owners hold together of one thing, in units: 1 each where
-// things are counted, or bytes. When it is full, it takes from whoever holds most, so
-// that what one owner holds does not keep another from having some:
+// Pool limits what all owners together hold of one kind of thing, in units: 1 for each
+// thing, or its bytes. When it is full, it takes a place from the owner that holds most, so
+// that one owner cannot prevent another from holding some. The newcomer is the owner that
+// takes a place:
 //
-//   - A place is taken from the group that holds most (see Owner), if it held more
-//     even after the newcomer's group had been served; and in it from the member that
-//     holds most, which loses what it took last.
-//   - Otherwise it is taken within the newcomer's own group: from the member that
-//     holds most, if that is at least as much as the newcomer would then hold. Of
-//     several it is the one that has held so much for longest: sessions cost a client
-//     nothing, so one that opened many of them holds as much in each.
+//   - The group that holds most (see Owner) loses a place, if it holds more than the
+//     newcomer's group would hold with the new place. In the group it is the newest
+//     place of the member that holds most.
+//   - Otherwise the newcomer's own group loses a place: the newest of the member that
+//     holds most, if that is at least as much as the newcomer would hold. Of several
+//     such members it is the one that has held so much for longest: sessions cost a
+//     client nothing, so a client that opens many holds the same amount in each.
 //   - Otherwise the newcomer is refused.
 //
-// Places that are idle (see SetIdle) are the first that a group loses. Where the things
-// are sessions or connections themselves (PoolBounds.KeepBusy), those are the ones that
-// are idle: those that were never used, then the others,
-// each time the one that is idle for longest. Within the newcomer's own group it loses
-// no others.
+// A group loses its idle places first (see SetIdle): those that were never used, then the
+// others, in each case the one that has been idle longest. With PoolBounds.KeepBusy, which
+// is for sessions and connections, the newcomer's own group loses only idle places.
 //
-// Use it for every table whose entries belong to somebody:
+// Use a Pool for every table whose entries belong to clients:
 //
 //	place, err := pool.Take(owner, 1, func() { table.close(entry) })
 //	...
-//	if !place.Release() { /* the place was taken away, and closing the entry is on its way */ }
+//	if !place.Release() { /* the place was evicted, and the entry is being closed */ }
 //
-// All methods are safe for concurrent use. The functions given to Take run without a
-// lock of the Pool.
+// All methods are safe for concurrent use. A Pool calls the functions given to Take without
+// holding its lock.
 type Pool struct {
 	bounds PoolBounds
 
@@ -56,18 +55,18 @@ type Pool struct {
 
 // PoolBounds are the bounds of a Pool in units.
 type PoolBounds struct {
-	// Total bounds what all owners hold.
+	// Total limits what all owners together hold.
 	Total int64
-	// Each bounds what one owner holds: an authenticated principal, or one session or
-	// connection of anybody else. 0 is no bound of its own.
+	// Each limits what one owner holds: an authenticated principal, or one anonymous
+	// session or connection. 0 means no such limit.
 	Each int64
-	// Principal is Each for authenticated principals, where it is another. 0: Each.
+	// Principal takes the place of Each for authenticated principals, unless it is 0.
 	Principal int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group.
 	KeepBusy bool
 }
 
-// Place is what a Pool has given for one thing.
+// Place is the part of a Pool that one thing holds.
 type Place struct {
 	pool   *Pool
 	of     *member
@@ -139,13 +138,11 @@ type member struct {
 func NewPool(b PoolBounds) *Pool { return &Pool{bounds: b, groups: make(map[Owner]*group)} }
 
 // Take takes a place of that many units for an owner. It fails with ErrOwnerFull or
-// ErrPoolFull and then changes nothing. In an empty pool there is room for a thing of
-// any size.
+// ErrPoolFull and then changes nothing. An empty pool has room for a thing of any size.
 //
-// When the pool is full, Take takes places of others away, as the comment on Pool
-// says, and calls their evict functions before it returns. evict has to end the use of
-// what the place stands for and may not block. It is called at most once, and never
-// after a Release that returned true.
+// When the pool is full, Take evicts other places as the comment on Pool says, and calls
+// their evict functions before it returns. evict must end the use of the thing and must not
+// block. It is called at most once, and never after a Release that returned true.
 func (p *Pool) Take(o Owner, size int, evict func()) (*Place, error) {
 	p.mu.Lock()
 	place, evicted, err := p.take(o, max(int64(size), 1), evict)
@@ -156,9 +153,9 @@ func (p *Pool) Take(o Owner, size int, evict func()) (*Place, error) {
 	return place, err
 }
 
-// Release gives the place back. It reports false when the place is not held any more:
-// it was released before, or taken away for another owner, and then its evict function
-// has been called or is about to be. Release of nil reports true.
+// Release frees the place. It reports false if the place was released before, or was
+// evicted: then its evict function has been called or will be called at once. Release of
+// nil reports true.
 func (p *Place) Release() bool {
 	if p == nil {
 		return true
@@ -172,9 +169,9 @@ func (p *Place) Release() bool {
 	return true
 }
 
-// Resize changes how many units the place stands for. It fails with ErrOwnerFull or
-// ErrPoolFull when there is no room for more, and then changes nothing; a place that is
-// not held any more it leaves alone. It takes places of others away as Take does.
+// Resize changes the units of the place. It fails with ErrOwnerFull or ErrPoolFull if there
+// is no room, and then changes nothing. It does nothing to a place that was released or
+// evicted. It evicts other places as Take does.
 func (p *Place) Resize(size int) error {
 	p.pool.mu.Lock()
 	evicted, err := p.pool.resize(p, max(int64(size), 1))
@@ -185,8 +182,7 @@ func (p *Place) Resize(size int) error {
 	return err
 }
 
-// SetBusy notes that what the place stands for is in use: places are busy until
-// SetIdle.
+// SetBusy marks the place as in use. A new place is in use.
 func (p *Place) SetBusy() {
 	if p == nil {
 		return
@@ -196,8 +192,7 @@ func (p *Place) SetBusy() {
 	p.leaveIdle()
 }
 
-// SetIdle notes that what the place stands for is not in use from now on. used tells
-// whether it ever was.
+// SetIdle marks the place as not in use. used says whether it ever was.
 func (p *Place) SetIdle(used bool) {
 	if p == nil {
 		return
@@ -215,9 +210,8 @@ func (p *Place) SetIdle(used bool) {
 	to.pushBack(p)
 }
 
-// EvictIdle takes away one place that is idle, and reports whether there was one: of the
-// group that holds most among those with idle places, the place that this group would
-// lose first.
+// EvictIdle evicts one idle place, and reports whether there was one. Of the groups with
+// idle places, the one that holds most loses it.
 func (p *Pool) EvictIdle() bool {
 	p.mu.Lock()
 	var victim *Place
@@ -236,21 +230,21 @@ func (p *Pool) EvictIdle() bool {
 	return victim != nil
 }
 
-// Full reports whether all owners together hold as much as they may.
+// Full reports whether all owners together have reached the limit.
 func (p *Pool) Full() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.held >= p.bounds.Total
 }
 
-// Held returns how many units all owners hold.
+// Held returns the units that all owners hold.
 func (p *Pool) Held() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int(p.held)
 }
 
-// HeldBy returns how many units one owner holds.
+// HeldBy returns the units that one owner holds.
 func (p *Pool) HeldBy(o Owner) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -293,7 +287,7 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 	return evicted, nil
 }
 
-// mayAdd makes room for so many more units of a member.
+// mayAdd makes room for more units of a member, and returns the places that it evicted.
 func (p *Pool) mayAdd(m *member, size int64) ([]*Place, error) {
 	if each := p.bounds.each(m.group.owner); each > 0 && m.held > 0 && m.held+size > each {
 		return nil, ErrOwnerFull
@@ -312,8 +306,8 @@ func (b PoolBounds) each(group Owner) int64 {
 	return b.Each
 }
 
-// makeRoom takes places away until there are size units for a member. When that
-// cannot be, all stays as it is.
+// makeRoom evicts places until there are size units for a member. If that is impossible, it
+// changes nothing.
 func (p *Pool) makeRoom(m *member, size int64) (evicted []*Place, ok bool) {
 	for p.held > 0 && p.held+size > p.bounds.Total {
 		victim := p.victim(m, size)
@@ -332,7 +326,7 @@ func (p *Pool) makeRoom(m *member, size int64) (evicted []*Place, ok bool) {
 	return evicted, true
 }
 
-// victim returns the place to take for size units of a member, or nil.
+// victim returns the next place to evict for size units of a member, or nil.
 func (p *Pool) victim(m *member, size int64) *Place {
 	g := p.most.first()
 	if g != m.group && m.group.held+size < g.held {
@@ -377,7 +371,7 @@ func (p *Pool) memberOf(o Owner) *member {
 	return m
 }
 
-// forgetEmpty drops a member that holds nothing, and its group with it.
+// forgetEmpty removes a member that holds nothing, and its group if that holds nothing.
 func (p *Pool) forgetEmpty(m *member) {
 	g := m.group
 	if m.newest == nil && g.members[m.id] == m {
@@ -390,7 +384,7 @@ func (p *Pool) forgetEmpty(m *member) {
 	}
 }
 
-// remove takes a place out for good.
+// remove removes a place.
 func (p *Pool) remove(place *Place) {
 	p.detach(place)
 	p.finish(place)
@@ -403,8 +397,8 @@ func (p *Pool) finish(place *Place) {
 	p.forgetEmpty(m)
 }
 
-// detach takes a place out of the places of its member and of its group. Its idleIn
-// still says whether it was idle.
+// detach removes a place from the lists of its member and its group. Its idleIn still says
+// whether it was idle.
 func (p *Pool) detach(place *Place) {
 	m := place.of
 	if place.idleIn != nil {
@@ -449,7 +443,7 @@ func (p *Pool) add(m *member, size int64) {
 	heap.Fix(&p.most, g.index)
 }
 
-// rank is where somebody stands in a ranking.
+// rank is the position of a member or group in a ranking.
 type rank struct {
 	held  int64
 	since uint64 // when held changed last
@@ -458,8 +452,8 @@ type rank struct {
 
 func (r *rank) ranked() *rank { return r }
 
-// ranking is a heap: whoever holds most comes first, and of several whoever has done
-// so for longest.
+// ranking is a heap: the one that holds most comes first, and of several the one that has
+// held so much for longest.
 type ranking[T interface{ ranked() *rank }] []T
 
 func (r ranking[T]) first() (none T) {

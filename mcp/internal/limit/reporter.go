@@ -10,29 +10,29 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// logEvery is how often the log has a line about one limit.
+// logEvery is the minimum time between two log lines about one limit.
 const logEvery = 10 * time.Second
 
-// Reporter tells of limits that were reached: the hook each time, the log now and
-// then. It is safe for concurrent use, and tells nobody under a lock.
+// Reporter reports limits that were reached: to the hook each time, to the log at most once
+// in 10 seconds for each limit. It is safe for concurrent use, and calls neither with a lock
+// held.
 type Reporter struct {
-	// Hook is told. May be nil.
+	// Hook is called each time. It may be nil.
 	Hook func(mcp.LimitReached)
-	// Logger has the lines.
+	// Logger receives the log lines.
 	Logger *slog.Logger
 
 	mu    sync.Mutex
 	lines map[mcp.Limit]line // guarded by mu
 }
 
-// line is what the log has about one limit.
+// line is the state of the log lines about one limit.
 type line struct {
-	next time.Time // when there may be another
-	left int       // how often it was left out
+	next time.Time // the time of the next line at the earliest
+	left int       // lines that were left out since the last
 }
 
-// Reached tells of one limit. Reporters that are nil tell nobody. A panic of the hook
-// is logged.
+// Reached reports one limit. A nil Reporter does nothing. A panic of the hook is logged.
 func (r *Reporter) Reached(e mcp.LimitReached) {
 	if r == nil {
 		return
@@ -50,8 +50,7 @@ func (r *Reporter) Reached(e mcp.LimitReached) {
 	}
 }
 
-// due reports whether the log is to have a line, and how often it had none since the
-// last.
+// due reports whether to write a log line, and how many were left out since the last.
 func (r *Reporter) due(l mcp.Limit) (left int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// oldCall is from when on a call may be given up for one of another session or
-// connection of the same group that holds nothing: in an overload by many clients whose
-// calls are shorter, those calls end by themselves.
+// oldCall is the age from which a call may be ended for a call of another session or
+// connection of the same group that has none running. Calls that are shorter make room by
+// ending themselves, also in an overload by many clients.
 const oldCall = 10 * time.Second
 
-// RunningCalls are the calls that run, for the case that one has to make room for the
-// call of another owner. Add and Remove cost two uncontended mutexes a call. It is safe
-// for concurrent use.
+// RunningCalls holds the calls that run, so that one of them can be ended to make room for
+// the call of another owner. Add and Remove cost one uncontended mutex each. It is safe for
+// concurrent use.
 type RunningCalls struct {
 	bounds Bounds
 	last   atomic.Uint64 // the number of the newest call
@@ -23,19 +23,20 @@ type RunningCalls struct {
 	marks []callMark // guarded by mu: when calls were this old, the oldest mark first
 }
 
-// callShard is a list of some of the calls.
+// callShard holds a part of the calls.
 type callShard struct {
 	mu    sync.Mutex
 	first *RunningCall // guarded by mu
 }
 
-// callMark notes which call was the newest at a time.
+// callMark records the newest call at a time.
 type callMark struct {
 	at     time.Time
 	newest uint64
 }
 
-// RunningCall is one call. It lies in the struct of whoever runs the call.
+// RunningCall is one call. It is a field of the struct of the Caller, which saves an
+// allocation.
 type RunningCall struct {
 	of         Caller
 	number     uint64       // the first call has 1
@@ -44,19 +45,19 @@ type RunningCall struct {
 	waiting    bool         // guarded by the shard's mu
 }
 
-// Caller is what a RunningCall belongs to.
+// Caller runs a call.
 type Caller interface {
-	// Owner is for whom the call counts, and Size the bytes that it holds.
+	// Owner returns the owner that the call is charged to, and Size the bytes of its params.
 	Owner() Owner
 	Size() int
-	// Evict is told, without a lock, that the call has to end because it makes room.
+	// Evict ends the call to make room for another. It is called without a lock.
 	Evict()
 }
 
 // NewRunningCalls returns an empty table for calls within the bounds.
 func NewRunningCalls(b Bounds) *RunningCalls { return &RunningCalls{bounds: b} }
 
-// Add enters a call, which needs one Remove.
+// Add adds a call, which needs one Remove.
 func (r *RunningCalls) Add(c *RunningCall, of Caller) {
 	c.of, c.number = of, r.last.Add(1)
 	if c.number%64 == 1 {
@@ -75,7 +76,7 @@ func (r *RunningCalls) shardOf(c *RunningCall) *callShard {
 	return &r.shards[c.number%uint64(len(r.shards))]
 }
 
-// Remove takes a call out, and reports whether it had to make room.
+// Remove removes a call, and reports whether it was evicted.
 func (r *RunningCalls) Remove(c *RunningCall) (evicted bool) {
 	s := r.shardOf(c)
 	s.mu.Lock()
@@ -91,8 +92,8 @@ func (r *RunningCalls) Remove(c *RunningCall) (evicted bool) {
 	return c.evicted
 }
 
-// SetWaiting notes whether a call waits for its client. It holds nothing then that could
-// be of use to others.
+// SetWaiting marks a call as waiting for its client, or as running again. A waiting call
+// holds no place, so ending it would make no room.
 func (r *RunningCalls) SetWaiting(c *RunningCall, waiting bool) {
 	s := r.shardOf(c)
 	s.mu.Lock()
@@ -100,10 +101,10 @@ func (r *RunningCalls) SetWaiting(c *RunningCall, waiting bool) {
 	c.waiting = waiting
 }
 
-// MakeRoom ends calls of others for one of an owner with that many bytes that has
-// waited for a while, as far as that is fair. It chooses as a Pool does, except that of
-// callers in the newcomer's own group who have one call each, only one that runs for 10
-// seconds or more is given up. The room is there once the calls have ended.
+// MakeRoom ends calls of other owners to make room for a call of an owner with that many
+// bytes. It chooses them by the rules of Pool, with one exception: of the members of the
+// owner's own group that have one call each, only a call that has run for 10 seconds or
+// more is ended. The room becomes free when the calls have returned.
 func (r *RunningCalls) MakeRoom(o Owner, bytes int) {
 	need := r.cost(bytes)
 	for need > 0 {
@@ -115,7 +116,7 @@ func (r *RunningCalls) MakeRoom(o Owner, bytes int) {
 	}
 }
 
-// evict ends a call unless that was done before, or it has ended.
+// evict ends a call, and reports false if that was done before.
 func (r *RunningCalls) evict(c *RunningCall) bool {
 	s := r.shardOf(c)
 	s.mu.Lock()
@@ -128,24 +129,24 @@ func (r *RunningCalls) evict(c *RunningCall) bool {
 	return first
 }
 
-// cost returns what a call counts for, in calls without bytes.
+// cost returns the weight of a call in units of a call without bytes.
 func (r *RunningCalls) cost(bytes int) int {
 	return 1 + bytes/max(r.bounds.Bytes/max(r.bounds.Calls, 1), 1)
 }
 
-// crowd is what the members of a group have running.
+// crowd holds the running calls of a group, by member.
 type crowd struct {
 	cost    int
 	members map[Member]*callsOf
 }
 
-// callsOf is what one member has running.
+// callsOf holds the running calls of one member.
 type callsOf struct {
 	cost           int
 	oldest, newest *RunningCall
 }
 
-// victim returns the call that has to make room for one of that cost, or nil.
+// victim returns the call to end for one of that cost, or nil.
 func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
 	crowds := r.count()
 	own := crowds[o.Group()]
@@ -177,8 +178,7 @@ func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
 	return nil
 }
 
-// count counts the calls by group and member. Those that were told to end count no
-// more.
+// count counts the calls by group and member, without those that were evicted.
 func (r *RunningCalls) count() map[Owner]*crowd {
 	crowds := make(map[Owner]*crowd)
 	for i := range r.shards {
@@ -216,8 +216,8 @@ func (g *crowd) add(of Member, c *RunningCall, cost int) {
 	}
 }
 
-// most returns the member that has most running, of several the one whose oldest call
-// runs for longest.
+// most returns the member with the highest cost, and of several the one whose oldest call
+// has run longest.
 func (g *crowd) most() (top *callsOf) {
 	for _, m := range g.members {
 		if top == nil || m.cost > top.cost || m.cost == top.cost && m.oldest.number < top.oldest.number {
@@ -227,9 +227,9 @@ func (g *crowd) most() (top *callsOf) {
 	return top
 }
 
-// longAgo returns the number of the newest call that is known to run for oldCall. That
-// is looked at once in 64 calls, and when calls have to wait, so that most calls need
-// not ask for the time.
+// longAgo returns the number of the newest call that has certainly run for oldCall. The
+// time is read once in 64 calls, and when calls have to wait, so that most calls need not
+// read it.
 func (r *RunningCalls) longAgo() (old uint64) {
 	now := time.Now()
 	r.mark(now)
@@ -241,8 +241,8 @@ func (r *RunningCalls) longAgo() (old uint64) {
 	return old
 }
 
-// mark notes which call is the newest now. Of the marks that are as old as oldCall the
-// youngest is kept.
+// mark records the newest call. Of the marks that are as old as oldCall it keeps only the
+// youngest.
 func (r *RunningCalls) mark(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,12 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Bounds are how much may be held at once: a number of calls, and the bytes that
-// they keep alive.
+// Bounds limit what is held at once: the number of calls, and the bytes of their params.
 type Bounds struct{ Calls, Bytes int }
 
-// Share counts what somebody holds: the calls and, in the same word, their bytes.
-// The zero value holds nothing; it is safe for concurrent use. Nil has no bounds.
+// Share counts the calls of one owner and, in the same word, their bytes. It is safe for
+// concurrent use. A nil Share is unbounded.
 type Share struct {
 	bounds Bounds
 	held   atomic.Int64 // calls << byteBits | bytes
@@ -24,8 +23,8 @@ func NewShare(b Bounds) *Share { return &Share{bounds: b} }
 // weigh returns what one call of that many bytes adds to a share.
 func weigh(bytes int) int64 { return 1<<byteBits | int64(min(bytes, math.MaxInt32)) }
 
-// take adds one call, unless that leads out of the bounds. The first call is taken
-// whatever its bytes: nothing that ends could make more room for it.
+// take adds one call, unless that exceeds the bounds. The first call is added whatever its
+// bytes, because the end of no other call could make more room for it.
 func (s *Share) take(weight int64) bool {
 	if s == nil {
 		return true
@@ -41,7 +40,7 @@ func (s *Share) take(weight int64) bool {
 	}
 }
 
-// release takes a call back.
+// release subtracts a call.
 func (s *Share) release(weight int64) {
 	if s != nil {
 		s.held.Add(-weight)
@@ -53,10 +52,10 @@ func (b Bounds) allow(held, more int64) bool {
 	return held == 0 || held>>byteBits < int64(b.Calls) && held&bytes+more&bytes <= int64(b.Bytes)
 }
 
-// Shares are one share for each of many owners. They are safe for concurrent use.
+// Shares has one Share for each owner. It is safe for concurrent use.
 type Shares[Owner comparable] struct{ table[Owner, *Share] }
 
-// NewShares returns shares within the bounds.
+// NewShares returns Shares in which each share has the bounds.
 func NewShares[Owner comparable](b Bounds) *Shares[Owner] {
 	s := new(Shares[Owner])
 	s.make = func() *Share { return NewShare(b) }

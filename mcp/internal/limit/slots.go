@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Slots lets a number of calls run at once. Others wait for as long as their contexts
-// last, in the order in which they came, but calls that return go first. Nil lets all
-// run. It is safe for concurrent use.
+// Slots limits the calls that run at once. Other calls wait as long as their contexts last,
+// first in, first out; calls that return have precedence. A nil Slots is unbounded. It is
+// safe for concurrent use.
 type Slots struct {
 	mu        sync.Mutex
 	free      int       // guarded by mu

@@ -2,19 +2,19 @@ package limit
 
 import "sync"
 
-// maxEntries bounds what a table keeps.
+// maxEntries limits the entries of a table.
 const maxEntries = 65_536
 
-// table holds something for each of many owners, made when it is first asked for.
-// What is idle is as good as new, and is forgotten now and then. It is safe for
-// concurrent use.
+// table has one value for each owner, which make creates when it is first needed. An idle
+// value is equal to a new one, so the table removes idle values from time to time. It is
+// safe for concurrent use.
 type table[Owner comparable, V any] struct {
 	make func() V
 	idle func(V) bool
 
 	mu    sync.RWMutex
 	of    map[Owner]V // guarded by mu
-	sweep int         // guarded by mu: the number of entries at which the idle ones are forgotten
+	sweep int         // guarded by mu: the number of entries at which the idle ones are removed
 }
 
 func (t *table[Owner, V]) get(owner Owner) V {
@@ -44,8 +44,8 @@ func (t *table[Owner, V]) add(owner Owner) V {
 	return v
 }
 
-// forget drops what is idle, and when the table is full of what is not, any: its
-// owner begins anew, and the memory stays bounded. The caller holds mu.
+// forget removes idle values. If the table is full of values that are not idle, it removes
+// any of them, which bounds the memory; their owners get new ones. The caller holds mu.
 func (t *table[Owner, V]) forget() {
 	for owner, v := range t.of {
 		if t.idle(v) || len(t.of) >= maxEntries {
@@ -55,7 +55,7 @@ func (t *table[Owner, V]) forget() {
 	t.sweep = min(2*max(len(t.of), 32), maxEntries)
 }
 
-// Len returns how many owners the table has something for.
+// Len returns the number of owners that have a value.
 func (t *table[Owner, V]) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
