@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// cooldown is how long nothing of a topic is delivered after an event of it was, so
-	// that of many events in a row the first and the last are delivered.
+	// cooldown is the minimum time between two events of one topic. Of many events in a row
+	// the first and the last are delivered.
 	cooldown = 50 * time.Millisecond
-	// maxQueuedParts bounds the queued events of one subscriber. It concerns parts of
-	// resources, of which there are more than the subscriber has named.
+	// maxQueuedParts bounds the queued events of one subscriber for parts of resources, whose
+	// number the limit of subscriptions does not bound.
 	maxQueuedParts = 1024
 )
 

@@ -14,7 +14,7 @@ import (
 // everything that a request of the stateless era carries; in the session era
 // the session provides it, so code above the dialect is the same for both eras.
 type Call struct {
-	// Facts of the revision that the caller speaks.
+	// Facts of the caller's revision.
 	Facts *Facts
 	// ID of the request; zero for a notification.
 	ID     jsonrpc.ID
@@ -84,8 +84,8 @@ func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	return p, err
 }
 
-// LogLevel returns the minimum level of log messages that the caller wants on
-// this call, and false if it wants none.
+// LogLevel returns the minimum level of log messages that the caller has requested for this
+// call, and false if it has requested none.
 func (c *Call) LogLevel() (mcp.LoggingLevel, bool) {
 	if c.Session != nil {
 		return c.Session.LogLevel()

@@ -15,13 +15,12 @@ const (
 	maxResponseHeader = 1 << 20
 )
 
-// Configured returns a client for addresses that the user configured. It is a
-// copy of base, which may be nil, with three changes: it follows redirects only
-// within the origin and only with the same method, it has no timeout for a
-// whole exchange, which would cut event streams, and a panic of its transport is an
-// error, which is logged, as is one of its Jar. If base has no transport, the
-// client gets its own, which uses the proxies of the environment. On js it
-// follows no redirect, because fetch does not ask before it follows one.
+// Configured returns a client for addresses that the user configured. It is a copy of base,
+// which may be nil, with three changes. It follows redirects only within the origin and only with
+// the same method. It has no timeout for a whole exchange, which would end event streams. A panic
+// of its transport becomes an error and is logged; a panic of its Jar is logged. If base has no
+// transport, the client gets its own, which uses the proxies of the environment. On js it
+// follows no redirect, because fetch has no hook to check one.
 func Configured(base *http.Client, logger *slog.Logger) *http.Client {
 	var c http.Client
 	if base != nil {

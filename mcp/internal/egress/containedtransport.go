@@ -10,8 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// containPanics returns a transport that does what t does, except that a panic of t, or of
-// the body of one of its responses, is an error. The panic is logged with its stack.
+// containPanics returns a transport that wraps t: a panic of t, or of the body of one of its
+// responses, becomes an error. The panic is logged with its stack.
 func containPanics(t http.RoundTripper, logger *slog.Logger) http.RoundTripper {
 	if _, ok := t.(*http.Transport); ok {
 		return t
@@ -19,7 +19,7 @@ func containPanics(t http.RoundTripper, logger *slog.Logger) http.RoundTripper {
 	return &containedTransport{t, logger}
 }
 
-// containedTransport is a transport of a user of the library.
+// containedTransport wraps a transport that the user of the library implements.
 type containedTransport struct {
 	transport http.RoundTripper
 	logger    *slog.Logger
@@ -44,7 +44,7 @@ func (c *containedTransport) CloseIdleConnections() {
 	}
 }
 
-// contain makes a panic of the method that defers it an error, and logs it.
+// contain is deferred: it converts a panic to an error and logs it.
 func contain(ctx context.Context, logger *slog.Logger, method string, err *error) {
 	if v := recover(); v != nil {
 		p := usercode.NewPanic(v)
@@ -72,7 +72,8 @@ func (b *containedBody) Close() (err error) {
 	return b.body.Close()
 }
 
-// containedJar is a cookie jar of a user of the library. After a panic there are no cookies.
+// containedJar wraps a cookie jar that the user of the library implements. A panic yields no
+// cookies.
 type containedJar struct {
 	jar    http.CookieJar
 	logger *slog.Logger

@@ -19,10 +19,9 @@ func configuredDial(goos string) dialFunc {
 	return nil
 }
 
-// guardedDial returns the dial function of a guarded client in place of that of a
-// net.Dialer, or nil where that one works. The fetch function of a JavaScript
-// environment does not tell to which address it connects, so a client on js
-// cannot be guarded.
+// guardedDial returns the dial function of a guarded client that replaces the one of a
+// net.Dialer, or nil on platforms where that one works. A client on js cannot be guarded, because
+// the fetch function does not report the address to which it connects.
 func guardedDial(goos string) dialFunc {
 	if goos == "js" {
 		return unsupportedDial("%w on js: fetch does not tell whether the address is public")

@@ -1,6 +1,6 @@
-// Package httpclient is the client half of MCP over HTTP. [NewLink] speaks
-// Streamable HTTP of every revision, [DialEventStream] the older HTTP+SSE. The
-// server half is package streamhttp.
+// Package httpclient is the client half of MCP over HTTP. [NewLink] connects over Streamable
+// HTTP of every revision, [DialEventStream] over the older HTTP+SSE. The server half is package
+// streamhttp.
 //
 //	link.go           one server: calls, notifications, the end of the session
 //	post.go           one message as a POST, and its answer as JSON

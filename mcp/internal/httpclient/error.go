@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// StatusError reports an HTTP response that is not an answer in the protocol. Its body
-// is not kept, because it is text of a stranger, which is not for logs and models.
+// StatusError reports an HTTP response that is not a message of the protocol. It does not have
+// the body, because that is untrusted text, which must not get into logs and prompts.
 type StatusError struct {
 	Status int
 	Header http.Header

@@ -43,10 +43,10 @@ func (e *StreamError) Unwrap() error { return e.Err }
 // eventSource reads one event stream of the server over one or more connections.
 type eventSource struct {
 	link      *Link
-	requestID jsonrpc.ID    // of the request whose answer the stream brings, or zero
+	requestID jsonrpc.ID    // of the request that the stream answers, or zero
 	lastID    string        // id of the last event that had one
 	resumeID  string        // lastID when the connection was made
-	retry     time.Duration // as the server asked for
+	retry     time.Duration // requested by the server
 
 	attempted bool // to open the standalone stream
 	opened    bool // the standalone stream was open before
@@ -206,12 +206,11 @@ func isFinal(err error) bool {
 // or more.
 const steadyTime = 10 * time.Second
 
-// standalone keeps the stream open that brings what belongs to no call, for as
-// long as the link lives. Servers need not offer one: a refusal of the first
-// connection is final, and so are a missing method and missing credentials later.
-// Everything else, such as a stream that the server closes at once, is tried again
-// with back-off, because notifications would be lost otherwise. attempted is called
-// after the first connection attempt, whatever its outcome.
+// standalone keeps the stream for messages that belong to no call open until the link ends.
+// Servers need not offer it: a refusal of the first connection is final, and so are the statuses
+// 401, 403 and 405 later. After every other failure, and when the server closes the
+// stream, it reconnects with back-off, because notifications would be lost otherwise. attempted
+// is called after the first connection attempt, whether it succeeds or not.
 //
 // Spec: 2025-11-25 basic/transports#listening-for-messages-from-the-server
 func (l *Link) standalone(attempted func()) {
@@ -223,7 +222,7 @@ func (l *Link) standalone(attempted func()) {
 		case events > 0 || err == nil && time.Since(began) >= steadyTime:
 			fruitless = 0
 		case err != nil && isFinal(err) && s.lastID != "":
-			s.lastID = "" // the server no longer has what was missed
+			s.lastID = "" // the server no longer has the missed events
 		case err != nil && isFinal(err) && (!s.opened || isWithdrawn(err)):
 			return
 		default:

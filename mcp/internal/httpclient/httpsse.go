@@ -16,8 +16,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// sseConn is the client's side of HTTP+SSE: an event stream brings all messages of the
-// server, and the client posts its messages to the endpoint that the server names.
+// sseConn is the client's side of HTTP+SSE: the server sends all its messages on one event
+// stream, and the client posts its messages to the endpoint that the server names.
 type sseConn struct {
 	p        ClientParams
 	endpoint *url.URL
@@ -95,8 +95,8 @@ func (c *sseConn) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write implements mcp.Conn. The server can have begun on a message before its
-// answer to the POST has come.
+// Write implements mcp.Conn. The server may begin to process a message before the response to
+// the POST arrives.
 func (c *sseConn) Write(caller context.Context, msg []byte) error {
 	ctx, stop := context.WithCancel(caller)
 	defer stop()

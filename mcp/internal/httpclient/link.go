@@ -20,7 +20,7 @@ type ClientParams struct {
 	URL *url.URL
 	// HTTP sends the requests. It follows redirects within the origin only.
 	HTTP *http.Client
-	// Header is sent with every request. The protocol's own headers win.
+	// Header is sent with every request. The protocol's own headers override it.
 	Header http.Header
 	// Auth gives every request its credentials. May be nil.
 	Auth  Authorizer
@@ -33,7 +33,7 @@ type ClientParams struct {
 	Gap func()
 }
 
-// ErrSessionLost is the end of a link whose session the server has forgotten.
+// ErrSessionLost ends a link when the server does not know its session any more.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 var ErrSessionLost = errors.New("the server has ended the session")
@@ -46,7 +46,7 @@ var ErrSessionLost = errors.New("the server has ended the session")
 //	     ├─ readAnswer        JSON
 //	     └─ followAnswer      event stream, resumed if the revision has resumption
 //
-// In the session era a standalone stream brings the messages that belong to no call.
+// In the session era a standalone stream carries the messages that belong to no call.
 type Link struct {
 	ClientParams
 
@@ -54,7 +54,7 @@ type Link struct {
 	running peer.Running
 	answers atomic.Int64 // requests of the server up to the end of the POST of the answer
 
-	ctx    context.Context // of everything that outlives a call
+	ctx    context.Context // of the work that outlives a call
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // set before done is closed
@@ -77,8 +77,7 @@ func NewLink(p ClientParams) *Link {
 	return l
 }
 
-// standaloneGrace is how long a server may take to open the standalone stream
-// before the client goes on without waiting for it.
+// standaloneGrace is how long the client waits for the server to open the standalone stream.
 const standaloneGrace = 500 * time.Millisecond
 
 // Agree sets the negotiated revision. Call it after notifications/initialized was sent.
@@ -128,7 +127,7 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 		switch {
 		case err != nil:
 			stop()
-			if ctx.Err() != nil { // which may have ended the stream first
+			if ctx.Err() != nil { // ctx may have ended the stream first
 				l.sendCancelled(w.ID, out)
 				return m, context.Cause(ctx)
 			}
@@ -207,7 +206,7 @@ func (l *Link) Err() error {
 	}
 }
 
-// End implements exchange.Link. The first reason counts.
+// End implements exchange.Link. Only the first call has an effect.
 func (l *Link) End(why error) {
 	l.once.Do(func() {
 		l.err = why

@@ -134,8 +134,8 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// deliver hands one message to the call that it belongs to, or to the inbox. requestID is
-// that of the request whose response stream brought the message, or zero.
+// deliver passes one message to its call, or to the inbox. of is the id of the request on whose
+// response stream the message arrived, or zero.
 func (l *Link) deliver(m jsonrpc.Message, of jsonrpc.ID) {
 	switch m.Kind {
 	case jsonrpc.Response:
@@ -171,7 +171,7 @@ const (
 
 var errAnswerTimeout = fmt.Errorf("answer not accepted within %v", answerTimeout)
 
-// answerRequest has the inbox answer one request of the server, and posts the answer.
+// answerRequest processes one request of the server with the inbox, and posts the answer.
 func (l *Link) answerRequest(m jsonrpc.Message) {
 	n := l.answers.Add(1)
 	if n > maxAnswers {

@@ -13,14 +13,14 @@ import (
 type DecodeError struct {
 	// Code is CodeParse or CodeInvalidRequest.
 	Code int64
-	// Reason is one sentence for the peer to read. What it quotes of the peer's
-	// input is short and printable.
+	// Reason is one sentence for the peer. Its quotes of the peer's input are short and
+	// printable.
 	Reason string
-	// Kind is what the message was meant to be, as far as that could be told:
-	// a malformed request is answered, a malformed response is not.
+	// Kind is the probable kind of the message: a malformed request is answered, a
+	// malformed response is not.
 	Kind Kind
-	// ID is the id of the message when it could be read in spite of the error.
-	// It is the peer's for a request and ours for a response.
+	// ID is the id of the message if it could be read in spite of the error. The peer has
+	// assigned the id of a request, this side that of a response.
 	ID ID
 }
 

@@ -19,12 +19,12 @@ const (
 	Kinds // their number
 )
 
-// Feature is one thing that a server offers. Features embed Access and do not change
-// once they are registered: another one takes their place.
+// Feature is a tool, resource, resource template or prompt of a server. Features embed Access
+// and are immutable after registration: a change replaces the feature.
 type Feature interface {
 	// Key names the feature among those of its kind: a name, a URI or a URI template.
 	Key() string
-	// Definition is what lists say of the feature, a pointer.
+	// Definition returns a pointer to the definition of the feature in lists.
 	Definition() any
 	// Completes reports whether arguments of the feature can be completed.
 	Completes() bool
@@ -34,20 +34,20 @@ type Feature interface {
 	access() *Access
 }
 
-// Access says who may know of a feature and who may use it.
+// Access says which callers may see a feature and which may use it.
 type Access struct {
-	// Visible reports whether a principal may know of the feature. Nil: everybody may.
+	// Visible reports whether a principal may see the feature. If it is nil, all may.
 	Visible func(mcp.Principal) bool
-	// Scopes are those that a caller needs to use the feature.
+	// Scopes are the scopes that a caller needs to use the feature.
 	Scopes []string
 
-	hides bool // from those who were not granted the scopes
+	hides bool // hidden from callers without the scopes
 }
 
 func (a *Access) access() *Access { return a }
 
-// VisibleTo reports whether a caller may know of the feature. It depends on the
-// caller's principal and scopes alone.
+// VisibleTo reports whether a caller may see the feature. It depends only on the caller's
+// principal and scopes.
 func (a *Access) VisibleTo(who *mcp.Identity) bool {
 	if a.hides && !Granted(who, a.Scopes) {
 		return false
@@ -67,8 +67,7 @@ func (a *Access) Restricted() bool { return a.Visible != nil || a.hides && len(a
 // Private reports whether some callers may not use the feature.
 func (a *Access) Private() bool { return a.Restricted() || len(a.Scopes) > 0 }
 
-// Granted reports whether a caller may use what needs the scopes. The user of this
-// machine may use everything.
+// Granted reports whether a caller has all of the scopes. The local user has every scope.
 func Granted(who *mcp.Identity, scopes []string) bool {
 	if len(scopes) == 0 {
 		return true
@@ -78,8 +77,8 @@ func Granted(who *mcp.Identity, scopes []string) bool {
 	}))
 }
 
-// looksLike reports whether no client can tell two features apart by lists. Those
-// with a Visible function are not compared: it may be another.
+// looksLike reports whether two features are certainly equal in lists of all clients. It returns
+// false for features with a Visible function, because functions cannot be compared.
 func looksLike(a, b Feature) bool {
 	x, y := a.access(), b.access()
 	return x.Visible == nil && y.Visible == nil && slices.Equal(x.Scopes, y.Scopes) &&

@@ -8,9 +8,9 @@ type Group struct {
 	members map[string]Feature // by key; guarded by the lock of the registry
 }
 
-// SetGroup makes the features the members of the group, in one change, and returns the
-// keys of those that it leaves out because features outside of the group have them. A
-// member whose definition stays equal is kept. Each of the features has another key.
+// SetGroup replaces the members of the group by the features, in one change. It skips features
+// whose key belongs to a feature outside of the group, and returns these keys. It keeps a member
+// if the new definition is equal. The keys of the features must be distinct.
 func (r *Registry) SetGroup(k Kind, g *Group, features []Feature) (taken []string) {
 	members := make(map[string]Feature, len(features))
 	for _, f := range features {

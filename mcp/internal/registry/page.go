@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// PageParams say which page of a list is asked for, and by whom.
+// PageParams identify the requested page of a list and the caller.
 type PageParams struct {
 	Kind   Kind
 	Cursor *string // nil: the first page
@@ -19,11 +19,10 @@ type PageParams struct {
 	Size   int            // features on a page
 }
 
-// Page returns a page as the list result that encode makes of the features on it and
-// the cursor of the next page, if there is one. restricted says that the list may differ
-// between callers. Page calls encode once for all callers who see the same features, and
-// again only when it does not keep the page. The error is that of the cursor, for the
-// peer, or one of encode.
+// Page returns one encoded page of a list. result returns the list result for the features of
+// the page and the cursor of the next page, which is nil on the last one; restricted says that
+// the list may differ between callers. The encoded page is cached for all callers that see the
+// same features. The error is an *mcp.Error for an invalid cursor, or one of encoding.
 func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, restricted bool) any) (*dialect.Encoded, error) {
 	c := &s.catalogs[p.Kind]
 	start, err := c.startOf(p.Kind, p.Cursor)
@@ -44,8 +43,8 @@ func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, 
 	return encoded, nil
 }
 
-// page returns the features of one page from the given place on, without the
-// hidden ones, and the cursor of the next page when there is one.
+// page returns the features of the page that starts at the given index, without the hidden
+// ones, and the cursor of the next page, or nil if there is none.
 func (c *catalog) page(k Kind, start int, hidden map[Feature]bool, size int) (page []Feature, next *string) {
 	for i := start; i < len(c.order); i++ {
 		if hidden[c.order[i]] {
@@ -59,8 +58,8 @@ func (c *catalog) page(k Kind, start int, hidden map[Feature]bool, size int) (pa
 	return page, nil
 }
 
-// view returns the features that a caller may not know of, and a name for the set
-// of them that is the same for all callers who see the same.
+// view returns the features that are hidden from a caller, and a name for that set. The name is
+// the same for all callers that see the same features.
 func (c *catalog) view(who *mcp.Identity) (hidden map[Feature]bool, name string) {
 	if len(c.restricted) == 0 {
 		return nil, ""
@@ -86,7 +85,7 @@ func cursor(k Kind, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte{'a' + byte(k)}, last...))
 }
 
-// startOf returns the place in the order at which the page of a cursor starts.
+// startOf returns the index at which the page of a cursor starts.
 func (c *catalog) startOf(k Kind, cur *string) (int, error) {
 	if cur == nil {
 		return 0, nil
@@ -99,8 +98,8 @@ func (c *catalog) startOf(k Kind, cur *string) (int, error) {
 	return sort.Search(len(c.order), func(i int) bool { return c.order[i].Key() > last }), nil
 }
 
-// maxPages is the limit of the encoded pages that one snapshot keeps. Other pages are
-// encoded at each request.
+// maxPages is the maximum number of encoded pages that one snapshot keeps. Other pages are
+// encoded for each request.
 const maxPages = 256
 
 // pageCache keeps encoded pages for the life of a snapshot.
@@ -109,7 +108,7 @@ type pageCache struct {
 	pages map[place]*dialect.Encoded // guarded by mu
 }
 
-// place says which page it is.
+// place identifies one page.
 type place struct {
 	facts *dialect.Facts
 	kind  Kind

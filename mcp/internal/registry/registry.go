@@ -5,11 +5,11 @@
 // the next reader makes a new one, so that many changes in a row cost one. Readers take
 // no lock while a snapshot is current.
 //
-// A view is what one identity may see of a snapshot. What an identity may not see is
-// the same as unknown, in lists and everywhere else (Lookup).
+// A view is the part of a snapshot that one identity may see. A feature that an identity may
+// not see is treated as an unknown one, in lists and everywhere else (Lookup).
 //
 // Pages of lists are encoded once per snapshot, revision and set of visible features,
-// and copied from then on (Snapshot.Page).
+// and then reused (Snapshot.Page).
 package registry
 
 import (
@@ -25,7 +25,7 @@ type Registry struct {
 	mu       sync.Mutex
 	features [Kinds]map[string]Feature // guarded by mu
 	disabled [Kinds]map[string]bool    // guarded by mu
-	declared [Kinds]bool               // guarded by mu: something was ever registered
+	declared [Kinds]bool               // guarded by mu: a feature was ever registered
 	batching int                       // guarded by mu: depth of Batch
 	pending  []Change                  // guarded by mu: not announced yet
 
@@ -34,12 +34,12 @@ type Registry struct {
 
 // Options of a registry.
 type Options struct {
-	// Changed is told of changes that clients can see, after the change and without
-	// the lock.
+	// Changed is called with the changes that clients can see, after each change and
+	// without the lock.
 	Changed func([]Change)
-	// Dynamic declares every kind and completion, whatever is registered.
+	// Dynamic declares every kind and completion, even if no feature is registered.
 	Dynamic bool
-	// HideForbidden hides features from callers who were not granted their scopes.
+	// HideForbidden hides features from callers without their scopes.
 	HideForbidden bool
 }
 
@@ -53,8 +53,8 @@ type Change struct {
 // New returns an empty registry.
 func New(o Options) *Registry { return &Registry{options: o} }
 
-// Put registers a feature. It reports false, and changes nothing, when one of the key
-// exists and replace is false.
+// Put registers a feature. If a feature with the key exists and replace is false, it changes
+// nothing and returns false.
 func (r *Registry) Put(k Kind, f Feature, replace bool) bool {
 	f.access().hides = r.options.HideForbidden
 	return r.update(k, func() ([]Feature, bool) {
@@ -70,8 +70,8 @@ func (r *Registry) Remove(k Kind, key string) bool {
 	return r.update(k, func() ([]Feature, bool) { return r.dropLocked(k, key) })
 }
 
-// Enable switches a feature on or off and reports whether that changed anything. A
-// feature that is off is in no snapshot; one that replaces it is off, too.
+// Enable enables or disables a feature and reports whether that was a change. A disabled
+// feature is in no snapshot; a feature that replaces it is disabled, too.
 func (r *Registry) Enable(k Kind, key string, on bool) bool {
 	return r.update(k, func() ([]Feature, bool) {
 		f := r.features[k][key]
@@ -90,16 +90,16 @@ func (r *Registry) Enable(k Kind, key string, on bool) bool {
 	})
 }
 
-// Registered returns the feature of a key, also when it is switched off, or nil.
+// Registered returns the feature with the key, even if it is disabled, or nil.
 func (r *Registry) Registered(k Kind, key string) Feature {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.features[k][key]
 }
 
-// Batch announces the changes that fn makes at once, after fn has returned or panicked.
-// Of nested batches the outermost announces. Changes that other goroutines make meanwhile
-// are announced then, too.
+// Batch calls fn and announces all changes of fn together after fn has returned or panicked.
+// Nested batches are announced at the end of the outermost one. Changes that other goroutines
+// make meanwhile are announced then, too.
 func (r *Registry) Batch(fn func()) {
 	r.mu.Lock()
 	r.batching++
@@ -116,8 +116,8 @@ func (r *Registry) Batch(fn func()) {
 	fn()
 }
 
-// placeLocked makes f the feature of its key. It returns the features that clients see
-// come or go by that: none when f is listed as the one before it.
+// placeLocked makes f the feature of its key. It returns the features whose addition or removal
+// clients can see: none if f is listed like its predecessor.
 func (r *Registry) placeLocked(k Kind, f Feature) []Feature {
 	key := f.Key()
 	old := r.features[k][key]
@@ -135,8 +135,8 @@ func (r *Registry) placeLocked(k Kind, f Feature) []Feature {
 	return []Feature{f}
 }
 
-// dropLocked removes the feature of a key, and reports whether there was one. It returns
-// the features that clients see go by that.
+// dropLocked removes the feature of a key, and reports whether there was one. seen are the
+// features whose removal clients can see.
 func (r *Registry) dropLocked(k Kind, key string) (seen []Feature, ok bool) {
 	old := r.features[k][key]
 	if old == nil {
@@ -150,8 +150,8 @@ func (r *Registry) dropLocked(k Kind, key string) (seen []Feature, ok bool) {
 	return seen, true
 }
 
-// update makes one edit under the lock, and announces the features that it returns
-// as seen to change. It returns what the edit reports: whether anything changed.
+// update calls edit under the lock and then announces the features that edit returns as seen.
+// It returns the second result of edit: whether the registry has changed.
 func (r *Registry) update(k Kind, edit func() (seen []Feature, ok bool)) bool {
 	r.mu.Lock()
 	seen, ok := edit()

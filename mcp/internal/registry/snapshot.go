@@ -21,7 +21,7 @@ type Snapshot struct {
 type catalog struct {
 	byKey      map[string]Feature
 	order      []Feature // by key
-	restricted []Feature // those not visible to all, by key
+	restricted []Feature // the features that are not visible to all callers, by key
 }
 
 // Snapshot returns the current state.
@@ -72,8 +72,8 @@ func (s *Snapshot) Completes() bool { return s.completes }
 // Scoped reports whether any feature needs scopes.
 func (s *Snapshot) Scoped() bool { return s.scoped }
 
-// Lookup returns the feature of a key as far as a caller may know of it. Hidden is the
-// same as unknown.
+// Lookup returns the feature with the key. It returns false if the feature is unknown or hidden
+// from the caller.
 func Lookup[T Feature](s *Snapshot, k Kind, key string, who *mcp.Identity) (T, bool) {
 	f, ok := s.catalogs[k].byKey[key].(T)
 	if !ok || !f.VisibleTo(who) {
@@ -83,9 +83,9 @@ func Lookup[T Feature](s *Snapshot, k Kind, key string, who *mcp.Identity) (T, b
 	return f, true
 }
 
-// Get returns the feature of a key, whoever may know of it, or nil.
+// Get returns the feature with the key, even if it is hidden from some callers, or nil.
 func (s *Snapshot) Get(k Kind, key string) Feature { return s.catalogs[k].byKey[key] }
 
-// All returns the features of a kind in the order of their keys, whoever may know of
-// them. The caller does not modify the result.
+// All returns the features of a kind in the order of their keys, including those that are hidden
+// from some callers. The caller must not modify the result.
 func (s *Snapshot) All(k Kind) []Feature { return s.catalogs[k].order }

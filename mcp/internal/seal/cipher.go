@@ -52,7 +52,7 @@ func (k *keyCiphers) sealing() *saltCipher {
 }
 
 // open decrypts a token. The cipher of a salt is kept once a token has been valid under
-// it, so nobody can fill the table with salts of their own making.
+// it, so that a client cannot fill the table with invented salts.
 func (k *keyCiphers) open(salt [saltSize]byte, sealed, authenticated []byte) ([]byte, error) {
 	k.mu.RLock()
 	aead, known := k.openers[salt]

@@ -16,9 +16,8 @@ import (
 
 // Event is one event of a stream.
 type Event struct {
-	// ID is the id from which a stream can be resumed. Of an event that was
-	// read it is the last id seen on the stream, as the standard has it, even
-	// when this event did not repeat it.
+	// ID is the id from which a stream can be resumed. In an event that was read it is the
+	// last id of the stream so far, as the standard defines, even if the event has no id.
 	ID string
 	// Name is the type of the event. Empty means "message".
 	Name string

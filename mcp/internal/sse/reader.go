@@ -74,7 +74,7 @@ func (r *Reader) next() (Event, error) {
 			continue
 		}
 		if ev.Data == nil {
-			ev.Name = "" // There is no event to bear the name.
+			ev.Name = "" // The name of an event without data has no effect.
 		}
 		if ev.Data != nil || ev.Retry != 0 || ev.ID != r.lastID {
 			r.lastID = ev.ID

@@ -39,7 +39,7 @@ const (
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 type eventLog struct {
 	store      mcp.EventStore
-	owner      limit.Owner // whose events they are, see limit.Owner
+	owner      limit.Owner // limits charge the events to it
 	logger     *slog.Logger
 	name       string
 	turn       chan struct{} // of capacity 1: full while a goroutine has the turn
@@ -157,7 +157,7 @@ func (l *eventLog) discardLocked() {
 
 func (l *eventLog) call(what string, f func(context.Context) error) bool {
 	ctx := context.Background()
-	if _, own := l.store.(*eventMemory); !own { // which never waits
+	if _, own := l.store.(*eventMemory); !own { // eventMemory never blocks
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, storeTimeout)
 		defer cancel()

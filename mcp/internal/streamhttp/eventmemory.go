@@ -21,7 +21,7 @@ const eventOverhead = 64
 // most bytes loses a stream. If that is the owner for whom there is no room, it loses
 // the stream to which nothing was added for longest.
 type eventMemory struct {
-	pool *limit.Pool // of bytes; never asked under mu for more, which can forget a stream
+	pool *limit.Pool // of bytes; not enlarged under mu, because that may evict a stream
 
 	mu      sync.Mutex
 	streams map[string]*list.Element   // of the list of its owner
@@ -66,7 +66,7 @@ func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.storedLocked(owner, stream)
-	if n != r.first+int64(len(r.msgs)) { // what came before was forgotten
+	if n != r.first+int64(len(r.msgs)) { // the earlier events were evicted
 		r.dropOldest(len(r.msgs))
 		r.first = n
 	}
@@ -141,13 +141,13 @@ func (m *eventMemory) Trim(_ context.Context, stream string, n int64) error {
 		if len(r.msgs) == 0 {
 			m.removeLocked(r)
 		} else if r.place != nil {
-			_ = r.place.Resize(r.size) // smaller, so that nobody loses anything
+			_ = r.place.Resize(r.size) // smaller, so that no place is evicted
 		}
 	}
 	return nil
 }
 
-// discard removes a stream whose place went to another owner.
+// discard removes a stream whose place was given to another owner.
 func (m *eventMemory) discard(r *storedEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

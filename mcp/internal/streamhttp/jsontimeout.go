@@ -5,31 +5,28 @@ import (
 	"time"
 )
 
-// jsonTimeout is how long an answer may stay without a first byte. After that it
-// becomes an event stream, so that the client and proxies see that the
-// connection is alive.
+// jsonTimeout is the maximum time until the first byte of an answer. After it the answer becomes
+// an event stream, so that the client and proxies see that the connection is alive.
 const jsonTimeout = 5 * time.Second
 
-// jsonTimeouts turns the pending answers of a handler into event streams once
-// they have waited for jsonTimeout. Since all wait equally long, they form a
-// queue, and one timer for its front serves them all: most answers leave the
-// queue before it fires. The zero value is ready to use. It is safe for
-// concurrent use.
+// jsonTimeouts makes pending answers of a handler event streams after jsonTimeout. Because the
+// timeout is the same for all, the answers form a queue, and one timer for its front is
+// sufficient: most answers leave the queue before the timer fires. The zero value is ready to
+// use. It is safe for concurrent use.
 type jsonTimeouts struct {
 	mu          sync.Mutex
 	front, back *responder
 	timerSet    bool // a timer is running, for the answer that was in front when it was set
 }
 
-// timeoutEntry is the place of an answer in the queue.
+// timeoutEntry is the entry of an answer in the queue.
 type timeoutEntry struct {
 	queued     bool
 	prev, next *responder
 	due        time.Time
 }
 
-// add puts an answer at the end of the queue. Nothing else may use the answer
-// yet.
+// add appends an answer to the queue. No other goroutine may use the answer yet.
 func (q *jsonTimeouts) add(a *responder) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -45,14 +42,14 @@ func (q *jsonTimeouts) add(a *responder) {
 	}
 }
 
-// remove takes an answer out of the queue, if it is there.
+// remove removes an answer from the queue, if it is there.
 func (q *jsonTimeouts) remove(a *responder) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.removeLocked(a)
 }
 
-// expire opens the answers whose time is up. Each gets a goroutine of its own,
+// expire opens the answers whose timeout has passed. Each gets its own goroutine,
 // because opening writes to the connection: a client that reads nothing must not
 // delay the others. The answer waits for that goroutine (see abandon).
 func (q *jsonTimeouts) expire() {

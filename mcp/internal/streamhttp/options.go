@@ -34,7 +34,7 @@ type Options struct {
 	// Draining reports whether the server is about to shut down. Connections are closed after
 	// their next reply then, so that clients connect to another replica. Nil: never.
 	Draining func() bool
-	// Logger receives what an operator should know. Default: slog.Default().
+	// Logger logs warnings and errors for operators. Default: slog.Default().
 	Logger *slog.Logger
 
 	// Reached is called for each limit that was reached. May be nil.

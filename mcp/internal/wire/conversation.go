@@ -66,8 +66,8 @@ type Fault struct {
 
 // Check adds the next message of a side and returns the faults that it reveals.
 //
-// An invalid request may have been sent on purpose, to be refused. So its fault
-// is returned only if its response is not an error.
+// A test may send an invalid request to see it refused. So the fault of a request is returned
+// only if its response is not an error.
 func (c *Conversation) Check(from Side, data []byte) []Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,7 @@ func (c *Conversation) Check(from Side, data []byte) []Fault {
 	return faults
 }
 
-// frame takes one message or a batch. Faults of the other side's requests are
-// added to late.
+// frame checks one message or a batch. It adds faults of the other side's requests to late.
 func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	if !jsonrpc.IsBatch(data) {
 		m, err := jsonrpc.Decode(data, jsonrpc.Limits{})
@@ -167,8 +166,8 @@ func (c *Conversation) notification(from Side, m jsonrpc.Message) error {
 	return c.checkParams(c.factsOfNotification(from, m), from, m)
 }
 
-// checkParams checks a request or notification. Methods that no revision has are
-// an application's own.
+// checkParams checks a request or notification. Methods that no revision has are treated as the
+// application's own.
 func (c *Conversation) checkParams(f *dialect.Facts, from Side, m jsonrpc.Message) error {
 	s := c.schemas(f)
 	if !s.sends(from, m.Kind, m.Method) && isKnown(m.Method) && !c.extended {
@@ -207,7 +206,7 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 	return s.Result(k.method, m.Result)
 }
 
-// agree starts the session that the result of initialize opens.
+// agree stores the revision of the session from the result of initialize.
 func (c *Conversation) agree(k *call, result jsontext.Value) {
 	var r mcp.InitializeResult
 	_ = json.Unmarshal(result, &r) // its faults are found by the schema

@@ -5,7 +5,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// elicitParams are a form or, where the revision has modes, a URL elicitation.
+// elicitParams is the schema of a form or, if the revision has modes, of a URL elicitation.
 func elicitParams(g *generator) node {
 	kinds := g.since(g.facts.ElicitURL, []form{elicitForm}, elicitVisit)
 	return oneOf(kinds...)(g)

@@ -33,7 +33,7 @@ func (h *monitoredHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(out, r)
 }
 
-// monitoredWriter shows what is written before it is.
+// monitoredWriter passes data to the monitor before it writes the data.
 type monitoredWriter struct {
 	http.ResponseWriter
 	x *exchange
@@ -81,7 +81,7 @@ func (t *monitoredTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
-// shown shows what is read.
+// shown passes data that is read to the monitor.
 type shown struct {
 	io.ReadCloser
 	show func([]byte)
@@ -97,7 +97,7 @@ func (s *shown) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// traffic is all that goes over one endpoint.
+// traffic holds the conversations of one endpoint.
 type traffic struct {
 	monitor *Monitor
 	session string // the header
@@ -106,9 +106,8 @@ type traffic struct {
 	sessions map[string]*stream // by the header's value, or the query that HTTP+SSE uses
 }
 
-// stream is one conversation, and what of it comes again and says nothing new: events
-// that have been seen, after a connection broke, and messages that were refused for
-// want of credentials.
+// stream is one conversation, with the data that identifies repeated messages: events that are
+// sent again after a connection broke, and messages that were refused because of credentials.
 type stream struct {
 	*Conversation
 	mu      sync.Mutex
@@ -142,21 +141,20 @@ func (t *traffic) open(name string, s *stream) {
 	}
 }
 
-// exchange is one request and its response. What goes one way comes from one
-// goroutine.
+// exchange is one request and its response. One goroutine passes the data of one direction.
 type exchange struct {
 	traffic *traffic
 	stream  *stream
 
 	body  []byte
 	media string // of the response
-	buf   []byte // of the response, not judged yet
+	buf   []byte // of the response, not validated yet
 
 	sent    string // the whole body, once it was read; guarded by the stream's mu
-	refused bool   // for want of credentials; likewise
+	refused bool   // because of credentials; guarded by the stream's mu
 }
 
-// request shows the body of the request when it has been read.
+// request passes the body of the request to the monitor after it was read.
 func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
 	return &shown{
 		ReadCloser: body,
@@ -171,7 +169,7 @@ func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
 	}
 }
 
-// isNews reports whether a message is not one that was refused before.
+// isNews reports whether a message was not refused before.
 func (x *exchange) isNews(body string) bool {
 	s := x.stream
 	s.mu.Lock()
@@ -184,7 +182,8 @@ func (x *exchange) isNews(body string) bool {
 	return !again
 }
 
-// status takes the status of the response, maybe before the body was read.
+// status processes the status of the response, which may arrive before the request body was
+// read.
 func (x *exchange) status(code int) {
 	if code != http.StatusUnauthorized && code != http.StatusForbidden {
 		return
@@ -198,7 +197,7 @@ func (x *exchange) status(code int) {
 	}
 }
 
-// answered takes a refusal that answers the message: it does not come again.
+// answered processes a refusal that is the response to the message: it is not sent again.
 func (x *exchange) answered(body jsontext.Value) {
 	if rawjson.Member(body, "id") == nil {
 		return
@@ -210,13 +209,13 @@ func (x *exchange) answered(body jsontext.Value) {
 	delete(s.refused, x.sent)
 }
 
-// header takes the header of the response.
+// header processes the header of the response.
 func (x *exchange) header(h http.Header) {
 	x.media, _, _ = mime.ParseMediaType(h.Get("Content-Type"))
 	x.traffic.open(h.Get(x.traffic.session), x.stream)
 }
 
-// response takes the next bytes of the response.
+// response processes the next bytes of the response.
 func (x *exchange) response(p []byte) {
 	x.buf = append(x.buf, p...)
 	if x.media == "application/json" && jsontext.Value(x.buf).IsValid() {
@@ -235,8 +234,7 @@ func (x *exchange) response(p []byte) {
 	}
 }
 
-// endOfEvent is the blank line behind an event, in the three forms that lines end
-// in.
+// endOfEvent matches the blank line after an event, with each of the three line endings.
 var endOfEvent = regexp.MustCompile(`\r\n\r\n|\n\n|\r\r`)
 
 func (x *exchange) event(text []byte) {

@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// A fact is asked of a revision.
+// A fact is a property of a revision.
 type fact func(*dialect.Facts) bool
 
 // A member says what the Go type of one member does not. Zero fields leave it to
@@ -64,7 +64,7 @@ func init() {
 		"Caching.ttlMs":      {exists: envelope, required: always, form: natural},
 		"Caching.cacheScope": {exists: envelope, required: always},
 
-		// Since tasks are cancelled by a request of their own the id is optional.
+		// The id is optional in revisions in which another request cancels tasks.
 		"CancelledParams.requestId": {required: func(f *dialect.Facts) bool { return !f.TaskSupport }, form: requestID},
 
 		"ClientCapabilities.elicitation":  {exists: elicits},
@@ -93,7 +93,7 @@ func init() {
 		"CreateMessageResult.resultType": {exists: never},
 		"CreateMessageResult._meta":      {form: object},
 
-		// The revision leaves the metadata of these open.
+		// The revision does not define the metadata of these.
 		"ElicitationCompleteParams._meta": {form: anything},
 		"TaskParams._meta":                {form: anything},
 
@@ -170,8 +170,8 @@ func init() {
 	}
 }
 
-// memberOf returns what is known of a member of outer that inner, which is outer
-// itself or embedded in it, declares.
+// memberOf returns the properties of a member of outer. inner, which is outer itself or embedded
+// in it, declares the member.
 func memberOf(outer, inner, name string) member {
 	own, inherited := members[outer+"."+name], members[inner+"."+name]
 	if strings.Contains(outer, ".") {

@@ -8,7 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// A role is what a type with metadata is on the wire.
+// A role is the use of a type with metadata in messages.
 type role int
 
 const (
@@ -19,8 +19,7 @@ const (
 	result
 )
 
-// metaOf completes what is known of the metadata of a type, which depends on
-// its role and the revision.
+// metaOf adds the schema of a type's metadata, which depends on its role and the revision.
 func (g *generator) metaOf(t reflect.Type, m member) member {
 	switch role := g.roleOf(t); {
 	case m.form != nil:
@@ -37,7 +36,7 @@ func (g *generator) metaOf(t reflect.Type, m member) member {
 	return m
 }
 
-// questions are the requests that became part of a result.
+// questions are the requests that the stateless era sends inside of a result.
 var questions = []string{mcp.MethodElicit, mcp.MethodCreateMessage}
 
 func (g *generator) roleOf(t reflect.Type) role {
@@ -59,8 +58,7 @@ func (g *generator) roleOf(t reflect.Type) role {
 	return part
 }
 
-// requestMeta says what every request of the stateless era tells about its
-// sender.
+// requestMeta is the schema of the metadata of requests of the stateless era.
 func requestMeta(g *generator) node {
 	return g.define("RequestMeta", func(g *generator) node {
 		properties := node{mcp.MetaProgressToken: g.of(reflect.TypeFor[mcp.ProgressToken]())}
@@ -84,12 +82,12 @@ func resultMeta(g *generator) node {
 	return g.metadata("ResultMeta", mcp.MetaServerInfo, of[mcp.Implementation])
 }
 
-// subscriptionMeta is the metadata of the result that ends a subscription.
+// subscriptionMeta is the schema of the metadata of the result that ends a subscription.
 func subscriptionMeta(g *generator) node {
 	return node{"allOf": []any{resultMeta(g), notificationMeta(g), node{"required": []string{mcp.MetaSubscriptionID}}}}
 }
 
-// metadata defines metadata of which the stateless era knows one key.
+// metadata defines metadata with one key that the stateless era defines.
 func (g *generator) metadata(name, key string, value form) node {
 	return g.define(name, func(g *generator) node {
 		out := node{"type": "object"}

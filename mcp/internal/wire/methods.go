@@ -6,16 +6,16 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Method says what goes over the wire for one method. Params and Results are
-// zero values of the types that encode it; nil Params stand for params without
-// members of their own. A notification has no Results.
+// Method describes the messages of one method. Params and Results are zero values of the types
+// that encode them; nil Params stand for params without their own members. A notification has no
+// Results.
 type Method struct {
 	Params  any
 	Results []any
 }
 
-// requests are the methods that have an answer, of either side and all
-// revisions. Which revision has which one is a fact of the dialect.
+// requests are the methods that have a response, of both sides and all revisions. The facts of
+// package dialect say which revision has which method.
 var requests = map[string]Method{
 	mcp.MethodInitialize:            {mcp.InitializeParams{}, []any{mcp.InitializeResult{}}},
 	mcp.MethodDiscover:              {nil, []any{mcp.DiscoverResult{}}},
@@ -41,7 +41,7 @@ var requests = map[string]Method{
 	mcp.MethodTasksList:             {mcp.ListParams{}, []any{mcp.ListTasksResult{}}},
 }
 
-// notifications are the methods without an answer.
+// notifications are the methods without a response.
 var notifications = map[string]Method{
 	mcp.NotificationInitialized:          {},
 	mcp.NotificationCancelled:            {Params: mcp.CancelledParams{}},
@@ -57,7 +57,7 @@ var notifications = map[string]Method{
 	mcp.NotificationElicitationComplete:  {Params: mcp.ElicitationCompleteParams{}},
 }
 
-// errorData are the kinds of error that carry data of a known form.
+// errorData holds the types of the data of errors that define it.
 var errorData = map[mcp.Code]any{
 	mcp.CodeMissingCapability:      mcp.MissingCapabilityData{},
 	mcp.CodeUnsupportedVersion:     mcp.UnsupportedVersionData{},

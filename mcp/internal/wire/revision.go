@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// head is what tells the revision of a message.
+// head holds the members of a message that identify its revision.
 type head struct {
 	ProtocolVersion jsontext.Value            `json:"protocolVersion"`
 	ProgressToken   jsontext.Value            `json:"progressToken"`
@@ -18,11 +18,11 @@ type head struct {
 }
 
 func headOf(params jsontext.Value) (h head) {
-	_ = json.Unmarshal(params, &h) // its faults are found by the schema
+	_ = json.Unmarshal(params, &h) // the schema reports its faults
 	return h
 }
 
-// factsOf returns those of the revision in which a request is sent.
+// factsOf returns the facts of the revision in which a request is sent.
 func (c *Conversation) factsOf(from Side, m jsonrpc.Message) *dialect.Facts {
 	h := headOf(m.Params)
 	version, named := h.Meta[mcp.MetaProtocolVersion]
@@ -47,9 +47,8 @@ func ofName(name jsontext.Value, era dialect.Era) *dialect.Facts {
 	return dialect.Newest(era)
 }
 
-// factsOfNotification returns those of the revision in which a notification is
-// sent: that of the call or subscription that it belongs to, or else that of
-// the session.
+// factsOfNotification returns the facts of the revision in which a notification is sent: the
+// revision of its call or subscription, or else of the session.
 func (c *Conversation) factsOfNotification(from Side, m jsonrpc.Message) *dialect.Facts {
 	h := headOf(m.Params)
 	if _, ok := h.Meta[mcp.MetaSubscriptionID]; ok {
@@ -63,8 +62,7 @@ func (c *Conversation) factsOfNotification(from Side, m jsonrpc.Message) *dialec
 	return c.sessionFacts()
 }
 
-// sessionFacts returns those of the session, or of the stateless era where there
-// is none.
+// sessionFacts returns the facts of the session or, without a session, of the stateless era.
 func (c *Conversation) sessionFacts() *dialect.Facts {
 	if c.session != nil {
 		return c.session
@@ -72,8 +70,7 @@ func (c *Conversation) sessionFacts() *dialect.Facts {
 	return dialect.Newest(dialect.StatelessEra)
 }
 
-// declaresExtensions reports whether the client says, in a request, that it has
-// extensions.
+// declaresExtensions reports whether a request of the client declares extensions.
 func declaresExtensions(m jsonrpc.Message) bool {
 	h := headOf(m.Params)
 	for _, raw := range []jsontext.Value{h.Capabilities, h.Meta[mcp.MetaClientCapabilities]} {
@@ -85,11 +82,10 @@ func declaresExtensions(m jsonrpc.Message) bool {
 	return false
 }
 
-// isCoreResult reports whether a result is of a type that the protocol has
-// itself.
+// isCoreResult reports whether a result has a type that the core protocol defines.
 func isCoreResult(result jsontext.Value) bool {
 	var r mcp.EmptyResult
-	_ = json.Unmarshal(result, &r) // its faults are found by the schema
+	_ = json.Unmarshal(result, &r) // the schema reports its faults
 	return r.ResultType == "" || r.ResultType == mcp.ResultComplete || r.ResultType == mcp.ResultInputRequired
 }
 
