@@ -209,7 +209,7 @@ func (r *Request) open(q Question) (o openQuestion, err error) {
 	}
 	o.Question = q
 	if p, ok := q.params.(*mcp.ElicitParams); ok && p.Meta == nil {
-		o.digest = replay.DigestOf(q.method, string(p.Mode), p.Message, p.URL, string(p.RequestedSchema))
+		o.digest = replay.DigestOf(p.RequestedSchema, q.method, string(p.Mode), p.Message, p.URL)
 		return o, nil
 	}
 	request, err := r.call.InputRequest(q.method, q.params)

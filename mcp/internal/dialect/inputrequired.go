@@ -3,7 +3,6 @@ package dialect
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -71,7 +70,10 @@ func plainInputRequired(r *mcp.InputRequiredResult) []byte {
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string {
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
 	slices.Sort(keys)
 	return keys
 }

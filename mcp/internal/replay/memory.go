@@ -59,21 +59,23 @@ type Question struct {
 	Digest string
 }
 
-// DigestOf returns the digest of a question by its parts, which are the same for the
-// same question and for no other.
-func DigestOf(parts ...string) string {
+// DigestOf returns the digest of a question by its parts and its last part, which is
+// encoded. They are the same for the same question and for no other.
+func DigestOf(last jsontext.Value, parts ...string) string {
 	var room [1024]byte
 	text := room[:0]
 	for _, part := range parts {
 		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
 		text = append(text, part...)
 	}
+	text = binary.BigEndian.AppendUint64(text, uint64(len(last)))
+	text = append(text, last...)
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // Digest returns the digest of a question by its method and params as they are encoded.
-func Digest(q mcp.InputRequest) string { return DigestOf(q.Method, string(q.Params)) }
+func Digest(q mcp.InputRequest) string { return DigestOf(q.Params, q.Method) }
 
 // Largest returns the key under which the Memory holds the most bytes, and how many.
 func (m *Memory) Largest() (key string, size int) {

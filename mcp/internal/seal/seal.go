@@ -27,13 +27,13 @@ var encoding = base64.RawURLEncoding.Strict()
 func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
 	key := r.keys[0]
 	c := key.sealing()
-	header := make([]byte, 0, 2+len(key.ID)+8+saltSize)
+	const overhead = 12 + 16 // nonce and tag
+	header := make([]byte, 0, 2+len(key.ID)+8+saltSize+len(plain)+overhead)
 	header = append(header, version, byte(len(key.ID)))
 	header = append(header, key.ID...)
 	header = binary.BigEndian.AppendUint64(header, uint64(expires.Unix()))
 	header = append(header, c.salt[:]...)
-	sealed := c.aead.Seal(nil, nil, plain, authenticated(header, bound))
-	return encoding.EncodeToString(append(header, sealed...))
+	return encoding.EncodeToString(c.aead.Seal(header, nil, plain, authenticated(header, bound)))
 }
 
 // Open decrypts a token that was sealed with one of the keys and the same
