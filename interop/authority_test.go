@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// authority is a certificate authority that nobody knows but those who are told.
+// authority is a certificate authority that is not in the root certificates of the system.
 type authority struct {
 	pool *x509.CertPool
 	file string // its certificate

@@ -34,7 +34,7 @@ func (i *issuer) protect(t *testing.T, path string, opts ...mcpauth.Option) stri
 	return resource
 }
 
-// user is somebody with a browser and our client.
+// user has a browser and our client.
 type user struct {
 	*mcpauth.Client
 	issuer  *issuer

@@ -106,7 +106,7 @@ func formOn(page string) *form {
 }
 
 // codeOf goes to the address and returns the response that arrives at the redirect
-// URI, where nobody listens.
+// URI, where no server listens.
 func (b *browser) codeOf(t *testing.T, address, redirect string) url.Values {
 	t.Helper()
 	var at *url.URL

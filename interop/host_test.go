@@ -37,7 +37,7 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 	t.Parallel()
 	mark := t.TempDir() // an argument by which a child can be told
 	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
-		// Shared, because its tools add to its lists, which is told to everybody
+		// Shared, because its tools add to its lists, of which all clients are notified
 		// who shares them: what is added for one session alone is in no list.
 		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}, Settings: sharing},
 		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse", Settings: sharing},

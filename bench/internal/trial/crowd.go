@@ -55,7 +55,7 @@ func idleBytes(x Contestant, m Mode) (float64, error) {
 		return 0, err
 	}
 	defer leave()
-	time.Sleep(500 * time.Millisecond) // what was thrown away counts too: nobody forces a collection
+	time.Sleep(500 * time.Millisecond) // garbage counts too, because no collection is forced
 	return float64(proc.Resident(s.pid())-before) / idlers, nil
 }
 

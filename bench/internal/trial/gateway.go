@@ -12,12 +12,12 @@ import (
 // A Gateway is what the host costs between clients and servers, in one round.
 type Gateway struct {
 	Round int
-	Full  load.Outcome // the calls that the host relays when nobody pauses
+	Full  load.Outcome // the calls that the host relays without pauses
 	Turns []Turn       // at half as many calls
 	// Direct are lists of one server that has as many tools as the host lists, and
 	// Merged those of the host.
 	Direct, Merged load.Outcome
-	Resident       int64   // bytes of the host, the servers not counted, when nobody calls
+	Resident       int64   // bytes of the host without its servers, while no call runs
 	Started        float64 // milliseconds until the host serves, with all servers ready
 	Servers        float64 // milliseconds until the same servers, started alone, have listed their tools
 	Failure        Failure
