@@ -60,8 +60,8 @@ func TestStatelessCallAllocatesLittle(t *testing.T) {
 		option       []mcpserver.ToolOption
 		allocs, size float64 // ceilings
 	}{
-		{"plain", nil, 25, 3200},
-		{"with a timeout, on a goroutine of its own", []mcpserver.ToolOption{mcpserver.Timeout(time.Minute)}, 52, 5248},
+		{"plain", nil, 25, 3008},
+		{"with a timeout, on a goroutine of its own", []mcpserver.ToolOption{mcpserver.Timeout(time.Minute)}, 52, 5088},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := mcpserver.New("s", "1", nil)

@@ -51,7 +51,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	if !r.server.detached.Enter() {
 		return nil, nil, exchange.ShuttingDown(r.method)
 	}
-	d := &Request{method: r.method, params: r.params, call: r.call, in: r.in, server: r.server, route: r.route, detached: &b}
+	d := &Request{method: r.method, call: r.call, in: r.in, server: r.server, route: r.route, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
 		r.server.detached.Leave()
 		return nil, nil, err

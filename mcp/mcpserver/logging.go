@@ -136,7 +136,11 @@ func (h *clientLog) WithGroup(name string) slog.Handler {
 //
 // Spec: 2026-07-28 server/utilities/logging#security
 func (r *Request) log(m *mcp.LoggingMessageParams) error {
-	ok, omitted := r.logs.take(m.Level)
+	o := r.begunOutgoing()
+	if o == endedOutgoing {
+		return nil
+	}
+	ok, omitted := o.logs.take(m.Level)
 	if !ok {
 		r.ReportLimit(mcp.LimitLog)
 		return nil
@@ -146,9 +150,6 @@ func (r *Request) log(m *mcp.LoggingMessageParams) error {
 	}
 	return r.Notify(r.ctx, mcp.NotificationMessage, m)
 }
-
-// flushLog reports omitted messages at the end of the call.
-func (r *Request) flushLog() { _ = r.reportOmitted(r.logs.takeOmitted()) }
 
 // reportOmitted sends the number of omitted messages. The report has the level of the most
 // urgent one, so the client has asked for it.

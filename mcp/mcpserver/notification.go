@@ -39,7 +39,7 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	if way.handler == nil {
 		return nil
 	}
-	r := &Request{method: call.Method, params: call.Params, ctx: ctx, route: way, call: call, in: in, server: c.Server}
+	r := &Request{method: call.Method, ctx: ctx, route: way, call: call, in: in, server: c.Server}
 	if in.Session == nil {
 		r.handleNotification()
 		return nil

@@ -29,7 +29,11 @@ func Progress(ctx context.Context, done, total float64, message string) {
 	if !finite(done) || !r.run.Advance(done) {
 		return
 	}
-	r.progress.advance(done, func() {
+	o := r.begunOutgoing()
+	if o == endedOutgoing {
+		return
+	}
+	o.progress.advance(done, func() {
 		p := mcp.ProgressParams{
 			ProgressToken: r.call.Meta.Progress, Progress: done, Total: total,
 			Message: cleanText(message, maxErrorText), Meta: r.detached.meta(),

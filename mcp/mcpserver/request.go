@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
@@ -25,10 +26,8 @@ import (
 // continues after that uses the Request of the context that [Detach] returned.
 type Request struct {
 	method   string
-	params   jsontext.Value
 	outbound bool // the server sends the message
 	replays  bool // a question ends the run, and the client repeats the call with its answers
-	ended    bool // guarded by sending: the call has ended
 
 	ctx      context.Context // ends when the sender no longer waits for the reply
 	route    route           // what the message goes through
@@ -43,7 +42,7 @@ type Request struct {
 	lease   atomic.Pointer[exchange.Lease] // of the slot; nil until the call waits for its client
 
 	// The questions and the memory of the handlers.
-	handlers  runContext // the context of the handlers
+	handlers  lazyctx.Context // ends handlerContext
 	run       replay.Run
 	resumed   *resumption              // nil unless the request brings a state
 	ending    sync.Mutex               // serialises the end of the run
@@ -51,31 +50,35 @@ type Request struct {
 	left      map[string]*replay.Value // guarded by ending: values of a run that has ended without
 	boundTo   *[sha256.Size]byte       // what the call's states belong to; nil until it is needed
 
-	progress   progressQueue
-	logs       clientLogLimit
-	subscriber atomic.Pointer[changes.Subscriber] // to which a request to hear of changes has led
-	sending    sync.Mutex                         // not held while a message is sent, which may run user code
-	sends      sync.WaitGroup                     // messages being sent; Add needs sending, and not over
+	outgoing   atomic.Pointer[outgoing]           // nil until the request sends a message
+	subscriber atomic.Pointer[changes.Subscriber] // of a request that has subscribed to changes
 }
 
-// runContext is the context of a request's handlers. From finds the request by it. It ends
-// with its parent, and when a question ends the run.
-type runContext struct {
-	lazyctx.Context
-	of *Request
-}
+// handlerContext is the context of a request's handlers. From finds the request by it. It
+// ends with its parent, and when a question ends the run. It is the Request itself, and
+// costs no memory.
+type handlerContext Request
+
+// Deadline implements context.Context.
+func (c *handlerContext) Deadline() (time.Time, bool) { return c.handlers.Deadline() }
+
+// Done implements context.Context.
+func (c *handlerContext) Done() <-chan struct{} { return c.handlers.Done() }
+
+// Err implements context.Context.
+func (c *handlerContext) Err() error { return c.handlers.Err() }
 
 type requestKey struct{}
 
 // Value implements context.Context.
-func (c *runContext) Value(key any) any {
+func (c *handlerContext) Value(key any) any {
 	switch {
 	case key == (requestKey{}):
-		return c.of
+		return (*Request)(c)
 	case key == limit.OwnerKey:
-		return c.of.owner()
+		return (*Request)(c).owner()
 	}
-	return c.Context.Value(key)
+	return c.handlers.Value(key)
 }
 
 // From returns the request that ctx belongs to, or nil when it belongs to none.
@@ -96,22 +99,21 @@ func (r *Request) Method() string {
 // message has none, when the server sends the message, and when r is nil. The result must
 // not be modified.
 func (r *Request) Params() jsontext.Value {
-	if r == nil {
+	if r == nil || r.outbound {
 		return nil
 	}
-	return r.params
+	return r.call.Params
 }
 
 // Outbound reports whether the server sends the message to its client, such as
 // sampling/createMessage in the session era. It is false when r is nil.
 func (r *Request) Outbound() bool { return r != nil && r.outbound }
 
-// handlerContext starts and returns the context of the request's handlers. It is called
+// beginHandlers starts and returns the context of the request's handlers. It is called
 // once.
-func (r *Request) handlerContext() context.Context {
-	r.handlers.of = r
+func (r *Request) beginHandlers() context.Context {
 	r.handlers.Begin(r.withTrace(), nil)
-	return &r.handlers
+	return (*handlerContext)(r)
 }
 
 // owner returns the owner to whose limits the request counts. It is the zero Owner for a

@@ -21,10 +21,11 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	if err != nil || msg == nil {
 		return err
 	}
-	if ctx.Err() != nil || !r.beginSend() {
+	o := r.begunOutgoing()
+	if ctx.Err() != nil || !o.beginSend() {
 		return nil
 	}
-	defer r.sends.Done()
+	defer o.sends.Done()
 	switch {
 	case r.detached == nil:
 		return r.in.BackChannel.Send(ctx, msg)
@@ -32,31 +33,6 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 		return r.in.Session.Push(ctx, msg)
 	}
 	return nil
-}
-
-// beginSend reports whether the request has not ended. If so, end waits until the caller
-// has called sends.Done.
-func (r *Request) beginSend() bool {
-	r.sending.Lock()
-	defer r.sending.Unlock()
-	if r.ended {
-		return false
-	}
-	r.sends.Add(1)
-	return true
-}
-
-// end sends the delayed progress and log messages and waits for messages that are being
-// sent. After that Notify does nothing. end reports whether it was the first call.
-func (r *Request) end() bool {
-	r.progress.flush()
-	r.flushLog()
-	r.sending.Lock()
-	was := r.ended
-	r.ended = true
-	r.sending.Unlock()
-	r.sends.Wait()
-	return !was
 }
 
 // sendSubscribed sends a notification on the subscription that the request has opened. The

@@ -117,7 +117,7 @@ type boundParams struct {
 
 func (r *Request) boundParams() (p boundParams, err error) {
 	usual := true
-	for name, value := range rawjson.Members(r.params) {
+	for name, value := range rawjson.Members(r.call.Params) {
 		switch string(name) {
 		case "name":
 			p.Name, usual = string(rawjson.Unquote(value)), usual && value.Kind() == '"'

@@ -47,7 +47,7 @@ func (r *Request) beginRun() error {
 	}
 	r.replays = true
 	var given map[string]jsontext.Value
-	if rawjson.Member(r.params, "requestState") != nil {
+	if rawjson.Member(r.call.Params, "requestState") != nil {
 		in, err := r.call.InputResponses()
 		if err == nil && in.RequestState != nil {
 			given = in.InputResponses

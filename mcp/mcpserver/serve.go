@@ -79,7 +79,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{share: share, method: call.Method, params: call.Params, ctx: ctx, route: way, call: call, in: in, server: s}
+	r := &Request{share: share, method: call.Method, ctx: ctx, route: way, call: call, in: in, server: s}
 	defer r.leavePlace()
 	defer r.end()
 	defer recoverTo(&err)
@@ -159,7 +159,7 @@ func paramsOf[T any](r *Request) *T {
 // handle runs the middleware and the handler of a request that was admitted. While it
 // runs, the request can be ended to free its slot for another owner.
 func (s *Server) handle(r *Request) (result any, err error) {
-	ctx := r.handlerContext()
+	ctx := r.beginHandlers()
 	if unmetered[r.method] {
 		return r.route.run(ctx, r, 0)
 	}

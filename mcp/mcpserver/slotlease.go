@@ -40,7 +40,7 @@ func (r *Request) givePlace() {
 func (r *Request) freePlace() { r.server.admission.gate.Leave(r.share, len(r.in.Message.Params)) }
 
 func (r *Request) retakePlace() error {
-	err := r.server.admission.gate.Return(&r.handlers, r.share, len(r.in.Message.Params))
+	err := r.server.admission.gate.Return((*handlerContext)(r), r.share, len(r.in.Message.Params))
 	if err == nil {
 		r.server.admission.running.SetWaiting(&r.running, false)
 	}

@@ -124,7 +124,7 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 	switch {
 	case len(feeds) > 0:
 		ctx, stop = open, r.startFeeds(open, feeds)
-	case ctx == &r.handlers:
+	case ctx == (*handlerContext)(r):
 		ctx = r.ctx // the context of the handlers never ends earlier, and waiting on r.ctx costs less
 	}
 	valid, forget := exchange.WhileValid(s.open, r.Identity())
@@ -155,7 +155,7 @@ func (r requestListener) Deliver(ctx context.Context, e *changes.Event) error {
 // releaseParams frees the params of a long-lived request, which can be as large as a
 // message.
 func (r *Request) releaseParams() {
-	r.params, r.in.Message.Params = nil, nil
+	r.in.Message.Params = nil
 	r.call.ReleaseMessage()
 }
 

@@ -56,6 +56,8 @@ type StreamCloser interface {
 type Inbound struct {
 	Message jsonrpc.Message
 	Binding dialect.Binding
+	// InParts allows a reply in parts (dialect.Reply.Parts).
+	InParts bool
 	Headers *dialect.Headers
 	// Identity is the authenticated sender of the message, or nil.
 	Identity *mcp.Identity
@@ -69,8 +71,6 @@ type Inbound struct {
 	// HTTP describes the HTTP request that carried the message or, for HTTP+SSE, opened
 	// the connection.
 	HTTP HTTPRequest
-	// InParts allows a reply in parts (dialect.Reply.Parts).
-	InParts bool
 	// Draining is closed when the connection of the message starts to shut down: a
 	// subscription then ends with its result. Nil is never closed.
 	Draining <-chan struct{}
