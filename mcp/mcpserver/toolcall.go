@@ -123,16 +123,16 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 // timeout, and waiting for the client does not. A handler that returns later is logged.
 func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
 	r := From(ctx)
-	timed, cancel := exchange.WithTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), &toolTimeoutError{t})
+	timed := exchange.NewTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), (*toolTimeoutError)(t))
 	ctx, release, err := t.acquire(timed)
 	if err != nil {
-		cancel()
+		timed.Stop()
 		return nil, err
 	}
 	done, answered := make(chan handlerResult), make(chan struct{})
-	started, left := time.Now(), exchange.TimeLeft(timed)
+	started, left := time.Now(), timed.Left()
 	begun := r.runningWork().Go(func() {
-		defer cancel()
+		defer timed.Stop()
 		defer release()
 		var out handlerResult
 		func() {
@@ -141,7 +141,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 				out.result, out.err = t.call(ctx, p)
 			}
 		}()
-		r.run.Spend(left - exchange.TimeLeft(timed))
+		r.run.Spend(left - timed.Left())
 		select {
 		case done <- out:
 		case <-answered:
@@ -151,7 +151,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	})
 	if !begun { // detached work that is over, on a server that has been shut down
 		release()
-		cancel()
+		timed.Stop()
 		return nil, ErrShutdown
 	}
 	select {
@@ -160,7 +160,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	case <-ctx.Done():
 	}
 	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
-		late := time.NewTimer(max(exchange.TimeLeft(timed), 0))
+		late := time.NewTimer(max(timed.Left(), 0))
 		defer late.Stop()
 		select {
 		case out := <-done:
@@ -183,10 +183,10 @@ type handlerResult struct {
 }
 
 // toolTimeoutError ends a call of a tool that has not answered in time.
-type toolTimeoutError struct{ of *tool }
+type toolTimeoutError tool
 
 func (e *toolTimeoutError) Error() string {
-	return fmt.Sprintf("tool %q: no answer within %v", e.of.def.Name, e.of.timeout)
+	return fmt.Sprintf("tool %q: no answer within %v", e.def.Name, e.timeout)
 }
 
 // outcome returns the outcome of a call for what the handler has returned. An error that is

@@ -138,24 +138,17 @@ func (t *Timer) Resume() {
 	}
 }
 
-// WithTimeout is context.WithTimeoutCause with a Timer, which PauseAll pauses. The context
-// has no Deadline, because pauses move it. When the timer expires, the error of the context
-// is context.DeadlineExceeded; the error of derived contexts is context.Canceled, with the
-// cause.
+// WithTimeout is context.WithTimeoutCause with a Timeout.
 func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
-	c := &timeoutContext{cause: cause}
-	c.clocks = pausables{&c.timer, pausablesOf(ctx)}
-	c.Context, c.cancel = context.WithCancelCause(ctx)
-	c.timer.start(d, c)
-	return c, c.stop
+	t := NewTimeout(ctx, d, cause)
+	return t, t.Stop
 }
 
-// TimeLeft returns how much is left of the time of a context that WithTimeout returned. It
-// is not positive when the time is over.
-func TimeLeft(ctx context.Context) time.Duration { return ctx.(*timeoutContext).timer.remaining() }
-
-// timeoutContext is a context of WithTimeout.
-type timeoutContext struct {
+// Timeout is a context that ends with its parent, by Stop, and when its Timer expires,
+// which PauseAll pauses. It has no Deadline, because pauses move it. When the timer
+// expires, the error of the context is context.DeadlineExceeded; the error of derived
+// contexts is context.Canceled, with the cause.
+type Timeout struct {
 	context.Context
 	cancel  context.CancelCauseFunc
 	cause   error // of the cancellation by the timer
@@ -164,18 +157,31 @@ type timeoutContext struct {
 	expired atomic.Bool
 }
 
-func (c *timeoutContext) expire() {
+// NewTimeout returns a Timeout, which needs one Stop.
+func NewTimeout(ctx context.Context, d time.Duration, cause error) *Timeout {
+	c := &Timeout{cause: cause}
+	c.clocks = pausables{&c.timer, pausablesOf(ctx)}
+	c.Context, c.cancel = context.WithCancelCause(ctx)
+	c.timer.start(d, c)
+	return c
+}
+
+// Left returns how long the timer has still to run. It is not positive once it has expired.
+func (c *Timeout) Left() time.Duration { return c.timer.remaining() }
+
+func (c *Timeout) expire() {
 	c.expired.Store(true)
 	c.cancel(c.cause)
 }
 
-func (c *timeoutContext) stop() {
+// Stop ends the context.
+func (c *Timeout) Stop() {
 	c.timer.Stop()
 	c.cancel(nil)
 }
 
 // Err implements context.Context.
-func (c *timeoutContext) Err() error {
+func (c *Timeout) Err() error {
 	err := c.Context.Err()
 	if err != nil && c.expired.Load() {
 		return context.DeadlineExceeded
@@ -184,7 +190,7 @@ func (c *timeoutContext) Err() error {
 }
 
 // Value implements context.Context.
-func (c *timeoutContext) Value(key any) any {
+func (c *Timeout) Value(key any) any {
 	if key == (pausableKey{}) {
 		return &c.clocks
 	}
