@@ -132,7 +132,7 @@ func (s *sessions) remove(session *exchange.Session) {
 	s.mu.Lock()
 	delete(s.open, session)
 	s.mu.Unlock()
-	if made, ok := session.CoreValue.Load().(*Session); ok {
+	if made := madeSession(session); made != nil {
 		made.ctx.Cancel(nil)
 	}
 }
@@ -147,12 +147,12 @@ func (s *sessions) isOpen(session *exchange.Session) bool {
 // session returns the Session of an exchange.Session, which is made when it is first
 // requested: most sessions are not.
 func (s *sessions) session(x *exchange.Session) *Session {
-	if found, ok := x.CoreValue.Load().(*Session); ok {
+	if found := madeSession(x); found != nil {
 		return found
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found, ok := x.CoreValue.Load().(*Session); ok {
+	if found := madeSession(x); found != nil {
 		return found
 	}
 	session := &Session{id: rand.Text()}
@@ -160,8 +160,16 @@ func (s *sessions) session(x *exchange.Session) *Session {
 	if !s.open[x] {
 		session.ctx.Cancel(nil)
 	}
-	x.CoreValue.Store(session)
+	x.CoreValue.Store(new(any(session)))
 	return session
+}
+
+// madeSession returns the Session of an exchange.Session, or nil if none was requested.
+func madeSession(x *exchange.Session) *Session {
+	if v := x.CoreValue.Load(); v != nil {
+		return (*v).(*Session)
+	}
+	return nil
 }
 
 // all returns the open sessions.

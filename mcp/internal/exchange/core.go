@@ -137,8 +137,8 @@ type Session struct {
 	// Nil is unbounded.
 	Unsent *limit.Pool
 
-	// CoreValue is what the Core keeps for the session.
-	CoreValue atomic.Value
+	// CoreValue is what the Core keeps for the session, or nil.
+	CoreValue atomic.Pointer[any]
 
 	// Presence records whether the client is connected.
 	Presence Presence

@@ -42,30 +42,31 @@ var (
 // Spec: 2025-11-25 basic/transports#session-management
 type session struct {
 	*exchange.Session
-	id             string
-	ctx            lazyctx.Context // of everything that runs in the session
-	messageDropped func()          // called without a lock when a message is dropped
+	id      string
+	ctx     lazyctx.Context // of everything that runs in the session
+	options *Options        // Reached is called without a lock; may be nil
 
 	mu          sync.Mutex
 	getStreams  []*stream // with a connection, newest last
 	undelivered queue
 	streams     map[string]*stream // that can be resumed, by the name of their log
 	detached    []*stream          // those of streams that are done, oldest first
-	closed      bool
 
 	// Guarded by the lock of the table.
 	place *limit.Place  // while it is in the table
-	used  bool          // it has had a request
 	uses  int           // requests and running calls
 	idle  *list.Element // in the table, while there is no use
-	since time.Time     // when it became idle
+	since time.Duration // when it became idle, after the start of the table
+	used  bool          // it has had a request
 	ended bool
+
+	closed bool // guarded by mu
 }
 
 // newSession returns a session for p with an id that cannot be guessed: 130
 // random bits, visible ASCII.
 func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *session {
-	s := &session{id: rand.Text(), messageDropped: func() {}}
+	s := &session{id: rand.Text()}
 	s.ctx.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,

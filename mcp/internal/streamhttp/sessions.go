@@ -22,6 +22,7 @@ type sessions struct {
 	o     *Options
 	work  *drain.Group // counts the goroutines of the table and of its sessions
 	ttl   time.Duration
+	start time.Time // of the table
 	quota *quota
 
 	mu     sync.Mutex
@@ -33,10 +34,11 @@ type sessions struct {
 
 func newSessions(core exchange.Core, work *drain.Group, o *Options) *sessions {
 	return &sessions{
-		core: core,
-		o:    o,
-		work: work,
-		ttl:  o.sessionIdle(),
+		core:  core,
+		o:     o,
+		work:  work,
+		ttl:   o.sessionIdle(),
+		start: time.Now(),
 		quota: newQuota(o, limit.PoolBounds{Total: int64(o.maxSessions()), Principal: int64(o.principalSessions()), KeepBusy: true},
 			mcp.LimitSessions, mcp.LimitPrincipalSessions),
 		byID: make(map[string]*session),
@@ -50,7 +52,7 @@ func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) 
 	s.Identify(by)
 	s.uses = 1
 	s.Spawn = func(run func()) { t.spawn(s, run) }
-	s.messageDropped = func() { t.o.reached(mcp.LimitStreamBacklog, s.Principal) }
+	s.options = t.o
 	if err := t.core.Opened(s.Session); err != nil {
 		s.ctx.Cancel(err)
 		return nil, shuttingDown
@@ -146,7 +148,7 @@ func (t *sessions) release(s *session) {
 	s.uses--
 	unused, ended := s.uses == 0, s.ended
 	if unused && !ended {
-		s.since = time.Now()
+		s.since = time.Since(t.start)
 		s.idle = t.idle.PushBack(s)
 		s.place.SetIdle(s.used)
 		t.scheduleSweepLocked()
@@ -218,7 +220,7 @@ func (t *sessions) scheduleSweepLocked() {
 	if front == nil || t.closed || t.sweep != nil {
 		return
 	}
-	t.sweep = time.AfterFunc(time.Until(front.Value.(*session).since.Add(t.ttl)), t.sweepExpired)
+	t.sweep = time.AfterFunc(t.idleLeft(front.Value.(*session)), t.sweepExpired)
 }
 
 // sweepExpired ends the sessions that have been idle for too long.
@@ -236,7 +238,7 @@ func (t *sessions) sweepExpired() {
 func (t *sessions) removeExpired() (expired []*session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for e := t.idle.Front(); e != nil && time.Since(e.Value.(*session).since) >= t.ttl; e = t.idle.Front() {
+	for e := t.idle.Front(); e != nil && t.idleLeft(e.Value.(*session)) <= 0; e = t.idle.Front() {
 		s := e.Value.(*session)
 		t.removeLocked(s)
 		expired = append(expired, s)
@@ -245,3 +247,7 @@ func (t *sessions) removeExpired() (expired []*session) {
 	t.scheduleSweepLocked()
 	return expired
 }
+
+// idleLeft returns after what time an idle session ends, which is not positive for one
+// that has been idle for too long.
+func (t *sessions) idleLeft(s *session) time.Duration { return s.since + t.ttl - time.Since(t.start) }

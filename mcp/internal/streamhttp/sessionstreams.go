@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"slices"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
@@ -14,7 +15,7 @@ import (
 func (s *session) push(msg []byte) error {
 	room, err := s.tryPush(msg)
 	if !room {
-		s.messageDropped()
+		s.options.reached(mcp.LimitStreamBacklog, s.Principal)
 	}
 	return err
 }
