@@ -25,7 +25,7 @@ type admission struct {
 type methodRate struct {
 	limit   mcp.Limit
 	buckets *limit.Buckets[limit.Owner]
-	// remote tells that it binds only those who come over HTTP and not over the
+	// remote says that the rate applies only to requests over HTTP that do not come over the
 	// loopback interface.
 	remote bool
 }
@@ -63,9 +63,9 @@ const (
 )
 
 // admit acquires a slot for a request, for which it may wait, or refuses it. It returns the
-// share to which the request counts. The caller has to release the slot (leavePlace).
+// share to which the request counts. The caller has to release the slot (Request.endSlot).
 func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inbound) (*limit.Share, error) {
-	if err := s.pace(call.Method, in); err != nil {
+	if err := s.checkRate(call.Method, in); err != nil {
 		return nil, err
 	}
 	if unmetered[call.Method] {
@@ -100,14 +100,15 @@ func (a *admission) shareOf(in *exchange.Inbound) *limit.Share {
 	return nil
 }
 
-// start registers a request whose handlers run from now on, so that it can be ended for the
-// call of another owner. It needs one finish.
+// start registers a request before its handlers run, so that it can be ended to free its slot
+// for the call of another owner. The caller must call finish once.
 func (a *admission) start(r *Request) {
 	a.running.Add(&r.running, (*evictable)(r))
 }
 
-// finish ends start and returns the outcome of the request. If the request was ended for
-// another owner, the outcome is errMadeRoom, unless the handler has returned a result.
+// finish removes a request that start has registered, and returns its outcome. If the request
+// was ended for another owner, the outcome is errMadeRoom, unless the handler has returned a
+// result without isError.
 func (a *admission) finish(r *Request, result any, err error) (any, error) {
 	if !a.running.Remove(&r.running) {
 		return result, err
@@ -119,8 +120,8 @@ func (a *admission) finish(r *Request, result any, err error) (any, error) {
 	return result, err
 }
 
-// errMadeRoom is the error of a call that was ended for the call of another owner. It has no
-// time to try again, because the call may have had side effects.
+// errMadeRoom is the error of a call that was ended for the call of another owner. It does not
+// say when to try again, because the call may have had side effects.
 var errMadeRoom = mcp.Errorf(mcp.CodeOverloaded, "ended to make room: the server is overloaded, and you have more running calls than others")
 
 // evictable is a request that can be ended for the call of another owner.
@@ -133,7 +134,7 @@ func (r *evictable) Size() int { return len(r.in.Message.Params) }
 func (r *evictable) Evict() { r.handlers.Cancel(errMadeRoom) }
 
 // checkRate refuses a request that exceeds the rate of its method.
-func (s *Server) pace(method string, in *exchange.Inbound) error {
+func (s *Server) checkRate(method string, in *exchange.Inbound) error {
 	rate, ok := s.admission.rates[method]
 	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
 		return nil

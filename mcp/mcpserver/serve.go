@@ -27,7 +27,7 @@ import (
 //	         │   │   └─ callTool       toolcall.go     looks up the tool, validates the arguments
 //	         │   │       └─ perform    toolcall.go     a whole call, inside of the options Wrap
 //	         │   │           ├─ runHandler round.go    passes the answers of the client to the handler
-//	         │   │           │   └─ runTool toolcall.go rate, slot and timeout of the tool
+//	         │   │           │   └─ runTool toolcall.go  rate, slot and timeout of the tool
 //	         │   │           │       └─ the author's function
 //	         │   │           └─ outcome toolcall.go    checked result, or the error as a result
 //	         │   └─ endRun             round.go        open questions override the result
@@ -80,7 +80,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return nil, err
 	}
 	r := &Request{share: share, method: call.Method, ctx: ctx, route: way, call: call, in: in, server: s}
-	defer r.leavePlace()
+	defer r.endSlot()
 	defer r.end()
 	defer recoverTo(&err)
 	if err := s.authorize(r); err != nil {

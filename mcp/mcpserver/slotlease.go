@@ -7,39 +7,39 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// slotLease is the lease of a slot that a call of a tool has acquired. It lasts no
+// toolSlotLease returns the lease of a slot of a tool that a call has acquired. It lasts no
 // longer than ctx.
-func slotLease(ctx context.Context, s *limit.Slots) *exchange.Lease {
+func toolSlotLease(ctx context.Context, s *limit.Slots) *exchange.Lease {
 	return exchange.NewLease(s.Release, func() error { return s.Return(ctx) })
 }
 
 // endedLease is the lease of a request that has released its slot.
 var endedLease = exchange.EndedLease()
 
-// placeLease returns the lease of the request's slot among the running calls, or nil for a
+// slotLease returns the lease of the request's slot among the running calls, or nil for a
 // request that has none.
-func (r *Request) placeLease() *exchange.Lease {
+func (r *Request) slotLease() *exchange.Lease {
 	if r.outbound || unmetered[r.method] || r.call.ID.IsZero() {
 		return nil
 	}
 	if l := r.lease.Load(); l != nil {
 		return l
 	}
-	l := exchange.NewLease(r.givePlace, r.retakePlace)
+	l := exchange.NewLease(r.pauseSlot, r.resumeSlot)
 	if !r.lease.CompareAndSwap(nil, l) {
 		l = r.lease.Load()
 	}
 	return l
 }
 
-func (r *Request) givePlace() {
+// pauseSlot releases the slot while the request waits for its client.
+func (r *Request) pauseSlot() {
 	r.server.admission.running.SetWaiting(&r.running, true)
-	r.freePlace()
+	r.releaseSlot()
 }
 
-func (r *Request) freePlace() { r.server.admission.gate.Leave(r.share, len(r.in.Message.Params)) }
-
-func (r *Request) retakePlace() error {
+// resumeSlot waits for a slot after pauseSlot. It fails when the request has ended.
+func (r *Request) resumeSlot() error {
 	err := r.server.admission.gate.Return((*handlerContext)(r), r.share, len(r.in.Message.Params))
 	if err == nil {
 		r.server.admission.running.SetWaiting(&r.running, false)
@@ -47,12 +47,14 @@ func (r *Request) retakePlace() error {
 	return err
 }
 
-// leavePlace releases the request's slot at the end of the request.
-func (r *Request) leavePlace() {
+func (r *Request) releaseSlot() { r.server.admission.gate.Leave(r.share, len(r.in.Message.Params)) }
+
+// endSlot releases the request's slot at the end of the request, unless it is paused.
+func (r *Request) endSlot() {
 	switch {
 	case unmetered[r.method]:
 	case r.lease.CompareAndSwap(nil, endedLease):
-		r.freePlace()
+		r.releaseSlot()
 	default:
 		r.lease.Load().End()
 	}

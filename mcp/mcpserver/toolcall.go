@@ -114,7 +114,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 	if err := t.slots.Acquire(ctx); err != nil {
 		return nil, nil, err
 	}
-	slot := slotLease(ctx, t.slots)
+	slot := toolSlotLease(ctx, t.slots)
 	return exchange.WithPausable(ctx, slot), slot.End, nil
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// clientAway is the time without a stream or a message of a client after which its
-// questions are the first to be cancelled.
-const clientAway = 30 * time.Second
+// clientAbsent is the time without a stream or a message of a client after which the client
+// counts as absent: when there are too many questions, its questions are cancelled first.
+const clientAbsent = 30 * time.Second
 
-// errGivenUp is the error of a question that was cancelled because of a limit.
-var errGivenUp = fmt.Errorf("%w: given up, because too many questions wait for their answers", ErrAskExpired)
+// errQuestionCancelled is the error of a question that was cancelled because of a limit.
+var errQuestionCancelled = fmt.Errorf("%w: given up, because too many questions wait for their answers", ErrAskExpired)
 
 // waitForClient calls ask, which waits for an answer of the client. Meanwhile the call does
 // not count as running, its timeout is paused, and its tool's slot is released. The number
@@ -32,29 +32,30 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 		return err
 	}
 	func() {
-		defer r.yield(ctx)()
+		defer r.pauseSlots(ctx)()
 		defer done()
 		err = ask(ctx)
 	}()
-	if errors.Is(context.Cause(ctx), errGivenUp) {
+	if errors.Is(context.Cause(ctx), errQuestionCancelled) {
 		r.ReportLimit(mcp.LimitQuestions)
 	}
 	return err
 }
 
-// yield gives back what the call holds until resume is called, which takes it again in
-// the order in which it was taken at first: the place among the running calls before the
-// slot of the tool. In another order two calls could wait for each other.
-func (r *Request) yield(ctx context.Context) (resume func()) {
-	place := r.placeLease()
-	if place == nil {
+// pauseSlots releases the call's slot among the running calls and that of its tool, and pauses
+// its timeout, until resume is called. resume acquires the slots in the order in which they
+// were acquired at first: the one among the running calls, then the one of the tool. In
+// another order two calls could wait for each other.
+func (r *Request) pauseSlots(ctx context.Context) (resume func()) {
+	slot := r.slotLease()
+	if slot == nil {
 		return exchange.PauseAll(ctx)
 	}
-	place.Pause()
-	release := exchange.PauseAll(ctx)
+	slot.Pause()
+	resumeAll := exchange.PauseAll(ctx)
 	return func() {
-		place.Resume()
-		release()
+		slot.Resume()
+		resumeAll()
 	}
 }
 
@@ -64,16 +65,16 @@ type waitingQuestions struct {
 
 	mu     sync.Mutex
 	all    map[*waitingQuestion]struct{} // guarded by mu
-	marked time.Time                     // guarded by mu: when it was last looked who is away
+	marked time.Time                     // when markAbsent last ran; guarded by mu
 }
 
-// waitingQuestion is one question.
+// waitingQuestion is one question that waits for its client.
 type waitingQuestion struct {
-	place   *limit.Place // guarded by the lock of all
+	place   *limit.Place // guarded by the mu of waitingQuestions
 	owner   limit.Owner
 	session *exchange.Session
-	giveUp  context.CancelCauseFunc
-	away    bool // guarded by the lock of all
+	cancel  context.CancelCauseFunc
+	absent  bool // its client is absent; guarded by the mu of waitingQuestions
 }
 
 func newWaitingQuestions(o *AskOptions) waitingQuestions {
@@ -83,14 +84,15 @@ func newWaitingQuestions(o *AskOptions) waitingQuestions {
 	}
 }
 
-// add registers a question for the sender of a message. Its context ends with errGivenUp
-// when it is cancelled because of a limit. done removes it.
+// add registers a question to the sender of a message, and returns the context for it. When
+// the question is cancelled because of a limit, the cause of the context is
+// errQuestionCancelled. done removes the question.
 func (w *waitingQuestions) add(ctx context.Context, in *exchange.Inbound) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	q := &waitingQuestion{owner: in.Owner(), session: in.Session, giveUp: cancel}
-	w.markAway()
+	q := &waitingQuestion{owner: in.Owner(), session: in.Session, cancel: cancel}
+	w.markAbsent()
 	place, err := w.pool.Take(q.owner, 1, q.end)
-	if errors.Is(err, limit.ErrOwnerFull) && w.giveUpAway(q.owner) {
+	if errors.Is(err, limit.ErrOwnerFull) && w.cancelAbsent(q.owner) {
 		place, err = w.pool.Take(q.owner, 1, q.end)
 	}
 	if err != nil {
@@ -114,10 +116,11 @@ func (w *waitingQuestions) add(ctx context.Context, in *exchange.Inbound) (_ con
 	}, nil
 }
 
-func (q *waitingQuestion) end() { q.giveUp(errGivenUp) }
+func (q *waitingQuestion) end() { q.cancel(errQuestionCancelled) }
 
-// markAway tells the pool whose clients are away, once a second while it is full.
-func (w *waitingQuestions) markAway() {
+// markAbsent marks the questions of absent clients as idle in the pool, at most once a second
+// and only while the pool is full.
+func (w *waitingQuestions) markAbsent() {
 	if !w.pool.Full() {
 		return
 	}
@@ -128,24 +131,24 @@ func (w *waitingQuestions) markAway() {
 	}
 	w.marked = time.Now()
 	for q := range w.all {
-		switch away := q.session.Presence.AbsentFor() >= clientAway; {
-		case away && !q.away:
+		switch absent := q.session.Presence.AbsentFor() >= clientAbsent; {
+		case absent && !q.absent:
 			q.place.SetIdle(true)
-			q.away = true
-		case !away && q.away:
+			q.absent = true
+		case !absent && q.absent:
 			q.place.SetBusy()
-			q.away = false
+			q.absent = false
 		}
 	}
 }
 
-// giveUpAway cancels a question of an owner whose client is away, and reports whether there
-// was one.
-func (w *waitingQuestions) giveUpAway(o limit.Owner) bool {
+// cancelAbsent cancels one question of the owner whose client is absent, and reports whether
+// there was one.
+func (w *waitingQuestions) cancelAbsent(o limit.Owner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for q := range w.all {
-		if q.owner == o && q.session.Presence.AbsentFor() >= clientAway && q.place.Release() {
+		if q.owner == o && q.session.Presence.AbsentFor() >= clientAbsent && q.place.Release() {
 			delete(w.all, q)
 			q.end()
 			return true

@@ -26,8 +26,8 @@ func patient(o *mcpserver.Options, opts ...mcpserver.ToolOption) *mcpserver.Serv
 	return srv
 }
 
-// TestCallsThatWaitForTheirUserAreNoLoad is about a server whose places are all held by
-// calls that wait for people. They must not keep anybody else from using it.
+// TestCallsThatWaitForTheirUserAreNoLoad is about a server with as many calls as it may
+// run, all of which wait for their users. Other calls run meanwhile.
 func TestCallsThatWaitForTheirUserAreNoLoad(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
@@ -243,9 +243,9 @@ func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
 	})
 }
 
-// TestCallThatComesBackAndANewOneDoNotWaitForEachOther is about a server with one place
-// and a tool with one slot: who comes back must not take the slot and then wait for the
-// place of a new call that waits for the slot.
+// TestCallThatComesBackAndANewOneDoNotWaitForEachOther is about a server and a
+// tool with one slot each: a call whose question is answered must not take the slot of the
+// tool and then wait for that of the server, while a new call has it and waits for the tool.
 func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
@@ -323,9 +323,9 @@ func TestQuestionsThatAGoneClientLeftKeepNobodyOut(t *testing.T) {
 	})
 }
 
-// TestQuestionsOfAClientThatIsAwayAreGivenUpFirst is about two sessions with as many
+// TestQuestionsOfAnAbsentClientAreCancelledFirst is about two sessions with as many
 // questions, one of which has had neither a stream nor a message for 30 seconds.
-func TestQuestionsOfAClientThatIsAwayAreGivenUpFirst(t *testing.T) {
+func TestQuestionsOfAnAbsentClientAreCancelledFirst(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {
