@@ -48,7 +48,7 @@ func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.o.setConnectionClose(h)
 	if !e.ready() {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "leaving\n")
+		_, _ = io.WriteString(w, "draining\n")
 		return
 	}
 	_, _ = io.WriteString(w, "ready\n")
