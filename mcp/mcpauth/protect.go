@@ -57,7 +57,7 @@ type admitter interface {
 
 var (
 	_ admitter = (*streamhttp.Handler)(nil)
-	_ admitter = (*streamhttp.EventStream)(nil)
+	_ admitter = (*streamhttp.SSEHandler)(nil)
 	_ admitter = (*streamhttp.HostCheck)(nil)
 )
 

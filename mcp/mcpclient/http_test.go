@@ -230,7 +230,7 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 // a server with too much to do has refused is sent to it again at once.
 func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
 	t.Parallel()
-	for name, leaving := range map[string]bool{"leaving": true, "overloaded": false} {
+	for name, draining := range map[string]bool{"draining": true, "overloaded": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
@@ -238,7 +238,7 @@ func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
 				refused := false
 				once.Do(func() {
 					refused = true
-					if leaving {
+					if draining {
 						e.w.Header().Set("Connection", "close")
 					}
 					e.w.Header().Set("Retry-After", "1")
@@ -250,10 +250,10 @@ func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
 			}))
 			c := connect(t, mcpclient.URL(s.URL), nil)
 			_, err := c.CallTool(t.Context(), "t", nil)
-			if leaving && err != nil {
+			if draining && err != nil {
 				t.Errorf("got %v, want the request made again", err)
 			}
-			if !leaving && mcp.CodeOf(err) != mcp.CodeOverloaded {
+			if !draining && mcp.CodeOf(err) != mcp.CodeOverloaded {
 				t.Errorf("got %v, want %s", err, mcp.CodeOverloaded)
 			}
 		})

@@ -14,11 +14,11 @@ import (
 // reconnection is one attempt to replace a lost connection. All calls that need the
 // connection wait for it.
 type reconnection struct {
-	lost   *connection
-	clocks exchange.DeadlineGroup // deadlines of the calls that wait
-	done   chan struct{}
-	k      *connection // set before done is closed
-	err    error       // set before done is closed
+	lost      *connection
+	deadlines exchange.DeadlineGroup // deadlines of the calls that wait
+	done      chan struct{}
+	k         *connection // set before done is closed
+	err       error       // set before done is closed
 }
 
 // currentConnection returns the current connection. If that is lost, it waits for a
@@ -28,7 +28,7 @@ func (c *Client) currentConnection(ctx context.Context) (*connection, error) {
 	if k != nil || err != nil {
 		return k, err
 	}
-	defer r.clocks.Add(ctx)()
+	defer r.deadlines.Add(ctx)()
 	select {
 	case <-r.done:
 		return r.k, r.err
@@ -121,7 +121,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 	defer close(r.done)
 	r.lost.reportLost()
 	if r.err = sleep(c.ctx, pause); r.err == nil {
-		ctx := exchange.WithPausable(c.ctx, &r.clocks)
+		ctx := exchange.WithPausable(c.ctx, &r.deadlines)
 		if r.k, r.err = c.establish(ctx); isTransport(r.err) { // the new server may have been shutting down, too
 			r.k, r.err = c.establish(ctx)
 		}

@@ -44,7 +44,7 @@ func (s *Server) EventStreamHandler() http.Handler { return s.bindings().eventSt
 // httpBindings are the HTTP handlers of a server, created at first use.
 type httpBindings struct {
 	streamable  *streamhttp.Handler
-	eventStream *streamhttp.EventStream
+	eventStream *streamhttp.SSEHandler
 	ready       *streamhttp.Readiness
 }
 
@@ -53,7 +53,7 @@ func (s *Server) bindings() *httpBindings {
 		o := s.options.orZero().HTTP.params(s)
 		s.http = &httpBindings{
 			streamable:  streamhttp.NewHandler(core{s}, o),
-			eventStream: streamhttp.NewEventStream(core{s}, o),
+			eventStream: streamhttp.NewSSEHandler(core{s}, o),
 			ready:       streamhttp.NewReadiness(s.Ready, o),
 		}
 	})

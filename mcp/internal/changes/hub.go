@@ -281,12 +281,12 @@ func (h *Hub) notifyLists(changed []Feature) {
 		if len(of) == 0 {
 			continue
 		}
-		sees := h.oncePerCaller(func(who *mcp.Identity) bool {
+		visible := h.oncePerCaller(func(who *mcp.Identity) bool {
 			return slices.ContainsFunc(of, func(f Feature) bool { return f.VisibleTo(who) })
 		})
 		e := newEvent(t)
 		for _, sub := range h.subscribersOf(t) {
-			if sees(sub.Identity()) {
+			if visible(sub.Identity()) {
 				sub.offer(e, e)
 			}
 		}

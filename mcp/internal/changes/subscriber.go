@@ -176,7 +176,7 @@ func (s *Subscriber) failure() error {
 // Serve delivers events. It returns an error when ctx ends or the subscriptions are evicted
 // (ErrEvicted). When one of the channels is closed it delivers the queued events and returns
 // nil.
-func (s *Subscriber) Serve(ctx context.Context, end, leaving <-chan struct{}) error {
+func (s *Subscriber) Serve(ctx context.Context, end, draining <-chan struct{}) error {
 	for {
 		select {
 		case <-s.wake:
@@ -190,7 +190,7 @@ func (s *Subscriber) Serve(ctx context.Context, end, leaving <-chan struct{}) er
 			return context.Cause(ctx)
 		case <-end:
 			return s.deliver(ctx, s.takeAll())
-		case <-leaving:
+		case <-draining:
 			return s.deliver(ctx, s.takeAll())
 		}
 	}

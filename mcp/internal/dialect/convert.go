@@ -4,10 +4,10 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// shape converts a value of the newest shapes to the revision. It never
+// convert converts a value of the newest shapes to the revision. It never
 // modifies v: it copies what must change. It returns values of other types
 // unchanged.
-func (f *Facts) shape(v any) any {
+func (f *Facts) convert(v any) any {
 	switch v := v.(type) {
 	case *mcp.CallToolResult:
 		return f.callToolResult(v)

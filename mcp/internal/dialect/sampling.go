@@ -146,14 +146,14 @@ func (f *Facts) marshal(v any) ([]byte, error) {
 	depth := 0 // of a message, which is the object around the content
 	switch v := v.(type) {
 	default:
-		return json.Marshal(f.shape(v))
+		return json.Marshal(f.convert(v))
 	case *mcp.ElicitParams:
 		if f.Era == StatelessEra {
 			if plain := plainElicitation(v); plain != nil {
 				return plain, nil
 			}
 		}
-		return json.Marshal(f.shape(v))
+		return json.Marshal(f.convert(v))
 	case *mcp.ElicitResult:
 		if plain := plainElicitResult(v); plain != nil {
 			return plain, nil
@@ -164,7 +164,7 @@ func (f *Facts) marshal(v any) ([]byte, error) {
 	case *mcp.CreateMessageResult:
 		depth = 1
 	}
-	return json.Marshal(f.shape(v), json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, cs mcp.Contents) error {
+	return json.Marshal(f.convert(v), json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, cs mcp.Contents) error {
 		if enc.StackDepth() != depth { // the output of a tool, which is always a list
 			return json.MarshalEncode(enc, []mcp.Content(cs))
 		}

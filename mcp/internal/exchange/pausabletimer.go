@@ -150,17 +150,17 @@ func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Con
 // contexts is context.Canceled, with the cause.
 type Timeout struct {
 	context.Context
-	cancel  context.CancelCauseFunc
-	cause   error // of the cancellation by the timer
-	timer   Timer
-	clocks  pausables
-	expired atomic.Bool
+	cancel    context.CancelCauseFunc
+	cause     error // of the cancellation by the timer
+	timer     Timer
+	deadlines pausables
+	expired   atomic.Bool
 }
 
 // NewTimeout returns a Timeout, which needs one Stop.
 func NewTimeout(ctx context.Context, d time.Duration, cause error) *Timeout {
 	c := &Timeout{cause: cause}
-	c.clocks = pausables{&c.timer, pausablesOf(ctx)}
+	c.deadlines = pausables{&c.timer, pausablesOf(ctx)}
 	c.Context, c.cancel = context.WithCancelCause(ctx)
 	c.timer.start(d, c)
 	return c
@@ -192,7 +192,7 @@ func (c *Timeout) Err() error {
 // Value implements context.Context.
 func (c *Timeout) Value(key any) any {
 	if key == (pausableKey{}) {
-		return &c.clocks
+		return &c.deadlines
 	}
 	return c.Context.Value(key)
 }

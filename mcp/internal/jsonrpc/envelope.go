@@ -9,14 +9,14 @@ import (
 // envelope holds the texts of the members that JSON-RPC defines, nil for those
 // that are absent. It is checked after the whole text was read.
 type envelope struct {
-	kind    jsontext.Kind // of the whole value: '{' for every message
-	version jsontext.Value
-	id      jsontext.Value
-	method  jsontext.Value
-	params  jsontext.Value
-	result  jsontext.Value
-	failure jsontext.Value
-	other   jsontext.Value // the last member that is none of these
+	kind        jsontext.Kind // of the whole value: '{' for every message
+	version     jsontext.Value
+	id          jsontext.Value
+	method      jsontext.Value
+	params      jsontext.Value
+	result      jsontext.Value
+	errorObject jsontext.Value
+	other       jsontext.Value // the last member that is none of these
 }
 
 // read reads the members of the next value.
@@ -46,14 +46,14 @@ func (e *envelope) member(name []byte) *jsontext.Value {
 	case "result":
 		return &e.result
 	case "error":
-		return &e.failure
+		return &e.errorObject
 	}
 	return &e.other
 }
 
-// shape returns the probable kind of the message, by its members.
-func (e *envelope) shape() Kind {
-	calls, answers := e.method != nil, e.result != nil || e.failure != nil
+// messageKind returns the probable kind of the message, by its members.
+func (e *envelope) messageKind() Kind {
+	calls, answers := e.method != nil, e.result != nil || e.errorObject != nil
 	switch {
 	case calls == answers:
 		return Invalid
@@ -73,7 +73,7 @@ func (e *envelope) message(limits Limits) (Message, *DecodeError) {
 	if text, ok := stringValue(e.version); !ok || text != "2.0" {
 		return e.refuse(`member jsonrpc must be "2.0", found %s`, describe(e.version))
 	}
-	switch e.shape() {
+	switch e.messageKind() {
 	case Request, Notification:
 		return e.call()
 	case Response:
@@ -91,7 +91,7 @@ func (e *envelope) call() (Message, *DecodeError) {
 	if e.params != nil && e.params.Kind() != '{' {
 		return e.refuse("member params must be an object, found %s", describe(e.params))
 	}
-	m := Message{Kind: e.shape(), Method: method, Params: e.params}
+	m := Message{Kind: e.messageKind(), Method: method, Params: e.params}
 	if m.Kind == Notification {
 		return m, nil
 	}
@@ -106,19 +106,19 @@ func (e *envelope) call() (Message, *DecodeError) {
 // response checks a result or an error. Only an error may lack an id, because its sender may
 // have been unable to read the id of the request.
 func (e *envelope) response(limits Limits) (Message, *DecodeError) {
-	if e.result != nil && e.failure != nil {
+	if e.result != nil && e.errorObject != nil {
 		return e.refuse("a response has either a result or an error, not both")
 	}
 	if e.params != nil {
 		return e.refuse("a response has no params")
 	}
 	m := Message{Kind: Response, Result: e.result}
-	if e.failure != nil {
-		failure, err := decodeFailure(e.failure, limits)
+	if e.errorObject != nil {
+		object, err := decodeErrorObject(e.errorObject, limits)
 		if err != nil {
 			return e.refuse("member error: %s", err.Reason)
 		}
-		m.Error = failure
+		m.Error = object
 		if e.id == nil || e.id.Kind() == 'n' {
 			return m, nil
 		}
@@ -140,7 +140,7 @@ func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
 // JSON.
 func (e *envelope) withMessage(err *DecodeError) *DecodeError {
 	if err.Code == CodeInvalidRequest {
-		err.Kind = e.shape()
+		err.Kind = e.messageKind()
 		err.ID, _ = ParseID(e.id)
 	}
 	return err

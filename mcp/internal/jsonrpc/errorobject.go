@@ -5,49 +5,49 @@ import (
 	"strconv"
 )
 
-// failure holds the texts of the members of an error object, nil for those that
+// errorMembers holds the texts of the members of an error object, nil for those that
 // are absent.
-type failure struct {
+type errorMembers struct {
 	code    jsontext.Value
 	message jsontext.Value
 	data    jsontext.Value
 	other   jsontext.Value // the last member that is none of these
 }
 
-// decodeFailure reads the error member of a response, a text that has been
+// decodeErrorObject reads the error member of a response, a text that has been
 // scanned with the same limits.
-func decodeFailure(text jsontext.Value, limits Limits) (*Error, *DecodeError) {
+func decodeErrorObject(text jsontext.Value, limits Limits) (*Error, *DecodeError) {
 	if text.Kind() != '{' {
 		return nil, invalidf("must be an object, found %s", describe(text))
 	}
 	s := newScanner(text, limits)
 	defer s.release()
-	var f failure
-	if err := s.object(f.member); err != nil {
+	var m errorMembers
+	if err := s.object(m.member); err != nil {
 		return nil, err
 	}
-	code, ok := integerValue(f.code)
+	code, ok := integerValue(m.code)
 	if !ok {
-		return nil, invalidf("member code must be an integer, found %s", describe(f.code))
+		return nil, invalidf("member code must be an integer, found %s", describe(m.code))
 	}
-	message, ok := stringValue(f.message)
+	message, ok := stringValue(m.message)
 	if !ok {
-		return nil, invalidf("member message must be a string, found %s", describe(f.message))
+		return nil, invalidf("member message must be a string, found %s", describe(m.message))
 	}
-	return &Error{Code: code, Message: message, Data: f.data}, nil
+	return &Error{Code: code, Message: message, Data: m.data}, nil
 }
 
 // member returns where the member of that name is kept.
-func (f *failure) member(name []byte) *jsontext.Value {
+func (m *errorMembers) member(name []byte) *jsontext.Value {
 	switch string(name) {
 	case "code":
-		return &f.code
+		return &m.code
 	case "message":
-		return &f.message
+		return &m.message
 	case "data":
-		return &f.data
+		return &m.data
 	}
-	return &f.other
+	return &m.other
 }
 
 // integerValue returns the integer that text stands for. Integers beyond 2^53-1

@@ -33,9 +33,9 @@ type Gate[Owner comparable] struct {
 	// queue. If Turn is nil, each owner is a group by itself.
 	Turn func(Owner) Owner
 
-	whole *Share
-	line  Bounds
-	wait  time.Duration
+	whole      *Share
+	maxWaiting Bounds
+	wait       time.Duration
 
 	waiting atomic.Int64 // the number of waiting calls; changed under mu
 
@@ -57,13 +57,13 @@ type queue[Owner comparable] struct {
 type waiter struct {
 	share  *Share
 	weight int64
-	told   chan error // receives one value, which is nil when the call is admitted
+	result chan error // receives one value, which is nil when the call is admitted
 }
 
-// NewGate returns a Gate. whole limits the calls that run, line those that wait, and wait
+// NewGate returns a Gate. whole limits the calls that run, maxWaiting those that wait, and wait
 // the time that a call waits; it must not be negative.
-func NewGate[Owner comparable](whole, line Bounds, wait time.Duration) *Gate[Owner] {
-	return &Gate[Owner]{whole: NewShare(whole), line: line, wait: wait, queues: make(map[Owner]*queue[Owner])}
+func NewGate[Owner comparable](whole, maxWaiting Bounds, wait time.Duration) *Gate[Owner] {
+	return &Gate[Owner]{whole: NewShare(whole), maxWaiting: maxWaiting, wait: wait, queues: make(map[Owner]*queue[Owner])}
 }
 
 // Enter admits a call with that many bytes. The call needs one Leave with the same share
@@ -74,7 +74,7 @@ func (g *Gate[Owner]) Enter(ctx context.Context, share *Share, bytes int, who fu
 	if g.waiting.Load() == 0 && g.take(share, w) == nil {
 		return nil
 	}
-	return g.queue(ctx, who(), &waiter{share: share, weight: w, told: make(chan error, 1)})
+	return g.queue(ctx, who(), &waiter{share: share, weight: w, result: make(chan error, 1)})
 }
 
 // Leave frees the place of a call that Enter or Return has admitted.
@@ -110,7 +110,7 @@ func (g *Gate[Owner]) queue(ctx context.Context, owner Owner, w *waiter) error {
 	g.mu.Lock()
 	g.join(turn, w)
 	g.admit()
-	g.shorten()
+	g.refuseExcess()
 	g.mu.Unlock()
 	crowded := time.NewTimer(g.wait / 2)
 	defer crowded.Stop()
@@ -118,7 +118,7 @@ func (g *Gate[Owner]) queue(ctx context.Context, owner Owner, w *waiter) error {
 	defer late.Stop()
 	for {
 		select {
-		case err := <-w.told:
+		case err := <-w.result:
 			return err
 		case <-crowded.C:
 			if g.Crowded != nil && why(w) == ErrWhole {
@@ -137,11 +137,11 @@ func (g *Gate[Owner]) giveUp(ctx context.Context, owner Owner, w *waiter) error 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case err := <-w.told:
+	case err := <-w.result:
 		return err
 	default:
 	}
-	g.part(g.queues[owner], w)
+	g.removeWaiter(g.queues[owner], w)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -172,8 +172,8 @@ func (g *Gate[Owner]) join(owner Owner, w *waiter) {
 	g.waiting.Add(1)
 }
 
-// part removes a call from the queue of its owner.
-func (g *Gate[Owner]) part(q *queue[Owner], w *waiter) {
+// removeWaiter removes a call from the queue of its owner.
+func (g *Gate[Owner]) removeWaiter(q *queue[Owner], w *waiter) {
 	i := slices.Index(q.calls, w)
 	q.calls = slices.Delete(q.calls, i, i+1)
 	g.weight -= w.weight
@@ -203,17 +203,17 @@ func (g *Gate[Owner]) admit() {
 			continue
 		}
 		passed = 0
-		g.part(q, w)
-		w.told <- nil
+		g.removeWaiter(q, w)
+		w.result <- nil
 	}
 }
 
-// shorten refuses waiting calls until the queue is within its limit.
-func (g *Gate[Owner]) shorten() {
-	for len(g.owners) > 0 && !g.line.allow(g.weight-1<<byteBits, 1<<byteBits) {
+// refuseExcess refuses waiting calls until the queue is within its limit.
+func (g *Gate[Owner]) refuseExcess() {
+	for len(g.owners) > 0 && !g.maxWaiting.allow(g.weight-1<<byteBits, 1<<byteBits) {
 		q := slices.MaxFunc(g.owners, func(a, b *queue[Owner]) int { return len(a.calls) - len(b.calls) })
 		w := q.calls[len(q.calls)-1]
-		g.part(q, w)
-		w.told <- why(w)
+		g.removeWaiter(q, w)
+		w.result <- why(w)
 	}
 }

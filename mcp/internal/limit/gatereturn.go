@@ -10,21 +10,21 @@ import (
 // waits until there is room. It fails only with the cause of ctx. The call then needs
 // another Leave.
 func (g *Gate[Owner]) Return(ctx context.Context, share *Share, bytes int) error {
-	w := &waiter{share: share, weight: weigh(bytes), told: make(chan error, 1)}
+	w := &waiter{share: share, weight: weigh(bytes), result: make(chan error, 1)}
 	g.mu.Lock()
 	g.returning = append(g.returning, w)
 	g.waiting.Add(1) // from here on new calls enter the queue
 	g.admit()
 	g.mu.Unlock()
 	select {
-	case err := <-w.told:
+	case err := <-w.result:
 		return err
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case err := <-w.told:
+	case err := <-w.result:
 		return err
 	default:
 	}
@@ -46,7 +46,7 @@ func (g *Gate[Owner]) admitReturning() (room bool) {
 		case nil:
 			g.returning = slices.Delete(g.returning, i, i+1)
 			g.waiting.Add(-1)
-			w.told <- nil
+			w.result <- nil
 		default:
 			i++
 		}

@@ -22,12 +22,12 @@ type Reporter struct {
 	// Logger receives the log lines.
 	Logger *slog.Logger
 
-	mu    sync.Mutex
-	lines map[mcp.Limit]line // guarded by mu
+	mu     sync.Mutex
+	states map[mcp.Limit]logState // guarded by mu
 }
 
-// line is the state of the log lines about one limit.
-type line struct {
+// logState is the state of the log lines about one limit.
+type logState struct {
 	next time.Time // the time of the next line at the earliest
 	left int       // lines that were left out since the last
 }
@@ -54,15 +54,15 @@ func (r *Reporter) Reached(e mcp.LimitReached) {
 func (r *Reporter) due(l mcp.Limit) (left int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, last := time.Now(), r.lines[l]
+	now, last := time.Now(), r.states[l]
 	if now.Before(last.next) {
 		last.left++
-		r.lines[l] = last
+		r.states[l] = last
 		return 0, false
 	}
-	if r.lines == nil {
-		r.lines = make(map[mcp.Limit]line)
+	if r.states == nil {
+		r.states = make(map[mcp.Limit]logState)
 	}
-	r.lines[l] = line{next: now.Add(logEvery)}
+	r.states[l] = logState{next: now.Add(logEvery)}
 	return last.left, true
 }

@@ -134,8 +134,8 @@ func (r *RunningCalls) cost(bytes int) int {
 	return 1 + bytes/max(r.bounds.Bytes/max(r.bounds.Calls, 1), 1)
 }
 
-// crowd holds the running calls of a group, by member.
-type crowd struct {
+// callGroup holds the running calls of a group, by member.
+type callGroup struct {
 	cost    int
 	members map[Member]*callsOf
 }
@@ -148,13 +148,13 @@ type callsOf struct {
 
 // victim returns the call to end for one of that cost, or nil.
 func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
-	crowds := r.count()
-	own := crowds[o.Group()]
+	groups := r.count()
+	own := groups[o.Group()]
 	if own == nil {
-		own = new(crowd)
+		own = new(callGroup)
 	}
 	largest := own
-	for _, c := range crowds {
+	for _, c := range groups {
 		if c.cost > largest.cost {
 			largest = c
 		}
@@ -179,8 +179,8 @@ func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
 }
 
 // count counts the calls by group and member, without those that were evicted.
-func (r *RunningCalls) count() map[Owner]*crowd {
-	crowds := make(map[Owner]*crowd)
+func (r *RunningCalls) count() map[Owner]*callGroup {
+	groups := make(map[Owner]*callGroup)
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
@@ -189,19 +189,19 @@ func (r *RunningCalls) count() map[Owner]*crowd {
 				continue
 			}
 			o := c.of.Owner()
-			g := crowds[o.Group()]
+			g := groups[o.Group()]
 			if g == nil {
-				g = &crowd{members: make(map[Member]*callsOf)}
-				crowds[o.Group()] = g
+				g = &callGroup{members: make(map[Member]*callsOf)}
+				groups[o.Group()] = g
 			}
 			g.add(o.member, c, r.cost(c.of.Size()))
 		}
 		s.mu.Unlock()
 	}
-	return crowds
+	return groups
 }
 
-func (g *crowd) add(of Member, c *RunningCall, cost int) {
+func (g *callGroup) add(of Member, c *RunningCall, cost int) {
 	m := g.members[of]
 	if m == nil {
 		m = &callsOf{oldest: c, newest: c}
@@ -218,7 +218,7 @@ func (g *crowd) add(of Member, c *RunningCall, cost int) {
 
 // most returns the member with the highest cost, and of several the one whose oldest call
 // has run longest.
-func (g *crowd) most() (top *callsOf) {
+func (g *callGroup) most() (top *callsOf) {
 	for _, m := range g.members {
 		if top == nil || m.cost > top.cost || m.cost == top.cost && m.oldest.number < top.oldest.number {
 			top = m

@@ -37,7 +37,7 @@ func (s *Slots) Return(ctx context.Context) error {
 	return s.take(ctx, &s.returning)
 }
 
-func (s *Slots) take(ctx context.Context, line *list.List) error {
+func (s *Slots) take(ctx context.Context, queue *list.List) error {
 	s.mu.Lock()
 	if s.free > 0 {
 		s.free--
@@ -45,7 +45,7 @@ func (s *Slots) take(ctx context.Context, line *list.List) error {
 		return nil
 	}
 	given := make(chan struct{})
-	place := line.PushBack(given)
+	place := queue.PushBack(given)
 	s.mu.Unlock()
 	select {
 	case <-given:
@@ -58,7 +58,7 @@ func (s *Slots) take(ctx context.Context, line *list.List) error {
 	case <-given:
 		return nil
 	default:
-		line.Remove(place)
+		queue.Remove(place)
 		return context.Cause(ctx)
 	}
 }
@@ -70,9 +70,9 @@ func (s *Slots) Release() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, line := range []*list.List{&s.returning, &s.waiting} {
-		if next := line.Front(); next != nil {
-			close(line.Remove(next).(chan struct{}))
+	for _, queue := range []*list.List{&s.returning, &s.waiting} {
+		if next := queue.Front(); next != nil {
+			close(queue.Remove(next).(chan struct{}))
 			return
 		}
 	}

@@ -37,7 +37,7 @@ func (b *bigBody) Close() error { return nil }
 func TestBodyOverTheLimitIsRefusedAfterLittleMoreThanTheLimit(t *testing.T) {
 	for name, handler := range map[string]closer{
 		"streamable":  NewHandler(newTestCore(nil), nil),
-		"eventstream": NewEventStream(newTestCore(nil), nil),
+		"eventstream": NewSSEHandler(newTestCore(nil), nil),
 	} {
 		for _, declared := range []int64{-1, 1 << 30} {
 			body := new(bigBody)

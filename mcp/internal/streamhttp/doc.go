@@ -14,7 +14,7 @@
 //	                        call outlives it. A GET with the id of an event goes
 //	                        on behind it, on another connection
 //
-// EventStream is HTTP+SSE, where one GET is one ordered connection.
+// SSEHandler is HTTP+SSE, where one GET is one ordered connection.
 //
 // What net/http settles before a handler runs cannot be judged here: a request
 // with both Content-Length and Transfer-Encoding, folded header lines, the

@@ -27,7 +27,7 @@ func (h *Handler) Admit(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // Admit does what Handler.Admit does.
-func (e *EventStream) Admit(w http.ResponseWriter, r *http.Request) bool {
+func (e *SSEHandler) Admit(w http.ResponseWriter, r *http.Request) bool {
 	return writeRefusal(w, e.gate.admit(w, r))
 }
 

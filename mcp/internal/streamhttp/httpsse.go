@@ -18,7 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// EventStream is the endpoint of HTTP+SSE, for clients without Streamable HTTP. GET opens the
+// SSEHandler is the endpoint of HTTP+SSE, for clients without Streamable HTTP. GET opens the
 // event stream that carries the server's messages. Its first event names the address for
 // POST: the same path with the unguessable id of the connection. A posted message is answered
 // with 202 at once, and its reply is sent on the stream. The end of the stream ends the
@@ -26,7 +26,7 @@ import (
 // running requests are still answered and new messages are refused.
 //
 // Spec: 2024-11-05 basic/transports#http-with-sse
-type EventStream struct {
+type SSEHandler struct {
 	core    exchange.Core
 	o       *Options
 	gate    *originCheck
@@ -38,13 +38,13 @@ type EventStream struct {
 	conns map[string]*streamConn
 }
 
-var _ http.Handler = (*EventStream)(nil)
+var _ http.Handler = (*SSEHandler)(nil)
 
-// NewEventStream returns the endpoint of a server. A nil Options gives the
+// NewSSEHandler returns the endpoint of a server. A nil Options gives the
 // defaults. It panics when an allowed host or origin could never match. The
 // handler needs one Close or Shutdown.
-func NewEventStream(core exchange.Core, o *Options) *EventStream {
-	return &EventStream{
+func NewSSEHandler(core exchange.Core, o *Options) *SSEHandler {
+	return &SSEHandler{
 		core:    core,
 		o:       o,
 		gate:    newOriginCheck(o),
@@ -57,18 +57,18 @@ func NewEventStream(core exchange.Core, o *Options) *EventStream {
 
 // Shutdown refuses new connections, ends the others, and returns when the last
 // handler has or ctx is done; the error is the cause of ctx then.
-func (e *EventStream) Shutdown(ctx context.Context) error {
+func (e *SSEHandler) Shutdown(ctx context.Context) error {
 	e.life.begin()
 	return e.life.wait(ctx)
 }
 
 // Close is Shutdown without a limit.
-func (e *EventStream) Close() error { return e.Shutdown(context.Background()) }
+func (e *SSEHandler) Close() error { return e.Shutdown(context.Background()) }
 
 const eventStreamMethods = "GET, POST"
 
 // ServeHTTP serves both methods on one path.
-func (e *EventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.o.setConnectionClose(w.Header())
 	if refused := e.serve(w, r); refused != nil {
 		e.o.report(refused, r)
@@ -76,7 +76,7 @@ func (e *EventStream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (e *EventStream) serve(w http.ResponseWriter, r *http.Request) *refusal {
+func (e *SSEHandler) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := e.gate.admit(w, r); refused != nil {
 		return refused
 	}
@@ -96,7 +96,7 @@ func (e *EventStream) serve(w http.ResponseWriter, r *http.Request) *refusal {
 }
 
 // get serves one connection from its first event to its end.
-func (e *EventStream) get(w http.ResponseWriter, r *http.Request) *refusal {
+func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	if wantsPage(r.Header) {
 		return page(http.StatusNotAcceptable)
 	}
@@ -151,7 +151,7 @@ func endpoint(r *http.Request, id string) string {
 
 // post hands one message to its connection. It waits for the connection to take
 // it, so that no more than one body waits per request.
-func (e *EventStream) post(w http.ResponseWriter, r *http.Request) *refusal {
+func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := checkContent(r.Header); refused != nil {
 		return refused
 	}
@@ -179,13 +179,13 @@ func (e *EventStream) post(w http.ResponseWriter, r *http.Request) *refusal {
 
 var noConnection = refuse(http.StatusNotFound, "connection: not found: open the event stream and use the address that its first event names")
 
-func (e *EventStream) enter(c *streamConn) {
+func (e *SSEHandler) enter(c *streamConn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.conns[c.id] = c
 }
 
-func (e *EventStream) remove(c *streamConn) {
+func (e *SSEHandler) remove(c *streamConn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.conns, c.id)
@@ -193,7 +193,7 @@ func (e *EventStream) remove(c *streamConn) {
 
 // find returns the connection with that id and principal, or nil, so that a client cannot
 // distinguish the id of another principal from an unknown one.
-func (e *EventStream) find(id string, p mcp.Principal) *streamConn {
+func (e *SSEHandler) find(id string, p mcp.Principal) *streamConn {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.conns[id]

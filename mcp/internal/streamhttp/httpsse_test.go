@@ -18,7 +18,7 @@ import (
 // serveEventStream serves HTTP+SSE at /base/sse of a real server.
 func serveEventStream(t *testing.T, core *testCore, o *Options) *testServer {
 	t.Helper()
-	h := NewEventStream(core, o)
+	h := NewSSEHandler(core, o)
 	mux := http.NewServeMux()
 	mux.Handle("/base/", http.StripPrefix("/base", h))
 	s := &testServer{Server: httptest.NewServer(judged(t, core, byToken(mux))), t: t, core: core}
@@ -169,7 +169,7 @@ func TestEventStreamIsKeptAliveAndEndsWithTheHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		core := newTestCore(nil)
-		e := NewEventStream(core, nil)
+		e := NewSSEHandler(core, nil)
 		served := make(chan *httptest.ResponseRecorder, 1)
 		go func() {
 			served <- serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream))

@@ -12,7 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
-// Options of a Handler or EventStream. The zero value, like a nil pointer,
+// Options of a Handler or SSEHandler. The zero value, like a nil pointer,
 // gives the defaults.
 type Options struct {
 	// AllowedHosts are the names, besides those of the loopback interface, under

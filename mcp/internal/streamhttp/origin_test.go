@@ -171,8 +171,8 @@ func TestOriginIsTheServersOwnOrAllowed(t *testing.T) {
 	}
 }
 
-// A04, A17: the gate stands on every method of every binding, with no option set.
-func TestGateStandsOnEveryMethodOfEveryBinding(t *testing.T) {
+// A04, A17: the gate checks every method of every binding, without any option.
+func TestGateChecksEveryMethodOfEveryBinding(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-092a", "R-098a", "R-098b", "R-127a", "R-127b", "R-128c")
 	for name, make := range bindings {
@@ -215,7 +215,7 @@ type closer interface {
 
 var bindings = map[string]func(*testCore, *Options) closer{
 	"streamable":  func(core *testCore, o *Options) closer { return NewHandler(core, o) },
-	"eventstream": func(core *testCore, o *Options) closer { return NewEventStream(core, o) },
+	"eventstream": func(core *testCore, o *Options) closer { return NewSSEHandler(core, o) },
 }
 
 func TestOptionsThatCannotMatchPanic(t *testing.T) {
@@ -240,7 +240,7 @@ func TestOptionsThatCannotMatchPanic(t *testing.T) {
 	}
 }
 
-func TestAllOriginsAreThoseOfNobodyInParticular(t *testing.T) {
+func TestWildcardOriginExcludesAuthenticatedRequests(t *testing.T) {
 	t.Parallel()
 	const app = "https://app.example.com"
 	for name, binding := range bindings {

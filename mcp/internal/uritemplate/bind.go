@@ -25,7 +25,7 @@ func bind(captures []capture) (values Values, ok bool) {
 	// Assign whole values first, then long prefixes, so that each later value
 	// of a variable can be derived from the first.
 	slices.SortStableFunc(bindings, func(a, b binding) int {
-		return cmp.Compare(b.variable.reach(), a.variable.reach())
+		return cmp.Compare(b.variable.maxLength(), a.variable.maxLength())
 	})
 	values = make(Values, len(bindings))
 	for _, b := range bindings {
@@ -48,9 +48,9 @@ func (b binding) agrees(elsewhere Value) bool {
 	})
 }
 
-// reach returns the maximum number of characters of a value that the variable
+// maxLength returns the maximum number of characters of a value that the variable
 // expands to.
-func (v *variable) reach() int {
+func (v *variable) maxLength() int {
 	if v.prefix == 0 {
 		return maxPrefix + 1
 	}

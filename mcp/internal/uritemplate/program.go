@@ -41,9 +41,9 @@ func compile(parts []part) program {
 		case e == nil:
 			p.start = p.literal(parts[i].literal, p.start)
 		case e.operator.named:
-			p.start = p.named(e, p.start)
+			p.start = p.addNamed(e, p.start)
 		default:
-			p.start = p.unnamed(e, p.start)
+			p.start = p.addUnnamed(e, p.start)
 		}
 	}
 	return p
@@ -76,9 +76,9 @@ func (e *expression) stop(v *variable) string {
 	return e.operator.stop + e.operator.separator
 }
 
-// unnamed adds an expression whose values are identified by their order. An
+// addUnnamed adds an expression whose values are identified by their order. An
 // exploded value is read with its separators.
-func (p *program) unnamed(e *expression, next int) int {
+func (p *program) addUnnamed(e *expression, next int) int {
 	end := next
 	for i := len(e.variables) - 1; i >= 0; i-- {
 		next = p.value(e, e.variables[i], next)
@@ -95,33 +95,33 @@ func (p *program) unnamed(e *expression, next int) int {
 	return next
 }
 
-// named adds an expression whose values have names. Any of them may be absent,
+// addNamed adds an expression whose values have names. Any of them may be absent,
 // so there are two ways through it: one on which a value was read, where the
 // next follows a separator, and one on which none was.
-func (p *program) named(e *expression, next int) int {
+func (p *program) addNamed(e *expression, next int) int {
 	begun, fresh := next, next
 	for i := len(e.variables) - 1; i >= 0; i-- {
 		v, rest := e.variables[i], begun
-		begun = p.item(e, v, e.operator.separator, rest, rest)
-		fresh = p.item(e, v, e.operator.first, rest, fresh)
+		begun = p.addVariable(e, v, e.operator.separator, rest, rest)
+		fresh = p.addVariable(e, v, e.operator.first, rest, fresh)
 	}
 	return fresh
 }
 
-// item adds one variable with its name, which leads to next, or to absent if it
+// addVariable adds one variable with its name, which leads to next, or to absent if it
 // is not there.
-func (p *program) item(e *expression, v *variable, delimiter string, next, absent int) int {
+func (p *program) addVariable(e *expression, v *variable, delimiter string, next, absent int) int {
 	if v.explode {
 		repeat := p.either(0, next)
-		p.states[repeat].next = p.pair(e, v, e.operator.separator, repeat)
+		p.states[repeat].next = p.addPair(e, v, e.operator.separator, repeat)
 		next = repeat
 	}
-	return p.either(p.pair(e, v, delimiter, next), absent)
+	return p.either(p.addPair(e, v, delimiter, next), absent)
 }
 
-// pair adds a name and its value. Where empty values are written without "=",
+// addPair adds a name and its value. Where empty values are written without "=",
 // they are read with it as well.
-func (p *program) pair(e *expression, v *variable, delimiter string, next int) int {
+func (p *program) addPair(e *expression, v *variable, delimiter string, next int) int {
 	rest := p.literal("=", p.value(e, v, next))
 	if e.operator.ifEmpty == "" {
 		rest = p.either(rest, p.add(state{op: opEmpty, next: next, expression: e, variable: v}))

@@ -39,8 +39,8 @@ type Conversation struct {
 	used    [2]map[string]bool // ids of the session
 	// extended: the client has extensions, which bring methods and results that
 	// are judged only if the schema has been told of them.
-	extended bool
-	garbled  [2]int // messages of a side that the other cannot assign
+	extended   bool
+	unreadable [2]int // messages of a side that the other cannot assign
 }
 
 // call is a request that has no answer yet.
@@ -86,7 +86,7 @@ func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	}
 	items, err := jsonrpc.DecodeBatch(data, jsonrpc.Limits{})
 	if err != nil {
-		return c.garble(from, err)
+		return c.countUnreadable(from, err)
 	}
 	var faults []error
 	if c.session == nil || !c.session.Batch {
@@ -102,16 +102,16 @@ func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	return errors.Join(faults...)
 }
 
-// garble counts a message that its receiver can only answer without an id.
-func (c *Conversation) garble(from Side, err error) error {
-	c.garbled[from]++
+// countUnreadable counts a message that its receiver can only answer without an id.
+func (c *Conversation) countUnreadable(from Side, err error) error {
+	c.unreadable[from]++
 	return fmt.Errorf("no message: %w", err)
 }
 
 func (c *Conversation) message(from Side, m jsonrpc.Message, err error, late *[]Fault) error {
 	switch {
 	case err != nil:
-		return c.garble(from, err)
+		return c.countUnreadable(from, err)
 	case m.Kind == jsonrpc.Request:
 		return c.request(from, m)
 	case m.Kind == jsonrpc.Notification:
@@ -123,7 +123,7 @@ func (c *Conversation) message(from Side, m jsonrpc.Message, err error, late *[]
 func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 	key := m.ID.Key()
 	if c.open[from][key] != nil {
-		return c.garble(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
+		return c.countUnreadable(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
 	}
 	k := &call{method: m.Method, facts: c.factsOf(from, m), token: token(m.Params)}
 	c.extended = c.extended || declaresExtensions(m)
@@ -184,8 +184,8 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 		delete(c.open[from.other()], key)
 	case m.ID.IsZero():
 		return c.schemas(c.sessionFacts()).Error(m.Error)
-	case c.garbled[from.other()] > 0:
-		c.garbled[from.other()]--
+	case c.unreadable[from.other()] > 0:
+		c.unreadable[from.other()]--
 		return nil
 	default:
 		return fmt.Errorf("an answer with id %s, to no request", m.ID)

@@ -43,7 +43,7 @@ func TestSchemasAreOnRecord(t *testing.T) {
 func recorded(t *testing.T, s *Schema) []byte {
 	t.Helper()
 	parts := make(map[string]node)
-	for key, sh := range s.shapes {
+	for key, sh := range s.parts {
 		parts[key] = sh.schema
 	}
 	var b bytes.Buffer

@@ -77,22 +77,22 @@ func (t *monitoredTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	}
 	x.header(resp.Header)
 	x.status(resp.StatusCode)
-	resp.Body = &shown{ReadCloser: resp.Body, show: x.response, end: func() {}}
+	resp.Body = &observedBody{ReadCloser: resp.Body, show: x.response, end: func() {}}
 	return resp, nil
 }
 
-// shown passes data that is read to the monitor.
-type shown struct {
+// observedBody passes data that is read to the monitor.
+type observedBody struct {
 	io.ReadCloser
 	show func([]byte)
 	end  func()
 }
 
-func (s *shown) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	s.show(p[:n])
+func (b *observedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.show(p[:n])
 	if err != nil {
-		s.end()
+		b.end()
 	}
 	return n, err
 }
@@ -156,21 +156,22 @@ type exchange struct {
 
 // request passes the body of the request to the monitor after it was read.
 func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
-	return &shown{
+	return &observedBody{
 		ReadCloser: body,
 		show:       func(p []byte) { x.body = append(x.body, p...) },
 		end: func() {
 			body := x.body
 			x.body = nil
-			if len(body) > 0 && x.isNews(string(body)) {
+			if len(body) > 0 && x.recordSent(string(body)) {
 				x.traffic.monitor.check(x.stream.Conversation, Client, body)
 			}
 		},
 	}
 }
 
-// isNews reports whether a message was not refused before.
-func (x *exchange) isNews(body string) bool {
+// recordSent stores the body that was sent. It reports whether the message is new: not one
+// that is sent again after a refusal.
+func (x *exchange) recordSent(body string) bool {
 	s := x.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()

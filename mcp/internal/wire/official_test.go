@@ -57,11 +57,11 @@ type comparison struct {
 }
 
 func (c *comparison) compareAll() {
-	for _, key := range slices.Sorted(maps.Keys(c.ours.shapes)) {
+	for _, key := range slices.Sorted(maps.Keys(c.ours.parts)) {
 		c.compareShape(key)
 	}
 	for _, p := range transcribed(c.T, c.ours.facts.Revision) {
-		if _, ok := c.ours.shapes[p.key]; ok {
+		if _, ok := c.ours.parts[p.key]; ok {
 			c.compareWithMutants(p.key, clone(p.value))
 		}
 	}
@@ -76,11 +76,11 @@ func (c *comparison) compareShape(key string) {
 	own := sampler{c.random, c.ours.defs, definitions}
 	other := sampler{c.random, c.theirs.defs, c.theirs.place}
 	for range 25 {
-		c.compareWithMutants(key, own.sample(c.ours.shapes[key].schema, 0))
+		c.compareWithMutants(key, own.sample(c.ours.parts[key].schema, 0))
 		c.compareWithMutants(key, other.sample(theirs, 0))
 	}
-	if c.theirs.mayMiss(key) != c.ours.shapes[key].optional {
-		c.Errorf("%s: missing: ours %v, theirs %v", key, c.ours.shapes[key].optional, c.theirs.mayMiss(key))
+	if c.theirs.mayMiss(key) != c.ours.parts[key].optional {
+		c.Errorf("%s: missing: ours %v, theirs %v", key, c.ours.parts[key].optional, c.theirs.mayMiss(key))
 	}
 }
 

@@ -22,8 +22,8 @@ type Schema struct {
 	facts *dialect.Facts
 	// defs are the definitions, and shapes what of them a message is held
 	// against, by its key.
-	defs   map[string]node
-	shapes map[string]shape
+	defs  map[string]node
+	parts map[string]messagePart
 	// extended are the methods that extensions brought.
 	extended map[string]bool
 
@@ -31,8 +31,8 @@ type Schema struct {
 	compiled map[string]*jsonschema.Validator
 }
 
-// shape is a part of a message.
-type shape struct {
+// messagePart is a part of a message.
+type messagePart struct {
 	schema node
 	// optional: the part may be missing.
 	optional bool
@@ -45,7 +45,7 @@ type shape struct {
 func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema {
 	s := &Schema{
 		facts:    f,
-		shapes:   make(map[string]shape),
+		parts:    make(map[string]messagePart),
 		extended: make(map[string]bool),
 		compiled: make(map[string]*jsonschema.Validator),
 	}
@@ -57,10 +57,10 @@ func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema
 	for name, m := range g.methods {
 		s.add(g, name, m)
 	}
-	s.shapes[anyResult] = shape{schema: of[mcp.EmptyResult](g)}
+	s.parts[anyResult] = messagePart{schema: of[mcp.EmptyResult](g)}
 	for code, data := range errorData {
 		if number, ok := f.Numbers[code]; ok {
-			s.shapes[errorKey(number)] = shape{schema: record([]string{"code", "data", "message"}, node{
+			s.parts[errorKey(number)] = messagePart{schema: record([]string{"code", "data", "message"}, node{
 				"code": node{"const": number}, "message": str(g), "data": g.of(reflect.TypeOf(data)),
 			})}
 		}
@@ -95,7 +95,7 @@ func errorKey(number int64) string   { return fmt.Sprint("error ", number) }
 func (s *Schema) add(g *generator, name string, m Method) {
 	params := g.params(m)
 	own := len(m.Results) == 0 && m.Params != nil // a notification of something
-	s.shapes[paramsKey(name)] = shape{params, !own && !g.demands(params)}
+	s.parts[paramsKey(name)] = messagePart{params, !own && !g.demands(params)}
 	var results []any
 	for _, r := range m.Results {
 		if g.has(r) {
@@ -103,13 +103,13 @@ func (s *Schema) add(g *generator, name string, m Method) {
 		}
 	}
 	if len(results) > 0 {
-		s.shapes[resultKey(name)] = shape{schema: node{"anyOf": results}}
+		s.parts[resultKey(name)] = messagePart{schema: node{"anyOf": results}}
 	}
 }
 
 // knows reports whether the revision, or an extension, has the method.
 func (s *Schema) knows(method string) bool {
-	_, ok := s.shapes[paramsKey(method)]
+	_, ok := s.parts[paramsKey(method)]
 	return ok
 }
 
@@ -163,7 +163,7 @@ func (s *Schema) Error(e *jsonrpc.Error) error {
 }
 
 func (s *Schema) check(key string, value jsontext.Value) error {
-	sh, ok := s.shapes[key]
+	sh, ok := s.parts[key]
 	switch {
 	case !ok || value == nil && sh.optional:
 		return nil
@@ -180,7 +180,7 @@ func (s *Schema) check(key string, value jsontext.Value) error {
 	return nil
 }
 
-func (s *Schema) validator(key string, sh shape) (*jsonschema.Validator, error) {
+func (s *Schema) validator(key string, sh messagePart) (*jsonschema.Validator, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v := s.compiled[key]; v != nil {
