@@ -41,7 +41,7 @@ func TestHeaderValuesAreEncodedWhereTheyMustBe(t *testing.T) {
 	}
 }
 
-func TestHeaderValuesThatNobodyEncodesAreRefused(t *testing.T) {
+func TestHeaderValuesThatNoEncoderWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-142c", "R-145")
 	for _, value := range []string{

@@ -202,7 +202,7 @@ func TestServerOfTheStatelessEraNamesItsVersionsToInitialize(t *testing.T) {
 	}
 }
 
-func TestMalformedMetadataIsToldWithoutTheNamesOfOurTypes(t *testing.T) {
+func TestErrorsForMalformedMetadataDoNotNameGoTypes(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-035")
 	for _, test := range []struct{ meta, want string }{

@@ -12,7 +12,7 @@ import (
 
 var errLate = errors.New("late")
 
-func TestTimeoutCountsOnlyTheTimeInWhichNobodyHoldsIt(t *testing.T) {
+func TestTimeoutCountsOnlyTheTimeWhileItIsNotPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -49,7 +49,7 @@ func TestStoppedTimerIsNotWoundUpAgain(t *testing.T) {
 	})
 }
 
-func TestClocksOfAllWhoWaitAreHeldTogether(t *testing.T) {
+func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var waiting exchange.DeadlineGroup
@@ -81,7 +81,7 @@ func TestClocksOfAllWhoWaitAreHeldTogether(t *testing.T) {
 	})
 }
 
-func TestContextWithoutClocksCanBeHeld(t *testing.T) {
+func TestContextWithoutDeadlinesCanBePaused(t *testing.T) {
 	t.Parallel()
 	exchange.PauseAll(t.Context())()
 	new(exchange.DeadlineGroup).Add(t.Context())()

@@ -33,7 +33,7 @@ func inbound(id int64) *exchange.Inbound {
 	return &exchange.Inbound{Message: jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.NumberID(id), Method: "ping"}}
 }
 
-func TestCancellationFindsARequestThatHasBegunAndNotRun(t *testing.T) {
+func TestRequestCanBeCancelledBeforeItsHandlerRuns(t *testing.T) {
 	t.Parallel()
 	var s exchange.Session
 	core := requestCore{request: func(ctx context.Context) dialect.Reply {

@@ -142,7 +142,7 @@ func TestManyMayWaitAndCancelAtOnce(t *testing.T) {
 	}
 }
 
-func TestNobodyWhoWaitsCostsNothing(t *testing.T) {
+func TestContextWithoutWaitersCostsOneAllocation(t *testing.T) {
 	ctx := t.Context()
 	var c *lazyctx.Context
 	for _, cause := range []error{nil, errWhy} {

@@ -23,7 +23,7 @@ func entering(g *limit.Gate[string], share *limit.Share, owner string, done func
 	synctest.Wait()
 }
 
-func TestCallsBeyondTheWholeWaitForTheirTurn(t *testing.T) {
+func TestCallsBeyondTheTotalLimitWaitInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(10), time.Minute)
@@ -94,7 +94,7 @@ func TestAFullLineIsShortenedWhereItIsLongest(t *testing.T) {
 	})
 }
 
-func TestAFullShareKeepsNobodyElseOut(t *testing.T) {
+func TestAFullShareDoesNotExcludeOtherCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(10), bounds(10), time.Second)
@@ -133,7 +133,7 @@ func TestBytesAreBoundedLikeCalls(t *testing.T) {
 	})
 }
 
-func TestACallThatIsGivenUpLeavesTheLine(t *testing.T) {
+func TestACancelledCallIsRemovedFromTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(1), time.Hour)
@@ -154,7 +154,7 @@ func TestACallThatIsGivenUpLeavesTheLine(t *testing.T) {
 	})
 }
 
-func TestEveryCallOfAStormIsAnsweredAndNoPlaceIsLost(t *testing.T) {
+func TestEveryConcurrentCallIsAnsweredAndNoSlotIsLost(t *testing.T) {
 	t.Parallel()
 	g := limit.NewGate[int](bounds(4), bounds(64), time.Minute)
 	shares := limit.NewShares[int](bounds(2))

@@ -50,7 +50,7 @@ func TestAnonymousOwnersAreGroupedByAddress(t *testing.T) {
 	}
 }
 
-func TestOnlyWhereAddressesTellClientsApartIsTheGroupDistinct(t *testing.T) {
+func TestTheGroupIsDistinctOnlyIfAddressesDistinguishClients(t *testing.T) {
 	t.Parallel()
 	remote := limit.OwnerOf(mcp.PrincipalAnonymous, netip.MustParseAddr("192.0.2.1"), limit.NewMember())
 	local := limit.OwnerOf(mcp.PrincipalAnonymous, netip.MustParseAddr("127.0.0.1"), limit.NewMember())

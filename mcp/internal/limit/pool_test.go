@@ -63,7 +63,7 @@ func (l *ledger) wantLost(want ...string) {
 	l.lost = nil
 }
 
-func TestAFullPoolTakesTheNewestOfWhoeverHoldsMost(t *testing.T) {
+func TestAFullPoolEvictsTheNewestPlaceOfTheLargestOwner(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 6})}
 	greedy, modest := session("192.0.2.1"), session("192.0.2.2")
@@ -109,7 +109,7 @@ func TestOnLoopbackSessionsAreCountedOneByOne(t *testing.T) {
 	l.wantLost("a")
 }
 
-func TestOneThatOpensASessionForEachPlaceKeepsNobodyOut(t *testing.T) {
+func TestOneAddressWithASessionForEachPlaceDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}
 	for range 200 {
@@ -124,7 +124,7 @@ func TestOneThatOpensASessionForEachPlaceKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-func TestOwnersThatCannotBeMadeAtWillDoNotDisplaceEachOther(t *testing.T) {
+func TestAuthenticatedOwnersDoNotDisplaceEachOther(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 2})}
 	l.takes(principal("alice"), "alice", 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-func TestTheHookHearsOfEachLimitAndTheLogNowAndThen(t *testing.T) {
+func TestTheHookIsCalledForEachLimitAndTheLogIsRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -49,7 +49,7 @@ func (c *calls) wantEnded(t *testing.T, want ...string) {
 	c.ended = nil
 }
 
-func TestTheNewestCallOfWhoeverHasMostRunningMakesRoom(t *testing.T) {
+func TestTheNewestCallOfTheOwnerWithTheMostCallsIsEnded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name                    string
@@ -117,7 +117,7 @@ func TestBytesOfCallsCountToo(t *testing.T) {
 	c.wantEnded(t, "large")
 }
 
-func TestCallsCanComeAndGoWhileSomeMakeRoom(t *testing.T) {
+func TestCallsCanBeginAndEndDuringEvictions(t *testing.T) {
 	t.Parallel()
 	c := limit.NewRunningCalls(limit.Bounds{Calls: 100, Bytes: 1000})
 	greedy, modest := loopback(), loopback()

@@ -56,7 +56,7 @@ func TestReadAfterTheEndReturnsWhatIsLeftThenEOF(t *testing.T) {
 	}
 }
 
-func TestWhatAChildLeavesIsReadByWhoeverComesLate(t *testing.T) {
+func TestOutputOfAnExitedChildCanBeReadLater(t *testing.T) {
 	t.Parallel()
 	atOnce := &spawn.Options{WaitDelay: 1} // it has passed before anything is read
 	p := start(t, command("args", "left"), atOnce)

@@ -204,7 +204,7 @@ func TestDeathOfTheServerIsExplained(t *testing.T) {
 	}
 }
 
-func TestServerThatLeavesItsStreamsToAnotherIsDead(t *testing.T) {
+func TestServerWhoseChildKeepsItsStreamsCountsAsExited(t *testing.T) {
 	t.Parallel()
 	c := start(t, nil, "launcher")
 	begin := time.Now()

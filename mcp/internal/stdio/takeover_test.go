@@ -170,7 +170,7 @@ func TestServerTakesOverFiles(t *testing.T) {
 
 // With 2>&1 the two streams are one, which must stay blocking: a log would lose
 // what does not fit.
-func TestServerWhoseOutputIsItsErrorTooLogsWhole(t *testing.T) {
+func TestServerWithOnePipeForOutputAndErrorLogsEverything(t *testing.T) {
 	t.Parallel()
 	r, w := pipe(t)
 	cmd := exec.Command(os.Args[0])

@@ -101,7 +101,7 @@ func TestRefusalsOfPOST(t *testing.T) {
 }
 
 // S-049.
-func TestRefusalsTellNothingOfTheServer(t *testing.T) {
+func TestRefusalsDiscloseNothingAboutTheServer(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()
 	if err != nil {
@@ -131,7 +131,7 @@ func TestRefusalsTellNothingOfTheServer(t *testing.T) {
 }
 
 // The dual-era trap: era before method, and before sessions.
-func TestEraIsToldRequestByRequest(t *testing.T) {
+func TestEraIsDetectedForEachRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-036a", "R-064a", "R-064b", "R-140b", "R-156b", "R-289", "R-408", "B-01", "B-02", "G-m")
 	s := serveTest(t, newTestCore(plainTools), nil)

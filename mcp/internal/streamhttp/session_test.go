@@ -426,7 +426,7 @@ func TestGETNeedsEventStreamAndSession(t *testing.T) {
 	}
 }
 
-func TestLostStreamPassesOnWhatItHeld(t *testing.T) {
+func TestLostStreamPassesItsMessagesToAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(newTestCore(plainTools), nil)

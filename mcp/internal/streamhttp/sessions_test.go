@@ -73,7 +73,7 @@ func TestIdleSessionEnds(t *testing.T) {
 	})
 }
 
-func TestFullTableMakesRoomWithTheLongestIdleSession(t *testing.T) {
+func TestFullTableEndsTheLongestIdleSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		core := newTestCore(plainTools)
@@ -110,7 +110,7 @@ func TestFullTableMakesRoomWithTheLongestIdleSession(t *testing.T) {
 	})
 }
 
-func TestCoreIsToldOfTheEndAfterTheLastCall(t *testing.T) {
+func TestCoreClosedIsCalledAfterTheLastCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		proceed := make(chan struct{})
@@ -152,7 +152,7 @@ func TestCoreThatShutsDownOpensNoSession(t *testing.T) {
 	}
 }
 
-func TestInitializeOfAClientThatIsGoneKeepsNothing(t *testing.T) {
+func TestInitializeOfADisconnectedClientKeepsNoSession(t *testing.T) {
 	t.Parallel()
 	core := newTestCore(nil)
 	h := NewHandler(core, nil)

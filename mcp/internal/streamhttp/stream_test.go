@@ -57,7 +57,7 @@ func TestFullStreamMakesItsSenderWaitForTheConnection(t *testing.T) {
 	})
 }
 
-func TestReplyThatComesWhileItsConnectionLooksIsTheWholeAnswer(t *testing.T) {
+func TestReplyThatArrivesBeforeTheFirstEventIsTheWholeResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
