@@ -67,7 +67,7 @@ func (d *numericDate) time() time.Time {
 	return time.Unix(int64(math.Floor(float64(*d))), 0)
 }
 
-// checkTimes checks nbf and iat. Resource.judge checks the expiry of every
+// checkTimes checks nbf and iat. Resource.checkToken checks the expiry of every
 // token, whichever way it was verified.
 func (c *claims) checkTimes(now time.Time, skew time.Duration) error {
 	switch {

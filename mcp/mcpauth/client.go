@@ -32,13 +32,13 @@ import (
 type Client struct {
 	opts        *ClientOptions
 	err         error // of the options
-	kept        Store
+	store       Store
 	tokenSource *tokenSource
 	machine     machine // nil: users sign in
 	nonces      *nonces
 	publicHTTP  *http.Client // for URLs from servers with public addresses
 	localHTTP   *http.Client // for URLs from servers on loopback
-	flights     flightGroup
+	shared      callGroup
 
 	mu       sync.Mutex
 	bindings map[string]*binding // by serverURL
@@ -73,14 +73,14 @@ func NewClient(opts *ClientOptions) *Client {
 		bindings: make(map[string]*binding), expected: make(map[string]*signIn),
 		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
 	}
-	c.kept, c.flights.logger = c.opts.store(), c.opts.Logger
+	c.store, c.shared.logger = c.opts.store(), c.opts.Logger
 	c.publicHTTP, c.localHTTP = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
 	if c.opts.Grant != nil {
 		c.machine, c.err = c.opts.Grant.machine()
 	}
 	c.err = errors.Join(c.err, c.opts.check())
 	c.tokenSource = &tokenSource{
-		store: c.kept, renew: c.renew, machines: c.machine != nil,
+		store: c.store, renew: c.renew, machines: c.machine != nil,
 		report: func(err error) { c.opts.Logger.Warn("authorization", "err", err) },
 	}
 	return c
@@ -175,7 +175,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case resp.StatusCode == http.StatusUnauthorized && fresh && ch.code == "use_dpop_nonce":
 		return nil
 	case resp.StatusCode == http.StatusUnauthorized:
-		return c.flights.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+		return c.shared.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 			return c.unauthorized(ctx, req, ch)
 		})
 	case resp.StatusCode == http.StatusForbidden && ch.code == "insufficient_scope":
@@ -229,7 +229,7 @@ func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challen
 	if err != nil {
 		return err
 	}
-	return c.flights.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+	return c.shared.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 		b, err := c.boundTo(ctx, req.URL)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (c *Client) newer(ctx context.Context, req *http.Request) (bool, error) {
 	if b == nil || err != nil {
 		return false, err
 	}
-	text, err := c.kept.Load(ctx, c.key(b).String())
+	text, err := c.store.Load(ctx, c.key(b).String())
 	if err != nil {
 		return false, err
 	}
@@ -452,7 +452,7 @@ var _ interface {
 // bind stores the binding of a server.
 func (c *Client) bind(ctx context.Context, t *target, id string, scopes []string) (*binding, error) {
 	b := &binding{Issuer: t.metadata.Issuer, Resource: t.resource, ClientID: id, Scopes: scopes, Proof: t.proof, Old: t.old}
-	err := c.kept.Update(ctx, c.bindingKey(t.server), func([]byte) ([]byte, error) { return encodeRecord(b) })
+	err := c.store.Update(ctx, c.bindingKey(t.server), func([]byte) ([]byte, error) { return encodeRecord(b) })
 	if err != nil {
 		return nil, err
 	}
@@ -504,7 +504,7 @@ func (c *Client) bound(server string) *binding {
 
 // loadBinding reads the binding that an earlier run has stored. The Store is trusted.
 func (c *Client) loadBinding(ctx context.Context, server string) (*binding, error) {
-	text, err := c.kept.Load(ctx, c.bindingKey(server))
+	text, err := c.store.Load(ctx, c.bindingKey(server))
 	if err != nil {
 		return nil, err
 	}

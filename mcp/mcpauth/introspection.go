@@ -77,8 +77,8 @@ type introspector struct {
 	skew   time.Duration
 	slots  chan struct{} // holds a token for each running request
 
-	mu   sync.Mutex // guards the field below
-	kept map[tokenDigest]introspected
+	mu     sync.Mutex // guards the field below
+	cached map[tokenDigest]introspected
 }
 
 var _ tokenVerifier = (*introspector)(nil)
@@ -97,7 +97,7 @@ func newIntrospector(i Introspection, server *issuerServer, skew time.Duration) 
 		server:        server,
 		skew:          skew,
 		slots:         make(chan struct{}, maxIntrospecting),
-		kept:          make(map[tokenDigest]introspected),
+		cached:        make(map[tokenDigest]introspected),
 	}
 }
 
@@ -207,8 +207,8 @@ func (i *introspector) read(body jsontext.Value) (*Token, error) {
 func (i *introspector) recall(d tokenDigest, now time.Time) *Token {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if known, ok := i.kept[d]; ok && now.Before(known.until) {
-		return known.token
+	if entry, ok := i.cached[d]; ok && now.Before(entry.until) {
+		return entry.token
 	}
 	return nil
 }
@@ -218,22 +218,22 @@ func (i *introspector) recall(d tokenDigest, now time.Time) *Token {
 func (i *introspector) keep(d tokenDigest, t *Token, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if len(i.kept) >= maxIntrospected {
+	if len(i.cached) >= maxIntrospected {
 		i.makeRoom(now)
 	}
-	i.kept[d] = introspected{token: t, until: now.Add(introspectionKept)}
+	i.cached[d] = introspected{token: t, until: now.Add(introspectionKept)}
 }
 
 func (i *introspector) makeRoom(now time.Time) {
-	for d, known := range i.kept {
-		if !now.Before(known.until) {
-			delete(i.kept, d)
+	for d, entry := range i.cached {
+		if !now.Before(entry.until) {
+			delete(i.cached, d)
 		}
 	}
-	for d := range i.kept {
-		if len(i.kept) < maxIntrospected {
+	for d := range i.cached {
+		if len(i.cached) < maxIntrospected {
 			return
 		}
-		delete(i.kept, d)
+		delete(i.cached, d)
 	}
 }

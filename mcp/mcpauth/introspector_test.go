@@ -70,15 +70,15 @@ func TestTokensAreKeptAsDigests(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-194a")
 	i := newTestIntrospector(func() (int, string) { return 200, activeAnswer })
-	if _, err := i.verify(t.Context(), "canary-token"); err != nil || len(i.kept) != 1 {
-		t.Fatalf("got %d kept, %v", len(i.kept), err)
+	if _, err := i.verify(t.Context(), "canary-token"); err != nil || len(i.cached) != 1 {
+		t.Fatalf("got %d cached, %v", len(i.cached), err)
 	}
-	text := fmt.Sprintf("%+v", i.kept)
-	for digest, kept := range i.kept {
-		text += fmt.Sprintf("%s %+v %s", digest[:], kept.token, kept.token.Claims)
+	text := fmt.Sprintf("%+v", i.cached)
+	for digest, entry := range i.cached {
+		text += fmt.Sprintf("%s %+v %s", digest[:], entry.token, entry.token.Claims)
 	}
 	if strings.Contains(text, "canary-token") || !strings.Contains(text, "ada") {
-		t.Errorf("kept %s", text)
+		t.Errorf("cached %s", text)
 	}
 }
 
@@ -90,8 +90,8 @@ func TestRefusalsOfIntrospectionAreNotKept(t *testing.T) {
 			t.Errorf("got %v, want 401", err)
 		}
 	}
-	if len(i.kept) != 0 {
-		t.Errorf("%d are kept", len(i.kept))
+	if len(i.cached) != 0 {
+		t.Errorf("%d are cached", len(i.cached))
 	}
 }
 
@@ -107,13 +107,13 @@ func TestMemoryForIntrospectedTokensIsBounded(t *testing.T) {
 			}
 		}
 		fill("old", maxIntrospected+10)
-		if got := len(i.kept); got != maxIntrospected {
-			t.Errorf("%d are kept, want %d", got, maxIntrospected)
+		if got := len(i.cached); got != maxIntrospected {
+			t.Errorf("%d are cached, want %d", got, maxIntrospected)
 		}
 		time.Sleep(introspectionKept)
 		fill("new", 1)
-		if got := len(i.kept); got != 1 {
-			t.Errorf("%d are kept when the others are over, want one", got)
+		if got := len(i.cached); got != 1 {
+			t.Errorf("%d are cached when the others are over, want one", got)
 		}
 	})
 }

@@ -49,20 +49,20 @@ type verificationKey struct {
 //
 //	find
 //	 ├─ known and fresh                 → the key
-//	 ├─ known and old                   → one caller fetches, the others go on
-//	 ├─ unknown, fetch under way        → wait for it
-//	 ├─ unknown, fetched lately in vain → refused
+//	 ├─ known and old                   → one caller fetches, the others use the key
+//	 ├─ unknown, fetch running          → wait for it
+//	 ├─ unknown, last fetch without it     → refused
 //	 └─ unknown                         → fetch
 type keySet struct {
 	fetch func(context.Context) ([]verificationKey, error)
 
-	mu      sync.Mutex // guards the fields below
-	keys    []verificationKey
-	fetched time.Time     // when the keys came
-	tried   time.Time     // when the last fetch ended
-	missed  time.Time     // when the last fetch ended that did not bring the key it was for
-	failure error         // of the last fetch
-	flight  chan struct{} // closed when the fetch that is under way ends; nil: none is
+	mu       sync.Mutex // guards the fields below
+	keys     []verificationKey
+	fetched  time.Time     // when the keys were fetched
+	tried    time.Time     // when the last fetch ended
+	missed   time.Time     // when the last fetch ended that did not bring the key it was for
+	failure  error         // of the last fetch
+	fetching chan struct{} // closed when the running fetch ends; nil when none is running
 }
 
 func newKeySet(server *issuerServer, address string) *keySet {
@@ -75,15 +75,15 @@ func newKeySet(server *issuerServer, address string) *keySet {
 // error is errUnknownKey, or says why the keys could not be fetched.
 func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
 	for {
-		found, flight, err := s.look(h, time.Now())
+		found, running, err := s.look(h, time.Now())
 		if found != nil || err != nil {
 			return found, err
 		}
-		if flight == nil {
+		if running == nil {
 			return s.refresh(ctx, h)
 		}
 		select {
-		case <-flight:
+		case <-running:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -91,22 +91,22 @@ func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, erro
 }
 
 // look decides without waiting. If all its results are nil, its caller must
-// fetch the keys; flight is a running fetch of another caller.
-func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, flight chan struct{}, err error) {
+// fetch the keys; running ends with the fetch of another caller.
+func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, running chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.fetched) < keysStale {
 		found = matchingKeys(s.keys, h)
 	}
 	switch {
-	case found != nil && (now.Sub(s.fetched) < keysFresh || s.flight != nil || !s.due(now)):
+	case found != nil && (now.Sub(s.fetched) < keysFresh || s.fetching != nil || !s.due(now)):
 		return found, nil, nil
-	case s.flight != nil:
-		return nil, s.flight, nil
+	case s.fetching != nil:
+		return nil, s.fetching, nil
 	case found == nil && (!s.due(now) || s.failure == nil && now.Sub(s.missed) < keysMissed):
 		return nil, nil, s.verdict()
 	}
-	s.flight = make(chan struct{})
+	s.fetching = make(chan struct{})
 	return nil, nil, nil
 }
 
@@ -135,8 +135,8 @@ func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, e
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.flight)
-	s.flight, s.tried, s.failure = nil, now, err
+	close(s.fetching)
+	s.fetching, s.tried, s.failure = nil, now, err
 	if err == nil {
 		s.keys, s.fetched = keys, now
 	}

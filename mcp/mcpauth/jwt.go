@@ -12,7 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// tokenVerifier verifies a token. Resource.judge checks its result in addition.
+// tokenVerifier verifies a token. Resource.checkToken checks its result in addition.
 type tokenVerifier interface {
 	verify(ctx context.Context, token string) (*Token, error)
 }

@@ -94,7 +94,7 @@ func (p *protectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //
 //	authenticate
 //	 └─ verify         by the keys of its issuer, by introspection, or by the author's verifier
-//	 └─ judge          whose it is, audience and expiry, whoever verified it
+//	 └─ checkToken     issuer, subject, audience and expiry, whichever way it was verified
 //	 └─ proof.check    that the sender holds the key it is bound to
 //	 └─ scopes         that every request needs
 func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c credentials) (*Token, error) {
@@ -102,7 +102,7 @@ func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c cred
 	if err != nil {
 		return nil, err
 	}
-	if err := r.judge(t, time.Now()); err != nil {
+	if err := r.checkToken(t, time.Now()); err != nil {
 		return nil, err
 	}
 	if err := r.proof.check(w.Header(), req, c, t); err != nil {

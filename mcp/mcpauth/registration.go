@@ -36,14 +36,14 @@ type Registration struct {
 // server and must be registered manually.
 var ErrNotRegistered = errors.New("the client is not registered")
 
-// known is a client with its credentials at one authorization server.
-type known struct {
+// registeredClient is a client with its credentials at one authorization server.
+type registeredClient struct {
 	registration
 	key *PrivateKey
 }
 
 // auth returns the client authentication.
-func (k *known) auth() (oauth.ClientAuth, error) {
+func (k *registeredClient) auth() (oauth.ClientAuth, error) {
 	auth := oauth.ClientAuth{Method: k.Method, ID: k.ID, Secret: k.Secret}
 	if k.Method != oauth.AuthPrivateKeyJWT {
 		return auth, nil
@@ -69,66 +69,66 @@ func (k *known) auth() (oauth.ClientAuth, error) {
 //	└─ ask                     ClientOptions.Ask
 //
 // Spec: 2026-07-28 basic/authorization/client-registration
-func (c *Client) register(ctx context.Context, t *target, redirect string) (*known, error) {
-	if k := c.given(t.metadata); k != nil {
+func (c *Client) register(ctx context.Context, t *target, redirect string) (*registeredClient, error) {
+	if k := c.manualClient(t.metadata); k != nil {
 		return k, nil
 	}
 	if len(c.opts.Registered) > 0 {
 		return nil, fmt.Errorf("%w at %s, and Registered has only clients of other servers: register one there manually, or use another Client", ErrNotRegistered, t.metadata.Issuer)
 	}
 	if c.opts.MetadataURL != "" && t.metadata.ClientIDDocuments {
-		return c.documented(t.metadata.Issuer), nil
+		return c.documentClient(t.metadata.Issuer), nil
 	}
 	r, err := c.storedRegistration(ctx, t.metadata.Issuer)
 	if err != nil {
 		return nil, err
 	}
 	if r != nil && (r.Redirect == "" || r.Redirect == redirect) {
-		return &known{registration: *r}, nil
+		return &registeredClient{registration: *r}, nil
 	}
 	r, err = c.newRegistration(ctx, t, redirect)
 	if err != nil {
 		return nil, err
 	}
-	return &known{registration: *r}, c.keepRegistration(ctx, r)
+	return &registeredClient{registration: *r}, c.keepRegistration(ctx, r)
 }
 
 // recall returns the client that a grant was issued to, or nil if it no longer
 // exists.
-func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string) (*known, error) {
-	if k := c.given(m); k != nil {
+func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string) (*registeredClient, error) {
+	if k := c.manualClient(m); k != nil {
 		return k.as(id), nil
 	}
 	if id == c.opts.MetadataURL {
-		return c.documented(m.Issuer).as(id), nil
+		return c.documentClient(m.Issuer).as(id), nil
 	}
 	r, err := c.storedRegistration(ctx, m.Issuer)
 	if r == nil || err != nil {
 		return nil, err
 	}
-	return (&known{registration: *r}).as(id), nil
+	return (&registeredClient{registration: *r}).as(id), nil
 }
 
 // as returns the client if it has the identifier.
-func (k *known) as(id string) *known {
+func (k *registeredClient) as(id string) *registeredClient {
 	if k.ID != id || id == "" {
 		return nil
 	}
 	return k
 }
 
-// given returns the client that was registered manually at the issuer of the
+// manualClient returns the client that was registered manually at the issuer of the
 // metadata.
-func (c *Client) given(m *oauth.ServerMetadata) *known {
+func (c *Client) manualClient(m *oauth.ServerMetadata) *registeredClient {
 	i := slices.IndexFunc(c.opts.Registered, func(r Registration) bool { return r.Issuer == m.Issuer })
 	if i < 0 {
 		return nil
 	}
-	return c.opts.Registered[i].known(m)
+	return c.opts.Registered[i].client(m)
 }
 
-func (r *Registration) known(m *oauth.ServerMetadata) *known {
-	k := &known{registration{Issuer: r.Issuer, ID: r.ID, Secret: oauth.Secret(r.Secret), Method: r.Method}, r.Key}
+func (r *Registration) client(m *oauth.ServerMetadata) *registeredClient {
+	k := &registeredClient{registration{Issuer: r.Issuer, ID: r.ID, Secret: oauth.Secret(r.Secret), Method: r.Method}, r.Key}
 	switch {
 	case k.Method != "":
 	case r.Key != nil:
@@ -141,9 +141,9 @@ func (r *Registration) known(m *oauth.ServerMetadata) *known {
 	return k
 }
 
-// documented returns the client of MetadataURL.
-func (c *Client) documented(issuer string) *known {
-	return &known{registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, c.opts.Key}
+// documentClient returns the client of MetadataURL.
+func (c *Client) documentClient(issuer string) *registeredClient {
+	return &registeredClient{registration{Issuer: issuer, ID: c.opts.MetadataURL, Method: c.documentMethod()}, c.opts.Key}
 }
 
 func (c *Client) documentMethod() string {
@@ -221,7 +221,7 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	case r == nil || r.ID == "" || r.Issuer != "" && r.Issuer != issuer || r.Key != nil:
 		return nil, fmt.Errorf("%w at %s: found no ID in the result of Ask, want that of a client registered there", ErrNotRegistered, issuer)
 	}
-	k := r.known(t.metadata)
+	k := r.client(t.metadata)
 	k.Issuer = issuer
 	return &k.registration, nil
 }
@@ -272,7 +272,7 @@ func registrationKey(issuer string) string { return fmt.Sprintf("client %q", iss
 // storedRegistration returns the stored registration at an issuer, or nil if
 // there is none or its secret has expired.
 func (c *Client) storedRegistration(ctx context.Context, issuer string) (*registration, error) {
-	text, err := c.kept.Load(ctx, registrationKey(issuer))
+	text, err := c.store.Load(ctx, registrationKey(issuer))
 	if err != nil {
 		return nil, err
 	}
@@ -284,13 +284,13 @@ func (c *Client) storedRegistration(ctx context.Context, issuer string) (*regist
 }
 
 func (c *Client) keepRegistration(ctx context.Context, r *registration) error {
-	return c.kept.Update(ctx, registrationKey(r.Issuer), func([]byte) ([]byte, error) { return encodeRecord(r) })
+	return c.store.Update(ctx, registrationKey(r.Issuer), func([]byte) ([]byte, error) { return encodeRecord(r) })
 }
 
 // forgetRegistration removes a registration that the issuer no longer knows, so that the next
 // sign-in registers again.
 func (c *Client) forgetRegistration(ctx context.Context, r *registration) error {
-	return c.kept.Update(ctx, registrationKey(r.Issuer), func(old []byte) ([]byte, error) {
+	return c.store.Update(ctx, registrationKey(r.Issuer), func(old []byte) ([]byte, error) {
 		stored, err := decodeRecord[registration](old)
 		if err != nil || stored == nil || stored.ID != r.ID {
 			return old, err

@@ -87,7 +87,7 @@ func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) erro
 // once.
 type signIn struct {
 	target   *target
-	client   *known
+	client   *registeredClient
 	redirect string
 	scopes   []string
 	verifier oauth.Secret
@@ -303,7 +303,7 @@ func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
 
 // unregister removes a registration that the authorization server does not know, so that the next
 // sign-in registers again. It returns the error.
-func (c *Client) unregister(ctx context.Context, k *known, err error) error {
+func (c *Client) unregister(ctx context.Context, k *registeredClient, err error) error {
 	if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client") {
 		return errors.Join(err, c.forgetRegistration(context.WithoutCancel(ctx), &k.registration))
 	}
@@ -312,7 +312,7 @@ func (c *Client) unregister(ctx context.Context, k *known, err error) error {
 
 // tokenEndpoint returns the token endpoint of a target's authorization server
 // for a client.
-func (c *Client) tokenEndpoint(t *target, k *known, p *prover) (*oauth.TokenEndpoint, error) {
+func (c *Client) tokenEndpoint(t *target, k *registeredClient, p *prover) (*oauth.TokenEndpoint, error) {
 	auth, err := k.auth()
 	if err != nil {
 		return nil, err

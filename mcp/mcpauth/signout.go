@@ -33,7 +33,7 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 	if err := c.tokenSource.forget(ctx, g.key()); err != nil {
 		return err
 	}
-	if err := c.kept.Update(ctx, c.bindingKey(serverURL(u)), func([]byte) ([]byte, error) { return nil, nil }); err != nil {
+	if err := c.store.Update(ctx, c.bindingKey(serverURL(u)), func([]byte) ([]byte, error) { return nil, nil }); err != nil {
 		return err
 	}
 	defer c.unbind(serverURL(u)) // revoke still has to know it

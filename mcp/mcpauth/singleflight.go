@@ -8,28 +8,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// flightGroup runs a function once for all callers with the same key that wait for
+// callGroup runs a function once for all callers with the same key that wait for
 // it. It is safe for concurrent use.
-type flightGroup struct {
+type callGroup struct {
 	logger *slog.Logger // gets the panics of user code
 
 	mu      sync.Mutex
-	running map[string]*flight
+	running map[string]*sharedCall
 }
 
-// flight is one running call of a function.
-type flight struct {
+// sharedCall is one running call of a function, for which several callers can wait.
+type sharedCall struct {
 	done   chan struct{} // closed when err is set
 	err    error
 	cancel context.CancelFunc
 
-	waiting int // guarded by flightGroup.mu
+	waiting int // guarded by callGroup.mu
 }
 
 // do calls f, or waits for the running call with the same key, and returns its
 // error. The call is cancelled when no caller waits for it any more; the last caller
 // returns after it has ended.
-func (s *flightGroup) do(ctx context.Context, key string, f func(context.Context) error) error {
+func (s *callGroup) do(ctx context.Context, key string, f func(context.Context) error) error {
 	r := s.join(ctx, key, f)
 	select {
 	case <-r.done:
@@ -40,7 +40,7 @@ func (s *flightGroup) do(ctx context.Context, key string, f func(context.Context
 	}
 }
 
-func (s *flightGroup) join(ctx context.Context, key string, f func(context.Context) error) *flight {
+func (s *callGroup) join(ctx context.Context, key string, f func(context.Context) error) *sharedCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.running[key]; r != nil {
@@ -48,10 +48,10 @@ func (s *flightGroup) join(ctx context.Context, key string, f func(context.Conte
 		return r
 	}
 	if s.running == nil {
-		s.running = make(map[string]*flight)
+		s.running = make(map[string]*sharedCall)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &flight{done: make(chan struct{}), cancel: cancel, waiting: 1}
+	r := &sharedCall{done: make(chan struct{}), cancel: cancel, waiting: 1}
 	s.running[key] = r
 	go func() {
 		defer cancel()
@@ -64,7 +64,7 @@ func (s *flightGroup) join(ctx context.Context, key string, f func(context.Conte
 
 // contained calls f. A panic of user code, such as a Store or a function of a grant, is its
 // error, because it would end the process on the goroutine of the call.
-func (s *flightGroup) contained(ctx context.Context, f func(context.Context) error) error {
+func (s *callGroup) contained(ctx context.Context, f func(context.Context) error) error {
 	err := usercode.Run(func() error { return f(ctx) })
 	if _, ok := err.(*usercode.Panic); ok {
 		s.logger.LogAttrs(ctx, slog.LevelError, "authorization panicked", usercode.Attrs(err)...)
@@ -73,7 +73,7 @@ func (s *flightGroup) contained(ctx context.Context, f func(context.Context) err
 }
 
 // leave cancels a call that no other caller waits for, and waits for its end.
-func (s *flightGroup) leave(key string, r *flight) {
+func (s *callGroup) leave(key string, r *sharedCall) {
 	s.mu.Lock()
 	r.waiting--
 	last := r.waiting == 0
@@ -87,7 +87,7 @@ func (s *flightGroup) leave(key string, r *flight) {
 	}
 }
 
-func (s *flightGroup) forget(key string, r *flight) {
+func (s *callGroup) forget(key string, r *sharedCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running[key] == r {

@@ -12,7 +12,7 @@ import (
 func TestRunEndsWhenNobodyWaitsForIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s flightGroup
+		var s callGroup
 		runs, outcome := 0, errors.New("outcome")
 		wait := func(ctx context.Context) <-chan error {
 			done := make(chan error, 1)
@@ -56,7 +56,7 @@ func TestRunEndsWhenNobodyWaitsForIt(t *testing.T) {
 func TestPanicOfASharedCallIsTheErrorOfItsCallers(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	s := flightGroup{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := callGroup{logger: slog.New(slog.NewTextHandler(&log, nil))}
 	err := s.do(t.Context(), "key", func(context.Context) error { panic("lost marbles") })
 	if err == nil || !strings.Contains(err.Error(), "lost marbles") || strings.Contains(err.Error(), ".go:") {
 		t.Errorf("got %v, want the panic without its stack", err)

@@ -43,7 +43,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	if c.machine != nil {
 		return fmt.Errorf("%w: the server requires the scopes %q: grant them to the client at its authorization server, and list them in the Grant", ErrDenied, wanted)
 	}
-	return c.flights.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
+	return c.shared.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 		if newer, err := c.newer(ctx, req); newer || err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 		if !c.mayStep(step{serverURL(req.URL), operation(req)}, scopes) {
 			return fmt.Errorf("%w: the server requires the scopes %q, also after they were requested: ask its operator to grant them", ErrDenied, wanted)
 		}
-		return c.flights.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
+		return c.shared.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
 			return c.prompt(ctx, t, scopes)
 		})
 	})

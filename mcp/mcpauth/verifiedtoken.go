@@ -44,11 +44,11 @@ func TokenFrom(ctx context.Context) *Token {
 	return t
 }
 
-// judge checks issuer, subject, audience and expiry of a token, whichever way
+// checkToken checks issuer, subject, audience and expiry of a token, whichever way
 // it was verified. No option disables it.
 //
 // Spec: RFC 9068 4; RFC 8707 2; 2026-07-28 basic/authorization#token-handling
-func (r *Resource) judge(t *Token, now time.Time) error {
+func (r *Resource) checkToken(t *Token, now time.Time) error {
 	switch {
 	case t == nil:
 		return invalidToken("the token is not known")
