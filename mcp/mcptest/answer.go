@@ -25,18 +25,18 @@ import (
 // answer that is valid for the question is used. A question without an answer fails the
 // call with an error that explains for each unused answer why it is not valid.
 func Answer(c *mcpclient.Client, key string, value any) {
-	b, ok := books.Load(c)
+	b, ok := answerTables.Load(c)
 	if !ok {
 		panic("mcptest.Answer: want a client that this package has connected, without handlers for questions")
 	}
-	b.(*book).add(prepared{key: key, value: value})
+	b.(*answerTable).add(prepared{key: key, value: value})
 }
 
-// books holds the answers of each client.
-var books sync.Map // of *mcpclient.Client to *book
+// answerTables holds the table of each client.
+var answerTables sync.Map // of *mcpclient.Client to *answerTable
 
-// book holds the answers of one client, and what it was asked.
-type book struct {
+// answerTable holds the prepared answers of one client, and the questions that it was asked.
+type answerTable struct {
 	mu      sync.Mutex
 	answers []prepared
 	asked   []question
@@ -53,32 +53,32 @@ type question struct {
 	Method string `json:"method"`
 	Params any    `json:"params"`
 
-	key  string // the server's name for it, or empty in the session era
-	call any    // tells the calls of a client apart, see CheckReplay
+	key  string // its key in inputRequests, or empty in the session era
+	call any    // identifies the call that it belongs to, see markCalls
 }
 
-func (b *book) add(p prepared) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.answers = append(b.answers, p)
+func (t *answerTable) add(p prepared) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers = append(t.answers, p)
 }
 
-// handlers makes the client answer from the book, unless it has handlers for
+// handlers makes the client answer from the table, unless it has handlers for
 // questions.
-func (b *book) handlers(o *mcpclient.Options) bool {
+func (t *answerTable) handlers(o *mcpclient.Options) bool {
 	if o.ElicitForm != nil || o.ElicitURL != nil || o.Sample != nil || o.Roots != nil {
 		return false
 	}
-	o.ElicitForm, o.ElicitURL = b.elicit, b.elicit
+	o.ElicitForm, o.ElicitURL = t.elicit, t.elicit
 	o.Sample = func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return take[*mcp.CreateMessageResult](ctx, b, p)
+		return take[*mcp.CreateMessageResult](ctx, t, p)
 	}
-	o.Roots = func(ctx context.Context) ([]mcp.Root, error) { return take[[]mcp.Root](ctx, b, nil) }
+	o.Roots = func(ctx context.Context) ([]mcp.Root, error) { return take[[]mcp.Root](ctx, t, nil) }
 	return true
 }
 
-func take[T any](ctx context.Context, b *book, params any) (T, error) {
-	v, err := b.take(ctx, params, func(v any) error {
+func take[T any](ctx context.Context, t *answerTable, params any) (T, error) {
+	v, err := t.take(ctx, params, func(v any) error {
 		if want, ok := v.(T); !ok {
 			return fmt.Errorf("its type is %T, want %T", v, want)
 		}
@@ -91,8 +91,8 @@ func take[T any](ctx context.Context, b *book, params any) (T, error) {
 	return v.(T), nil
 }
 
-func (b *book) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	v, err := b.take(ctx, p, func(v any) error { return checkForm(v, p) })
+func (t *answerTable) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	v, err := t.take(ctx, p, func(v any) error { return checkForm(v, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -128,20 +128,20 @@ func checkForm(v any, p *mcp.ElicitParams) error {
 	return form.Validate(content)
 }
 
-// take returns the answer to the question of ctx, and notes the question.
-func (b *book) take(ctx context.Context, params any, check func(any) error) (any, error) {
+// take records the question of ctx and returns the first unused answer that is valid for it.
+func (t *answerTable) take(ctx context.Context, params any, check func(any) error) (any, error) {
 	q, _ := mcpclient.QuestionFrom(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.asked = append(b.asked, question{Method: q.Method, Params: params, key: q.Key, call: ctx.Value(callKey{})})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = append(t.asked, question{Method: q.Method, Params: params, key: q.Key, call: ctx.Value(callKey{})})
 	var left strings.Builder // the answers that do not fit, and why
-	for i, p := range b.answers {
+	for i, p := range t.answers {
 		err := check(p.value)
 		if q.Key != "" && q.Key != p.key {
 			err = errors.New("it has another key")
 		}
 		if err == nil {
-			b.answers = slices.Delete(b.answers, i, i+1)
+			t.answers = slices.Delete(t.answers, i, i+1)
 			return p.value, nil
 		}
 		fmt.Fprintf(&left, "; answer %q does not fit: %v", p.key, err)

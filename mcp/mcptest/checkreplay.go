@@ -67,12 +67,12 @@ func observe(tb testing.TB, s mcpclient.Server, v mcp.Revision, use func(c *mcpc
 	if err != nil {
 		o.Outcome, o.Error = nil, string(mcp.CodeOf(err))
 	}
-	b, _ := books.Load(c)
-	if err := b.(*book).changed(); err != nil {
+	b, _ := answerTables.Load(c)
+	if err := b.(*answerTable).changed(); err != nil {
 		tb.Errorf("the handler is not repeatable: %v", err)
 		return nil, false
 	}
-	if o.Questions, err = b.(*book).questions(); err != nil {
+	if o.Questions, err = b.(*answerTable).questions(); err != nil {
 		tb.Fatalf("encode a question: %v", err)
 	}
 	if raw, err = json.Marshal(o, json.Deterministic(true)); err != nil {
@@ -95,17 +95,17 @@ func markCalls(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// changed returns an error that names a question which was asked in one call under the
-// same key with other params.
-func (b *book) changed() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// changed returns an error that names a question that was asked twice in one call under the
+// same key, with different params.
+func (t *answerTable) changed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	type name struct {
 		call any
 		key  string
 	}
 	first := make(map[name]jsontext.Value)
-	for _, q := range b.asked {
+	for _, q := range t.asked {
 		if q.key == "" || q.call == nil {
 			continue
 		}
@@ -122,12 +122,12 @@ func (b *book) changed() error {
 	return nil
 }
 
-// questions returns what was asked, sorted by its text.
-func (b *book) questions() ([]jsontext.Value, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	texts := make([]jsontext.Value, len(b.asked))
-	for i, q := range b.asked {
+// questions returns the questions that were asked, sorted by their text.
+func (t *answerTable) questions() ([]jsontext.Value, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	texts := make([]jsontext.Value, len(t.asked))
+	for i, q := range t.asked {
 		text, err := json.Marshal(q, json.Deterministic(true))
 		if err != nil {
 			return nil, err

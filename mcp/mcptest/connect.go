@@ -17,15 +17,15 @@ import (
 // with the options opts.
 func Connect(tb testing.TB, s mcpclient.Server, o *mcpclient.Options, opts ...CheckOption) *mcpclient.Client {
 	tb.Helper()
-	b, own := new(book), mcpclient.Options{}
+	b, own := new(answerTable), mcpclient.Options{}
 	if o != nil {
 		own = *o
 	}
 	answers := b.handlers(&own)
 	c := connect(tb, mcpclient.Conn(CheckWire(tb, dial(tb, s), Client, opts...)), &own)
 	if answers {
-		books.Store(c, b)
-		tb.Cleanup(func() { books.Delete(c) })
+		answerTables.Store(c, b)
+		tb.Cleanup(func() { answerTables.Delete(c) })
 	}
 	return c
 }

@@ -267,7 +267,7 @@ func notify(t *testing.T, c *mcpclient.Client, told <-chan string) {
 	}
 	select {
 	case <-told:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Errorf("%s: the notification was dropped", c.Revision())
 	}
 }

@@ -32,24 +32,25 @@ type Faults struct {
 // the messages that it reads. Written messages are not changed. Only one goroutine may
 // read at a time. The Conn must be closed.
 func InjectFaults(conn mcp.Conn, f Faults) mcp.Conn {
-	return &disturbed{
+	return &faultyConn{
 		Conn: conn, faults: f,
 		random: rand.New(rand.NewPCG(f.Seed, 3)),
 		pumped: make(chan []byte), closed: make(chan struct{}),
 	}
 }
 
-// maxDisorder is how long a response is held back at most.
+// maxDisorder is the maximum time for which a response is held back.
 const maxDisorder = 5 * time.Millisecond
 
-type disturbed struct {
+// faultyConn is the Conn of InjectFaults.
+type faultyConn struct {
 	mcp.Conn
 	faults Faults
 	random *rand.Rand
 
 	start, end sync.Once
 	pump       sync.WaitGroup
-	pumped     chan []byte // messages as they come, until err is set
+	pumped     chan []byte // messages in the order of their arrival; closed once err is set
 	err        error
 	closed     chan struct{}
 
@@ -59,98 +60,98 @@ type disturbed struct {
 }
 
 // Read implements mcp.Conn.
-func (d *disturbed) Read(ctx context.Context) ([]byte, error) {
-	d.start.Do(func() { d.pump.Go(d.run) })
-	time.Sleep(d.faults.Delay)
-	for len(d.ready) == 0 {
-		if err := d.next(ctx); err != nil {
+func (c *faultyConn) Read(ctx context.Context) ([]byte, error) {
+	c.start.Do(func() { c.pump.Go(c.run) })
+	time.Sleep(c.faults.Delay)
+	for len(c.ready) == 0 {
+		if err := c.next(ctx); err != nil {
 			return nil, err
 		}
 	}
-	msg := d.ready[0]
-	d.ready = d.ready[1:]
+	msg := c.ready[0]
+	c.ready = c.ready[1:]
 	return msg, nil
 }
 
 // run reads messages until the connection ends.
-func (d *disturbed) run() {
-	defer close(d.pumped)
+func (c *faultyConn) run() {
+	defer close(c.pumped)
 	for {
-		msg, err := d.Conn.Read(context.Background())
+		msg, err := c.Conn.Read(context.Background())
 		if err != nil {
-			d.err = err
+			c.err = err
 			return
 		}
 		select {
-		case d.pumped <- msg:
-		case <-d.closed:
-			d.err = io.ErrClosedPipe
+		case c.pumped <- msg:
+		case <-c.closed:
+			c.err = io.ErrClosedPipe
 			return
 		}
 	}
 }
 
 // next waits for a message, or until a held one has waited for maxDisorder.
-func (d *disturbed) next(ctx context.Context) error {
+func (c *faultyConn) next(ctx context.Context) error {
 	var waited <-chan time.Time
-	if d.held != nil {
+	if c.held != nil {
 		waited = time.After(maxDisorder)
 	}
 	select {
-	case msg, ok := <-d.pumped:
+	case msg, ok := <-c.pumped:
 		if ok {
-			d.take(msg)
+			c.take(msg)
 			return nil
 		}
-		if d.held == nil {
-			return d.err
+		if c.held == nil {
+			return c.err
 		}
-		d.release()
+		c.release()
 	case <-waited:
-		d.release()
+		c.release()
 	case <-ctx.Done():
 		return fmt.Errorf("read message: %w", ctx.Err())
 	}
 	return nil
 }
 
-func (d *disturbed) release() { d.ready, d.held = append(d.ready, d.held...), nil }
+func (c *faultyConn) release() { c.ready, c.held = append(c.ready, c.held...), nil }
 
-func (d *disturbed) take(msg []byte) {
+func (c *faultyConn) take(msg []byte) {
 	if !isAnswer(msg) {
-		d.ready = append(d.ready, msg)
-		d.release()
+		c.ready = append(c.ready, msg)
+		c.release()
 		return
 	}
 	copies := [][]byte{msg}
-	if d.faults.Duplicates {
+	if c.faults.Duplicates {
 		copies = append(copies, msg)
 	}
-	if d.faults.Strays {
-		d.ready = append(d.ready, d.strays()...)
+	if c.faults.Strays {
+		c.ready = append(c.ready, c.strays()...)
 	}
-	if d.faults.Disorder && d.held == nil && d.random.IntN(2) == 0 {
-		d.held = copies
+	if c.faults.Disorder && c.held == nil && c.random.IntN(2) == 0 {
+		c.held = copies
 		return
 	}
-	d.ready = append(d.ready, copies...)
-	d.release()
+	c.ready = append(c.ready, copies...)
+	c.release()
 }
 
 // strays returns a result and an error that belong to no request.
-func (d *disturbed) strays() [][]byte {
-	d.stray++
+func (c *faultyConn) strays() [][]byte {
+	c.stray++
 	return [][]byte{
-		fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"stray %d","result":{}}`, d.stray),
-		fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"stray"}}`, -1_000_000-d.stray),
+		fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"stray %d","result":{}}`, c.stray),
+		fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"stray"}}`, -1_000_000-c.stray),
 	}
 }
 
 // Close implements mcp.Conn.
-func (d *disturbed) Close() error {
-	d.end.Do(func() { close(d.closed) })
-	err := d.Conn.Close()
-	d.pump.Wait()
+func (c *faultyConn) Close() error {
+	c.end.Do(func() { close(c.closed) })
+	err := c.Conn.Close()
+	c.pump.Wait()
 	return err
 }
 
@@ -162,16 +163,17 @@ func isAnswer(msg []byte) bool {
 // BreakAfter returns a stream that ends after n bytes have been written to it, usually in
 // the middle of a message. Reading ends then, too.
 func BreakAfter(stream io.ReadWriteCloser, n int64) io.ReadWriteCloser {
-	return &cut{ReadWriteCloser: stream, left: n}
+	return &breakingStream{ReadWriteCloser: stream, left: n}
 }
 
-type cut struct {
+// breakingStream is the stream of BreakAfter.
+type breakingStream struct {
 	io.ReadWriteCloser
 	mu   sync.Mutex
 	left int64
 }
 
-func (c *cut) Write(p []byte) (int, error) {
+func (c *breakingStream) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if int64(len(p)) <= c.left {

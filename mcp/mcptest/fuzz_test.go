@@ -36,11 +36,11 @@ func FuzzServer(f *testing.F) {
 			ours.Close()
 			select {
 			case <-served:
-			case <-time.After(patience):
+			case <-time.After(testTimeout):
 				t.Error("the server does not end with the connection")
 			}
 		}()
-		if err := ours.SetDeadline(time.Now().Add(patience)); err != nil {
+		if err := ours.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 			t.Fatal(err)
 		}
 		go func() { _, _ = ours.Write(bytes.Join([][]byte{data, []byte(goodCall), nil}, []byte{'\n'})) }()

@@ -82,7 +82,7 @@ func callOverCut(t *testing.T, n int64) error {
 	served := make(chan error, 1)
 	go func() { served <- newFixture(nil).ServeStream(context.Background(), mcptest.BreakAfter(theirs, n)) }()
 	defer func() { <-served }()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	c, err := mcpclient.Connect(ctx, mcpclient.Stream(ours), &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
 	if err != nil {

@@ -48,7 +48,7 @@ func newNeighbourhood(t *testing.T, w wire) *neighbourhood {
 // client connects one more neighbour.
 func (n *neighbourhood) client() neighbour {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(n.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(n.t.Context(), testTimeout, fmt.Errorf("nothing came within %v", testTimeout))
 	n.t.Cleanup(cancel)
 	c, err := connectRaw(ctx, n.t, n.wire, n.to)
 	if err != nil {
@@ -95,7 +95,7 @@ func await[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("nothing came")
 		panic("unreachable")
 	}
@@ -173,7 +173,7 @@ func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
 		late := n.client()
 		n.hold(late, 1, "late")
 		late.answer(1)
-		if took := time.Since(began); took > patience/2 {
+		if took := time.Since(began); took > testTimeout/2 {
 			t.Errorf("it took the others %v", took)
 		}
 
@@ -211,7 +211,7 @@ func newFlood(s *mcpserver.Server) *flood {
 func (f *flood) awaitStuck(t *testing.T) {
 	t.Helper()
 	before := int64(-1)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		now := f.said.Load()
 		if now == before && now > 0 {
 			return

@@ -157,7 +157,7 @@ func (g *guest) answer(ctx context.Context) error {
 // eachGuest has all guests do the same at once.
 func eachGuest(t *testing.T, guests []*guest, do func(*guest, context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, g := range guests {
@@ -172,7 +172,7 @@ func eachGuest(t *testing.T, guests []*guest, do func(*guest, context.Context) e
 
 // watchTogether has all guests watch one resource, and the last one change it.
 func watchTogether(t *testing.T, guests []*guest) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	told := make(chan mcp.Revision, 100)
 	var all sync.WaitGroup
@@ -199,7 +199,7 @@ func watchTogether(t *testing.T, guests []*guest) {
 // hearAll waits until all revisions were told once.
 func hearAll(t *testing.T, told <-chan mcp.Revision, n int) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	heard := make(map[mcp.Revision]bool)
 	for len(heard) < n {
 		select {

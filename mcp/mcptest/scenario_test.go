@@ -14,8 +14,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// patience is how long a test waits for what has to come.
-const patience = 10 * time.Second
+// testTimeout is how long a test waits for a message or a result that must come.
+const testTimeout = 10 * time.Second
 
 // scenario is what our client does with the fixture. Its transcripts, one per
 // revision, are in testdata under its name.
@@ -250,7 +250,7 @@ func tools(s *stage) {
 	s.call("grow", object{"name": "grown"})
 	select {
 	case <-s.changed:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		s.Fatal("not told that the list of tools has changed")
 	}
 	s.call("grown", nil)
@@ -280,7 +280,7 @@ func resources(s *stage) {
 	}
 	select {
 	case <-s.unwatched:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		s.Fatal("the server was not told that nobody watches any more")
 	}
 	_, err = s.c.ReadResource(s.Context(), "note://counter")

@@ -91,7 +91,7 @@ func TestAKeptListIsAskedForAgainWhenItHasChanged(t *testing.T) {
 	s.Tool("late", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	select {
 	case <-changed:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the change went unheard")
 	}
 	if !has("late") || lists.Load() != 2 {
