@@ -2,35 +2,37 @@ package mcpauth
 
 import "net/netip"
 
-// About is the part of the metadata that is for users.
+// The names below were replaced. The next minor version removes them.
+
+// About is ResourceInfo.
 //
 // Deprecated: use [ResourceInfo].
 //
 //go:fix inline
 type About = ResourceInfo
 
-// Held describes the tokens that a Client has for a server.
+// Held is TokenStatus.
 //
 // Deprecated: use [TokenStatus].
 //
 //go:fix inline
 type Held = TokenStatus
 
-// Hosts adds host names that requests to a loopback address may have.
+// Hosts returns AllowedHosts(names...).
 //
 // Deprecated: use [AllowedHosts].
 //
 //go:fix inline
 func Hosts(names ...string) Option { return AllowedHosts(names...) }
 
-// OfferScopes adds scopes to those that the metadata names.
+// OfferScopes returns SupportedScopes(scopes...).
 //
 // Deprecated: use [SupportedScopes].
 //
 //go:fix inline
 func OfferScopes(scopes ...string) Option { return SupportedScopes(scopes...) }
 
-// Reach adds networks to which requests to authorization servers may be sent.
+// Reach returns AllowedNetworks(networks...).
 //
 // Deprecated: use [AllowedNetworks].
 //

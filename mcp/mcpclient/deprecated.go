@@ -2,7 +2,7 @@ package mcpclient
 
 import "github.com/fondaco/fondaco/mcp"
 
-// The names below were replaced. They are removed in the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // ByHand returns ManualInput().
 //

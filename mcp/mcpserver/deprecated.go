@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // Form returns ElicitForm(key, message, out).
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // Between returns WrapConn(s, wrap).
 //
@@ -33,14 +33,14 @@ func Cut(stream io.ReadWriteCloser, n int64) io.ReadWriteCloser { return BreakAf
 //go:fix inline
 func Disturb(conn mcp.Conn, f Faults) mcp.Conn { return InjectFaults(conn, f) }
 
-// Exercise is TestTransport(t, target, v).
+// Exercise calls TestTransport(t, target, v).
 //
 // Deprecated: use [TestTransport].
 //
 //go:fix inline
 func Exercise(t *testing.T, target mcpclient.Target, v mcp.Revision) { TestTransport(t, target, v) }
 
-// Leaks is CheckLeaks(tb).
+// Leaks calls CheckLeaks(tb).
 //
 // Deprecated: use [CheckLeaks].
 //

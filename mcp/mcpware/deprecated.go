@@ -2,7 +2,7 @@ package mcpware
 
 import "github.com/fondaco/fondaco/mcp/mcpserver"
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // Spill returns StoreLargeResults(s, o).
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// The names below were replaced. They go with the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // Of returns Load(ctx, c, o).
 //

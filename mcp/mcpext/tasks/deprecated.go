@@ -2,7 +2,7 @@ package tasks
 
 import "context"
 
-// The names below were replaced. They are removed in the next minor version.
+// The names below were replaced. The next minor version removes them.
 
 // Ask returns Request(ctx, method, params, out).
 //
