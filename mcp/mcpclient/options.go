@@ -315,8 +315,9 @@ func (o *Options) logger() *slog.Logger {
 	return usercode.Logger(cmp.Or(o.Logger, slog.Default()))
 }
 
-func (o *Options) timeout() time.Duration        { return cmp.Or(o.Timeouts.Call, time.Minute) }
-func (o *Options) maxTimeout() time.Duration     { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
+func (o *Options) timeout() time.Duration { return cmp.Or(o.Timeouts.Call, time.Minute) }
+func (o *Options) maxTimeout() time.Duration { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
+
 func (o *Options) connectTimeout() time.Duration { return cmp.Or(o.Timeouts.Connect, 30*time.Second) }
 func (o *Options) closeTimeout() time.Duration   { return cmp.Or(o.Timeouts.Close, 10*time.Second) }
 func (o *Options) pingInterval() time.Duration   { return cmp.Or(o.PingInterval, 30*time.Second) }

@@ -106,7 +106,7 @@ func (e *Extension) check() error {
 	}
 	for method := range e.Core {
 		if !dialect.Defines(method) {
-			return fmt.Errorf("Core: %q is not a request of the core of any revision; want it in Requests", method)
+			return fmt.Errorf("method %q of Core is not a request of the core of any revision; want it in Requests", method)
 		}
 	}
 	return nil

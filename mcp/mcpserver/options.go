@@ -288,7 +288,7 @@ func (o *Options) check() error {
 	}
 	for _, r := range o.Revisions {
 		if r.IsZero() {
-			return errors.New("Revisions: an entry is the zero Revision; want one such as mcp.V20251125")
+			return errors.New("the zero Revision is an entry of Revisions; want revisions such as mcp.V20251125")
 		}
 	}
 	if err := checkIcons(o.Icons); err != nil {

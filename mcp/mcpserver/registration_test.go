@@ -24,7 +24,7 @@ func TestOptionThatMakesNoSensePanics(t *testing.T) {
 		{"nil middleware", func() { newServer(nil).Use(nil) }, "Use: a middleware is nil"},
 		{"negative limit", func() { newServer(&mcpserver.Options{PageSize: -1}) }, "PageSize: -1: want a positive number"},
 		{"negative size", func() { newServer(&mcpserver.Options{MaxBody: -1}) }, "MaxBody: -1: want a positive number"},
-		{"no revision", func() { newServer(&mcpserver.Options{Revisions: []mcp.Revision{{}}}) }, "Revisions: an entry is the zero Revision"},
+		{"no revision", func() { newServer(&mcpserver.Options{Revisions: []mcp.Revision{{}}}) }, "the zero Revision is an entry of Revisions"},
 		{"metadata under a bad key", func() { mcpserver.Meta("a b", 1) }, "mcpserver.Meta: "},
 		{"metadata without JSON", func() { mcpserver.Meta("com.example/k", func() {}) }, "mcpserver.Meta: "},
 	} {
