@@ -229,7 +229,7 @@ func TestDocumentsAreNotFetchedInTheClear(t *testing.T) {
 	for _, place := range []string{"/prm", "AS " + serverPlace} {
 		h := newHostile(t)
 		h.lies[place] = answers(302, "", "Location", "http://"+h.stranger().address+"/x")
-		h.ends("redirect refused: want no way from https to another scheme")
+		h.ends("redirect refused: want https after https")
 		h = newHostile(t)
 		h.lies[place] = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }
 		h.ends("redirect refused: want at most 3 in a row")

@@ -135,7 +135,7 @@ var userCodes = []userCode{
 	storeThat("Get", askAfterMuch, callTool("it")),
 	storeThat("Swap", func(ctx context.Context) error { return useHandle(ctx, false) }, callTool("it")),
 	storeThat("Delete", func(ctx context.Context) error { return useHandle(ctx, true) }, callTool("it")),
-	{name: "Bus: Publish", logged: "other replicas were not told of a change", prepare: busThat(func(b *hookedBus, hook func()) { b.publish = hook }), trigger: func(_ context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
+	{name: "Bus: Publish", logged: "cannot publish a change to other replicas", prepare: busThat(func(b *hookedBus, hook func()) { b.publish = hook }), trigger: func(_ context.Context, srv *mcpserver.Server, _ *mcpclient.Client) error {
 		srv.Updated("test://a")
 		return nil
 	}},

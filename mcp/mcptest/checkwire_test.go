@@ -127,7 +127,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 		t.Parallel()
 		transcript := read(t, scenarios[1].file(mcp.V20260728))
 		transcript.Lines[len(transcript.Lines)-1].Message = jsontext.Value(`{"jsonrpc":"2.0","id":99,"result":{}}`)
-		if err := transcript.Check(); err == nil || !strings.Contains(err.Error(), "to no request") {
+		if err := transcript.Check(); err == nil || !strings.Contains(err.Error(), "without a request") {
 			t.Errorf("got %v", err)
 		}
 	})

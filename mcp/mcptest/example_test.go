@@ -49,7 +49,7 @@ func ExampleTranscript_Check() {
 	fmt.Println(transcript.Check())
 	// Output:
 	// <nil>
-	// check: testdata/ping/2025-11-25.txtar:7: the server: an answer with id 7, to no request
+	// check: testdata/ping/2025-11-25.txtar:7: the server: a response with id 7, without a request
 }
 
 // A server whose client answers twice, late, and without having been asked.

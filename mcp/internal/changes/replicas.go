@@ -103,7 +103,7 @@ func (r *replicas) Deliver(ctx context.Context, e *Event) error {
 		err = r.bus.Publish(ctx, r.topic, msg)
 	}
 	if err != nil {
-		r.hub.server.Logger().LogAttrs(ctx, slog.LevelWarn, "other replicas were not told of a change",
+		r.hub.server.Logger().LogAttrs(ctx, slog.LevelWarn, "cannot publish a change to other replicas",
 			append(usercode.Attrs(err), slog.String("method", e.topic.method))...)
 	}
 	return nil

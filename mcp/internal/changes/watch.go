@@ -9,12 +9,12 @@ import (
 
 // Reasons for which a subscription is refused, besides those of limit.Pool, or ends.
 var (
-	// ErrTooMany reports that the subscriber has as many topics as it may have.
-	ErrTooMany = errors.New("the subscriber has as many topics as it may have")
+	// ErrTooMany reports that the subscriber has reached its limit of topics.
+	ErrTooMany = errors.New("the subscriber has reached its limit of topics")
 	// ErrRemoved reports that the subscriber was removed.
 	ErrRemoved = errors.New("the subscriber was removed")
 	// ErrEvicted ends Serve when the subscriptions make room for those of another owner.
-	ErrEvicted = errors.New("the subscription has made room for those of another owner")
+	ErrEvicted = errors.New("the subscription was ended to make room for another owner")
 )
 
 // watchUnit is how many bytes of a URI count as one watched resource, so that the bound

@@ -19,7 +19,7 @@ type watchRun struct {
 	cancel  context.CancelCauseFunc // of the current run
 }
 
-var errUnwatched = errors.New("nobody watches the resource any more")
+var errUnwatched = errors.New("the resource has no subscribers any more")
 
 // startWatchFuncLocked runs a function for a resource that has got its first subscriber.
 func (h *Hub) startWatchFuncLocked(uri string, run WatchFunc) {

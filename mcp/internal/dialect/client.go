@@ -129,7 +129,7 @@ func (r *Request) addMeta(meta mcp.Meta) error {
 		return nil
 	}
 	if len(r.user) > 0 {
-		return errors.New("metadata both in the params and beside them: want it in one place")
+		return errors.New("metadata in the params and in Meta: want it in one place")
 	}
 	var err error
 	r.user, err = userMembers(meta)

@@ -10,7 +10,7 @@ import (
 )
 
 // Reply encodes the client's response to a request of the server: the result in
-// the shape of the revision, or the error with its number. If the error is not
+// the form of the revision, or the error with its number. If the error is not
 // an *mcp.Error, the server gets an internal error without its text.
 func (c *Client) Reply(id jsonrpc.ID, result any, err error) []byte {
 	if err == nil {

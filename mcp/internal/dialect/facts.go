@@ -34,7 +34,7 @@ const (
 type Facts struct {
 	Revision mcp.Revision
 	Era      Era
-	Draft    bool // never published: supported only where it is asked for
+	Draft    bool // never published: supported only if it is requested
 
 	// The wire.
 	Batch             bool // a frame may hold an array of messages
@@ -69,7 +69,7 @@ type Facts struct {
 	Completions     bool // the completions capability exists
 	Context         bool // completion requests carry the other arguments
 	SamplingTools   bool // sampling messages hold several blocks, tools and their results
-	ElicitURL       bool // elicitation knows modes
+	ElicitURL       bool // elicitation has modes
 	RichForms       bool // forms have titled choices, choices of several, and every default
 
 	// The numbers of the errors that differ between revisions.

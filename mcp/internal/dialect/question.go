@@ -14,7 +14,7 @@ type Question struct {
 	call   *Call
 	method string
 	params jsontext.Value
-	form   jsontext.Value // in the newest words, when the client was asked in plainer ones
+	form   jsontext.Value // the newest form of the params, if the client got an older one
 	// Visit is the URL of an elicitation in URL mode, and VisitID its
 	// elicitationId, if the revision has one.
 	Visit, VisitID string

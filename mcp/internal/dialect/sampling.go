@@ -74,9 +74,9 @@ func CheckConversation(p *mcp.CreateMessageParams) error {
 	}
 	switch {
 	case len(open) > 0:
-		return errors.New("the last message uses tools: want their outputs after it")
+		return errors.New("the last message has tool uses: want a message with their results after it")
 	case turns > MaxToolTurns:
-		return fmt.Errorf("the output of tools goes back to the model %d times, want at most %d", turns, MaxToolTurns)
+		return fmt.Errorf("tool results are sent to the model %d times, want at most %d", turns, MaxToolTurns)
 	}
 	return nil
 }
@@ -95,18 +95,18 @@ func turnOf(m mcp.SamplingMessage) (turn, error) {
 		switch c := c.(type) {
 		case mcp.ToolUseContent:
 			if m.Role != mcp.RoleAssistant || t.uses[c.ID] {
-				return t, fmt.Errorf("use %.64q of a tool: want it from the assistant, and once", c.ID)
+				return t, fmt.Errorf("tool use %.64q: want it in a message of the assistant, and once", c.ID)
 			}
 			t.uses[c.ID] = true
 		case mcp.ToolResultContent:
 			if m.Role != mcp.RoleUser || t.outputs[c.ToolUseID] {
-				return t, fmt.Errorf("output of use %.64q: want it from the user, and once", c.ToolUseID)
+				return t, fmt.Errorf("tool result for %.64q: want it in a message of the user, and once", c.ToolUseID)
 			}
 			t.outputs[c.ToolUseID] = true
 		}
 	}
 	if n := len(t.outputs); n > 0 && n < len(m.Content) {
-		return t, errors.New("outputs of tools beside other content: want them alone")
+		return t, errors.New("tool results and other content in one message: want tool results only")
 	}
 	return t, nil
 }
@@ -116,12 +116,12 @@ func turnOf(m mcp.SamplingMessage) (turn, error) {
 func (t turn) answers(open map[string]bool) error {
 	for id := range open {
 		if !t.outputs[id] {
-			return fmt.Errorf("want the output of use %.64q of a tool first", id)
+			return fmt.Errorf("want the result of tool use %.64q first", id)
 		}
 	}
 	for id := range t.outputs {
 		if !open[id] {
-			return fmt.Errorf("output of use %.64q, which the message before does not hold", id)
+			return fmt.Errorf("tool result for %.64q: the message before has no such tool use", id)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func (f *Facts) marshal(v any) ([]byte, error) {
 // revision has lists, otherwise several texts as one block.
 func (f *Facts) samplingContent(enc *jsontext.Encoder, cs mcp.Contents) error {
 	if !f.converses(cs) {
-		return fmt.Errorf("sampling message: %d blocks that %s has no words for; want texts, or one block that it knows", len(cs), f.Revision)
+		return fmt.Errorf("sampling message: %d blocks that %s cannot express; want only texts, or one block", len(cs), f.Revision)
 	}
 	switch {
 	case len(cs) == 1:

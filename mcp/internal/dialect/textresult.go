@@ -10,14 +10,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
 
-// textResult is a tool result that has only text and structured content, as
-// most have. It is encoded directly into the reply, without an intermediate
+// textResult is a tool result that has only text and structured content, like most
+// results. It is encoded directly into the reply, without an intermediate
 // copy.
 type textResult struct {
 	texts      []rawjson.Text
 	structured jsontext.Value
 	isError    bool
-	one        [1]rawjson.Text // room for the texts, of which there is mostly one
+	one        [1]rawjson.Text // avoids an allocation for the usual single text
 }
 
 // textResultOf returns nil for a result with any other member or content.
@@ -92,7 +92,7 @@ func (p *textResult) appendTo(r *Reply, maxInline int) {
 }
 
 // isPlainCall reports whether the params of a call have only the name of a tool
-// and arguments, as most have, and can be written unchanged.
+// and arguments, like most calls, and can be written unchanged.
 func isPlainCall(p *mcp.CallToolParams) bool {
 	return p.InputResponses == nil && p.RequestState == nil && p.Task == nil && len(p.Meta) == 0 &&
 		utf8.ValidString(p.Name) && (p.Arguments == nil || isLine(p.Arguments))

@@ -88,7 +88,7 @@ func guardRedirect(req *http.Request, via []*http.Request) error {
 	case via[0].Method != http.MethodGet && via[0].Method != http.MethodHead:
 		return fmt.Errorf("redirect of %s refused: want GET or HEAD", via[0].Method)
 	case req.URL.Scheme != from.URL.Scheme && req.URL.Scheme != "https":
-		return errors.New("redirect refused: want no way from https to another scheme")
+		return errors.New("redirect refused: want https after https")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func PrincipalOf(i *mcp.Identity) mcp.Principal {
 }
 
 // ErrNoBackChannel reports that no request can be sent to the sender of a message.
-var ErrNoBackChannel = errors.New("the caller takes no requests here")
+var ErrNoBackChannel = errors.New("the caller cannot receive requests here")
 
 // SendRequest sends a request to the sender of the message, on its back channel, and returns
 // the response. If ctx ends first, it sends the cancellation that encodeCancel returns.

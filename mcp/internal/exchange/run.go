@@ -30,7 +30,7 @@ func (s *Session) Begin(ctx context.Context, core Core, in *Inbound) Run {
 	}
 	ctx, work := s.Running.Begin(ctx, id)
 	if work == nil {
-		return refused(dialect.Refuse(id, mcp.Errorf(mcp.CodeInvalidRequest, "id %s: a request of this id is running", id)))
+		return refused(dialect.Refuse(id, mcp.Errorf(mcp.CodeInvalidRequest, "id %s: a request with this id is running", id)))
 	}
 	return func() (dialect.Reply, bool) {
 		reply := core.Request(ctx, in)

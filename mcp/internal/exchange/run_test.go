@@ -61,7 +61,7 @@ func TestRequestThatCannotRunIsRefused(t *testing.T) {
 		reached: func(e mcp.LimitReached) { reached = append(reached, e) },
 	}
 	runs := []exchange.Run{s.Begin(t.Context(), core, inbound(0))}
-	if reply, wanted := s.Begin(t.Context(), core, inbound(0))(); !wanted || !strings.Contains(string(reply.Body), "a request of this id is running") {
+	if reply, wanted := s.Begin(t.Context(), core, inbound(0))(); !wanted || !strings.Contains(string(reply.Body), "a request with this id is running") {
 		t.Errorf("an id in use: got %s, wanted %v, want a refusal", reply.Body, wanted)
 	}
 	for id := int64(1); id < 1024; id++ {

@@ -59,7 +59,7 @@ func (s *scanner) end() *DecodeError {
 	_, err := s.dec.ReadToken()
 	switch {
 	case err == nil:
-		return parseErrorf("the text goes on after its end (byte %d)", s.dec.InputOffset())
+		return parseErrorf("more text after the JSON value (byte %d)", s.dec.InputOffset())
 	case errors.Is(err, io.EOF):
 		return nil
 	}

@@ -43,7 +43,7 @@ func CheckElicitation(text jsontext.Value, extended bool) error {
 	}
 	for _, key := range keys {
 		if !slices.Contains([]string{"$schema", "type", "properties", "required"}, key.name) {
-			return fmt.Errorf("form: %s: want type, properties and required alone", readable(key.name))
+			return fmt.Errorf("form: %s: want only type, properties and required", readable(key.name))
 		}
 	}
 	if form.Type != "object" {

@@ -79,7 +79,7 @@ func (h *headers) take(mark, typ any, path []string, plain bool) error {
 		return fmt.Errorf("%s: %w", Excerpt(name), err)
 	}
 	if !plain || len(path) == 0 {
-		return errors.New("want it on a property that only properties lead to")
+		return errors.New("want it on a property that is reached through properties only")
 	}
 	kind, _ := typ.(string)
 	if kind != "string" && kind != "integer" && kind != "boolean" && !(h.numbers && kind == "number") {

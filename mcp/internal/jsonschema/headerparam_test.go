@@ -42,7 +42,7 @@ func TestHeaderMarksThatMayNotBe(t *testing.T) {
 	prop := func(schema string) string { return `{"properties":{"p":` + schema + `}}` }
 	const (
 		token = `want letters, digits and hyphens`
-		place = `want it on a property that only properties lead to`
+		place = `want it on a property that is reached through properties only`
 		types = `want it on a string, integer or boolean`
 	)
 	marked := `{"type":"string","x-mcp-header":"H"}`

@@ -11,10 +11,10 @@ import (
 // Reasons for which a Pool refuses a place.
 var (
 	// ErrOwnerFull reports that the owner has reached the limit of one owner.
-	ErrOwnerFull = errors.New("the owner holds as much as it may")
+	ErrOwnerFull = errors.New("the limit of the owner is reached")
 	// ErrPoolFull reports that all owners together have reached the limit, and that no
 	// other owner holds more than the one that takes.
-	ErrPoolFull = errors.New("all that there may be is held")
+	ErrPoolFull = errors.New("the limit of all owners is reached")
 )
 
 // Pool limits what all owners together hold of one kind of thing, in units: 1 for each

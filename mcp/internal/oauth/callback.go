@@ -21,8 +21,8 @@ type AuthorizationResponse struct {
 }
 
 // ParseAuthorizationResponse reads the query of the URL to which the user's
-// browser was redirected. A repeated parameter is an error, if it is one that
-// we read.
+// browser was redirected. A repeated parameter is an error if it is one
+// that we read.
 //
 // Spec: RFC 6749 4.1.2, 3.1
 func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
@@ -35,7 +35,7 @@ func ParseAuthorizationResponse(query string) (*AuthorizationResponse, error) {
 	}
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(values[name]) > 1 {
-			return nil, fmt.Errorf("authorization response: %s stands twice", name)
+			return nil, fmt.Errorf("authorization response: duplicate parameter %s", name)
 		}
 	}
 	return &AuthorizationResponse{

@@ -10,8 +10,8 @@ import (
 
 const maxURL = 4 << 10
 
-// ParseEndpoint parses a URL that a peer sent, and to which requests or a
-// browser may be sent: it must be absolute, https (or http on the loopback
+// ParseEndpoint parses a URL that a peer sent, and that requests or the user's browser may
+// then use: it must be absolute, https (or http on the loopback
 // interface), without user information and fragment. Every other URL is an
 // error.
 //

@@ -92,7 +92,7 @@ func (e *StatusError) Error() string {
 func FetchDocument(ctx context.Context, c *http.Client, address string, header http.Header, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errors.New("want a URL that a request can be sent to")
+		return errors.New("want a valid URL")
 	}
 	if header != nil {
 		req.Header = header.Clone()

@@ -52,7 +52,7 @@ func Register(ctx context.Context, c *http.Client, endpoint string, m *ClientMet
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("want a URL that a request can be sent to")
+		return nil, errors.New("want a valid URL")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")

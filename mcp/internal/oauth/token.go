@@ -13,7 +13,7 @@ import (
 
 // TokenEndpoint requests tokens for one client. It is safe for concurrent use.
 type TokenEndpoint struct {
-	HTTP *http.Client // its redirects are not followed, whatever it says itself
+	HTTP *http.Client // redirects are not followed, even if it follows them
 	URL  string
 	// Issuer is the issuer of the endpoint: the audience of assertions.
 	Issuer string
@@ -100,7 +100,7 @@ func (e *TokenEndpoint) prepare(ctx context.Context, form url.Values) (*http.Req
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, errors.New("want a URL that a request can be sent to")
+		return nil, errors.New("want a valid URL")
 	}
 	req.Header = header
 	return req, nil

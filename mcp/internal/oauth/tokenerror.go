@@ -46,7 +46,7 @@ func (e *Error) Error() string {
 
 func readRefusal(resp *http.Response) error {
 	if resp.StatusCode/100 == 3 {
-		return errors.New("redirect refused: a request with credentials is sent to no other place")
+		return errors.New("redirect refused: a request with credentials is not redirected")
 	}
 	refused := &Error{Status: resp.StatusCode}
 	var wire struct {

@@ -16,7 +16,7 @@ import (
 const (
 	TypeBearer = "Bearer"
 	TypeDPoP   = "DPoP"
-	TypeNone   = "N_A" // of what is no access token
+	TypeNone   = "N_A" // of a token that is not an access token
 )
 
 const (

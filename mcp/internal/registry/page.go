@@ -92,7 +92,7 @@ func (c *catalog) startOf(k Kind, cur *string) (int, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(*cur)
 	if err != nil || len(raw) < 2 || raw[0] != 'a'+byte(k) {
-		return 0, mcp.Errorf(mcp.CodeInvalidParams, "cursor: not one of this list; want the nextCursor of a page before, or none")
+		return 0, mcp.Errorf(mcp.CodeInvalidParams, "cursor: not a cursor of this list; want the nextCursor of the previous page, or none")
 	}
 	last := string(raw[1:])
 	return sort.Search(len(c.order), func(i int) bool { return c.order[i].Key() > last }), nil

@@ -11,7 +11,7 @@ import (
 // another version, and their calls are made again.
 const memoryVersion = 1
 
-var errMemory = errors.New("memory: not as Encode returns it")
+var errMemory = errors.New("memory: not an encoding of Encode")
 
 // Encode returns the Memory as bytes, which DecodeMemory decodes. Texts and lists follow
 // their length.

@@ -18,7 +18,7 @@ var (
 	ErrShutdown = errors.New("the server is shutting down")
 	// ErrEvicted reports that the place of the values was needed for another owner
 	// before they were kept.
-	ErrEvicted = errors.New("the values had to make room for those of another owner")
+	ErrEvicted = errors.New("the values were closed to make room for another owner")
 )
 
 // Parked holds the values of calls that are between two runs. All methods are safe for

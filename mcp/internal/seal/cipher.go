@@ -35,7 +35,7 @@ type keyCiphers struct {
 type saltCipher struct {
 	salt [saltSize]byte
 	aead cipher.AEAD
-	left atomic.Int64 // tokens that may still be sealed
+	left atomic.Int64 // number of tokens that may still be sealed
 }
 
 // sealing returns the cipher for the next token.
@@ -76,8 +76,8 @@ func (k *keyCiphers) keepOpener(salt [saltSize]byte, aead cipher.AEAD) {
 	k.openers[salt] = aead
 }
 
-// derive returns the cipher of a salt, which puts its random nonce in front of what it
-// seals.
+// derive returns the cipher of a salt. The cipher writes its random nonce before the
+// ciphertext.
 func (k *keyCiphers) derive(salt [saltSize]byte) cipher.AEAD {
 	derived, err := hkdf.Key(sha256.New, k.Secret, salt[:], purpose, 32)
 	if err != nil {

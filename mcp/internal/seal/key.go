@@ -59,7 +59,7 @@ func NewRing(keys ...Key) (*Ring, error) {
 			return nil, err
 		}
 		if r.find(k.ID) != nil {
-			return nil, fmt.Errorf("%v is there twice", k)
+			return nil, fmt.Errorf("duplicate %v", k)
 		}
 		r.keys = append(r.keys, &keyCiphers{Key: Key{ID: k.ID, Secret: slices.Clone(k.Secret)}})
 	}

@@ -54,7 +54,7 @@ func webAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || !plainHost.MatchString(u.Host):
-		return "", errors.New("want an absolute web address, its host in plain letters")
+		return "", errors.New("want an absolute web address with a host in ASCII")
 	case u.User != nil:
 		return "", errors.New("want an address without a user")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):

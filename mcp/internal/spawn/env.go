@@ -38,7 +38,7 @@ func environ(given map[string]string, whole bool) ([]string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("environment variable %q: a name is not empty and holds neither %q nor NUL", name, "=")
+			return nil, fmt.Errorf("environment variable %q: want a name that is not empty, without %q and NUL", name, "=")
 		}
 		env = append(env, name+"="+given[name])
 	}

@@ -97,7 +97,7 @@ func (l *lineWriter) send(ctx context.Context, msgs [][]byte) error {
 	}
 	n, err := l.put(ctx, l.buf)
 	if n <= rest && err != nil {
-		l.buf = l.buf[:rest] // nothing of them has gone out
+		l.buf = l.buf[:rest] // none of their bytes were written
 	}
 	l.buf = l.buf[:copy(l.buf, l.buf[n:])]
 	if len(l.buf) == 0 && cap(l.buf) > chunkSize {

@@ -110,7 +110,7 @@ func TestCallsOfABatchCountAsCalls(t *testing.T) {
 	session := s.core.session()
 	eventually(t, "all calls run", func() bool { return session.Running.Len() == len(items) })
 	a := s.post("["+callTool(7, "hello")+","+callTool(1000, "hello")+"]", httpheader.SessionID, id)
-	if !strings.Contains(a.body, "a request of this id is running") || !strings.Contains(a.body, `"id":1000,"result"`) {
+	if !strings.Contains(a.body, "a request with this id is running") || !strings.Contains(a.body, `"id":1000,"result"`) {
 		t.Errorf("got %s, want the id that is in use refused", a.body)
 	}
 	s.do("DELETE", "", httpheader.SessionID, id)

@@ -34,20 +34,20 @@ type Conversation struct {
 	schemas func(*dialect.Facts) *Schema
 
 	mu      sync.Mutex
-	session *dialect.Facts // agreed on, or asked for; nil without a session
+	session *dialect.Facts // of the negotiated or requested revision; nil without a session
 	open    [2]map[string]*call
 	used    [2]map[string]bool // ids of the session
-	// extended: the client has extensions, which bring methods and results that
-	// are judged only if the schema has been told of them.
+	// extended means that the client has extensions. Their methods and results are
+	// checked only if the schema has them.
 	extended   bool
-	unreadable [2]int // messages of a side that the other cannot assign
+	unreadable [2]int // messages of a side whose id the other cannot read
 }
 
 // call is a request that has no answer yet.
 type call struct {
 	method string
 	facts  *dialect.Facts
-	token  string // of its progress
+	token  string // of its progress notifications
 	fault  error  // of the request
 }
 
@@ -57,7 +57,7 @@ func NewConversation(schemas func(*dialect.Facts) *Schema) *Conversation {
 	return &Conversation{schemas: schemas, open: [2]map[string]*call{{}, {}}, used: [2]map[string]bool{{}, {}}}
 }
 
-// Fault describes why a message is invalid.
+// Fault describes an invalid message.
 type Fault struct {
 	// From is the side that sent the message.
 	From Side
@@ -90,7 +90,7 @@ func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 	}
 	var faults []error
 	if c.session == nil || !c.session.Batch {
-		faults = append(faults, errors.New("a batch, which the revision does not have"))
+		faults = append(faults, errors.New("a batch: the revision has no batches"))
 	}
 	for _, item := range items {
 		var err error
@@ -105,7 +105,7 @@ func (c *Conversation) frame(from Side, data []byte, late *[]Fault) error {
 // countUnreadable counts a message that its receiver can only answer without an id.
 func (c *Conversation) countUnreadable(from Side, err error) error {
 	c.unreadable[from]++
-	return fmt.Errorf("no message: %w", err)
+	return fmt.Errorf("not a message: %w", err)
 }
 
 func (c *Conversation) message(from Side, m jsonrpc.Message, err error, late *[]Fault) error {
@@ -123,7 +123,7 @@ func (c *Conversation) message(from Side, m jsonrpc.Message, err error, late *[]
 func (c *Conversation) request(from Side, m jsonrpc.Message) error {
 	key := m.ID.Key()
 	if c.open[from][key] != nil {
-		return c.countUnreadable(from, fmt.Errorf("%s: id %s belongs to a request that has no answer yet", m.Method, m.ID))
+		return c.countUnreadable(from, fmt.Errorf("%s: id %s is in use by a request without an answer", m.Method, m.ID))
 	}
 	k := &call{method: m.Method, facts: c.factsOf(from, m), token: token(m.Params)}
 	c.extended = c.extended || declaresExtensions(m)
@@ -171,7 +171,7 @@ func (c *Conversation) notification(from Side, m jsonrpc.Message) error {
 func (c *Conversation) checkParams(f *dialect.Facts, from Side, m jsonrpc.Message) error {
 	s := c.schemas(f)
 	if !s.sends(from, m.Kind, m.Method) && isKnown(m.Method) && !c.extended {
-		return fmt.Errorf("%s: %s has no such %s of a %s", m.Method, f.Revision, m.Kind, from)
+		return fmt.Errorf("%s: %s defines no such %s of a %s", m.Method, f.Revision, m.Kind, from)
 	}
 	return s.Params(m.Method, m.Params)
 }
@@ -188,13 +188,13 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 		c.unreadable[from.other()]--
 		return nil
 	default:
-		return fmt.Errorf("an answer with id %s, to no request", m.ID)
+		return fmt.Errorf("a response with id %s, without a request", m.ID)
 	}
 	if m.Error != nil {
 		return c.schemas(k.facts).Error(m.Error)
 	}
 	if k.fault != nil {
-		*late = append(*late, Fault{from.other(), fmt.Errorf("not refused by a %s: %w", from, k.fault)})
+		*late = append(*late, Fault{from.other(), fmt.Errorf("accepted by the %s, but invalid: %w", from, k.fault)})
 	}
 	if k.method == mcp.MethodInitialize {
 		c.agree(k, m.Result)
@@ -206,10 +206,10 @@ func (c *Conversation) answer(from Side, m jsonrpc.Message, late *[]Fault) error
 	return s.Result(k.method, m.Result)
 }
 
-// agree stores the revision of the session from the result of initialize.
+// agree stores the revision that the result of initialize has.
 func (c *Conversation) agree(k *call, result jsontext.Value) {
 	var r mcp.InitializeResult
-	_ = json.Unmarshal(result, &r) // its faults are found by the schema
+	_ = json.Unmarshal(result, &r) // the schema finds its faults
 	if v, ok := mcp.ParseRevision(r.ProtocolVersion); ok {
 		k.facts = dialect.Of(v)
 	}

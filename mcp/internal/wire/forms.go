@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-// written are the types whose JSON reflection does not see.
+// written has the forms of the types whose JSON reflection does not show.
 var written map[reflect.Type]form
 
 func init() {
@@ -40,11 +40,11 @@ func init() {
 // of is the form of a type.
 func of[T any](g *generator) node { return g.of(reflect.TypeFor[T]()) }
 
-// plain is the form of a struct whose JSON has the members of its fields, though
-// it writes itself.
+// plain is the form of a struct that has its own JSON encoding, but with the members
+// of its fields.
 func plain[T any](g *generator) node { return g.object(reflect.TypeFor[T]()) }
 
-// tagged is the form of a struct with a type member besides its fields.
+// tagged is the form of a struct whose JSON has a member "type" in addition to its fields.
 func tagged[T any](tags ...string) form {
 	return func(g *generator) node {
 		out := plain[T](g)
@@ -73,7 +73,7 @@ func oneOf(alternatives ...form) form {
 	}
 }
 
-// since adds alternatives to a list where a fact holds.
+// since adds alternatives to a list if a fact holds.
 func (g *generator) since(holds bool, alternatives []form, more ...form) []form {
 	if holds {
 		return append(alternatives, more...)
@@ -96,7 +96,8 @@ var (
 	objects = dictionary(object)
 )
 
-// extensions are agreed on in sessions as well, which no revision describes.
+// extensions are also negotiated in sessions, although no revision of the session era
+// describes it.
 func extensions(g *generator) node {
 	if g.facts.Era == dialect.StatelessEra {
 		return objects(g)
@@ -104,12 +105,12 @@ func extensions(g *generator) node {
 	return node{}
 }
 
-// uriTemplate leaves the grammar of RFC 6570 alone: the format of JSON Schema is
-// not enough of it, and who registers a template has parsed it.
+// uriTemplate does not check the grammar of RFC 6570: the format of JSON Schema covers only
+// a part of it, and templates are parsed when they are registered.
 func uriTemplate(g *generator) node { return str(g) }
 
-// takes is the form of the capability to take requests as tasks, of which each
-// side has its own.
+// takes is the form of the capability to run requests as tasks. Each side has other
+// kinds of requests.
 func takes(kinds ...string) form {
 	return func(g *generator) node {
 		requests := plain[mcp.TaskRequests](g)
@@ -155,7 +156,7 @@ func contentBlock(g *generator) node {
 	return oneOf(kinds...)(g)
 }
 
-// samplingContent is one block and, since models use tools, any number of them.
+// samplingContent is one block or, in revisions with tools in sampling, any number of them.
 func samplingContent(g *generator) node {
 	kinds := []form{of[mcp.TextContent], of[mcp.ImageContent]}
 	kinds = g.since(g.facts.Audio, kinds, of[mcp.AudioContent])
@@ -164,7 +165,7 @@ func samplingContent(g *generator) node {
 	return oneOf(kinds...)(g)
 }
 
-// resultType is any in the schema, though each result has one of its own.
+// resultType is the type of a result. The schema allows any, but each result has its own.
 func resultType(kind mcp.ResultType) form {
 	return func(g *generator) node {
 		if g.strict {
@@ -181,7 +182,7 @@ func structuredContent(g *generator) node {
 	return node{"type": "object"}
 }
 
-// completionValues are at most 100, which the schema says since the stateless era.
+// completionValues are at most 100. The schema says so only in the stateless era.
 func completionValues(g *generator) node {
 	out := strs(g)
 	if g.facts.Era == dialect.StatelessEra {
@@ -204,7 +205,7 @@ func outputSchema(g *generator) node {
 	return inputSchema(g)
 }
 
-// toolSchema is what is said of the JSON Schema of a tool, whatever its root.
+// toolSchema is the form of the JSON Schema of a tool, without a condition on its root.
 func toolSchema(g *generator) node {
 	properties := node{}
 	if g.facts.RichForms {

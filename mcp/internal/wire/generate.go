@@ -21,17 +21,17 @@ type form func(*generator) node
 // generator writes the definitions of one revision.
 type generator struct {
 	facts *dialect.Facts
-	// strict forbids members that only other revisions have, and results of
+	// strict forbids members that exist only in other revisions, and results of
 	// another type.
 	strict  bool
 	methods map[string]Method
 	defs    map[string]node
 }
 
-// definitions is the place of those that are referred to.
+// definitions is the location of the definitions in a document.
 const definitions = "#/$defs/"
 
-// params refers to the definition of the params of a method.
+// params returns a reference to the definition of the params of a method.
 func (g *generator) params(m Method) node {
 	switch {
 	case m.Params != nil:
@@ -50,13 +50,13 @@ func metaAlone(meta node, required bool) node {
 	return out
 }
 
-// demands reports whether a definition has required members.
+// demands reports whether the referenced definition has required members.
 func (g *generator) demands(ref node) bool {
 	def := g.defs[strings.TrimPrefix(ref["$ref"].(string), definitions)]
 	return def["required"] != nil || def["anyOf"] != nil
 }
 
-// has reports whether the revision has a kind of result.
+// has reports whether the revision has this type of result.
 func (g *generator) has(result any) bool {
 	switch result.(type) {
 	case mcp.CreateTaskResult:
@@ -103,15 +103,15 @@ func text(t reflect.Type) node {
 	return node{"type": "string"}
 }
 
-// writesItself reports whether a type chooses its own JSON, which reflection does
-// not see.
+// writesItself reports whether a type has its own JSON encoding, which reflection
+// does not show.
 func writesItself(t reflect.Type) bool {
 	return t == reflect.TypeFor[jsontext.Value]() ||
 		t.Kind() != reflect.Pointer && (t.Implements(reflect.TypeFor[json.MarshalerTo]()) || t.Implements(reflect.TypeFor[json.Marshaler]()))
 }
 
-// named refers to the definition of a struct, which is written at the first
-// time. What other types are is written in place.
+// named returns a reference to the definition of a struct, which is generated at its
+// first use. The schemas of other types are written in place.
 func (g *generator) named(t reflect.Type, form form) node {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Interface {
 		return form(g)
@@ -121,13 +121,13 @@ func (g *generator) named(t reflect.Type, form form) node {
 
 func (g *generator) define(name string, form form) node {
 	if _, ok := g.defs[name]; !ok {
-		g.defs[name] = nil // refers to itself, perhaps
+		g.defs[name] = nil // the definition may refer to itself
 		g.defs[name] = form(g)
 	}
 	return node{"$ref": definitions + name}
 }
 
-// nameOf returns the name of a type of the vocabulary, and qualifies others by
+// nameOf returns the name of a type of package mcp; names of other types begin with
 // their package.
 func nameOf(t reflect.Type) string {
 	if t.PkgPath() == reflect.TypeFor[mcp.Tool]().PkgPath() {
@@ -136,7 +136,7 @@ func nameOf(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + t.Name()
 }
 
-// object returns the schema of a struct by its fields.
+// object returns the schema of a struct, made from its fields.
 func (g *generator) object(t reflect.Type) node {
 	properties, required := node{}, []string{}
 	for _, f := range fieldsOf(t) {
@@ -182,7 +182,7 @@ type field struct {
 	required bool
 }
 
-// fieldsOf returns the fields of a struct and of those that it embeds.
+// fieldsOf returns the fields of a struct and of its embedded structs.
 func fieldsOf(t reflect.Type) (fields []field) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -10,12 +10,12 @@ import (
 // A fact is a property of a revision.
 type fact func(*dialect.Facts) bool
 
-// A member says what the Go type of one member does not. Zero fields leave it to
-// the type.
+// A member describes what the Go type of one member does not say. Zero fields mean what the
+// type says.
 type member struct {
-	exists   fact // in which revisions there is the member; nil is in all
-	required fact // in which of them it has to be there
-	form     form // what its value is
+	exists   fact // whether the revision has the member; nil is always
+	required fact // whether the revision requires it
+	form     form // of its value
 }
 
 func sessions(f *dialect.Facts) bool  { return f.Era == dialect.SessionEra }
@@ -38,7 +38,7 @@ func elicits(f *dialect.Facts) bool {
 	return f.ServerRequests[mcp.MethodElicit] || f.Era == dialect.StatelessEra
 }
 
-// members holds them by type and name. A member of an embedded type is looked up
+// members has the members by type and name. A member of an embedded type is looked up
 // under the outer type first.
 var members map[string]member
 
@@ -175,7 +175,7 @@ func init() {
 func memberOf(outer, inner, name string) member {
 	own, inherited := members[outer+"."+name], members[inner+"."+name]
 	if strings.Contains(outer, ".") {
-		inherited.form = nil // of an extension, which has types of its own
+		inherited.form = nil // outer is of an extension, which has its own types
 	}
 	if own.exists == nil {
 		own.exists = inherited.exists

@@ -50,7 +50,7 @@ func (m *Monitor) check(c *Conversation, from Side, msg []byte) {
 func (m *Monitor) report(faults []Fault, msg []byte) {
 	for _, f := range faults {
 		if m.judges(f.From) {
-			m.Report(fmt.Errorf("the %s sends what is not valid: %w\n%s", f.From, f.Err, msg))
+			m.Report(fmt.Errorf("the %s sent an invalid message: %w\n%s", f.From, f.Err, msg))
 		}
 	}
 }

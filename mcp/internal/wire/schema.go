@@ -20,11 +20,10 @@ import (
 // concurrent use.
 type Schema struct {
 	facts *dialect.Facts
-	// defs are the definitions, and shapes what of them a message is held
-	// against, by its key.
+	// defs are the definitions, and parts are the parts of messages by their keys.
 	defs  map[string]node
 	parts map[string]messagePart
-	// extended are the methods that extensions brought.
+	// extended are the methods of extensions.
 	extended map[string]bool
 
 	mu       sync.Mutex
@@ -34,14 +33,14 @@ type Schema struct {
 // messagePart is a part of a message.
 type messagePart struct {
 	schema node
-	// optional: the part may be missing.
+	// optional means that the part may be missing.
 	optional bool
 }
 
-// NewSchema generates the schema of a revision. Methods are those of
-// extensions; for a method that the revision defines, only their results are
-// added. If strict is set, members that exist only in other revisions, which a
-// peer would ignore, and results of another type are invalid.
+// NewSchema generates the schema of a revision and of the methods of extensions. If the
+// revision defines a method itself, only the results of the extension are added. If strict is
+// set, members that exist only in other revisions are invalid, although a peer would ignore
+// them, and so are results of another type.
 func NewSchema(f *dialect.Facts, methods map[string]Method, strict bool) *Schema {
 	s := &Schema{
 		facts:    f,
@@ -85,7 +84,7 @@ func methodsOf(f *dialect.Facts, extensions map[string]Method) map[string]Method
 	return all
 }
 
-// The keys of shapes.
+// The keys of Schema.parts.
 const anyResult = "result"
 
 func paramsKey(method string) string { return "params of " + method }
@@ -94,7 +93,7 @@ func errorKey(number int64) string   { return fmt.Sprint("error ", number) }
 
 func (s *Schema) add(g *generator, name string, m Method) {
 	params := g.params(m)
-	own := len(m.Results) == 0 && m.Params != nil // a notification of something
+	own := len(m.Results) == 0 && m.Params != nil // a notification with params
 	s.parts[paramsKey(name)] = messagePart{params, !own && !g.demands(params)}
 	var results []any
 	for _, r := range m.Results {
@@ -146,14 +145,14 @@ func (s *Schema) Result(method string, result jsontext.Value) error {
 	return s.check(resultKey(method), result)
 }
 
-// Error checks the error of a response: its number, and the data that goes with
-// it.
+// Error checks the error of a response: its number, and the data of errors with that
+// number.
 //
 // Spec: 2026-07-28 basic#error-codes
 func (s *Schema) Error(e *jsonrpc.Error) error {
 	const reservedFrom, reservedTo = -32768, -32000
 	if e.Code >= reservedFrom && e.Code <= reservedTo && s.facts.CodeFor(e.Code) == mcp.CodeOther {
-		return fmt.Errorf("error %d: %s reserves the number and gives it no meaning", e.Code, s.facts.Revision)
+		return fmt.Errorf("error %d: %s reserves the number without a meaning", e.Code, s.facts.Revision)
 	}
 	raw, err := json.Marshal(node{"code": e.Code, "message": e.Message, "data": e.Data})
 	if err != nil {
@@ -198,7 +197,7 @@ func (s *Schema) validator(key string, sh messagePart) (*jsonschema.Validator, e
 	return v, nil
 }
 
-// document returns a schema with the definitions to which it leads.
+// document returns a schema with the definitions that it needs.
 func (s *Schema) document(root node) node {
 	used := make(node)
 	s.gather(root, used)
