@@ -17,8 +17,8 @@ func Member(object jsontext.Value, name string) jsontext.Value {
 	return nil
 }
 
-// Members yields the decoded names and the texts of the members of an object, none
-// when the text is not one. A name is valid until the next.
+// Members yields the decoded names and the texts of the members of an object, or nothing
+// if the text is not an object. A name is valid until the next one.
 func Members(object jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
 	return func(yield func([]byte, jsontext.Value) bool) {
 		for i := enter(object, '{'); i < len(object) && object[i] == '"'; {
@@ -33,8 +33,8 @@ func Members(object jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
 	}
 }
 
-// Elements yields the texts of the elements of an array, none when the text is
-// not one.
+// Elements yields the texts of the elements of an array, or nothing if the text is not an
+// array.
 func Elements(array jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
 		for i := enter(array, '['); i < len(array) && array[i] != ']'; {

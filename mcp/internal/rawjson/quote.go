@@ -11,8 +11,8 @@ import (
 // Its encoded size is known in advance, so it can be written into one buffer of the right size, or
 // in pieces through a small buffer.
 type Text struct {
-	rest string // what is still to be written
-	size int    // how long it is with its escapes
+	rest string // the unwritten part
+	size int    // of rest with its escapes, in bytes
 }
 
 // TextOf returns the Text of a string. It reports false if the string is not
@@ -43,7 +43,7 @@ func (t Text) Fill(dst []byte) ([]byte, Text) {
 	for {
 		run := t.rest[:min(len(t.rest), cap(dst)-len(dst))]
 		n := len(run)
-		if t.size > len(t.rest) { // there are escapes to come
+		if t.size > len(t.rest) { // the rest has escapes
 			n = plainEnd(run, 0)
 		}
 		dst, t = append(dst, run[:n]...), Text{t.rest[n:], t.size - n}
@@ -101,18 +101,17 @@ func plainEnd[Text ~[]byte | ~string](text Text, i int) int {
 	return i
 }
 
-// load reads eight bytes, the first of them lowest.
+// load reads eight bytes in little-endian order.
 func load[Text ~[]byte | ~string](t Text, i int) uint64 {
 	t = t[i : i+8]
 	return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
 		uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
 }
 
-// special looks at eight bytes at once and sets the high bit of each that is not
-// plain, and nothing below the first. Subtracting sets the bit where an ASCII
-// character was smaller: the one that changes places with the quote is a space,
-// so that both are behind the control characters. A borrow can set a bit too many,
-// but only above one that is set.
+// special checks eight bytes at once and sets the high bit of each that is not plain. The
+// lowest bit that is set is always correct. Subtraction sets the bit of an ASCII
+// character that is smaller than the subtrahend. To include the quote, an XOR first exchanges
+// quote and space. A borrow can set wrong bits, but only above a bit that is set.
 func special(eight uint64) uint64 {
 	const (
 		ones  = 0x0101010101010101

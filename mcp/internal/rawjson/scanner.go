@@ -48,7 +48,7 @@ func Object(text []byte, l Limits, member func(name, value []byte)) bool {
 // scanner reads one text. The methods that read a value return the index after
 // it.
 type scanner struct {
-	left  Limits // what may still come
+	left  Limits // the unused part of the limits
 	text  []byte
 	names [][]byte // of the objects that are open, innermost last
 }
@@ -124,7 +124,7 @@ func (s *scanner) value(i int) int {
 	return s.literal(i)
 }
 
-// elements returns the end of an array whose bracket stands before i.
+// elements returns the end of an array whose opening bracket is before i.
 func (s *scanner) elements(i int) int {
 	if i = s.space(i); s.at(i, ']') {
 		s.left.Depth++
@@ -143,7 +143,7 @@ func (s *scanner) elements(i int) int {
 	}
 }
 
-// members returns the end of an object whose brace stands before i.
+// members returns the end of an object whose opening brace is before i.
 func (s *scanner) members(i int, member func(name, value []byte)) int {
 	outer := len(s.names)
 	if i = s.space(i); s.at(i, '}') {
@@ -177,8 +177,8 @@ func (s *scanner) members(i int, member func(name, value []byte)) int {
 	}
 }
 
-// manyNames is the number of names from which on a map finds duplicates instead
-// of a linear search.
+// manyNames is the number of names from which a map is used to find duplicates instead of
+// a linear search.
 const manyNames = 12
 
 // name returns the end of a member's name, which begins at i after its quote,
@@ -223,7 +223,7 @@ func (s *scanner) close(i, outer int) int {
 
 func (s *scanner) at(i int, c byte) bool { return 0 <= i && i < len(s.text) && s.text[i] == c }
 
-// str returns the end of a string whose opening quote stands before i.
+// str returns the end of a string whose opening quote is before i.
 func (s *scanner) str(i int) int {
 	for i != perhaps {
 		i = plainEnd(s.text, i)

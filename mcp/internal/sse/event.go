@@ -1,8 +1,8 @@
 // Package sse writes and reads streams of server-sent events.
 //
 // Data may be any bytes: a line break in it becomes another data line, so that
-// no payload can end its event or add a field to it. The other fields are set
-// by this side only and are left out where they could do either.
+// no payload can end its event or add a field to it. Other fields whose values could
+// do so are omitted.
 //
 // Spec: WHATWG HTML 9.2, Server-sent events
 package sse
@@ -29,9 +29,9 @@ type Event struct {
 	Data []byte
 }
 
-// AppendEvent appends ev to dst and returns the extended slice. CR, LF and CRLF
-// in Data all arrive as LF. An ID or Name that holds CR, LF or NUL cannot be
-// written and is left out; Retry is rounded up to a millisecond.
+// AppendEvent appends ev to dst and returns the extended slice. The reader gets CR, LF and
+// CRLF in Data as LF. An ID or Name with CR, LF or NUL cannot be written and is
+// omitted; Retry is rounded up to a millisecond.
 func AppendEvent(dst []byte, ev Event) []byte {
 	dst = appendField(dst, "event", ev.Name)
 	dst = appendField(dst, "id", ev.ID)
@@ -52,7 +52,7 @@ func AppendComment(dst []byte, text string) []byte {
 	return append(dst, '\n')
 }
 
-// appendField appends a field that is set and fits on a line.
+// appendField appends a field, unless it is empty or has a character that a line cannot have.
 func appendField(dst []byte, name, value string) []byte {
 	if value == "" || strings.ContainsAny(value, "\r\n\x00") {
 		return dst
@@ -63,8 +63,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '\n')
 }
 
-// appendLines appends every line of text behind the prefix. The space that ends
-// the prefix is the one that readers remove.
+// appendLines appends each line of text with the prefix before it. Readers remove the space
+// at the end of the prefix.
 func appendLines(dst []byte, prefix string, text []byte) []byte {
 	for more := true; more; {
 		var part []byte

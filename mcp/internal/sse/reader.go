@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DefaultLimit is the limit of a [Reader] that is not given one: 4 MiB.
+// DefaultLimit is the default limit of a [Reader]: 4 MiB.
 const DefaultLimit = 4 << 20
 
 // ErrTooLong is returned by [Reader.Next] for a line or the data of an event
@@ -23,7 +23,7 @@ var ErrTooLong = errors.New("read event: longer than the limit")
 type Reader struct {
 	in    *bufio.Reader
 	limit int
-	err   error // returned by every Next after the first
+	err   error // the first error, which every later Next returns
 
 	line      []byte // the line being read
 	started   bool   // the first line has been read
@@ -31,8 +31,8 @@ type Reader struct {
 	lastID    string
 }
 
-// NewReader returns a Reader for the stream in. The limit in bytes holds for the
-// data of one event, and so for a line without its field name; zero means
+// NewReader returns a Reader for the stream in. The limit is the maximum size of the data
+// of one event, in bytes, and so of a line without its field name; zero means
 // [DefaultLimit].
 func NewReader(in io.Reader, limit int) *Reader {
 	if limit == 0 {
@@ -41,13 +41,12 @@ func NewReader(in io.Reader, limit int) *Reader {
 	return &Reader{in: bufio.NewReader(in), limit: limit}
 }
 
-// Next returns the next event as soon as the blank line that ends it is there.
-// Data belongs to the caller. Comments, unknown fields and events that set
-// nothing are passed over; a retry of zero is returned as one millisecond.
+// Next returns the next event as soon as the blank line at its end has arrived.
+// The caller owns Data. Comments, unknown fields and events without any field are
+// skipped; a retry of zero is returned as one millisecond.
 //
-// The error is io.EOF when the stream ended, also in the middle of an event,
-// which is then dropped; ErrTooLong; or that of the underlying reader. There is
-// no next event after an error.
+// The error is io.EOF when the stream ended (an incomplete event is dropped),
+// ErrTooLong, or that of the underlying reader. Every error is final.
 func (r *Reader) Next() (Event, error) {
 	if r.err != nil {
 		return Event{}, r.err
@@ -118,8 +117,8 @@ func (r *Reader) addData(ev *Event, line []byte) error {
 	return nil
 }
 
-// parseRetry reads a number of milliseconds; what a Duration cannot hold
-// becomes the longest that it can. Only ASCII digits are a number.
+// parseRetry reads a number of milliseconds, which must consist of ASCII digits. A number
+// that exceeds the longest Duration becomes that Duration.
 func parseRetry(value []byte) (time.Duration, bool) {
 	if len(value) == 0 {
 		return 0, false
@@ -167,9 +166,9 @@ func (r *Reader) readLine() ([]byte, error) {
 	}
 }
 
-// chunk returns what has arrived, at least one byte, without consuming it. The
-// LF of a CRLF is dropped here and not right behind its CR, where waiting for
-// it would hold back a finished event.
+// chunk returns the bytes that have arrived, at least one, without consuming them. It
+// drops the LF of a CRLF here and not immediately after its CR, because waiting for it
+// would delay a complete event.
 func (r *Reader) chunk() ([]byte, error) {
 	if _, err := r.in.Peek(1); err != nil {
 		return nil, err
@@ -187,7 +186,7 @@ func (r *Reader) chunk() ([]byte, error) {
 // consume drops n bytes of the last chunk, which cannot fail.
 func (r *Reader) consume(n int) { _, _ = r.in.Discard(n) }
 
-// withoutMark removes the byte order mark that the first line may begin with.
+// withoutMark removes the byte order mark from the beginning of the first line.
 func (r *Reader) withoutMark(line []byte) []byte {
 	if r.started {
 		return line

@@ -12,8 +12,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-// firstEvents returns the function that makes the first events of an answer which is an
-// event stream and continues after event n. Its call makes the stream resumable.
+// firstEvents returns a function that returns the first events of an event stream that
+// continues after event n. A call of it makes the stream resumable.
 func (s *session) firstEvents(st *stream, n int64) func() []sse.Event {
 	if st.log == nil {
 		return nil
@@ -58,8 +58,9 @@ func checkGet(header http.Header) *refusal {
 	return checkAccept(header, httpheader.TypeEventStream)
 }
 
-// getStreamSession returns the session that a GET names, for one use that needs a leave,
-// and a place among the streams. It calls end when another owner gets the place.
+// getStreamSession returns the session that a GET names, for one use that needs a call of
+// leave, and the place of its stream in the limit of streams. It calls end when another
+// owner gets the place.
 func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
 	s, refused := h.session(r, &exchange.Inbound{Identity: by})
 	if refused != nil {
@@ -95,8 +96,8 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 	return nil
 }
 
-// resume continues a stream on this connection, after an event. The stream of a call that
-// runs while the server shuts down can still be resumed.
+// resume continues a stream on this connection, after an event. While the server shuts
+// down, the stream of a running call can still be resumed.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {

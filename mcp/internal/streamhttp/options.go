@@ -16,23 +16,23 @@ import (
 // gives the defaults.
 type Options struct {
 	// AllowedHosts are the names, besides those of the loopback interface, under
-	// which the server may be reached. An entry with a port holds for that port
-	// only. Requests that arrive on a loopback address always have to use one of
-	// these names or a loopback one; others have to once the list is not empty.
+	// which the server may be reached. An entry with a port allows only that
+	// port. Requests that arrive on a loopback address must always use one of these names
+	// or a loopback name; other requests must do so if the list is not empty.
 	AllowedHosts []string
 	// AllowedOrigins are the web origins, such as https://app.example.com, whose
-	// pages may send requests and read the answers. "*" stands for all of them,
-	// but not for requests that are authenticated, because a browser adds cookies
-	// and client certificates by itself. Default: the server's own origin alone.
+	// pages may send requests and read the answers. "*" allows all of them,
+	// except for authenticated requests, because a browser adds cookies and client
+	// certificates by itself. Default: only the server's own origin.
 	AllowedOrigins []string
 	// TrustedProxies are the networks of the reverse proxies in front of the server.
-	// Of a request that comes from one of them, the client's address is the last one
-	// in X-Forwarded-For that is none of a trusted proxy. Default: none.
+	// If a request comes from one of them, the client's address is the last one in
+	// X-Forwarded-For that is not in these networks. Default: none.
 	TrustedProxies []netip.Prefix
 	// Answer forces the form of answers over Streamable HTTP. Default: AnswerAuto.
 	Answer Answer
-	// Draining reports whether the server is about to shut down. Connections are closed after
-	// their next reply then, so that clients connect to another replica. Nil: never.
+	// Draining reports whether the server is about to shut down. Then connections are closed
+	// after their next reply, so that clients connect to another replica. Nil: never.
 	Draining func() bool
 	// Logger logs warnings and errors for operators. Default: slog.Default().
 	Logger *slog.Logger
@@ -65,8 +65,8 @@ type Options struct {
 	// KeepAlive is the time between comments on an event stream. Default: 15
 	// seconds.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a client may take to accept 64 KiB, or what there
-	// is to send when that is less. Default: 10 seconds.
+	// WriteTimeout is how long a client may take to accept 64 KiB, or the rest of
+	// a response if that is less. Default: 10 seconds.
 	WriteTimeout time.Duration
 }
 
@@ -77,10 +77,10 @@ const (
 	// AnswerAuto is JSON until the handler sends something or five seconds have
 	// passed, then an event stream.
 	AnswerAuto Answer = iota
-	// AnswerJSON is always JSON, but for subscriptions. Handlers can send nothing
-	// before their result, nor ask the client anything.
+	// AnswerJSON is always JSON, except for subscriptions. Handlers cannot send
+	// notifications or requests before their result.
 	AnswerJSON
-	// AnswerStream is an event stream, but for errors that have an HTTP status.
+	// AnswerStream is an event stream, except for errors that have an HTTP status.
 	AnswerStream
 )
 

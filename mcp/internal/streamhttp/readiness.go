@@ -14,7 +14,7 @@ type Readiness struct {
 	ready func() bool
 	o     *Options
 	gate  *originCheck
-	asked atomic.Bool // a request has been answered
+	asked atomic.Bool // whether a request was answered
 }
 
 var _ http.Handler = (*Readiness)(nil)
@@ -29,8 +29,8 @@ func NewReadiness(ready func() bool, o *Options) *Readiness {
 func (e *Readiness) Asked() bool { return e.asked.Load() }
 
 // ServeHTTP answers GET and HEAD. It accepts every IP address as Host, because load
-// balancers use addresses and because DNS rebinding needs a name. It refuses names that
-// are not of this server.
+// balancers use addresses and because DNS rebinding needs a name. It refuses names of
+// other servers.
 func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.isServerName(host) {
 		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)

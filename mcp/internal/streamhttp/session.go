@@ -43,21 +43,21 @@ var (
 type session struct {
 	*exchange.Session
 	id      string
-	ctx     lazyctx.Context // of everything that runs in the session
+	ctx     lazyctx.Context // ends with the session
 	options *Options        // Reached is called without a lock; may be nil
 
 	mu          sync.Mutex
-	getStreams  []*stream // with a connection, newest last
+	getStreams  []*stream // those with a connection, newest last
 	undelivered queue
-	streams     map[string]*stream // that can be resumed, by the name of their log
-	detached    []*stream          // those of streams that are done, oldest first
+	streams     map[string]*stream // those that can be resumed, by the name of their log
+	detached    []*stream          // the streams in it that are done, oldest first
 
 	// Guarded by the lock of the table.
-	place *limit.Place  // while it is in the table
+	place *limit.Place  // set while the session is in the table
 	uses  int           // requests and running calls
-	idle  *list.Element // in the table, while there is no use
-	since time.Duration // when it became idle, after the start of the table
-	used  bool          // it has had a request
+	idle  *list.Element // in sessions.idle; nil while uses > 0
+	since time.Duration // when it became idle, as the time since sessions.start
+	used  bool          // whether it has had a request
 	ended bool
 
 	closed bool // guarded by mu
@@ -89,8 +89,8 @@ type callContext struct {
 	values context.Context
 }
 
-// Value asks the session's context first: package context finds the parent of a
-// cancellation through it, and never that of the request.
+// Value looks in the session's context first: package context finds the parent of a
+// cancellation by a value, which must not be that of the request.
 func (c callContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v
@@ -108,8 +108,8 @@ func (s *session) stop(cause error) {
 	}
 }
 
-// close removes all streams from the session and ends those of no request. It returns
-// those that could be resumed.
+// close removes all streams from the session and ends those that belong to no request. It
+// returns those that could be resumed.
 func (s *session) close() (resumable []*stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

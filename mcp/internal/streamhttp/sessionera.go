@@ -13,8 +13,8 @@ import (
 )
 
 // initialize opens a session. It ignores an id that the client sends, because the server
-// makes the ids. It ends the session if the core refuses it, or if the client is gone
-// before it could get the id.
+// generates the ids. It ends the session if the core refuses it, or if the client
+// disconnects before it gets the id.
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
@@ -42,7 +42,7 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	return nil
 }
 
-// session returns the session that a request names, for one use that needs a
+// session returns the session that a request names, for one use. The caller must call
 // leave.
 func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
 	headers := standardHeaders(r.Header)
@@ -126,7 +126,8 @@ func hasReply(item jsonrpc.Item) bool {
 	return item.Err != nil || item.Message.Kind == jsonrpc.Request
 }
 
-// beginBatchItem begins one message of a batch. It returns the rest of a request, or nil.
+// beginBatchItem begins one message of a batch. For a request it returns the function that
+// runs it, otherwise nil.
 func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.Inbound, m jsonrpc.Message) exchange.Run {
 	in := *batch
 	in.Message = m
@@ -135,14 +136,14 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 	case jsonrpc.Response:
 		s.Pending.Resolve(m)
 	case jsonrpc.Notification:
-		_ = h.core.Notification(ctx, &in) // one that is not valid has no reply either
+		_ = h.core.Notification(ctx, &in) // an invalid one has no reply either
 	default:
 		return s.Begin(ctx, h.core, &in)
 	}
 	return nil
 }
 
-// stream returns the stream for the answer to one POST, and sets it as in.Back.
+// stream returns the stream that answers one POST, and sets it as in.Back.
 func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
 	st := newStream()
 	if h.o.answer() != AnswerJSON {
@@ -178,7 +179,7 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 	})
 }
 
-// copy answers a POST with its stream.
+// copy answers a POST with the messages of its stream.
 func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *stream) {
 	ctx := lazyctx.New(r.Context(), nil)
 	defer ctx.Cancel(nil)

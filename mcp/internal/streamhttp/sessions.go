@@ -13,16 +13,16 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// sessions is the table of the sessions. A session is in use while a request of
-// it is handled, a stream is attached, or a call runs; otherwise it is idle, and
-// ends when it has been idle for too long. When the table is full, an idle session
+// sessions is the table of sessions. A session is in use while one of its requests is
+// handled, a stream is attached, or a call runs; otherwise it is idle, and ends when it
+// has been idle for too long. When the table is full, an idle session
 // of the owner with the most sessions ends. It is safe for concurrent use.
 type sessions struct {
 	core  exchange.Core
 	o     *Options
 	work  *drain.Group // counts the goroutines of the table and of its sessions
 	ttl   time.Duration
-	start time.Time // of the table
+	start time.Time // when the table was made
 	quota *quota
 
 	mu     sync.Mutex
@@ -45,8 +45,8 @@ func newSessions(core exchange.Core, work *drain.Group, o *Options) *sessions {
 	}
 }
 
-// open makes a session that is not in the table yet. It is in use by the
-// caller, who releases it.
+// open returns a new session that is not in the table yet. The caller uses it and must
+// release it.
 func (t *sessions) open(r *http.Request, by *mcp.Identity) (*session, *refusal) {
 	s := newSession(exchange.PrincipalOf(by), t.o.ownerOf(r, by, limit.NewMember()), t.end)
 	s.Identify(by)
@@ -71,9 +71,9 @@ func (t *sessions) spawn(s *session, f func()) {
 	})
 }
 
-// growStack makes the stack of a new goroutine large enough for a call while nothing is on
-// it. The runtime doubles a stack whenever it is full and copies what is on it, which
-// takes longer than many a call.
+// growStack makes the stack of a new goroutine large enough for a call while it is empty.
+// The runtime doubles a full stack and copies its content, which takes longer than a
+// short call.
 //
 //go:noinline
 func growStack() {
@@ -102,8 +102,8 @@ func (t *sessions) add(s *session) *refusal {
 }
 
 // acquire returns the session of that id and the sender's principal, for one use
-// that needs one release. It returns nil for an id that is unknown and for one that
-// belongs to another, so that a client cannot tell the two apart. The ids are long and
+// that needs one release. It returns nil both for an unknown id and for the id of another
+// principal's session, so that a client cannot distinguish the two. The ids are long and
 // random, and the time of a lookup by hash does not depend on how close a guess is.
 func (t *sessions) acquire(id string, by *mcp.Identity) *session {
 	t.mu.Lock()
@@ -160,7 +160,7 @@ func (t *sessions) release(s *session) {
 }
 
 // end ends a session for the given cause, whether it is in the table or not.
-// The first call counts.
+// Only the first call has an effect.
 func (t *sessions) end(s *session, cause error) {
 	t.mu.Lock()
 	if s.ended {
@@ -213,7 +213,7 @@ func (t *sessions) close(cause error) {
 	}
 }
 
-// scheduleSweepLocked sets the timer for the session that is idle for longest, if there
+// scheduleSweepLocked sets the timer for the session that has been idle longest, if there
 // is one and the timer does not run. The caller holds mu.
 func (t *sessions) scheduleSweepLocked() {
 	front := t.idle.Front()
@@ -234,7 +234,7 @@ func (t *sessions) sweepExpired() {
 	}
 }
 
-// removeExpired removes them from the table and sets the timer for the next.
+// removeExpired removes these sessions from the table and sets the timer for the next.
 func (t *sessions) removeExpired() (expired []*session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,6 +248,6 @@ func (t *sessions) removeExpired() (expired []*session) {
 	return expired
 }
 
-// idleLeft returns after what time an idle session ends, which is not positive for one
-// that has been idle for too long.
+// idleLeft returns the time after which an idle session ends. It is not positive if the
+// session has been idle for too long.
 func (t *sessions) idleLeft(s *session) time.Duration { return s.since + t.ttl - time.Since(t.start) }

@@ -9,7 +9,7 @@ import (
 )
 
 // push sends a message that belongs to no request on one stream: the newest with room. A
-// stream without room ends after the messages that it has.
+// stream without room ends after its queued messages.
 //
 // Spec: 2025-11-25 basic/transports#multiple-connections
 func (s *session) push(msg []byte) error {
@@ -20,8 +20,8 @@ func (s *session) push(msg []byte) error {
 	return err
 }
 
-// tryPush does what push does, and reports whether no message was dropped and no stream
-// ended.
+// tryPush is push, and reports whether it has neither dropped a message nor ended a
+// stream.
 func (s *session) tryPush(msg []byte) (room bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *session) pushLocked(msg []byte) (room bool) {
 }
 
 // attachGetStream attaches a connection to a new stream for the messages that belong to
-// no request, and queues those that wait for one. It needs one detach.
+// no request, and queues the undelivered ones. Each call needs one detach.
 func (s *session) attachGetStream(ctx *lazyctx.Context, st *stream) *streamWriter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *session) readdGetStream(st *stream) {
 	}
 }
 
-// addGetStreamLocked needs the lock.
+// addGetStreamLocked adds a GET stream. The caller holds mu.
 func (s *session) addGetStreamLocked(st *stream) {
 	if s.closed {
 		st.end(dialect.Reply{})
@@ -89,9 +89,9 @@ func (s *session) addGetStreamLocked(st *stream) {
 	s.getStreams = append(s.getStreams, st)
 }
 
-// detach detaches a connection. If no other has replaced it, a GET stream passes the
-// messages that it has not sent to another one. A stream that is done is kept for its
-// client.
+// detach detaches a connection. If no other connection has replaced it, the unsent messages of
+// a GET stream go to another GET stream. A stream that is done is kept so that its client
+// can resume it.
 func (s *session) detach(sw *streamWriter) {
 	sw.detach()
 	if st := sw.stream; s.removeGetStream(st) {

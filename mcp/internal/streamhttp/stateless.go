@@ -11,8 +11,7 @@ import (
 )
 
 // stateless answers a message of the stateless era. The handler runs on the
-// connection's goroutine and writes to the connection; the end of the
-// connection cancels it.
+// connection's goroutine and writes to the connection; a disconnect cancels it.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
 func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
@@ -31,7 +30,7 @@ func (h *Handler) stateless(w http.ResponseWriter, r *http.Request, in *exchange
 	return nil
 }
 
-// subscribe answers subscriptions/listen, which takes a place among the streams.
+// subscribe answers subscriptions/listen, which counts as a stream.
 func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
 	ctx, cancel := context.WithCancelCause(h.life.streams)
 	defer cancel(nil)
@@ -45,7 +44,7 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange
 	return nil
 }
 
-// respond runs a request within the scope and answers it.
+// respond runs a request, which the end of scope cancels, and answers it.
 func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, scope context.Context) {
 	ctx := lazyctx.New(r.Context(), scope)
 	defer ctx.Cancel(nil)

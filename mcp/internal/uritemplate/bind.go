@@ -12,7 +12,7 @@ type capture struct {
 	text string
 }
 
-// binding is the value that one variable has in one expression.
+// binding is the value of one variable in one expression.
 type binding struct {
 	variable *variable
 	value    Value
@@ -40,8 +40,8 @@ func bind(captures []capture) (values Values, ok bool) {
 	return values, true
 }
 
-// agrees reports whether the variable expands to this text for the value that
-// it has elsewhere.
+// agrees reports whether the variable expands to this text with the value that it has in
+// another expression.
 func (b binding) agrees(elsewhere Value) bool {
 	return b.value.kind == elsewhere.kind && slices.EqualFunc(b.value.items, elsewhere.items, func(item, whole string) bool {
 		return item == prefix(whole, b.variable.prefix)
@@ -57,8 +57,8 @@ func (v *variable) maxLength() int {
 	return v.prefix
 }
 
-// decodeAll decodes the captures. Those that follow each other for the same
-// variable are the items of a list.
+// decodeAll decodes the captures. Consecutive captures of the same variable are the items
+// of a list.
 func decodeAll(captures []capture) []binding {
 	var bindings []binding
 	for _, c := range captures {

@@ -20,9 +20,8 @@ func isReserved(c byte) bool {
 	return strings.IndexByte(":/?#[]@!$&'()*+,;=", c) >= 0
 }
 
-// unitSize returns the size of the character with which text begins, as it is
-// written or percent-encoded. It is 0 where no character begins that a URI, or
-// an IRI, may hold.
+// unitSize returns the size of the first character of text, literal or percent-encoded. It
+// is 0 if text does not begin with a character that is allowed in a URI or an IRI.
 func unitSize(text string) int {
 	switch c := text[0]; {
 	case c == '%':
@@ -33,7 +32,7 @@ func unitSize(text string) int {
 		}
 		return 0
 	}
-	const firstPrintable = '\u00a0' // before it are control characters
+	const firstPrintable = '\u00a0' // the characters before it are control characters
 	r, size := utf8.DecodeRuneInString(text)
 	if r == utf8.RuneError && size == 1 || r < firstPrintable {
 		return 0
@@ -41,8 +40,8 @@ func unitSize(text string) int {
 	return size
 }
 
-// encodedSize returns the size of a percent-encoded character in UTF-8, which
-// may take several triplets.
+// encodedSize returns the size of a percent-encoded character in UTF-8, which may consist of
+// several triplets.
 func encodedSize(text string) int {
 	var decoded [utf8.UTFMax]byte
 	n := 0
@@ -73,8 +72,8 @@ func unhex(c byte) byte {
 	return c&^0x20 - 'A' + 10
 }
 
-// encode percent-encodes everything but unreserved characters. With reserved
-// it leaves reserved characters and triplets alone as well.
+// encode percent-encodes all characters except unreserved ones and, if reserved is set,
+// except reserved characters and triplets.
 func encode(text string, reserved bool) string {
 	const digits = "0123456789ABCDEF"
 	var encoded strings.Builder
@@ -91,7 +90,7 @@ func encode(text string, reserved bool) string {
 
 // decode undoes the percent-encoding of text, which consists of units.
 func decode(text string) string {
-	decoded, _ := url.PathUnescape(text) // Units hold whole triplets only.
+	decoded, _ := url.PathUnescape(text) // units have complete triplets
 	return decoded
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Expand writes the URI for the given values. It fails for a list in a variable
-// with a prefix, which RFC 6570 leaves without a meaning.
+// Expand writes the URI for the given values. A list in a variable with a
+// prefix is an error, because RFC 6570 does not define it.
 func (t *Template) Expand(values Values) (string, error) {
 	var uri strings.Builder
 	for _, p := range t.parts {
@@ -43,7 +43,7 @@ func (e *expression) expand(uri *strings.Builder, values Values) error {
 	return nil
 }
 
-// write writes a value as one.
+// write writes a value without exploding it.
 func (o *operator) write(uri *strings.Builder, v *variable, value Value) {
 	encoded := make([]string, len(value.items))
 	for i, item := range value.items {
@@ -52,7 +52,7 @@ func (o *operator) write(uri *strings.Builder, v *variable, value Value) {
 	o.writeNamed(uri, v.name, strings.Join(encoded, ","))
 }
 
-// explode writes every item of a value as one.
+// explode writes each item of a value separately.
 func (o *operator) explode(uri *strings.Builder, name string, value Value) {
 	items := value.items
 	for delimiter := ""; len(items) > 0; delimiter = o.separator {
@@ -72,8 +72,7 @@ func (o *operator) explode(uri *strings.Builder, name string, value Value) {
 	}
 }
 
-// writeNamed writes an encoded value, behind its name if the operator asks for
-// names.
+// writeNamed writes an encoded value, after its name if the operator has names.
 func (o *operator) writeNamed(uri *strings.Builder, name, encoded string) {
 	if !o.named {
 		uri.WriteString(encoded)

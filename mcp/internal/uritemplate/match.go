@@ -7,7 +7,7 @@ import (
 
 // Match reads the values of the variables from a URI; ok is false if the URI
 // does not match. Values of exploded variables are lists, all others strings;
-// variables that the URI leaves out are absent. A URI longer than 64 KiB does
+// variables without a value in the URI are absent. A URI longer than 64 KiB does
 // not match.
 func (t *Template) Match(uri string) (values Values, ok bool) {
 	if len(uri) > maxURISize || !strings.HasPrefix(uri, t.leadingLiteral()) {

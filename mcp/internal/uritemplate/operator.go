@@ -4,21 +4,21 @@ package uritemplate
 //
 // Spec: RFC 6570 3.2.1 and appendix A
 type operator struct {
-	first     string // in front of the first value
+	first     string // before the first value
 	separator string // between values
 	named     bool   // values are written as name=value
-	ifEmpty   string // behind the name of an empty value
-	reserved  bool   // reserved characters and percent-encoded triplets stay
+	ifEmpty   string // after the name of an empty value
+	reserved  bool   // reserved characters and percent-encoded triplets are not encoded
 
 	// The fields below are for matching, which RFC 6570 does not define.
 
-	required bool   // every variable has to be there and not to be empty
-	stop     string // characters that a value does not hold unless encoded
-	splits   bool   // neither does it hold the separator, even if it is alone
+	required bool   // every variable must have a value that is not empty
+	stop     string // characters that a value has only in encoded form
+	splits   bool   // so is the separator, even for a single variable
 }
 
-// operators are the operators by the first character of the expression, 0 for
-// none.
+// operators are the operators by the first character of the expression; 0 means that there
+// is none.
 var operators = map[byte]*operator{
 	0:   {separator: ",", required: true, stop: "/?#"},
 	'+': {separator: ",", required: true, reserved: true},

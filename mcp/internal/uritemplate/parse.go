@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// parse reads a template. Errors begin with the byte at which they are.
+// parse reads a template. Errors begin with their byte position.
 func parse(text string) ([]part, error) {
 	if len(text) > maxTemplateSize {
 		return nil, fmt.Errorf("%d bytes exceed the limit of %d", len(text), maxTemplateSize)
@@ -32,7 +32,7 @@ func parse(text string) ([]part, error) {
 	return parts, nil
 }
 
-// parsePart reads the part with which rest begins, at the given byte of the
+// parsePart reads the part at the beginning of rest, which is at the given byte of the
 // template, and returns its size.
 func parsePart(rest string, at int) (p part, size int, err error) {
 	if rest[0] != '{' {
@@ -51,7 +51,7 @@ func parsePart(rest string, at int) (p part, size int, err error) {
 	return p, end + 1, err
 }
 
-// parseLiteral checks a literal and returns the form in which it is expanded.
+// parseLiteral checks a literal and returns its expansion.
 //
 // Spec: RFC 6570 2.1 and 3.1
 func parseLiteral(text string, at int) (string, error) {
@@ -75,7 +75,7 @@ func parseLiteral(text string, at int) (string, error) {
 	return encoded.String(), nil
 }
 
-// parseExpression reads what stands between braces.
+// parseExpression reads the text between braces.
 //
 // Spec: RFC 6570 2.2
 func parseExpression(body string, at int) (*expression, error) {
@@ -150,7 +150,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// variables yields the variables of all parts in their order.
+// variables yields the variables of all parts in order.
 func variables(parts []part) iter.Seq[*variable] {
 	return func(yield func(*variable) bool) {
 		for _, p := range parts {

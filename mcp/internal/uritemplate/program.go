@@ -1,7 +1,7 @@
 package uritemplate
 
-// program is a nondeterministic automaton that reads the URIs of a template. It
-// is built from the end of the template to its start.
+// program is a nondeterministic finite automaton that accepts the URIs of a template. It
+// is built from the end of the template to its beginning.
 type program struct {
 	states []state
 	start  int
@@ -16,7 +16,7 @@ type state struct {
 	// Of opValue and opEmpty.
 	expression *expression
 	variable   *variable
-	stop       string // what the value does not hold
+	stop       string // characters at which the value ends
 }
 
 type op uint8
@@ -30,7 +30,7 @@ const (
 	opEither
 	// opValue reads a value.
 	opValue
-	// opEmpty is a value that is empty.
+	// opEmpty is an empty value.
 	opEmpty
 )
 
@@ -67,7 +67,7 @@ func (p *program) value(e *expression, v *variable, next int) int {
 	return p.add(state{op: opValue, next: next, expression: e, variable: v, stop: e.stop(v)})
 }
 
-// stop returns the characters that a value of v does not hold.
+// stop returns the characters at which a value of v ends.
 func (e *expression) stop(v *variable) string {
 	alone := len(e.variables) == 1 && !e.operator.splits
 	if alone || v.explode && !e.operator.named {
@@ -95,9 +95,9 @@ func (p *program) addUnnamed(e *expression, next int) int {
 	return next
 }
 
-// addNamed adds an expression whose values have names. Any of them may be absent,
-// so there are two ways through it: one on which a value was read, where the
-// next follows a separator, and one on which none was.
+// addNamed adds an expression whose values have names. Each of them may be absent, so
+// there are two paths through it: one after a value, where the next value follows a
+// separator, and one before any value.
 func (p *program) addNamed(e *expression, next int) int {
 	begun, fresh := next, next
 	for i := len(e.variables) - 1; i >= 0; i-- {
@@ -108,8 +108,8 @@ func (p *program) addNamed(e *expression, next int) int {
 	return fresh
 }
 
-// addVariable adds one variable with its name, which leads to next, or to absent if it
-// is not there.
+// addVariable adds one variable with its name. It continues at next, or at absent if the
+// URI does not have it.
 func (p *program) addVariable(e *expression, v *variable, delimiter string, next, absent int) int {
 	if v.explode {
 		repeat := p.either(0, next)
@@ -119,8 +119,8 @@ func (p *program) addVariable(e *expression, v *variable, delimiter string, next
 	return p.either(p.addPair(e, v, delimiter, next), absent)
 }
 
-// addPair adds a name and its value. Where empty values are written without "=",
-// they are read with it as well.
+// addPair adds a name and its value. If the operator writes empty values without "=", they
+// are also accepted with it.
 func (p *program) addPair(e *expression, v *variable, delimiter string, next int) int {
 	rest := p.literal("=", p.value(e, v, next))
 	if e.operator.ifEmpty == "" {

@@ -3,30 +3,29 @@
 //
 // # Matching
 //
-// RFC 6570 defines expansion only. A URI matches a template here if expansion
-// could have written it, with these choices where that leaves room:
+// RFC 6570 defines only expansion. Here a URI matches a template if expansion could have
+// written it. Where that is ambiguous:
 //
-//   - Literals match as expansion writes them, byte for byte.
-//   - In {x} and {+x} every variable is there and is not empty. In expressions
-//     that begin with a character of their own, as {/x} and {?x}, any variable
-//     may be absent, and is then absent from the result as well.
-//   - Values are percent-decoded. A value of {x} holds a "/", "?" or "#" only if
-//     that was encoded; {+x} takes them as they are. Other reserved characters
-//     and characters beyond ASCII, which careless writers do not encode, are
-//     taken as they are everywhere, except for what separates values.
-//   - A value is always text: URIs whose decoded values are not UTF-8, or that
-//     hold characters no URI may hold, match nothing.
-//   - Named variables keep the order of the template. The names of an exploded
-//     {?x*} are its own, so that lists match and associative arrays do not.
-//   - Where several readings are possible, the first variable takes as much as
-//     the rest of the template permits. A variable that occurs more than once
-//     has to have the same value everywhere in that reading.
+//   - Literals match the bytes that expansion writes.
+//   - In {x} and {+x} every variable has a value that is not empty. In expressions whose
+//     expansion begins with a character of its own, such as {/x} and {?x}, each variable
+//     may be absent, and is then absent from the result.
+//   - Values are percent-decoded. A value of {x} has a "/", "?" or "#" only if it was
+//     encoded; {+x} accepts them literally. Other reserved characters and characters
+//     outside ASCII are accepted literally everywhere, because some programs do not
+//     encode them, except those that separate values.
+//   - A value is always text: URIs whose decoded values are not UTF-8, or that have
+//     characters that are not allowed in a URI, do not match.
+//   - Named variables must be in the order of the template. In an exploded {?x*} only the
+//     name x matches, so lists match and associative arrays do not.
+//   - If a URI matches in several ways, the first variable gets the longest value for which
+//     the rest of the template matches. A variable that occurs more than once must then
+//     have the same value everywhere.
 //
-// Segments like ".." have no meaning here: they are data, and what a value may
-// name is for its user to check after decoding.
+// Segments such as ".." have no meaning here. The caller must check, after decoding, what
+// a value refers to.
 //
-// The time to match grows at most with the length of the URI times that of the
-// template, whatever the two contain.
+// The time to match is bounded by the length of the URI times that of the template.
 package uritemplate
 
 import (
@@ -49,13 +48,13 @@ type Template struct {
 	program program
 }
 
-// part is a literal, in the form in which it is expanded, or an expression.
+// part is an expanded literal or an expression.
 type part struct {
 	literal    string
 	expression *expression // nil for a literal
 }
 
-// expression is what stands between braces.
+// expression is the content of a pair of braces.
 type expression struct {
 	operator  *operator
 	variables []*variable
@@ -65,11 +64,11 @@ type expression struct {
 type variable struct {
 	name    string
 	explode bool
-	prefix  int // greatest number of characters, 0 for all
+	prefix  int // maximum number of characters; 0 means all
 }
 
-// Parse reads a template of at most 8 KiB and 64 variables. The error says what
-// is wrong and at which byte.
+// Parse reads a template of at most 8 KiB and 64 variables. The error has the
+// cause and its byte position.
 func Parse(text string) (*Template, error) {
 	parts, err := parse(text)
 	if err != nil {
@@ -81,8 +80,8 @@ func Parse(text string) (*Template, error) {
 // String returns the text that was parsed.
 func (t *Template) String() string { return t.text }
 
-// Vars returns the names of the variables in the order in which they first
-// occur, each once.
+// Vars returns the names of the variables without duplicates, in the order in which they
+// first occur.
 func (t *Template) Vars() []string {
 	var names []string
 	for v := range variables(t.parts) {

@@ -10,7 +10,7 @@ type Values map[string]Value
 // pairs, which RFC 6570 calls an associative array. The zero Value is undefined.
 type Value struct {
 	kind  kind
-	items []string // for pairs, names and values take turns
+	items []string // for pairs, each name before its value
 }
 
 type kind uint8
@@ -48,13 +48,13 @@ func Pairs(entries ...Pair) Value {
 	return v
 }
 
-// String returns the string; of anything else the items, joined by commas.
+// String returns the string, or the items of any other value, joined by commas.
 func (v Value) String() string { return strings.Join(v.items, ",") }
 
-// Strings returns the items of a list; of a string the string alone. The caller
-// must not change them.
+// Strings returns the items of a list, or only the string itself. The caller must not
+// change them.
 func (v Value) Strings() []string { return v.items }
 
-// IsList reports whether the value is a list, as those of exploded variables
-// are that were matched.
+// IsList reports whether the value is a list, as are the matched values of exploded
+// variables.
 func (v Value) IsList() bool { return v.kind == kindList }
