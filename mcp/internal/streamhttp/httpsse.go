@@ -122,6 +122,7 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	out.unsent, out.owner = e.unsent, owner
 	c := newStreamConn(p, out, valid)
 	defer c.out.abandon()
+	defer c.close() // waits for a Close in progress, which uses w
 	e.enter(c)
 	defer e.remove(c)
 	if c.out.open(sse.Event{Name: "endpoint", Data: []byte(endpoint(r, c.id))}) != nil {
@@ -210,7 +211,7 @@ type streamConn struct {
 	in        chan posted
 	out       *responder
 	done      chan struct{}
-	close     func()
+	close     func()          // ends Read and Write; the first call does, and the others wait for it
 	valid     context.Context // ends with the credentials that opened the stream
 	last      *mcp.Identity   // the sender of the message that Read returned last
 }
@@ -225,7 +226,10 @@ var _ mcp.Conn = (*streamConn)(nil)
 
 func newStreamConn(p mcp.Principal, out *responder, valid context.Context) *streamConn {
 	c := &streamConn{id: rand.Text(), principal: p, in: make(chan posted), out: out, done: make(chan struct{}), valid: valid}
-	c.close = sync.OnceFunc(func() { close(c.done) })
+	c.close = sync.OnceFunc(func() {
+		close(c.done)
+		out.close()
+	})
 	return c
 }
 

@@ -1,9 +1,13 @@
 package streamhttp
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
@@ -186,6 +191,91 @@ func TestEventStreamIsKeptAliveAndEndsWithTheHandler(t *testing.T) {
 		}
 		if w := serveRecorded(e, request(t.Context(), t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream)); w.Code != 503 {
 			t.Errorf("after the end: got status %d, want 503", w.Code)
+		}
+	})
+}
+
+// stalled is the http.ResponseWriter of a client that stops reading when it gets a large
+// message. The write of that fails once the write deadline has passed.
+type stalled struct {
+	*httptest.ResponseRecorder
+	writing chan struct{} // closed by the write of the large message
+	expired chan struct{} // closed when the write deadline passes
+}
+
+func newStalled() *stalled {
+	return &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	if len(p) < writePiece {
+		return s.ResponseRecorder.Write(p)
+	}
+	close(s.writing)
+	<-s.expired
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (s *stalled) SetWriteDeadline(t time.Time) error {
+	if t.Before(time.Now()) {
+		close(s.expired)
+	}
+	return nil
+}
+
+func TestEndOfAConnectionInterruptsTheWriteInProgress(t *testing.T) {
+	t.Parallel()
+	var reached []mcp.Limit
+	core := newTestCore(nil)
+	e := NewSSEHandler(core, &Options{WriteTimeout: time.Hour, Reached: func(l mcp.LimitReached) { reached = append(reached, l.Limit) }})
+	w := newStalled()
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		e.ServeHTTP(w, request(ctx, t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream))
+	}()
+	eventually(t, "the connection is open", func() bool { opened, _, _ := core.counts(); return opened == 1 })
+	written := make(chan error, 1)
+	go func() { written <- core.session().Push(context.Background(), bytes.Repeat([]byte{'1'}, 2*writePiece)) }()
+	<-w.writing
+	cancel()
+	select {
+	case err := <-written:
+		if !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the write: got %v, want that the connection is closed", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is closed, but its write goes on")
+		close(w.expired)
+	}
+	<-served
+	if len(reached) > 0 {
+		t.Errorf("got the limits %v reported, want none, because the client was not slow", reached)
+	}
+}
+
+func TestEndOfAConnectionThatWritesNothingSendsTheEndOfTheStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core := newTestCore(nil)
+		e := NewSSEHandler(core, nil)
+		w := newStalled()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			e.ServeHTTP(w, request(t.Context(), t, "GET", "http://localhost/sse", "", httpheader.Accept, httpheader.TypeEventStream))
+		}()
+		synctest.Wait()
+		core.session().End()
+		<-served
+		select {
+		case <-w.expired:
+			t.Error("the write deadline has passed, want it left alone")
+		default:
+		}
+		if err := core.session().Push(t.Context(), []byte("{}")); err == nil {
+			t.Error("a write after the end: got no error")
 		}
 	})
 }

@@ -2,8 +2,10 @@ package streamhttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -44,9 +46,9 @@ type responder struct {
 	// those of this answer. May be nil.
 	unsent *unsent
 	owner  limit.Owner
-	// evicted is set when unsent is full and ends this answer.
-	evicted  atomic.Bool
-	madeRoom bool // the answer was ended because unsent was full
+	// interrupted is set, once, by interrupt and close.
+	interrupted atomic.Int32
+	madeRoom    bool // the answer was ended because unsent was full
 	// firstEvents returns the first events of an event stream. May be nil.
 	firstEvents func() []sse.Event
 
@@ -62,6 +64,13 @@ type responder struct {
 	timeouts *jsonTimeouts  // nil unless the answer becomes a stream after jsonTimeout
 	timeout  timeoutEntry   // guarded by timeouts.mu
 }
+
+// Values of responder.interrupted: why the answer can no longer be written.
+const (
+	notInterrupted int32 = iota
+	interruptedByEviction
+	interruptedByClose
+)
 
 var _ exchange.BackChannel = (*responder)(nil)
 
@@ -202,6 +211,43 @@ func (a *responder) abandon() {
 	if slow {
 		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
 	}
+}
+
+// close fails every later write, and ends the write in progress, which holds the lock. It
+// leaves the write deadline alone if nothing is being written, so that net/http can still
+// send the end of the answer. It must return before the HTTP handler does.
+func (a *responder) close() {
+	a.interrupted.CompareAndSwap(notInterrupted, interruptedByClose)
+	if a.mu.TryLock() {
+		a.mu.Unlock()
+		return
+	}
+	a.expireWrite()
+}
+
+// interrupt ends the write in progress, and fails every later one. It does not wait for the
+// lock, which the writing goroutine holds. It must return before the HTTP handler does.
+func (a *responder) interrupt() {
+	a.interrupted.CompareAndSwap(notInterrupted, interruptedByEviction)
+	a.expireWrite()
+}
+
+// expireWrite makes a Write of the http.ResponseWriter that is in progress fail at once.
+func (a *responder) expireWrite() {
+	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Unix(1, 0))
+}
+
+// interruption returns the error of a write after interrupt or close, or nil. To notice both,
+// it is called after the write deadline is set and before the write: expireWrite comes after
+// the change of interrupted.
+func (a *responder) interruption() error {
+	switch a.interrupted.Load() {
+	case interruptedByEviction:
+		return errEvicted
+	case interruptedByClose:
+		return io.ErrClosedPipe
+	}
+	return nil
 }
 
 // endAbandoned ends the answer. Its first call reports whether the client took too long to
@@ -401,12 +447,12 @@ func (a *responder) write(p []byte) {
 			return
 		}
 		a.setDeadline(len(chunk))
-		if a.evicted.Load() { // after the deadline, which evict moves after evicted
-			a.fail(errEvicted)
+		if err := a.interruption(); err != nil {
+			a.fail(err)
 			return
 		}
 		if _, err := a.w.Write(chunk); err != nil {
-			a.fail(err)
+			a.fail(cmp.Or(a.interruption(), err))
 		}
 	}
 }
@@ -417,11 +463,15 @@ func (a *responder) flush() {
 		return
 	}
 	a.setDeadline(0)
+	if err := a.interruption(); err != nil {
+		a.fail(err)
+		return
+	}
 	switch err := http.NewResponseController(a.w).Flush(); {
 	case errors.Is(err, http.ErrNotSupported):
 		a.warnNoFlush()
 	case err != nil:
-		a.fail(err)
+		a.fail(cmp.Or(a.interruption(), err))
 	}
 }
 

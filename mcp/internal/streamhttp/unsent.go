@@ -3,7 +3,6 @@ package streamhttp
 import (
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
@@ -111,12 +110,10 @@ func (u *unsent) unlist(p *unsentPlace) bool {
 	return true
 }
 
-// evict ends the write in progress. It does not wait for the lock of the responder, which
-// the writing goroutine holds.
+// evict ends the write in progress.
 func (p *unsentPlace) evict() {
 	defer close(p.evicted)
-	p.a.evicted.Store(true)
-	_ = http.NewResponseController(p.a.w).SetWriteDeadline(time.Unix(1, 0))
+	p.a.interrupt()
 }
 
 // release gives the place back. If evict is running, it waits for it, because evict uses the
