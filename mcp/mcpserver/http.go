@@ -78,7 +78,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
-		MaxUnsent:         s.options.Load.maxUnsent(),
+		Unsent:            s.unsent,
 		PrincipalSessions: o.PrincipalSessions,
 		PrincipalStreams:  o.PrincipalStreams,
 		SessionIdle:       o.SessionIdle,

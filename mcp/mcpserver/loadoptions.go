@@ -41,11 +41,10 @@ type LoadOptions struct {
 	MaxWait time.Duration
 
 	// MaxUnsent limits the bytes of results of more than 64 KiB that are being sent, over
-	// Streamable HTTP, over HTTP+SSE, and over all other connections together. A result
-	// counts until its client has accepted all of it. When the limit is reached, the
-	// connection of the newest response of the owner that has most is closed, or a new
-	// response of that owner is replaced: by the status 503 over Streamable HTTP, elsewhere
-	// by an error. Default: 1 GiB for each of the three.
+	// all transports of the server together. A result counts until its client has accepted
+	// all of it. When the limit is reached, the connection of the newest response of the
+	// owner that has most is closed, or a new response of that owner is replaced: by the
+	// status 503 over Streamable HTTP, elsewhere by an error. Default: 1 GiB.
 	MaxUnsent int64
 
 	// MaxWatched limits the resources to which all sessions and subscriptions/listen

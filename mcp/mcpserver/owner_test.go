@@ -23,12 +23,24 @@ type sender struct {
 	t       *testing.T
 	handler http.Handler
 	address string
-	session string
+	// eventStream is the handler of HTTP+SSE; nil where no test uses it.
+	eventStream http.Handler
+	session     string
 }
 
 // send sends a message in the session, or opens one, and returns status and body of the
 // answer. A header is one of a request of the stateless era.
 func (s *sender) send(ctx context.Context, method, message string, header ...string) (int, string) {
+	w := httptest.NewRecorder()
+	s.sendTo(ctx, w, method, message, header...)
+	if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+		s.session = id
+	}
+	return w.Code, w.Body.String()
+}
+
+// sendTo is send for an answer that w gets.
+func (s *sender) sendTo(ctx context.Context, w http.ResponseWriter, method, message string, header ...string) {
 	r := httptest.NewRequestWithContext(ctx, method, "http://127.0.0.1/mcp", strings.NewReader(message))
 	r.RemoteAddr = s.address
 	r.Header.Set("Content-Type", "application/json")
@@ -43,12 +55,7 @@ func (s *sender) send(ctx context.Context, method, message string, header ...str
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)
-	if id := w.Header().Get("Mcp-Session-Id"); id != "" {
-		s.session = id
-	}
-	return w.Code, w.Body.String()
 }
 
 // open opens a session and reports whether there was room.
@@ -60,7 +67,12 @@ func (s *sender) open() bool {
 
 // call calls a tool, as a task if more says so.
 func (s *sender) call(id int, tool, more string) (int, string) {
-	return s.send(s.t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s}}`, id, tool, more))
+	return s.send(s.t.Context(), http.MethodPost, callOf(id, tool, more))
+}
+
+// callOf returns a call of a tool, with more params.
+func callOf(id int, tool, more string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s}}`, id, tool, more)
 }
 
 // modern calls a tool in the stateless era, with more params.
@@ -111,6 +123,9 @@ func (s *sender) listen(ctx context.Context) <-chan struct{} {
 
 // room is how much there is of each thing in the test below.
 const room = 6
+
+// largeSize is the size of a large result, without what surrounds it.
+const largeSize = 100 << 10
 
 // One anonymous client opens all the sessions it can and takes all it can get of one
 // thing. Another one, from another address or over another session of this machine,
@@ -186,6 +201,17 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 			default:
 			}
 		}},
+		{"large results", func(s *sender, i int) { s.callUnread(i, "large") }, func(t *testing.T, s *sender) {
+			status, body := s.call(1, "large", "")
+			ok(t, status, body)
+		}},
+		{"large results over HTTP+SSE", func(s *sender, i int) {
+			post, _ := unreadEventStream(s.t, s.eventStream, s.address)
+			post(callOf(1+i, "large", ""))
+		}, func(t *testing.T, s *sender) {
+			status, body := s.call(1, "large", "")
+			ok(t, status, body)
+		}},
 		{"handles", func(s *sender, i int) { s.call(i, "keep", "") }, func(t *testing.T, s *sender) {
 			status, body := s.call(1, "keep", "")
 			ok(t, status, body)
@@ -202,9 +228,10 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 			for _, each := range []int{1, 2 * room} {
 				t.Run(fmt.Sprintf("%s/%s/%d in each session", tt.table, from.name, each), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						h := crowdable(t, tt.table).HTTPHandler()
+						srv := crowdable(t, tt.table)
+						h := srv.HTTPHandler()
 						for port := range 2 * room {
-							s := &sender{t: t, handler: h, address: fmt.Sprintf(from.greedy, 1000+port)}
+							s := &sender{t: t, handler: h, address: fmt.Sprintf(from.greedy, 1000+port), eventStream: srv.EventStreamHandler()}
 							if !s.open() {
 								continue
 							}
@@ -245,6 +272,8 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		o.Ask.SingleUse = true
 	case "watched resources", "subscriptions":
 		o.Load.MaxWatched, o.Load.SubscriptionRate = room, mcp.Rate{PerSecond: -1}
+	case "large results", "large results over HTTP+SSE":
+		o.Load.MaxUnsent, o.HTTP.WriteTimeout, o.HTTP.KeepAlive = room*largeSize, time.Hour, time.Hour
 	case "handles":
 		keeping.Max = room
 	case "tasks":
@@ -276,6 +305,7 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		}
 		return question(ctx)
 	})
+	s.Tool("large", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", largeSize), nil })
 	s.Tool("keep", "", func(ctx context.Context, _ struct{}) (string, error) { return kept.New(ctx, "value") })
 	s.Tool("work", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()

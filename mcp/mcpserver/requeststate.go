@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
@@ -48,7 +49,7 @@ func (s *Server) initState() (err error) {
 	s.questions = newWaitingQuestions(o.Ask)
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
-	s.unsent = limit.NewPool(limit.PoolBounds{Total: o.Load.maxUnsent()})
+	s.unsent = exchange.NewUnsentLimit(o.Load.maxUnsent())
 	watched := int64(o.Load.maxWatched())
 	s.hub.Open(changeSource{s}, limit.NewPool(limit.PoolBounds{Total: watched, Each: max(watched/4, 1)}))
 	if s.bus != nil {

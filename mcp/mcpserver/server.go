@@ -46,8 +46,8 @@ type Server struct {
 	bus          mcp.Bus // may be nil
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
-	unsent       *limit.Pool       // the bytes of large results that connections have not sent
-	usedStates   replay.UsedStates // without Options.Store
+	unsent       *exchange.UnsentLimit // the large results that are being sent, over all transports
+	usedStates   replay.UsedStates     // without Options.Store
 	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
 

@@ -133,9 +133,8 @@ type Session struct {
 
 	// Share bounds the calls of the session that run at once. Nil is unbounded.
 	Share *limit.Share
-	// Unsent bounds the bytes of the large replies that all connections have not written.
-	// Nil is unbounded.
-	Unsent *limit.Pool
+	// Unsent counts the large replies that are not written yet. Nil is unbounded.
+	Unsent *UnsentLimit
 
 	// CoreValue is what the Core keeps for the session, or nil.
 	CoreValue atomic.Pointer[any]

@@ -9,10 +9,6 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// largeReply is the size above which a reply counts among the unsent results of all
-// connections. Smaller ones cost less than the connection.
-const largeReply = 64 << 10
-
 // BatchConn is an mcp.Conn that writes several messages more cheaply together than one by one.
 type BatchConn interface {
 	mcp.Conn
@@ -28,29 +24,32 @@ type outbox struct {
 	unwritten *unwritten
 	failed    func(error) // called with the error of a write
 
-	unsent *limit.Pool // the bytes of the large replies of all connections; nil is unbounded
-	owner  limit.Owner // of the connection
-	evict  func()      // ends the connection to make room for the replies of others; does not block
+	unsent *UnsentLimit // counts the large replies; nil is unbounded
+	owner  limit.Owner  // of the connection
+	evict  func()       // ends the connection to make room for the replies of others; does not block
 
 	mu      sync.Mutex
 	ready   [][]byte
 	spare   [][]byte     // used, empty
 	writing bool         // a goroutine is writing
 	large   int          // bytes of the large replies that are not written
-	place   *limit.Place // for large; nil while that is 0
+	place   *UnsentPlace // for large; nil while that is 0
 }
+
+// EvictUnsent implements UnsentHolder.
+func (o *outbox) EvictUnsent() { o.evict() }
 
 // reserve takes room for a reply that is about to be put. It fails if too much is unsent and
 // no other owner has more; the reply must not be put then.
 func (o *outbox) reserve(size int) error {
-	if size <= largeReply || o.unsent == nil {
+	if size <= LargeResult || o.unsent == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var err error
 	if o.place == nil {
-		o.place, err = o.unsent.Take(o.owner, size, o.evict)
+		o.place, err = o.unsent.Take(o.owner, size, o)
 	} else {
 		err = o.place.Resize(o.large + size)
 	}
@@ -66,7 +65,7 @@ func (o *outbox) releaseLocked(batch [][]byte) {
 		return
 	}
 	for _, reply := range batch {
-		if len(reply) > largeReply {
+		if len(reply) > LargeResult {
 			o.large -= len(reply)
 		}
 	}

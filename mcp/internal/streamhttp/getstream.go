@@ -82,7 +82,7 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 	connection := lazyctx.New(ctx, h.life.streamsOf(r))
 	defer connection.Cancel(nil)
 	a := newResponder(w, h.o, connection)
-	a.unsent, a.owner = h.unsent, s.Owner
+	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
 	st := newStream()
 	st.standalone = true
@@ -121,7 +121,7 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 	defer s.detach(sw)
 	s.readdGetStream(st)
 	a := newResponder(w, h.o, connection)
-	a.unsent, a.owner = h.unsent, s.Owner
+	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
 	a.firstEvents = s.firstEvents(st, n)
 	if a.open() == nil && a.sendEvents(missed...) == nil {

@@ -24,7 +24,6 @@ type Handler struct {
 	life     *lifetime
 	sessions *sessions
 	streams  *quota
-	unsent   *unsent
 	timeouts jsonTimeouts
 	events   mcp.EventStore
 }
@@ -43,7 +42,6 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 		stateful: core.Dialect().Serves(dialect.SessionEra),
 		life:     newLifetime(),
 		streams:  newStreamQuota(o),
-		unsent:   newUnsent(o),
 		events:   o.events(),
 	}
 	if h.stateful {

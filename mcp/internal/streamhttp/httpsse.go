@@ -32,7 +32,6 @@ type SSEHandler struct {
 	gate    *originCheck
 	life    *lifetime
 	streams *quota
-	unsent  *unsent
 
 	mu    sync.Mutex
 	conns map[string]*streamConn
@@ -50,7 +49,6 @@ func NewSSEHandler(core exchange.Core, o *Options) *SSEHandler {
 		gate:    newOriginCheck(o),
 		life:    newLifetime(),
 		streams: newStreamQuota(o),
-		unsent:  newUnsent(o),
 		conns:   make(map[string]*streamConn),
 	}
 }
@@ -118,8 +116,7 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer place.Release()
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
-	out := newResponder(w, e.o, ctx)
-	out.unsent, out.owner = e.unsent, owner
+	out := newResponder(w, e.o, ctx) // without unsent, because ServeConn counts the replies
 	c := newStreamConn(p, out, valid)
 	defer c.out.abandon()
 	defer c.close() // waits for a Close in progress, which uses w

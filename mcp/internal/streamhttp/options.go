@@ -51,9 +51,9 @@ type Options struct {
 	// authenticated principal. Default: 100 and 32.
 	PrincipalSessions int
 	PrincipalStreams  int
-	// MaxUnsent bounds the bytes of results of more than 64 KiB that are being sent to
-	// all clients. Default: 1 GiB.
-	MaxUnsent int64
+	// Unsent bounds the bytes of large results that are being sent to all clients of the
+	// server, over every transport. Nil is unbounded.
+	Unsent *exchange.UnsentLimit
 
 	// Events stores the events of sessions for clients that resume a stream. Default: a
 	// store in memory, of 64 MiB.
@@ -134,7 +134,7 @@ func (o *Options) maxSessions() int { return cmp.Or(o.orZero().MaxSessions, 65_5
 
 func (o *Options) maxStreams() int { return cmp.Or(o.orZero().MaxStreams, 20_000) }
 
-func (o *Options) maxUnsent() int64 { return cmp.Or(o.orZero().MaxUnsent, 1<<30) }
+func (o *Options) unsent() *exchange.UnsentLimit { return o.orZero().Unsent }
 
 func (o *Options) principalSessions() int { return cmp.Or(o.orZero().PrincipalSessions, 100) }
 

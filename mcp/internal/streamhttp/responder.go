@@ -42,9 +42,9 @@ type responder struct {
 	o *Options
 	// cancelled is cancelled at the first failure, with its error. May be nil.
 	cancelled *lazyctx.Context
-	// unsent bounds the bytes that are being written to slow clients; owner is charged for
-	// those of this answer. May be nil.
-	unsent *unsent
+	// unsent counts the large results of this answer, which belong to owner. Nil is
+	// unbounded.
+	unsent *exchange.UnsentLimit
 	owner  limit.Owner
 	// interrupted is set, once, by interrupt and close.
 	interrupted atomic.Int32
@@ -154,6 +154,7 @@ func (a *responder) finishJSON(reply *dialect.Reply) bool {
 	if a.stream || a.repliesByEvent(reply) {
 		return false
 	}
+	a.stopTicks()
 	a.json(reply)
 	a.end()
 	return true
@@ -174,6 +175,7 @@ func (a *responder) finishEvents(events []sse.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.ended {
+		a.stopTicks()
 		a.events(events)
 		a.end()
 	}
@@ -186,6 +188,7 @@ func (a *responder) finish(reply *dialect.Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.end()
+	a.stopTicks()
 	switch {
 	case reply.Body != nil && (a.stream || a.repliesByEvent(reply)):
 		a.event(reply)
@@ -277,6 +280,12 @@ func (a *responder) repliesByEvent(reply *dialect.Reply) bool {
 
 func (a *responder) end() {
 	a.ended = true
+	a.stopTicks()
+}
+
+// stopTicks starts no further tick. An answer that is about to be written to its end needs
+// none.
+func (a *responder) stopTicks() {
 	if a.timeouts != nil {
 		a.timeouts.remove(a)
 	}
@@ -306,7 +315,7 @@ func (a *responder) json(reply *dialect.Reply) {
 	if !ok {
 		return
 	}
-	defer place.release()
+	defer a.release(place)
 	a.o.setConnectionClose(a.w.Header())
 	a.w.Header().Set(httpheader.ContentType, httpheader.TypeJSON)
 	if reply.Challenge != "" {
@@ -332,7 +341,7 @@ func (a *responder) event(reply *dialect.Reply) {
 	if !ok {
 		return
 	}
-	defer place.release()
+	defer a.release(place)
 	if !a.stream {
 		a.writeStreamHeader(len(before) + reply.Size() + len(behind))
 	}
@@ -424,7 +433,7 @@ func (a *responder) largeEvent(ev sse.Event) {
 	if !ok {
 		return
 	}
-	defer place.release()
+	defer a.release(place)
 	line := ev.Data
 	ev.Data = []byte{}
 	empty := sse.AppendEvent(nil, ev)

@@ -184,7 +184,7 @@ func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *s
 	ctx := lazyctx.New(r.Context(), nil)
 	defer ctx.Cancel(nil)
 	a := newResponder(w, h.o, ctx)
-	a.unsent, a.owner = h.unsent, s.Owner
+	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
 	a.firstEvents = s.firstEvents(st, 0)
 	if h.o.answer() != AnswerJSON {

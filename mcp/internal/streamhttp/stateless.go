@@ -49,7 +49,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.I
 	ctx := lazyctx.New(r.Context(), scope)
 	defer ctx.Cancel(nil)
 	a := newResponder(w, h.o, ctx)
-	a.unsent, a.owner = h.unsent, in.Owner()
+	a.unsent, a.owner = h.o.unsent(), in.Owner()
 	defer a.abandon()
 	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
 		in.BackChannel = a

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
@@ -38,12 +39,11 @@ func TestResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers(t *testing.T) {
 	claim.Shows(t, "B-11")
 	synctest.Test(t, func(t *testing.T) {
 		var reached int
-		o := &Options{MaxUnsent: 1 << 20, WriteTimeout: time.Hour, Reached: func(l mcp.LimitReached) {
+		o := &Options{Unsent: exchange.NewUnsentLimit(1 << 20), WriteTimeout: time.Hour, Reached: func(l mcp.LimitReached) {
 			if l.Limit == mcp.LimitUnsent {
 				reached++
 			}
 		}}
-		all := newUnsent(o)
 		from := func(address string) limit.Owner {
 			return limit.OwnerOf(mcp.PrincipalAnonymous, netip.MustParseAddr(address), limit.NewMember())
 		}
@@ -52,7 +52,7 @@ func TestResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers(t *testing.T) {
 			go func() {
 				defer close(ended)
 				a := newResponder(w, o, nil)
-				a.unsent, a.owner = all, owner
+				a.unsent, a.owner = o.Unsent, owner
 				a.finish(&dialect.Reply{Status: http.StatusOK, Body: bytes.Repeat([]byte{'1'}, 400<<10)})
 				a.abandon()
 			}()
@@ -83,7 +83,7 @@ func TestResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers(t *testing.T) {
 		}
 		close(oldest.expired)
 		<-first
-		if n := all.pool.Held(); n != 0 {
+		if n := o.Unsent.Held(); n != 0 {
 			t.Errorf("%d bytes are counted when nothing is sent, want none", n)
 		}
 	})
