@@ -44,7 +44,7 @@ func main() {
 // measure has the collector stand still, so that pools are never emptied and the
 // number of allocations is always the same.
 func measure(count int) ([]byte, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "(Handler|Pair|Client)/call", "-benchmem",
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "(Handler|Pair|Client|Rounds)/call", "-benchmem",
 		"-benchtime", "2000x", "-count", strconv.Itoa(count), "-cpu", "1", "./contestant", "./inproc")
 	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=1GiB")
 	cmd.Stderr = os.Stderr
