@@ -48,7 +48,9 @@ func (c *Client) answerInput(p *callDeadline, d *dialect.Client, first *dialect.
 		return first.Again(again)
 	}
 	again.InputResponses = make(map[string]jsontext.Value, len(in.InputRequests))
-	for _, key := range slices.Sorted(maps.Keys(in.InputRequests)) {
+	keys := slices.AppendSeq(make([]string, 0, len(in.InputRequests)), maps.Keys(in.InputRequests))
+	slices.Sort(keys)
+	for _, key := range keys {
 		answer, err := c.answerQuestion(p.ctx, d, key, in.InputRequests[key])
 		if err != nil {
 			// The protocol cannot express a failed answer, so the call ends here.

@@ -17,7 +17,7 @@ import (
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (r *Request) askInRounds(questions []openQuestion) error {
 	errs := make([]error, len(questions))
-	var unanswered map[string]replay.Question
+	var unanswered replay.Table[replay.Question]
 	for i := range questions {
 		q := &questions[i]
 		known, err := r.answered(q)
@@ -28,14 +28,11 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 		if err != nil {
 			return err
 		}
-		if unanswered == nil {
-			unanswered = make(map[string]replay.Question)
-		}
 		request, err := r.call.InputRequest(q.method, q.params)
 		if err != nil {
 			return q.wrap(err)
 		}
-		unanswered[q.key] = replay.Question{InputRequest: request, Digest: q.digest}
+		unanswered.Set(q.key, replay.Question{InputRequest: request, Digest: q.digest})
 	}
 	if unanswered == nil {
 		return first(errs)

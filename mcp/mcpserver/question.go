@@ -199,7 +199,7 @@ func checkAddress(address string) error {
 // openQuestion is a question of a call and what identifies it.
 type openQuestion struct {
 	Question
-	digest string
+	digest replay.Digest
 }
 
 // open prepares a question. It fails for one that the client cannot be asked.
@@ -213,7 +213,7 @@ func (r *Request) open(q Question) (o openQuestion, err error) {
 		return o, nil
 	}
 	request, err := r.call.InputRequest(q.method, q.params)
-	o.digest = replay.Digest(request)
+	o.digest = replay.DigestOfRequest(request)
 	return o, err
 }
 

@@ -299,6 +299,17 @@ func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestStateWithoutAnIDIsRefusedWhereStatesAreUsedOnce(t *testing.T) {
+	t.Parallel()
+	issuer := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})
+	again := retry(t, `{"name":"paint"}`, dialAs(t, issuer.Server, mcp.V20260728, canAll).must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+	other := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}, Store: newMapStore(), Ask: &mcpserver.AskOptions{SingleUse: true}})
+	m := dialAs(t, other.Server, mcp.V20260728, canAll).call("tools/call", again)
+	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "already answered") {
+		t.Errorf("got %s, want it refused", m.raw)
+	}
+}
+
 func TestStoreNeedsKeys(t *testing.T) {
 	t.Parallel()
 	got := panicText(t, func() { newServer(&mcpserver.Options{Store: newMapStore()}) })

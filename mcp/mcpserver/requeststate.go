@@ -170,7 +170,7 @@ func (r *Request) useState(ctx context.Context, id string) error {
 	if !s.options.asking().orZero().SingleUse {
 		return nil
 	}
-	if s.options.orZero().Store == nil {
+	if s.options.orZero().Store == nil || id == "" { // without an ID: sealed where there was no Store
 		if !s.usedStates.Use(id) {
 			return errUsedState()
 		}
@@ -187,7 +187,7 @@ func errUsedState() error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "requestState: already answered")
 }
 
-// A state in the Store is named by its id, after a character that no
+// cutStored returns the id of a state in the Store, which follows a character that no
 // encoded Memory begins with.
 func cutStored(plain []byte) (id string, ok bool) {
 	if len(plain) < 2 || plain[0] != '@' {
@@ -206,14 +206,17 @@ func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, erro
 	}
 	ttl := s.options.asking().expiry()
 	expires := time.Now().Add(ttl)
-	if s.options.asking().orZero().SingleUse && s.options.orZero().Store == nil {
+	stores := s.options.orZero().Store != nil
+	if stores {
+		m.ID = rand.Text()
+	} else if s.options.asking().orZero().SingleUse {
 		m.ID = s.usedStates.New(expires)
 	}
 	token := s.keys.Seal(m.Encode(), bound, expires)
 	if len(token) <= maxState {
 		return token, nil
 	}
-	if s.options.orZero().Store == nil {
+	if !stores {
 		key, size := m.Largest()
 		return "", fmt.Errorf("requestState: %d bytes, the limit is %d; the largest part is %d bytes under key %q: remember less, or set Options.Store", len(token), maxState, size, key)
 	}

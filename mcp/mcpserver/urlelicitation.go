@@ -120,16 +120,16 @@ func (r *Request) elicitURLsByRounds(required []*mcp.ElicitParams) (any, error) 
 	}
 	answers := make(map[string]jsontext.Value)
 	for key, q := range in.InputRequests {
-		if found, err := r.run.Answer(key, replay.Digest(q)); err == nil && found.Answer != nil {
+		if found, err := r.run.Answer(key, replay.DigestOfRequest(q)); err == nil && found.Answer != nil {
 			answers[key] = found.Answer
 		}
 	}
 	if err := checkURLAnswers(answers); err != nil {
 		return r.urlDeclined(err)
 	}
-	open := make(map[string]replay.Question, len(in.InputRequests))
+	open := make(replay.Table[replay.Question], 0, len(in.InputRequests))
 	for key, q := range in.InputRequests {
-		open[key] = replay.Question{InputRequest: q, Digest: replay.Digest(q)}
+		open.Set(key, replay.Question{InputRequest: q, Digest: replay.DigestOfRequest(q)})
 	}
 	if err := r.run.Ask(open); errors.Is(err, replay.ErrRounds) {
 		return nil, r.tooManyRounds(nil)

@@ -25,10 +25,14 @@ func (m *Memory) Encode() []byte {
 	b = appendText(b, started)
 	b = appendText(b, m.Seed)
 	b = binary.AppendUvarint(b, uint64(m.Running))
-	b = appendTexts(b, m.Open)
+	b = binary.AppendUvarint(b, uint64(len(m.Open)))
+	for _, q := range m.Open {
+		b = appendText(appendText(b, q.Key), q.Value[:])
+	}
 	b = binary.AppendUvarint(b, uint64(len(m.Answers)))
-	for key, a := range m.Answers {
-		b = appendFlag(appendText(appendText(appendText(b, key), a.Value), a.Question), a.Checked)
+	for _, e := range m.Answers {
+		a := &e.Value
+		b = appendFlag(appendText(appendText(appendText(b, e.Key), a.Value), a.Question[:]), a.Checked)
 	}
 	b = appendTexts(b, m.Results)
 	b = appendTexts(b, m.Parked)
@@ -65,7 +69,7 @@ func (m *Memory) size() int {
 	const fixed, entry = 128, 32
 	size := fixed + (len(m.Open)+len(m.Answers)+len(m.Results)+2*len(m.Parked))*entry
 	for _, a := range m.Answers {
-		size += len(a.Value) + entry
+		size += len(a.Value.Value) + entry
 	}
 	for _, raw := range m.Results {
 		size += len(raw)
@@ -87,14 +91,20 @@ func DecodeMemory(data []byte) (m Memory, err error) {
 	if m.StartedAt.UnmarshalBinary(d.bytes()) != nil {
 		return Memory{}, errMemory
 	}
-	m.Seed = d.bytes()
+	m.Seed = d.string()
 	m.Running = int64(d.number())
-	m.Open = d.strings()
 	if n := d.count(); n > 0 {
-		m.Answers = make(map[string]Answer, n)
+		m.Open = make(Table[Digest], 0, n)
 		for range n {
 			key := d.string()
-			m.Answers[key] = Answer{Value: d.bytes(), Question: d.string(), Checked: d.flag()}
+			m.Open.Set(key, d.digest())
+		}
+	}
+	if n := d.count(); n > 0 {
+		m.Answers = make(Table[Answer], 0, n)
+		for range n {
+			key := d.string()
+			m.Answers.Set(key, Answer{Value: d.bytes(), Question: d.digest(), Checked: d.flag()})
 		}
 	}
 	if n := d.count(); n > 0 {
@@ -169,6 +179,14 @@ func (d *decoder) string() string {
 	s := d.text[:n]
 	d.skip(n)
 	return s
+}
+
+func (d *decoder) digest() (digest Digest) {
+	if b := d.bytes(); len(b) == len(digest) {
+		return Digest(b)
+	}
+	d.fail()
+	return digest
 }
 
 func (d *decoder) strings() map[string]string {

@@ -10,9 +10,9 @@ import (
 
 func fullMemory() replay.Memory {
 	return replay.Memory{
-		ID: "id", Round: 3, Unanswered: 1, StartedAt: time.Unix(1, 2).UTC(), Seed: []byte("seed"), Running: 5,
-		Open:    map[string]string{"a": "digest", "": "of an empty key"},
-		Answers: map[string]replay.Answer{"b": {Value: jsontext.Value(`{"x":1}`), Question: "digest", Checked: true}},
+		ID: "id", Round: 3, Unanswered: 1, StartedAt: time.Unix(1, 2).UTC(), Seed: "seed", Running: 5,
+		Open:    replay.Table[replay.Digest]{{Key: "", Value: digestOther}, {Key: "a", Value: digestA}},
+		Answers: table("b", replay.Answer{Value: jsontext.Value(`{"x":1}`), Question: digestA, Checked: true}),
 		Results: map[string]jsontext.Value{"c": jsontext.Value(`"r"`)},
 		Parked:  map[string]string{"d": "ticket"}, Progress: 0.5, Raw: true, State: new(""),
 	}

@@ -3,10 +3,10 @@ package replay
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json/jsontext"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -15,7 +15,8 @@ import (
 // Memory is what a call remembers from one run of its handler to the next. The server
 // seals it, as Encode returns it, before a client gets it.
 type Memory struct {
-	// ID names this state. Every run that ends in questions makes a new one.
+	// ID names this state, where it can be used only once or goes into a Store. A Run leaves
+	// it empty in the next Memory; whoever seals that sets it.
 	ID string
 	// Round counts the runs before this one.
 	Round int
@@ -23,15 +24,15 @@ type Memory struct {
 	Unanswered int
 	// StartedAt and Seed are the same in every run of the call.
 	StartedAt time.Time
-	Seed      []byte
+	Seed      string
 	// Running is how long the earlier runs took, in nanoseconds, for a call whose time is
 	// limited.
 	Running int64
 	// Open are the questions that the last run ended in: by key the Digest of each. Only
 	// their answers are taken.
-	Open map[string]string
+	Open Table[Digest]
 	// Answers are the client's answers, and Results those of steps, by key.
-	Answers map[string]Answer
+	Answers Table[Answer]
 	Results map[string]jsontext.Value
 	// Parked are the tickets of values that wait for the next run, by key.
 	Parked map[string]string
@@ -47,7 +48,7 @@ type Memory struct {
 type Answer struct {
 	Value jsontext.Value
 	// Question is the Digest of the question that was answered.
-	Question string
+	Question Digest
 	// Checked says that the answer was found to fit the question.
 	Checked bool
 }
@@ -56,12 +57,15 @@ type Answer struct {
 type Question struct {
 	mcp.InputRequest
 	// Digest identifies the question among all others.
-	Digest string
+	Digest Digest
 }
+
+// Digest identifies a question.
+type Digest [12]byte
 
 // DigestOf returns the digest of a question by its parts and its last part, which is
 // encoded. They are the same for the same question and for no other.
-func DigestOf(last jsontext.Value, parts ...string) string {
+func DigestOf(last jsontext.Value, parts ...string) Digest {
 	var room [1024]byte
 	text := room[:0]
 	for _, part := range parts {
@@ -71,17 +75,18 @@ func DigestOf(last jsontext.Value, parts ...string) string {
 	text = binary.BigEndian.AppendUint64(text, uint64(len(last)))
 	text = append(text, last...)
 	sum := sha256.Sum256(text)
-	return base64.RawURLEncoding.EncodeToString(sum[:12])
+	return Digest(sum[:])
 }
 
-// Digest returns the digest of a question by its method and params as they are encoded.
-func Digest(q mcp.InputRequest) string { return DigestOf(q.Params, q.Method) }
+// DigestOfRequest returns the digest of a question by its method and params as they are
+// encoded.
+func DigestOfRequest(q mcp.InputRequest) Digest { return DigestOf(q.Params, q.Method) }
 
 // Largest returns the key under which the Memory holds the most bytes, and how many.
 func (m *Memory) Largest() (key string, size int) {
-	for k, a := range m.Answers {
-		if len(a.Value) > size {
-			key, size = k, len(a.Value)
+	for _, a := range m.Answers {
+		if len(a.Value.Value) > size {
+			key, size = a.Key, len(a.Value.Value)
 		}
 	}
 	for k, v := range m.Results {
@@ -95,16 +100,16 @@ func (m *Memory) Largest() (key string, size int) {
 	return key, size
 }
 
-// clone copies the Memory. Values that nobody modifies are shared.
+// clone copies the Memory. What nobody modifies is shared: values, and the open questions.
 func (m *Memory) clone() Memory {
 	c := *m
-	c.Open, c.Answers, c.Results, c.Parked = maps.Clone(m.Open), maps.Clone(m.Answers), maps.Clone(m.Results), maps.Clone(m.Parked)
+	c.Answers, c.Results, c.Parked = slices.Clone(m.Answers), maps.Clone(m.Results), maps.Clone(m.Parked)
 	return c
 }
 
 // NewSeed returns 32 random bytes.
 func NewSeed() []byte {
-	seed := make([]byte, sha256.Size)
+	seed := make([]byte, 32)
 	_, _ = rand.Read(seed) // never fails
 	return seed
 }

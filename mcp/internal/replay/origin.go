@@ -1,9 +1,6 @@
 package replay
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // StartedAt returns when the call began: the same time in every run.
 func (r *Run) StartedAt() time.Time {
@@ -16,8 +13,8 @@ func (r *Run) StartedAt() time.Time {
 func (r *Run) Seed() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.memory.Seed == nil {
-		r.memory.Seed = NewSeed()
+	if r.memory.Seed == "" {
+		r.memory.Seed = string(NewSeed())
 	}
-	return slices.Clone(r.memory.Seed)
+	return []byte(r.memory.Seed)
 }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"crypto/rand"
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
@@ -39,12 +38,37 @@ type Run struct {
 
 	mu     sync.Mutex // guards the fields below
 	memory Memory
-	given  map[string]jsontext.Value // answers of this request to questions that are open
-	used   map[string]bool           // keys of this run
-	fresh  bool                      // a new answer was taken in this run
-	open   map[string]Question
+	steps  *steps // of a handler that has some; nil: no answers, keys and questions
 	values map[string]*Value
 	ended  error // nil while the run goes on, then why it has ended
+}
+
+// steps is what a run has beside its memory when its handler asks or uses keys. Most
+// handlers do not, and their runs do without the space.
+type steps struct {
+	given Table[jsontext.Value] // answers of this request to questions that are open
+	used  Table[struct{}]       // keys of this run
+	open  Table[Question]       // what this run has asked
+	fresh bool                  // a new answer was taken in this run
+}
+
+// noSteps is what a run without steps has. It is not modified.
+var noSteps steps
+
+// stepsLocked returns the steps for reading.
+func (r *Run) stepsLocked() *steps {
+	if r.steps == nil {
+		return &noSteps
+	}
+	return r.steps
+}
+
+// newStepsLocked returns the steps for writing.
+func (r *Run) newStepsLocked() *steps {
+	if r.steps == nil {
+		r.steps = new(steps)
+	}
+	return r.steps
 }
 
 // Outcome is how a run has ended. It belongs to whoever closes the run.
@@ -69,13 +93,9 @@ func (r *Run) Start(m Memory, given map[string]jsontext.Value, ctx Canceler, max
 	defer r.mu.Unlock()
 	r.memory, r.context, r.maxRounds = m, ctx, maxRounds
 	for key, raw := range given {
-		if _, open := m.Open[key]; !open {
-			continue
+		if m.Open.Has(key) {
+			r.newStepsLocked().given.Set(key, raw)
 		}
-		if r.given == nil {
-			r.given = make(map[string]jsontext.Value, len(given))
-		}
-		r.given[key] = raw
 	}
 }
 
@@ -86,17 +106,15 @@ func (r *Run) Use(keys ...string) error {
 	if r.ended != nil {
 		return r.ended
 	}
+	used := &r.newStepsLocked().used
 	for _, key := range keys {
 		switch {
 		case key == "" || len(key) > maxKey:
 			return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
-		case r.used[key]:
+		case used.Has(key):
 			return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
 		}
-		if r.used == nil {
-			r.used = make(map[string]bool)
-		}
-		r.used[key] = true
+		used.Set(key, struct{}{})
 	}
 	return nil
 }
@@ -110,7 +128,7 @@ func (r *Run) Blocked() error {
 }
 
 func (r *Run) blockedLocked() error {
-	if r.ended == nil && r.open != nil {
+	if r.ended == nil && r.stepsLocked().open != nil {
 		return ErrAsked
 	}
 	return r.ended
@@ -129,46 +147,44 @@ type Lookup struct {
 
 // Answer returns the answer to a question, from this request or an earlier one. It
 // fails once the run has ended.
-func (r *Run) Answer(key, digest string) (Lookup, error) {
+func (r *Run) Answer(key string, digest Digest) (Lookup, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
 		return Lookup{}, r.ended
 	}
-	if a, ok := r.memory.Answers[key]; ok {
+	if a, ok := r.memory.Answers.Get(key); ok {
 		if a.Question == digest {
 			return Lookup{Answer: a.Value, Checked: a.Checked}, nil
 		}
-		delete(r.memory.Answers, key)
+		r.memory.Answers.Delete(key)
 		return Lookup{Changed: true}, nil
 	}
-	raw, ok := r.given[key]
+	raw, ok := r.stepsLocked().given.Get(key)
 	if !ok {
 		return Lookup{}, nil
 	}
-	if r.memory.Open[key] != digest {
-		delete(r.given, key)
+	if asked, _ := r.memory.Open.Get(key); asked != digest {
+		r.steps.given.Delete(key)
 		return Lookup{Changed: true}, nil
 	}
 	return Lookup{Answer: raw}, nil
 }
 
 // Keep remembers an answer that fits its question. It fails once the run has ended.
-func (r *Run) Keep(key, digest string, raw jsontext.Value) error {
+func (r *Run) Keep(key string, digest Digest, raw jsontext.Value) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
 		return r.ended
 	}
-	if _, known := r.memory.Answers[key]; known {
+	if r.memory.Answers.Has(key) {
 		return nil
 	}
-	if r.memory.Answers == nil {
-		r.memory.Answers = make(map[string]Answer)
-	}
-	r.memory.Answers[key] = Answer{Value: slices.Clone(raw), Question: digest, Checked: true}
-	delete(r.given, key)
-	r.fresh = true
+	r.memory.Answers.Set(key, Answer{Value: slices.Clone(raw), Question: digest, Checked: true})
+	s := r.newStepsLocked()
+	s.given.Delete(key)
+	s.fresh = true
 	return nil
 }
 
@@ -177,18 +193,21 @@ func (r *Run) Drop(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == nil {
-		delete(r.memory.Answers, key)
-		delete(r.given, key)
+		r.memory.Answers.Delete(key)
+		if r.steps != nil {
+			r.steps.given.Delete(key)
+		}
 	}
 }
 
 // Ask opens questions, which end the run, and returns ErrAsked. Other goroutines of the
 // handler may ask until the run is closed; their questions go out in the same round.
-// When the call may not ask again it returns ErrRounds and opens nothing.
-func (r *Run) Ask(questions map[string]Question) error {
+// When the call may not ask again it returns ErrRounds and opens nothing. The questions
+// belong to the run from then on.
+func (r *Run) Ask(questions Table[Question]) error {
 	r.mu.Lock()
 	err := r.askLocked(questions)
-	first := len(r.open) == len(questions)
+	first := len(r.stepsLocked().open) == len(questions)
 	r.mu.Unlock()
 	if err != nil {
 		return err
@@ -199,19 +218,23 @@ func (r *Run) Ask(questions map[string]Question) error {
 	return ErrAsked
 }
 
-func (r *Run) askLocked(questions map[string]Question) error {
+func (r *Run) askLocked(questions Table[Question]) error {
+	s := r.newStepsLocked()
 	switch {
 	case r.ended != nil:
 		return r.ended
 	case !r.mayAskLocked():
 		return ErrRounds
-	case len(r.open)+len(questions) > maxOpen:
+	case len(s.open)+len(questions) > maxOpen:
 		return fmt.Errorf("more than %d questions at once; want fewer, or several rounds", maxOpen)
 	}
-	if r.open == nil {
-		r.open = make(map[string]Question, len(questions))
+	if s.open == nil {
+		s.open = questions
+		return nil
 	}
-	maps.Copy(r.open, questions)
+	for _, q := range questions {
+		s.open.Set(q.Key, q.Value)
+	}
 	return nil
 }
 
@@ -288,9 +311,9 @@ func (r *Run) Close() *Outcome { return r.close(nil, false, nil) }
 // CloseRaw is Close for a handler that makes its questions itself and may have a state
 // of its own. Questions that were asked through the run take precedence.
 func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Outcome {
-	asked := make(map[string]Question, len(questions))
+	asked := make(Table[Question], 0, len(questions))
 	for key, q := range questions {
-		asked[key] = Question{q, Digest(q)}
+		asked.Set(key, Question{q, DigestOfRequest(q)})
 	}
 	return r.close(asked, true, state)
 }
@@ -298,7 +321,7 @@ func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Ou
 // nothing is the outcome of a run that leaves nothing. It is not modified.
 var nothing Outcome
 
-func (r *Run) close(questions map[string]Question, raw bool, state *string) *Outcome {
+func (r *Run) close(questions Table[Question], raw bool, state *string) *Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
@@ -308,8 +331,8 @@ func (r *Run) close(questions map[string]Question, raw bool, state *string) *Out
 	values := r.values
 	r.values = nil
 	switch {
-	case len(r.open) > 0:
-		questions, raw, state = r.open, r.memory.Raw, r.memory.State
+	case len(r.stepsLocked().open) > 0:
+		questions, raw, state = r.steps.open, r.memory.Raw, r.memory.State
 	case raw:
 	case values == nil:
 		return &nothing
@@ -320,32 +343,31 @@ func (r *Run) close(questions map[string]Question, raw bool, state *string) *Out
 	next := r.nextLocked(questions)
 	next.Raw, next.State = raw, state
 	requests := make(map[string]mcp.InputRequest, len(questions))
-	for key, q := range questions {
-		requests[key] = q.InputRequest
+	for _, q := range questions {
+		requests[q.Key] = q.Value.InputRequest
 	}
 	return &Outcome{Next: &next, Questions: requests, Values: values}
 }
 
 // nextLocked returns the memory of the next run. Answers that the client has given and
 // this run has not asked for are kept for it.
-func (r *Run) nextLocked(open map[string]Question) Memory {
+func (r *Run) nextLocked(open Table[Question]) Memory {
 	next := r.memory.clone()
-	next.ID, next.Round = rand.Text(), r.memory.Round+1
-	if !r.fresh {
+	next.ID, next.Round = "", r.memory.Round+1
+	s := r.stepsLocked()
+	if !s.fresh {
 		next.Unanswered++
 	}
-	for key, raw := range r.given {
-		if _, again := open[key]; again || r.used[key] {
+	for _, given := range s.given {
+		if open.Has(given.Key) || s.used.Has(given.Key) {
 			continue
 		}
-		if next.Answers == nil {
-			next.Answers = make(map[string]Answer)
-		}
-		next.Answers[key] = Answer{Value: raw, Question: r.memory.Open[key]}
+		asked, _ := r.memory.Open.Get(given.Key)
+		next.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked})
 	}
-	next.Open = make(map[string]string, len(open))
-	for key, q := range open {
-		next.Open[key] = q.Digest
+	next.Open = make(Table[Digest], len(open))
+	for i, q := range open {
+		next.Open[i] = Entry[Digest]{q.Key, q.Value.Digest}
 	}
 	return next
 }
@@ -361,7 +383,7 @@ func (r *Run) Move(to *Run) error {
 	}
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	to.memory, to.values, to.given = r.memory.clone(), r.values, r.given
+	to.memory, to.values, to.steps = r.memory.clone(), r.values, &steps{given: r.stepsLocked().given}
 	r.values, r.ended = nil, ErrEnded
 	return nil
 }
@@ -374,7 +396,7 @@ func (r *Run) MayAsk() bool {
 	return r.mayAskLocked()
 }
 
-func (r *Run) mayAskLocked() bool { return r.fresh || r.memory.Unanswered < r.maxRounds }
+func (r *Run) mayAskLocked() bool { return r.stepsLocked().fresh || r.memory.Unanswered < r.maxRounds }
 
 // Again prepares the run for another pass of the same handler, in which keys may be
 // used again: in the session era a handler that makes its questions itself runs once
@@ -382,7 +404,9 @@ func (r *Run) mayAskLocked() bool { return r.fresh || r.memory.Unanswered < r.ma
 func (r *Run) Again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.used = nil
+	if r.steps != nil {
+		r.steps.used = nil
+	}
 	r.memory.Round++
 }
 
@@ -421,7 +445,7 @@ func (r *Run) RawState() *string {
 func (r *Run) Repeats() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.maxRounds > 0 && r.memory.Round > 0 && !r.fresh && !r.memory.Raw
+	return r.maxRounds > 0 && r.memory.Round > 0 && !r.stepsLocked().fresh && !r.memory.Raw
 }
 
 // Advance reports whether progress is more than the client was told in earlier runs,

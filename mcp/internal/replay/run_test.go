@@ -15,7 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-const digestA = "of question a"
+var digestA, digestOther = replay.DigestOf(nil, "question a"), replay.DigestOf(nil, "another question")
 
 // started returns a run with the memory and answers, that may leave questions open.
 func started(m replay.Memory, given map[string]jsontext.Value) *replay.Run {
@@ -25,12 +25,18 @@ func started(m replay.Memory, given map[string]jsontext.Value) *replay.Run {
 }
 
 func ask(r *replay.Run, keys ...string) error {
-	questions := make(map[string]replay.Question)
+	var questions replay.Table[replay.Question]
 	for _, key := range keys {
 		q := question(key, 0)
-		questions[key] = replay.Question{InputRequest: q, Digest: replay.Digest(q)}
+		questions.Set(key, replay.Question{InputRequest: q, Digest: replay.DigestOfRequest(q)})
 	}
 	return r.Ask(questions)
+}
+
+// digestIn returns the digest of the question that is open under a key.
+func digestIn(m *replay.Memory, key string) replay.Digest {
+	digest, _ := m.Open.Get(key)
+	return digest
 }
 
 func TestAnswerCountsOnlyForAnOpenQuestion(t *testing.T) {
@@ -38,16 +44,16 @@ func TestAnswerCountsOnlyForAnOpenQuestion(t *testing.T) {
 	answer := map[string]jsontext.Value{"a": jsontext.Value(`1`)}
 	for name, test := range map[string]struct {
 		memory  replay.Memory
-		digest  string
+		digest  replay.Digest
 		want    string
 		changed bool
 	}{
-		"open":                 {replay.Memory{Open: map[string]string{"a": digestA}}, digestA, "1", false},
+		"open":                 {replay.Memory{Open: table("a", digestA)}, digestA, "1", false},
 		"no state":             {replay.Memory{}, digestA, "", false},
-		"another one is open":  {replay.Memory{Open: map[string]string{"b": digestA}}, digestA, "", false},
-		"changed since":        {replay.Memory{Open: map[string]string{"a": "of another"}}, digestA, "", true},
-		"answered before":      {replay.Memory{Answers: map[string]replay.Answer{"a": {Value: jsontext.Value(`2`), Question: digestA}}}, digestA, "2", false},
-		"changed since answer": {replay.Memory{Answers: map[string]replay.Answer{"a": {Value: jsontext.Value(`2`), Question: "of another"}}}, digestA, "", true},
+		"another one is open":  {replay.Memory{Open: table("b", digestA)}, digestA, "", false},
+		"changed since":        {replay.Memory{Open: table("a", digestOther)}, digestA, "", true},
+		"answered before":      {replay.Memory{Answers: table("a", replay.Answer{Value: jsontext.Value(`2`), Question: digestA})}, digestA, "2", false},
+		"changed since answer": {replay.Memory{Answers: table("a", replay.Answer{Value: jsontext.Value(`2`), Question: digestOther})}, digestA, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +77,7 @@ func TestQuestionsAskedBeforeTheCloseShareTheRound(t *testing.T) {
 	if err := ask(r, "late"); !errors.Is(err, replay.ErrAsked) {
 		t.Errorf("late: got %v, want %v", err, replay.ErrAsked)
 	}
-	if len(out.Questions) != 2 || len(out.Next.Open) != 2 || out.Next.Open["a"] != replay.Digest(question("a", 0)) {
+	if len(out.Questions) != 2 || len(out.Next.Open) != 2 || digestIn(out.Next, "a") != replay.DigestOfRequest(question("a", 0)) {
 		t.Errorf("got %v and %v, want a and b", out.Questions, out.Next.Open)
 	}
 }
@@ -91,9 +97,9 @@ func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
 			r, closed := started(replay.Memory{}, nil), false
 			test.before(r)
 			r.Close()
-			_, answer := r.Answer("k", "q")
+			_, answer := r.Answer("k", digestA)
 			for what, err := range map[string]error{
-				"Use": r.Use("k"), "Ask": ask(r, "k"), "Answer": answer, "Keep": r.Keep("k", "q", jsontext.Value("1")),
+				"Use": r.Use("k"), "Ask": ask(r, "k"), "Answer": answer, "Keep": r.Keep("k", digestA, jsontext.Value("1")),
 				"Remember": r.Remember("k", jsontext.Value("1")), "Blocked": r.Blocked(),
 				"Hold": r.Hold("k", replay.NewValue(1, func() { closed = true })),
 			} {
@@ -120,7 +126,7 @@ func TestRoundThatBringsANewAnswerDoesNotCount(t *testing.T) {
 		r := started(m, given)
 		for before := range round {
 			asked := fmt.Sprint("q", before)
-			digest := replay.Digest(question(asked, 0))
+			digest := replay.DigestOfRequest(question(asked, 0))
 			found, err := r.Answer(asked, digest)
 			if err == nil && found.Answer != nil {
 				err = r.Keep(asked, digest, found.Answer)
@@ -154,12 +160,12 @@ func TestAnswerThatTheRunDidNotReachIsKept(t *testing.T) {
 	m := *r.Close().Next
 	r = started(m, map[string]jsontext.Value{"a": jsontext.Value(`1`), "b": jsontext.Value(`2`), "c": jsontext.Value(`3`)})
 	_ = r.Use("a")
-	found, _ := r.Answer("a", m.Open["a"])
-	_ = r.Keep("a", m.Open["a"], found.Answer)
+	found, _ := r.Answer("a", digestIn(&m, "a"))
+	_ = r.Keep("a", digestIn(&m, "a"), found.Answer)
 	_ = ask(r, "c")
 	next := r.Close().Next
-	if got := next.Answers; len(got) != 2 || string(got["b"].Value) != "2" || got["b"].Question != m.Open["b"] {
-		t.Errorf("got %v, want the answers to a and b", got)
+	if b, _ := next.Answers.Get("b"); len(next.Answers) != 2 || string(b.Value) != "2" || b.Question != digestIn(&m, "b") {
+		t.Errorf("got %v, want the answers to a and b", next.Answers)
 	}
 }
 
