@@ -1,6 +1,6 @@
-// Command contestant is a Fondaco server for the harness: an ordinary server of
-// plain Go types with default options, and beside it the hooks that the harness
-// needs to see inside.
+// Command contestant is a Fondaco server for the benchmarks: tools with plain Go
+// types, default options, and in addition the HTTP hooks by which the benchmarks
+// measure the process.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	c := contest.Flags() // whatever the era: every server of this kind serves both
+	c := contest.Flags() // the era is ignored: the server serves both
 	maxMessage := flag.Int("max-message", 0, "the limit of one message, in bytes, where a cell exceeds the default")
 	flag.Parse()
 	log.SetPrefix("contestant: ")

@@ -12,7 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// request is what the floor has to know of one, as it was written.
+// request has the parts of a request that the floor needs, as raw text.
 type request struct{ id, method, tool, arguments []byte }
 
 func parse(body []byte) (r request) {
@@ -43,10 +43,10 @@ func parse(body []byte) (r request) {
 	return r
 }
 
-// answers are the results that are known beforehand.
+// answers are the precomputed results.
 type answers struct {
 	big, list, hello, found []byte
-	end                     string // what every result of this era ends with
+	end                     string // the end of every result of this era
 }
 
 func newAnswers(c *contest.Config) *answers {

@@ -1,7 +1,7 @@
 package main
 
-// members walks over the members of one JSON object and decodes none of them. It
-// trusts its input to be well formed.
+// members iterates over the members of one JSON object without decoding them. The
+// input must be valid JSON.
 type members struct {
 	b []byte
 	i int

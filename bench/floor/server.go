@@ -87,7 +87,7 @@ func (s *server) answer(w http.ResponseWriter, r request, b *buffers) {
 	w.Write(b.out)
 }
 
-// hold keeps a stream open and sends every update on it.
+// hold keeps a stream open and sends each update on it.
 func (s *server) hold(w http.ResponseWriter, r *http.Request, first string) {
 	w.Header()["Content-Type"] = asStream
 	out := http.NewResponseController(w)
@@ -117,7 +117,8 @@ func (s *server) unsubscribe(updates chan struct{}) {
 	delete(s.subscribers, updates)
 }
 
-// update wakes every subscriber. Who has not sent the last one yet sends one.
+// update wakes every subscriber. A subscriber that has not sent the previous update
+// yet sends only one.
 func (s *server) update() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ type change struct {
 	percent    float64 // 0: none that it is sure of
 }
 
-// tolerance is by how many percent a call may get worse, by unit.
+// tolerance is the permitted increase in percent, by unit.
 var tolerance = map[string]float64{"sec/op": 10, "B/op": 5}
 
 var (
@@ -40,9 +40,9 @@ func allocations(printed string) map[string][]int {
 	return runs
 }
 
-// compareAllocations holds the best run against the usual one of the baseline: where
-// goroutines take turns, a run can do with one less. It also finds fault with a
-// benchmark that only one side has.
+// compareAllocations compares the lowest count with the usual count of the baseline,
+// because scheduling can save an allocation in some runs. A benchmark that only one
+// side has is a fault.
 func compareAllocations(old, now map[string][]int) (checks []check) {
 	both := maps.Clone(old)
 	maps.Copy(both, now)
@@ -91,7 +91,7 @@ func readChanges(table string) (changes []change) {
 	}
 }
 
-// compareChanges leaves time out where it cannot be compared.
+// compareChanges ignores time where it cannot be compared.
 func compareChanges(changes []change, sameProcessor bool) (checks []check) {
 	for _, c := range changes {
 		most, judged := tolerance[c.unit]

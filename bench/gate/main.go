@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// measure has the collector stand still, so that pools are never emptied and the
-// number of allocations is always the same.
+// measure disables the garbage collector, so that pools are never emptied and the
+// number of allocations is constant.
 func measure(count int) ([]byte, error) {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "(Handler|Pair|Client|Rounds)/call", "-benchmem",
 		"-benchtime", "2000x", "-count", strconv.Itoa(count), "-cpu", "1", "./contestant", "./inproc")
@@ -55,7 +55,7 @@ func measure(count int) ([]byte, error) {
 	return printed, nil
 }
 
-// compare ends in a line of counts.
+// compare prints a line of counts at the end.
 func compare(printed []byte, countsOnly bool) error {
 	old, err := os.ReadFile(baseline)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command proxy is what a gateway is measured against: the reverse proxy of the
-// standard library, which understands nothing of what it passes on.
+// Command proxy is the reverse proxy of the standard library, to which the gateway is
+// compared. It does not parse the messages.
 package main
 
 import (

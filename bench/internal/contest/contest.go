@@ -1,6 +1,5 @@
-// Package contest holds what all Go servers of a comparison share: the flags that
-// they are started with, the tools that they offer and the hooks beside them. So
-// they differ in nothing but the library that speaks the protocol.
+// Package contest has the common parts of all Go servers in a comparison: flags, tools
+// and hooks. So the servers differ only in the library for the protocol.
 package contest
 
 import (
@@ -12,7 +11,7 @@ import (
 	"os"
 )
 
-// Config is how a server is asked to run.
+// Config has the flags of a server.
 type Config struct {
 	Mode  string // stdio or http
 	Era   string // 25, with a handshake and sessions, or 26, stateless
@@ -33,8 +32,8 @@ func Flags() *Config {
 	return c
 }
 
-// Serve answers /mcp with h and returns only with an error. Update is called when
-// the subscribers are to hear that Item has changed.
+// Serve serves h at /mcp and returns only with an error. Update is called to notify
+// subscribers of a change of Item.
 func Serve(c *Config, h http.Handler, update func()) error {
 	l, err := Listen(c)
 	if err != nil {
@@ -43,7 +42,7 @@ func Serve(c *Config, h http.Handler, update func()) error {
 	return http.Serve(l, Handler(h, update))
 }
 
-// Listen listens where the flags say, and tells who started the server.
+// Listen listens at the address in the flags, and prints it for the parent process.
 func Listen(c *Config) (net.Listener, error) {
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {

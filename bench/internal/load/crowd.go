@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Crowd is many clients of one server that do nothing but stay.
+// A Crowd is a number of idle clients of one server.
 type Crowd struct {
 	host  string
 	poll  int
@@ -20,8 +20,8 @@ func OpenSessions(host string, n int) error {
 	return err
 }
 
-// OpenCrowd opens n streams that hear of updates of the item. Over era 25 each has
-// a session of its own.
+// OpenCrowd opens n streams that receive updates of the item. In era 25 each has its
+// own session.
 func OpenCrowd(host, era string, n int) (*Crowd, error) {
 	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Crowd) Close() {
 	syscall.Close(c.poll)
 }
 
-// Await waits until every stream has heard of one update, at most until the
-// deadline, and returns how many have.
+// Await waits until every stream has received one update, at most until the
+// deadline, and returns the number of streams that have.
 func (c *Crowd) Await(deadline time.Time) (heard int) {
 	seen := make(map[int32]bool, len(c.conns))
 	events := make([]syscall.EpollEvent, 1024)

@@ -1,9 +1,8 @@
 // Package load is the client of a measurement. It speaks the protocol on raw sockets
-// and pipes, without a library, so that it costs next to nothing beside the server,
-// and it believes no answer: each has to have the id, the text or the sum that was
-// asked for.
+// and pipes, without a library, so that its own cost is small compared with the server's,
+// and it checks every answer: it must have the requested id, text or sum.
 //
-// It works on Linux alone.
+// It works only on Linux.
 package load
 
 import "time"
@@ -40,7 +39,7 @@ type Outcome struct {
 	P99       float64
 	CPU       float64 // of the server, per call
 
-	Wrong      uint64 // answers that were not right; they are no calls
+	Wrong      uint64 // wrong answers, which do not count as calls
 	FirstWrong string
 
 	Generator float64 // processors that the client used: near 1, it is the client that was measured

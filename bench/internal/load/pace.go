@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// A pace says when calls are due: one after each interval, whatever has become of
-// those before. What is due while all connections are taken waits for one, and its
-// time counts from when it was due.
+// A pace determines when calls are due: one per interval, independent of earlier calls.
+// A call that is due while all connections are busy waits for one, and its latency
+// counts from when it was due.
 type pace struct {
 	timer int // its descriptor
 	every time.Duration
@@ -40,7 +40,7 @@ func newPace(perSecond float64, conns map[int32]*conn, poll int) (*pace, error) 
 // clockMonotonic is CLOCK_MONOTONIC.
 const clockMonotonic = 1
 
-// heard takes note of the timer, which would be heard of again otherwise.
+// heard reads the timer, because otherwise poll would report it again.
 func (p *pace) heard() {
 	var count [8]byte
 	_, _ = syscall.Read(p.timer, count[:])

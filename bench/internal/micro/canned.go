@@ -16,8 +16,8 @@ var (
 	echoed     = `{"resultType":"complete","content":[{"type":"text","text":"` + Text + `"}]}`
 )
 
-// A Canned server answers line by line with what is known beforehand, so that a
-// client is measured and next to nothing else.
+// A Canned server answers each line with a precomputed result, so that almost only the
+// client is measured.
 type Canned struct {
 	io.Reader // the answers
 	io.Writer // the requests

@@ -14,12 +14,12 @@ type Trial struct {
 	Contestants []Contestant
 	Host, Proxy string // the programs fondaco and proxy
 	Rounds      int    // of each cell
-	Quick       bool   // shows that everything works, and gives no figures to rely on
+	Quick       bool   // a short run, whose figures are not reliable
 	GatewayOnly bool   // leaves out all but what goes through the gateway
 	Log         io.Writer
 }
 
-// Results are what a Trial found, and on what.
+// Results are the results of a Trial and the machine that it ran on.
 type Results struct {
 	Began    time.Time
 	Minutes  float64
