@@ -14,10 +14,10 @@ var introduction = `# Specification coverage
 Made by ` + "`make coverage`" + ` from what the tests of ` + "`go test ./...`" + ` claim while they run, and compared by
 ` + "`make test`" + `: do not edit. The list of requirements is
 [requirements.tsv](../internal/claim/requirements.tsv). A test that fails or is skipped claims nothing.
-What foreign peers and the official suite confirm comes on top and is not counted here.
+Tests against other implementations and the official suite are not counted here.
 
-*Not applicable* asks for something that Fondaco is not or does not have. *Open* waits for a topic of the
-[roadmap](../ROADMAP.md). Only what is not demanded can be *not followed*. Where the level is a NOT, the
+*Not applicable* requirements concern something that Fondaco is not or does not have. *Open* ones wait for a
+topic of the [roadmap](../ROADMAP.md). Only a SHOULD or a MAY can be *not followed*. If the level has a NOT, the
 title names what must not happen. Revisions are counted from 1 (` + mcp.V20241105.String() + `) to 5 (` + mcp.V20260728.String() + `);
 X is an extension.
 `
