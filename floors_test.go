@@ -72,6 +72,7 @@ var floors = []placement{
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/wire"},
+	{floor: 3, path: "mcp/internal/wiretest", only: []string{"mcp"}},
 	// What authors import.
 	{floor: 4, path: "mcp/mcpauth"},
 	{floor: 4, path: "mcp/mcpclient"},

@@ -28,7 +28,7 @@ func TestIntegerWithPointOrExponentIsAnInteger(t *testing.T) {
 			{`{"l":[1,2.0,3.00],"s":"4.0"}`, `{0 0 [1 2 3] 4.0 null}`},
 			{`{"r":1.0}`, `{0 0 []  1.0}`},
 		} {
-			result := w.must("tools/call", `{"name":"echo","arguments":`+test.arguments+`}`)
+			result := w.Must("tools/call", `{"name":"echo","arguments":`+test.arguments+`}`)
 			if got := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text"))); got != test.want {
 				t.Errorf("%s: got %s, want %s", test.arguments, got, test.want)
 			}
@@ -55,7 +55,7 @@ func TestArgumentThatFitsTheSchemaAndNotItsTypeIsForTheModelToRead(t *testing.T)
 			{`{"f":1e300}`, "arguments/f: "},
 			{`{"b":"???"}`, "arguments/b: "},
 		} {
-			result := w.must("tools/call", `{"name":"tight","arguments":`+test.arguments+`}`)
+			result := w.Must("tools/call", `{"name":"tight","arguments":`+test.arguments+`}`)
 			text := at(t, result, "/content/0/text")
 			if at(t, result, "/isError") != "true" || !strings.Contains(text, test.want) || strings.Contains(text, "Go ") {
 				t.Errorf("%s: got %s, want isError with %q and no word of the implementation", test.arguments, text, test.want)
@@ -73,7 +73,7 @@ func TestArgumentWithADefaultIsOptionalAndValidated(t *testing.T) {
 		srv := newServer(nil)
 		srv.Tool("echo", "", func(_ context.Context, in order) (string, error) { return fmt.Sprint(in), nil })
 		w := dial(t, srv, r)
-		if got := at(t, w.must("tools/list", ""), "/tools/0/inputSchema/required"); got != "" {
+		if got := at(t, w.Must("tools/list", ""), "/tools/0/inputSchema/required"); got != "" {
 			t.Errorf("got %s required, want nothing", got)
 		}
 		for _, test := range []struct {
@@ -86,7 +86,7 @@ func TestArgumentWithADefaultIsOptionalAndValidated(t *testing.T) {
 			{`{"seats":"1"}`, "", "true"},
 			{`{"tags":[null]}`, "", "true"},
 		} {
-			result := w.must("tools/call", `{"name":"echo","arguments":`+test.arguments+`}`)
+			result := w.Must("tools/call", `{"name":"echo","arguments":`+test.arguments+`}`)
 			if got := at(t, result, "/content/0/text"); at(t, result, "/isError") != test.isError || test.text != "" && got != test.text {
 				t.Errorf("%s: got %s, want %s", test.arguments, result, test.text)
 			}

@@ -32,7 +32,7 @@ func TestCachingHints(t *testing.T) {
 		srv.Prompt("a", "", emptyPrompt)
 		w := dial(t, srv, r)
 		var second string
-		if err := json.Unmarshal([]byte(at(t, w.must("resources/list", ""), "/nextCursor")), &second); err != nil {
+		if err := json.Unmarshal([]byte(at(t, w.Must("resources/list", ""), "/nextCursor")), &second); err != nil {
 			t.Fatal(err)
 		}
 		for _, test := range []struct{ method, params, want string }{
@@ -46,12 +46,12 @@ func TestCachingHints(t *testing.T) {
 			{"resources/list", `{"cursor":"` + second + `"}`, `60000 "public"`},
 			{"resources/templates/list", ``, `60000 "public"`},
 		} {
-			result := w.must(test.method, test.params)
+			result := w.Must(test.method, test.params)
 			if got := at(t, result, "/ttlMs") + " " + at(t, result, "/cacheScope"); got != test.want {
 				t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.want)
 			}
 		}
-		if got := at(t, w.must("tools/call", `{"name":"a"}`), "/ttlMs"); got != "" {
+		if got := at(t, w.Must("tools/call", `{"name":"a"}`), "/ttlMs"); got != "" {
 			t.Errorf("tools/call: got ttlMs %s, want none", got)
 		}
 	})
@@ -63,7 +63,7 @@ func TestSessionsGetNoCachingHints(t *testing.T) {
 		srv.Resource("a://1", "1", "", fixed("x"), mcpserver.CacheResource(mcpserver.Cache{TTL: time.Second}))
 		w := dial(t, srv, r)
 		for _, m := range []struct{ method, params string }{{"resources/list", ""}, {"resources/read", `{"uri":"a://1"}`}} {
-			if got := string(w.must(m.method, m.params)); strings.Contains(got, "ttlMs") || strings.Contains(got, "cacheScope") {
+			if got := string(w.Must(m.method, m.params)); strings.Contains(got, "ttlMs") || strings.Contains(got, "cacheScope") {
 				t.Errorf("%s: got %s, want no hints", m.method, got)
 			}
 		}
@@ -96,7 +96,7 @@ func TestWhatIsRestrictedIsNeverPublic(t *testing.T) {
 			{"resources/read", `{"uri":"a://2"}`, `"private"`},
 			{"resources/read", `{"uri":"a://3"}`, `"public"`},
 		} {
-			if got := at(t, w.must(test.method, test.params), "/cacheScope"); got != test.want {
+			if got := at(t, w.Must(test.method, test.params), "/cacheScope"); got != test.want {
 				t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.want)
 			}
 		}
@@ -110,7 +110,7 @@ func TestQuestionsCarryNoCachingHints(t *testing.T) {
 		srv.AddResource(mcp.Resource{URI: "a://2", Name: "2"}, func(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
 			return &mcp.InputRequiredResult{RequestState: new("s")}, nil
 		}, mcpserver.CacheResource(mcpserver.Cache{TTL: time.Hour}))
-		got := string(dial(t, srv, r).must("resources/read", `{"uri":"a://2"}`))
+		got := string(dial(t, srv, r).Must("resources/read", `{"uri":"a://2"}`))
 		if !strings.Contains(got, "input_required") || strings.Contains(got, "ttlMs") || strings.Contains(got, "cacheScope") {
 			t.Errorf("got %s, want a question without hints", got)
 		}

@@ -60,12 +60,12 @@ func TestEveryChangeOfAListIsAnnounced(t *testing.T) {
 		} {
 			test.change()
 			if test.method != "" {
-				m := w.note("notifications/" + test.method + "/list_changed")
+				m := w.Notification("notifications/" + test.method + "/list_changed")
 				if got := at(t, m.Params, "/_meta/io.modelcontextprotocol~1subscriptionId"); (got == "1") != isModern(r) {
-					t.Errorf("%s: got %s, want the id of the subscription in its era", test.name, m.raw)
+					t.Errorf("%s: got %s, want the id of the subscription in its era", test.name, m.Raw)
 				}
 			}
-			w.quiet()
+			w.Quiet()
 		}
 	})
 }
@@ -81,16 +81,16 @@ func TestManyChangesAreTheFirstAndTheLastEvent(t *testing.T) {
 			srv.Tool(fmt.Sprint("t", i), "", nothing)
 			time.Sleep(time.Millisecond)
 		}
-		w.note("notifications/tools/list_changed")
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 		if took := time.Since(begin); took != 50*time.Millisecond {
 			t.Errorf("got the second after %v, want 50ms", took)
 		}
-		w.quiet()
+		w.Quiet()
 		srv.Tool("later", "", nothing)
 		synctest.Wait()
 		begin = time.Now()
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("got a lone change after %v, want it at once", took)
 		}
@@ -108,10 +108,10 @@ func TestChangeIsOneEvent(t *testing.T) {
 			srv.BatchChanges(func() { srv.Tool("b", "", nothing) })
 			srv.Tool("c", "", nothing)
 			time.Sleep(time.Second)
-			w.quiet()
+			w.Quiet()
 		})
-		w.note("notifications/tools/list_changed")
-		w.quiet()
+		w.Notification("notifications/tools/list_changed")
+		w.Quiet()
 		if names, _ := w.page(""); strings.Join(names, " ") != "a b c echo" {
 			t.Errorf("got %q, want all", names)
 		}
@@ -129,9 +129,9 @@ func TestChangeThatPanicsIsAnnounced(t *testing.T) {
 				panic("oops")
 			})
 		})
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 		srv.Tool("b", "", nothing)
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 	})
 }
 
@@ -144,22 +144,22 @@ func TestSlowClientDelaysNobody(t *testing.T) {
 		for range 200 { // more than its pipe holds
 			srv.EnableTool("echo", false)
 			srv.EnableTool("echo", true)
-			w.note("notifications/tools/list_changed")
+			w.Notification("notifications/tools/list_changed")
 			time.Sleep(60 * time.Millisecond)
-			for len(w.held) > 0 {
-				w.read()
+			for len(w.Held) > 0 {
+				w.Read()
 			}
 			synctest.Wait()
 			drainNotes(w)
 		}
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	})
 }
 
 // drainNotes reads what has come already.
 func drainNotes(w *wire) {
-	w.must("tools/list", "")
-	w.held = nil
+	w.Must("tools/list", "")
+	w.Held = nil
 }
 
 func TestRegisteringUnderLoadIsSafe(t *testing.T) {
@@ -205,10 +205,10 @@ func TestRegisteringUnderLoadIsSafe(t *testing.T) {
 					}
 					_, cursor = w.page(cursor)
 				}
-				if m := w.call("tools/call", `{"name":"t1"}`); m.Error != nil && m.Error.Code != -32602 {
-					t.Errorf("got %s, want a result or that there is none", m.raw)
+				if m := w.Call("tools/call", `{"name":"t1"}`); m.Error != nil && m.Error.Code != -32602 {
+					t.Errorf("got %s, want a result or that there is none", m.Raw)
 				}
-				w.must("tools/call", `{"name":"echo"}`)
+				w.Must("tools/call", `{"name":"echo"}`)
 			}
 			close(done)
 			changes.Wait()
@@ -250,13 +250,13 @@ func TestReplacingByAnEqualDefinitionAnnouncesNothing(t *testing.T) {
 		w := dial(t, srv, r)
 		watchLists(w)
 		replaceAll("second")
-		w.quiet()
+		w.Quiet()
 		for _, call := range []string{`{"name":"raw"}`, `{"name":"typed"}`} {
-			if got := string(w.must("tools/call", call)); !strings.Contains(got, "second") {
+			if got := string(w.Must("tools/call", call)); !strings.Contains(got, "second") {
 				t.Errorf("%s: got %s, want the new handler", call, got)
 			}
 		}
-		if got := string(w.must("resources/read", `{"uri":"x://r"}`)); !strings.Contains(got, "second") {
+		if got := string(w.Must("resources/read", `{"uri":"x://r"}`)); !strings.Contains(got, "second") {
 			t.Errorf("got %s, want the new handler", got)
 		}
 
@@ -271,16 +271,16 @@ func TestReplacingByAnEqualDefinitionAnnouncesNothing(t *testing.T) {
 			func() error { return set("", "", `{"type":"object"}`) },
 		} {
 			must(change())
-			w.note("notifications/tools/list_changed")
-			w.quiet()
+			w.Notification("notifications/tools/list_changed")
+			w.Quiet()
 		}
 
 		srv.EnableTool("raw", false)
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 		must(set("", "While it is off", `{"type":"object"}`))
-		w.quiet()
+		w.Quiet()
 		srv.EnableTool("raw", true)
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 	})
 }
 
@@ -305,7 +305,7 @@ func TestReplacingBySomethingBadChangesNothing(t *testing.T) {
 		}
 	}
 	w := dial(t, srv, mcp.V20260728)
-	if got := string(w.must("tools/list", "")); !strings.Contains(got, "before") {
+	if got := string(w.Must("tools/list", "")); !strings.Contains(got, "before") {
 		t.Errorf("got %s, want the tool as it was", got)
 	}
 }

@@ -35,7 +35,7 @@ func TestCompletionOfPromptsAndTemplates(t *testing.T) {
 			{`{"ref":{"type":"ref/resource","uri":"timetable://TRN"},"argument":{"name":"airport","value":"t"}}`, `{"values":["Turin"],"total":1}`},
 			{`{"ref":{"type":"ref/resource","uri":"timetable://OSL"},"argument":{"name":"airport","value":"t"}}`, `{"values":[]}`},
 		} {
-			if got := at(t, w.must("completion/complete", test.params), "/completion"); got != canonical(t, jsontext.Value(test.want)) {
+			if got := at(t, w.Must("completion/complete", test.params), "/completion"); got != canonical(t, jsontext.Value(test.want)) {
 				t.Errorf("%s: got %s, want %s", test.params, got, test.want)
 			}
 		}
@@ -47,7 +47,7 @@ func TestCompletionOfPromptsAndTemplates(t *testing.T) {
 			`{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"value":""}}`,
 			`{}`,
 		} {
-			w.refused("completion/complete", params, -32602)
+			w.Refused("completion/complete", params, -32602)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestCompletionSendsHundredAndCountsAll(t *testing.T) {
 					values = append(values, fmt.Sprintf("v%04d", i))
 				}
 				w := dial(t, planner(mcpserver.Prefix(values...)), r)
-				result := w.must("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"v"}}`)
+				result := w.Must("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"v"}}`)
 				got := decoded[[]string](t, jsontext.Value(at(t, result, "/completion/values")))
 				if !slices.Equal(got, values[:test.shown]) {
 					t.Errorf("got %d values, want the first %d", len(got), test.shown)
@@ -87,7 +87,7 @@ func TestCompleterSeesWhatIsTypedAndChosen(t *testing.T) {
 			return []string{fmt.Sprint(c)}, nil
 		}), r)
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"},"context":{"arguments":{"to":"OSL"}}}`
-		if got, want := at(t, w.must("completion/complete", params), "/completion/values/0"), `"{from T map[to:OSL]}"`; got != want {
+		if got, want := at(t, w.Must("completion/complete", params), "/completion/values/0"), `"{from T map[to:OSL]}"`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
@@ -98,9 +98,9 @@ func TestFailureOfACompleterIsPrivate(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"}}`
 		fail := func(context.Context, mcpserver.Completing) ([]string, error) { return nil, errors.New("disk on fire") }
-		incident(t, dial(t, planner(fail), r).refused("completion/complete", params, -32603).Message)
+		incident(t, dial(t, planner(fail), r).Refused("completion/complete", params, -32603).Message)
 		explode := func(context.Context, mcpserver.Completing) ([]string, error) { panic("disk on fire") }
-		incident(t, dial(t, planner(explode), r).refused("completion/complete", params, -32603).Message)
+		incident(t, dial(t, planner(explode), r).Refused("completion/complete", params, -32603).Message)
 	})
 }
 
@@ -109,7 +109,7 @@ func TestServerWithoutCompleterHasNoCompletion(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "", plan)
-		dial(t, srv, r).refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":""}}`, -32601)
+		dial(t, srv, r).Refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":""}}`, -32601)
 	})
 }
 
@@ -181,11 +181,11 @@ func TestRawCompletionSaysWhatItKnows(t *testing.T) {
 			{`{"type":"ref/prompt","name":"plan"}`, "to", "nothing", `{"values":[]}`},
 		} {
 			params := fmt.Sprintf(`{"ref":%s,"argument":{"name":%q,"value":%q},"context":{"arguments":{"to":"OSL"}}}`, test.ref, test.argument, test.value)
-			if got := at(t, w.must("completion/complete", params), "/completion"); got != canonical(t, jsontext.Value(test.want)) {
+			if got := at(t, w.Must("completion/complete", params), "/completion"); got != canonical(t, jsontext.Value(test.want)) {
 				t.Errorf("%s: got %s, want %s", params, got, test.want)
 			}
 		}
-		many := w.must("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"to","value":"many"}}`)
+		many := w.Must("completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"to","value":"many"}}`)
 		if values := decoded[[]string](t, jsontext.Value(at(t, many, "/completion/values"))); len(values) != 100 || at(t, many, "/completion/hasMore") != "true" {
 			t.Errorf("got %d values, hasMore %s; want 100 and that there are more", len(values), at(t, many, "/completion/hasMore"))
 		}

@@ -49,7 +49,7 @@ func TestDefinitionsAreCopied(t *testing.T) {
 
 	w := dial(t, srv, mcp.V20260728)
 	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list"} {
-		raw := string(w.must(method, ""))
+		raw := string(w.Must(method, ""))
 		for _, changed := range []string{"LATE", "X", `"readOnlyHint":false`, `"assistant"`, `"priority":0`, `"size":8`} {
 			if strings.Contains(raw, changed) {
 				t.Errorf("%s: got %s, want nothing of %s", method, raw, changed)

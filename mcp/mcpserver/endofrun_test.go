@@ -53,8 +53,8 @@ func TestRunThatIsEndedOnTwoGoroutinesHasOneReply(t *testing.T) {
 	})
 	w := dialAs(t, srv, mcp.V20260728, canAll)
 	for range 200 {
-		r := w.must("tools/call", `{"name":"many"}`)
-		r = w.must("tools/call", retry(t, `{"name":"many"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		r := w.Must("tools/call", `{"name":"many"}`)
+		r = w.Must("tools/call", retry(t, `{"name":"many"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		if at(t, r, "/content/0/text") != `"done"` {
 			t.Fatalf("got %s", r)
 		}
@@ -81,8 +81,8 @@ func TestMiddlewareMayCallNextTwice(t *testing.T) {
 			return "done", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		r := w.must("tools/call", `{"name":"one"}`)
-		w.call("tools/call", retry(t, `{"name":"one"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		r := w.Must("tools/call", `{"name":"one"}`)
+		w.Call("tools/call", retry(t, `{"name":"one"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		l.holds(t, 1, 1)
 	})
 }
@@ -107,14 +107,14 @@ func TestSameRetryTwiceTakesTheValuesOnce(t *testing.T) {
 			return "done", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		again := retry(t, `{"name":"two"}`, w.must("tools/call", `{"name":"two"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
-		first := w.send("tools/call", again)
+		again := retry(t, `{"name":"two"}`, w.Must("tools/call", `{"name":"two"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+		first := w.Send("tools/call", again)
 		synctest.Wait()
-		if r := w.must("tools/call", again); at(t, r, "/isError") != "true" {
+		if r := w.Must("tools/call", again); at(t, r, "/isError") != "true" {
 			t.Errorf("the second: got %s, want that its values are gone", r)
 		}
 		close(hold)
-		if r := w.reply(first).Result; at(t, r, "/content/0/text") != `"done"` {
+		if r := w.Reply(first).Result; at(t, r, "/content/0/text") != `"done"` {
 			t.Errorf("the first: got %s, want it done", r)
 		}
 		l.holds(t, 2, 2)
@@ -135,12 +135,12 @@ func TestRetryThatIsRefusedMayBeMadeAgain(t *testing.T) {
 			return "done", err
 		}, mcpserver.Rate(1, 1))
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		again := retry(t, `{"name":"rare"}`, w.must("tools/call", `{"name":"rare"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
-		if m := w.call("tools/call", again); m.Error == nil {
-			t.Fatalf("got %s, want it refused", m.raw)
+		again := retry(t, `{"name":"rare"}`, w.Must("tools/call", `{"name":"rare"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+		if m := w.Call("tools/call", again); m.Error == nil {
+			t.Fatalf("got %s, want it refused", m.Raw)
 		}
 		time.Sleep(2 * time.Second)
-		if r := w.must("tools/call", again); at(t, r, "/content/0/text") != `"done"` {
+		if r := w.Must("tools/call", again); at(t, r, "/content/0/text") != `"done"` {
 			t.Errorf("got %s, want it done", r)
 		}
 		l.holds(t, 1, 1)
@@ -166,8 +166,8 @@ func TestWhatBackgroundWorkDoesNotTakeIsClosedWithIt(t *testing.T) {
 			return "done", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		r := w.must("tools/call", `{"name":"detach"}`)
-		w.must("tools/call", retry(t, `{"name":"detach"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		r := w.Must("tools/call", `{"name":"detach"}`)
+		w.Must("tools/call", retry(t, `{"name":"detach"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		l.holds(t, 1, 1)
 	})
 }
@@ -180,7 +180,7 @@ func TestContextOfAValueEndsWhenItsOpeningPanics(t *testing.T) {
 			_, err := mcpserver.Park(ctx, "value", func(ctx context.Context) (int, error) { own <- ctx; panic("boom") }, func(int) {})
 			return "", err
 		})
-		dialAs(t, srv, mcp.V20260728, canAll).call("tools/call", `{"name":"fall"}`)
+		dialAs(t, srv, mcp.V20260728, canAll).Call("tools/call", `{"name":"fall"}`)
 		if err := (<-own).Err(); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
@@ -204,14 +204,14 @@ func TestMiddlewareOfAQuestionMayAskToo(t *testing.T) {
 			}
 		})
 		w := dialAs(t, srv, mcp.V20251125, canAll)
-		id := w.send("tools/call", `{"name":"ask"}`)
-		roots := w.read()
-		w.write(`{"jsonrpc":"2.0","id":` + string(roots.ID) + `,"result":{"roots":[]}}`)
-		q := w.read()
-		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"red"` {
+		id := w.Send("tools/call", `{"name":"ask"}`)
+		roots := w.Read()
+		w.Write(`{"jsonrpc":"2.0","id":` + string(roots.ID) + `,"result":{"roots":[]}}`)
+		q := w.Read()
+		w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"red"` {
 			t.Errorf("got %s", got)
 		}
-		w.must("tools/call", `{"name":"now"}`)
+		w.Must("tools/call", `{"name":"now"}`)
 	})
 }

@@ -36,7 +36,7 @@ func TestSubscriptionEndsWithItsCredentials(t *testing.T) {
 		began := time.Now()
 		v := c.call("!ada a b", "subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 		if took := time.Since(began); v.Error != nil || v.Result == nil || took != time.Minute {
-			t.Errorf("got %s after %v, want the orderly end after a minute", v.raw, took)
+			t.Errorf("got %s after %v, want the orderly end after a minute", v.Raw, took)
 		}
 	})
 }
@@ -51,9 +51,9 @@ func TestConnectionEndsWithItsCredentials(t *testing.T) {
 		who := identity("ada")
 		who.Expires = time.Now().Add(time.Minute)
 		w := dialWith(t, srv, r, who)
-		id := w.send("tools/call", `{"name":"long"}`)
+		id := w.Send("tools/call", `{"name":"long"}`)
 		time.Sleep(2 * time.Minute)
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"done"` {
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"done"` {
 			t.Errorf("got %s, want the call that ran answered", got)
 		}
 		if err := <-w.served; err == nil || !strings.Contains(err.Error(), "expired") {
@@ -79,7 +79,7 @@ func TestStreamOfASessionEndsWithItsCredentials(t *testing.T) {
 			resume = []string{"Last-Event-Id", eventID.FindStringSubmatch(w.Body.String())[1]}
 		}
 		if v := c.call("ada", "ping", ""); v.Result == nil {
-			t.Errorf("with new credentials: got %s, want the session there", v.raw)
+			t.Errorf("with new credentials: got %s, want the session there", v.Raw)
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestEventStreamEndsWithItsCredentials(t *testing.T) {
 		c.post("ada", strings.Replace(body, `"id":7`, `"id":"long"`, 1))
 		time.Sleep(59 * time.Second)
 		if v := c.call("ada", "ping", ""); v.Result == nil {
-			t.Errorf("got %s, want a reply", v.raw)
+			t.Errorf("got %s, want a reply", v.Raw)
 		}
 		c.post("ada", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		time.Sleep(2 * time.Second)
@@ -120,7 +120,7 @@ func TestEventStreamEndsWithItsCredentials(t *testing.T) {
 			t.Errorf("got %s, want nothing told after a minute", c.out.text())
 		}
 		if got := lastMessage(t, c.out.text()); at(t, got.Result, "/content/0/text") != `"done"` {
-			t.Errorf("got %s, want the call that ran answered", got.raw)
+			t.Errorf("got %s, want the call that ran answered", got.Raw)
 		}
 	})
 }
@@ -132,10 +132,10 @@ func TestPostCannotUseScopesOfAnother(t *testing.T) {
 		defer func() { _ = srv.Shutdown(context.Background()) }()
 		c := streamCallerOf(t, srv, mcp.V20241105, "ada a b")
 		if v := c.call("ada", "tools/call", `{"name":"shut"}`); !v.forbids() {
-			t.Errorf("got %s, want what the credentials of the message may", v.raw)
+			t.Errorf("got %s, want what the credentials of the message may", v.Raw)
 		}
 		if v := c.call("ada a b", "tools/call", `{"name":"shut"}`); v.Error != nil {
-			t.Errorf("got %s, want a result", v.raw)
+			t.Errorf("got %s, want a result", v.Raw)
 		}
 	})
 }

@@ -120,10 +120,10 @@ func byTask(r mcp.Revision, method, params string) func(k *keeper) held {
 				if mine[token] == nil {
 					mine[token] = k.as(r, token)
 				}
-				return mine[token].call(token, method, strings.ReplaceAll(params, "ID", id)).raw
+				return mine[token].call(token, method, strings.ReplaceAll(params, "ID", id)).Raw
 			},
 			still: func() bool {
-				return strings.Contains(c.call(owner, "tasks/get", `{"taskId":"`+id+`"}`).raw, `"working"`)
+				return strings.Contains(c.call(owner, "tasks/get", `{"taskId":"`+id+`"}`).Raw, `"working"`)
 			},
 		}
 	}
@@ -148,7 +148,7 @@ var keys = map[string]func(k *keeper) held{
 		synctest.Wait()
 		h.still = func() bool {
 			close(k.release)
-			return strings.Contains((<-waited).raw, "waited")
+			return strings.Contains((<-waited).Raw, "waited")
 		}
 		return h
 	},
@@ -200,10 +200,10 @@ var keys = map[string]func(k *keeper) held{
 		return held{
 			id: state,
 			try: func(token, id string) string {
-				return c.call(token, "tools/call", `{"name":"ask","requestState":"`+id+`","inputResponses":{"colour":`+accept(`{"colour":"red"}`)+`}}`).raw
+				return c.call(token, "tools/call", `{"name":"ask","requestState":"`+id+`","inputResponses":{"colour":`+accept(`{"colour":"red"}`)+`}}`).Raw
 			},
 			still: func() bool {
-				return strings.Contains(c.call(owner, "tools/call", `{"name":"ask","requestState":"`+state+`","inputResponses":{"colour":`+accept(`{"colour":"red"}`)+`}}`).raw, "parked")
+				return strings.Contains(c.call(owner, "tools/call", `{"name":"ask","requestState":"`+state+`","inputResponses":{"colour":`+accept(`{"colour":"red"}`)+`}}`).Raw, "parked")
 			},
 		}
 	},
@@ -211,19 +211,19 @@ var keys = map[string]func(k *keeper) held{
 		c := k.as(mcp.V20260728, owner)
 		id := strings.Trim(at(k.t, c.call(owner, "tools/call", `{"name":"keep"}`).Result, "/content/0/text"), `"`)
 		try := func(token, id string) string {
-			return c.call(token, "tools/call", `{"name":"get","arguments":{"handle":"`+id+`"}}`).raw
+			return c.call(token, "tools/call", `{"name":"get","arguments":{"handle":"`+id+`"}}`).Raw
 		}
 		return held{id: id, try: try, still: func() bool { return strings.Contains(try(owner, id), "kept") }}
 	},
 	"feature": func(k *keeper) held {
 		c := k.as(mcp.V20260728, owner)
-		try := func(token, id string) string { return c.call(token, "tools/call", `{"name":"`+id+`"}`).raw }
+		try := func(token, id string) string { return c.call(token, "tools/call", `{"name":"`+id+`"}`).Raw }
 		return held{id: "secret", try: try, still: func() bool { return strings.Contains(try(owner, "secret"), "result") }}
 	},
 	"cached page": func(k *keeper) held {
 		c := k.as(mcp.V20260728, owner)
 		try := func(token, id string) string {
-			return fmt.Sprint(strings.Contains(c.call(token, "tools/list", "").raw, `"`+id+`"`))
+			return fmt.Sprint(strings.Contains(c.call(token, "tools/list", "").Raw, `"`+id+`"`))
 		}
 		return held{id: "secret", try: try, still: func() bool { return try(owner, "secret") == "true" }}
 	},
@@ -231,7 +231,7 @@ var keys = map[string]func(k *keeper) held{
 		c := k.as(mcp.V20260728, owner)
 		try := func(token, id string) string {
 			cursor := base64.RawURLEncoding.EncodeToString([]byte("a" + id))
-			return c.call(token, "tools/list", `{"cursor":"`+cursor+`"}`).raw
+			return c.call(token, "tools/list", `{"cursor":"`+cursor+`"}`).Raw
 		}
 		return held{id: "secret", try: try, still: func() bool { return strings.Contains(try(owner, "s"), "secret") }}
 	},

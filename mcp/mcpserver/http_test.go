@@ -17,6 +17,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/handles"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -45,8 +46,8 @@ func (p post) send(t *testing.T) (*http.Response, string) {
 // open sends the message and returns the response, whose body is to be closed.
 func (p post) open(t *testing.T) *http.Response {
 	t.Helper()
-	w := &wire{t: t, revision: mcp.V20260728, can: p.can}
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, p.method, w.params(p.params))
+	w := &wire{Client: wiretest.Client{T: t, Revision: mcp.V20260728, Capabilities: p.can}}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, p.method, w.Params(p.params))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +351,7 @@ func TestStreamsOfTheStatelessEraCarryWhatBelongsToThem(t *testing.T) {
 	defer listen.Body.Close()
 	events := bufio.NewScanner(listen.Body)
 	if got := nextMessage(t, events); got.Method != "notifications/subscriptions/acknowledged" {
-		t.Errorf("got %s, want the acknowledgement", got.raw)
+		t.Errorf("got %s, want the acknowledgement", got.Raw)
 	}
 	_, body := post{url: url, method: "tools/call", name: "talk", params: `{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`}.send(t)
 	if !strings.Contains(body, "notifications/progress") || !strings.Contains(body, "notifications/message") {
@@ -359,11 +360,11 @@ func TestStreamsOfTheStatelessEraCarryWhatBelongsToThem(t *testing.T) {
 	asking := post{url: url, method: "tools/call", name: "ask", can: canAll, params: `{"name":"ask"}`}.open(t)
 	defer asking.Body.Close()
 	if got := nextMessage(t, bufio.NewScanner(asking.Body)); got.Method != "" || at(t, got.Result, "/resultType") != `"input_required"` {
-		t.Errorf("got %s, want the question in the result", got.raw)
+		t.Errorf("got %s, want the question in the result", got.Raw)
 	}
 	srv.Updated("ask://colour")
 	if got := nextMessage(t, events); got.Method != "notifications/resources/updated" {
-		t.Errorf("got %s, want the update and nothing before", got.raw)
+		t.Errorf("got %s, want the update and nothing before", got.Raw)
 	}
 }
 
@@ -373,7 +374,7 @@ func nextMessage(t *testing.T, events *bufio.Scanner) message {
 	for events.Scan() {
 		if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
 			m := decoded[message](t, jsontext.Value(data))
-			m.raw = data
+			m.Raw = data
 			return m
 		}
 	}

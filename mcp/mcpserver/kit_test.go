@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -63,20 +62,6 @@ func incident(t *testing.T, text string) string {
 		t.Fatalf("got %s, want the id of an incident", text)
 	}
 	return m[1]
-}
-
-// panicText returns what f panics with.
-func panicText(t *testing.T, f func()) (text string) {
-	t.Helper()
-	defer func() {
-		v := recover()
-		if v == nil {
-			t.Error("got no panic, want one")
-		}
-		text = fmt.Sprint(v)
-	}()
-	f()
-	return ""
 }
 
 // pipe connects two ends in memory. What the server sends has to be valid.

@@ -72,7 +72,7 @@ func TestLateGoroutineGetsTheErrorThatEndedTheRun(t *testing.T) {
 					_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
 					return "", err
 				})
-				dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", `{"name":"leave"}`)
+				dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", `{"name":"leave"}`)
 				close(late)
 				for _, what := range []string{"Once", "Park", "Ask"} {
 					if err := <-outcome; !errors.Is(err, test.want) {
@@ -97,7 +97,7 @@ func TestStepThatIsStillRunningAtTheEndIsNotRemembered(t *testing.T) {
 			<-running
 			return "", nil
 		})
-		dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", `{"name":"slow"}`)
+		dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", `{"name":"slow"}`)
 		close(finish)
 		if err := <-outcome; !errors.Is(err, mcpserver.ErrCallEnded) {
 			t.Errorf("got %v, want %v", err, mcpserver.ErrCallEnded)
@@ -134,7 +134,7 @@ func TestValuesOfOneCallAreParkedTogetherOrNotAtAll(t *testing.T) {
 			return "", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		if r := w.must("tools/call", `{"name":"three"}`); at(t, r, "/isError") != "true" {
+		if r := w.Must("tools/call", `{"name":"three"}`); at(t, r, "/isError") != "true" {
 			t.Errorf("got %s, want it refused", r)
 		}
 		l.holds(t, 3, 3)
@@ -157,9 +157,9 @@ func TestWhatACallLeavesParkedIsClosedWithIt(t *testing.T) {
 			return "", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		r := w.must("tools/call", `{"name":"forgetful"}`)
+		r := w.Must("tools/call", `{"name":"forgetful"}`)
 		l.holds(t, 1, 0)
-		w.must("tools/call", retry(t, `{"name":"forgetful"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		w.Must("tools/call", retry(t, `{"name":"forgetful"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		l.holds(t, 1, 1)
 	})
 }
@@ -182,7 +182,7 @@ func TestValueThatIsOpenedBesideAQuestionIsClosed(t *testing.T) {
 			_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
 			return "", err
 		})
-		dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", `{"name":"beside"}`)
+		dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", `{"name":"beside"}`)
 		close(opening)
 		if err := <-outcome; !errors.Is(err, mcpserver.ErrInputRequired) {
 			t.Errorf("got %v, want %v", err, mcpserver.ErrInputRequired)
@@ -205,9 +205,9 @@ func TestQuestionsTakeNoTimeOfTheirOwn(t *testing.T) {
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
 		begin := time.Now()
-		r := w.must("tools/call", `{"name":"four"}`)
+		r := w.Must("tools/call", `{"name":"four"}`)
 		for i := range 4 {
-			r = w.must("tools/call", retry(t, `{"name":"four"}`, r, fmt.Sprintf(`{"q%d":%s}`, i, accept(`{"colour":"red"}`))))
+			r = w.Must("tools/call", retry(t, `{"name":"four"}`, r, fmt.Sprintf(`{"q%d":%s}`, i, accept(`{"colour":"red"}`))))
 		}
 		if took := time.Since(begin); at(t, r, "/content/0/text") != `"done"` || took != 0 {
 			t.Errorf("got %s after %v of waiting, want it done after none", r, took)
@@ -229,10 +229,10 @@ func TestPanicOfACloseFunctionIsContained(t *testing.T) {
 			return "", err
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		w.must("tools/call", `{"name":"mine"}`)
+		w.Must("tools/call", `{"name":"mine"}`)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	})
 }
 
@@ -245,7 +245,7 @@ func TestPanicBesideAQuestionIsLogged(t *testing.T) {
 			_, _ = mcpserver.Ask[colour](ctx, "colour", "Which colour?")
 			panic("boom")
 		})
-		r := dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", `{"name":"fall"}`)
+		r := dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", `{"name":"fall"}`)
 		if at(t, r, "/inputRequests/colour") == "" || !strings.Contains(lines.String(), "boom") {
 			t.Errorf("got %s and the log %q, want the question and the panic", r, lines.String())
 		}

@@ -43,7 +43,7 @@ func TestInitializeSettlesOnARevision(t *testing.T) {
 		t.Run(test.offer, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				result := connect(t, everything(nil)).must("initialize", initialize(test.offer))
+				result := connect(t, everything(nil)).Must("initialize", initialize(test.offer))
 				if got := at(t, result, "/protocolVersion"); got != `"`+test.want+`"` {
 					t.Errorf("got %s, want %s", got, test.want)
 				}
@@ -67,7 +67,7 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 	t.Run("initialize", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			same(t, connect(t, everything(options())).must("initialize", initialize("2025-11-25")), `{
+			same(t, connect(t, everything(options())).Must("initialize", initialize("2025-11-25")), `{
 				"protocolVersion":"2025-11-25","instructions":"Be kind.",
 				"serverInfo":{"name":"test","version":"1","title":"Test","description":"A test","websiteUrl":"https://example.com"},
 				"capabilities":`+capabilities(t, "")+`}`)
@@ -76,7 +76,7 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 	t.Run("initialize of the oldest", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			result := connect(t, everything(options())).must("initialize", initialize("2024-11-05"))
+			result := connect(t, everything(options())).Must("initialize", initialize("2024-11-05"))
 			if got := at(t, result, "/serverInfo"); got != `{"name":"test","version":"1"}` {
 				t.Errorf("got %s, want what the revision knows", got)
 			}
@@ -90,7 +90,7 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := everything(options())
 			srv.Extend(mcpserver.Extension{ID: "com.example/ext"})
-			same(t, dial(t, srv, mcp.V20260728).must("server/discover", ""), `{
+			same(t, dial(t, srv, mcp.V20260728).Must("server/discover", ""), `{
 				"resultType":"complete","ttlMs":0,"cacheScope":"private","instructions":"Be kind.",
 				"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1","title":"Test","description":"A test","websiteUrl":"https://example.com"}},
 				"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],
@@ -100,7 +100,7 @@ func TestServerTellsWhatItIsAndCan(t *testing.T) {
 	t.Run("nothing", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			if got := at(t, connect(t, newServer(nil)).must("initialize", initialize("2025-11-25")), "/capabilities"); got != `{"logging":{}}` {
+			if got := at(t, connect(t, newServer(nil)).Must("initialize", initialize("2025-11-25")), "/capabilities"); got != `{"logging":{}}` {
 				t.Errorf("got %s, want logging alone", got)
 			}
 		})
@@ -115,9 +115,9 @@ func TestCapabilityStaysWhenItsLastFeatureGoes(t *testing.T) {
 		w := connect(t, srv)
 		method, params := "initialize", initialize(r.String())
 		if isModern(r) {
-			w.revision, method, params = r, "server/discover", ""
+			w.Revision, method, params = r, "server/discover", ""
 		}
-		if got := at(t, w.must(method, params), "/capabilities/tools"); got != `{"listChanged":true}` {
+		if got := at(t, w.Must(method, params), "/capabilities/tools"); got != `{"listChanged":true}` {
 			t.Errorf("got %s, want tools declared", got)
 		}
 	})
@@ -128,17 +128,17 @@ func TestSessionBeforeInitialize(t *testing.T) {
 	claim.Shows(t, "R-287")
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, everything(nil))
-		if got := w.must("ping", ""); canonical(t, got) != `{}` {
+		if got := w.Must("ping", ""); canonical(t, got) != `{}` {
 			t.Errorf("ping: got %s, want {}", got)
 		}
 		for _, method := range []string{"tools/list", "tools/call", "logging/setLevel", "resources/subscribe", "unknown"} {
-			w.refused(method, "", -32600)
+			w.Refused(method, "", -32600)
 		}
-		w.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		w.refused("tools/list", "", -32600)
-		w.must("initialize", initialize("2025-11-25"))
-		w.must("tools/list", "")
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		w.Refused("tools/list", "", -32600)
+		w.Must("initialize", initialize("2025-11-25"))
+		w.Must("tools/list", "")
 	})
 }
 
@@ -146,11 +146,11 @@ func TestSecondInitializeIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, everything(nil))
-		w.must("initialize", initialize("2024-11-05"))
-		w.refused("initialize", initialize("2025-11-25"), -32600)
-		w.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		w.refused("initialize", initialize("2024-11-05"), -32600)
-		if got := at(t, w.must("tools/list", ""), "/tools/0/name"); got != `"echo"` {
+		w.Must("initialize", initialize("2024-11-05"))
+		w.Refused("initialize", initialize("2025-11-25"), -32600)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		w.Refused("initialize", initialize("2024-11-05"), -32600)
+		if got := at(t, w.Must("tools/list", ""), "/tools/0/name"); got != `"echo"` {
 			t.Errorf("got %s, want the session to go on", got)
 		}
 	})
@@ -167,9 +167,9 @@ func TestMalformedInitializeIsRefusedAndMayBeRepeated(t *testing.T) {
 			`{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"c","version":"0"}}`,
 			`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":"c"}`,
 		} {
-			w.refused("initialize", params, -32602)
+			w.Refused("initialize", params, -32602)
 		}
-		w.must("initialize", initialize("2025-11-25"))
+		w.Must("initialize", initialize("2025-11-25"))
 	})
 }
 
@@ -198,13 +198,13 @@ func TestEraIsDecidedBeforeTheMethod(t *testing.T) {
 		} {
 			for params, code := range map[string]int{test.params: test.session, withMeta(t, test.params, strings.TrimSuffix(strings.TrimPrefix(metaModern, `"_meta":{`), `}`)): test.request} {
 				if code == 0 {
-					w.must(test.method, params)
+					w.Must(test.method, params)
 				} else {
-					w.refused(test.method, params, code)
+					w.Refused(test.method, params, code)
 				}
 			}
 		}
-		w.refused("subscriptions/listen", `{"notifications":{}}`, -32601)
+		w.Refused("subscriptions/listen", `{"notifications":{}}`, -32601)
 	})
 }
 
@@ -225,12 +225,12 @@ func TestStatelessRequestNeedsItsMetadata(t *testing.T) {
 			{"version of the other era", `{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}`, -32022},
 			{"unknown log level", `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"loud"}`, -32602},
 		} {
-			err := w.refused("tools/list", `{"_meta":`+test.meta+`}`, test.code)
+			err := w.Refused("tools/list", `{"_meta":`+test.meta+`}`, test.code)
 			if test.code == -32022 && (at(t, err.Data, "/supported/0") != `"2026-07-28"` || at(t, err.Data, "/requested") == "") {
 				t.Errorf("%s: got data %s, want what is supported and what was requested", test.name, err.Data)
 			}
 		}
-		w.must("tools/list", `{`+metaModern+`}`)
+		w.Must("tools/list", `{`+metaModern+`}`)
 	})
 }
 
@@ -241,9 +241,9 @@ func TestRevisionsCanBePinned(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			w := connect(t, everything(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20250618}}))
-			err := w.refused("tools/list", `{`+metaModern+`}`, -32022)
+			err := w.Refused("tools/list", `{`+metaModern+`}`, -32022)
 			same(t, err.Data, `{"supported":["2025-06-18"],"requested":"2026-07-28"}`)
-			if got := at(t, w.must("initialize", initialize("2025-11-25")), "/protocolVersion"); got != `"2025-06-18"` {
+			if got := at(t, w.Must("initialize", initialize("2025-11-25")), "/protocolVersion"); got != `"2025-06-18"` {
 				t.Errorf("got %s, want the pinned revision", got)
 			}
 		})
@@ -252,10 +252,10 @@ func TestRevisionsCanBePinned(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			w := connect(t, everything(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20260728}}))
-			err := w.refused("initialize", initialize("2025-11-25"), -32602)
+			err := w.Refused("initialize", initialize("2025-11-25"), -32602)
 			same(t, err.Data, `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
-			w.refused("tools/list", `{}`, -32600)
-			same(t, jsontext.Value(at(t, w.must("server/discover", `{`+metaModern+`}`), "/supportedVersions")), `["2026-07-28"]`)
+			w.Refused("tools/list", `{}`, -32600)
+			same(t, jsontext.Value(at(t, w.Must("server/discover", `{`+metaModern+`}`), "/supportedVersions")), `["2026-07-28"]`)
 		})
 	})
 }
@@ -265,8 +265,8 @@ func TestOneConnectionCarriesBothEras(t *testing.T) {
 	claim.Shows(t, "R-056", "R-063", "R-064a")
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20250618)
-		session := w.must("tools/list", `{}`)
-		request := w.must("tools/list", `{`+metaModern+`}`)
+		session := w.Must("tools/list", `{}`)
+		request := w.Must("tools/list", `{`+metaModern+`}`)
 		if at(t, session, "/resultType") != "" || at(t, request, "/resultType") != `"complete"` {
 			t.Errorf("got %s and %s, want each in the form of its era", session, request)
 		}
@@ -286,7 +286,7 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 			{"prompts/get", `{"name":"plan","arguments":{"from":"x"}}`},
 			{"completion/complete", `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"o"}}`},
 		} {
-			result := w.must(test.method, test.params)
+			result := w.Must(test.method, test.params)
 			for _, pointer := range []string{"/resultType", "/_meta/io.modelcontextprotocol~1serverInfo"} {
 				if got := at(t, result, pointer); (got != "") != isModern(r) {
 					t.Errorf("%s: got %s %q", test.method, pointer, got)
@@ -331,16 +331,16 @@ func TestWhatAClientSaysOfItselfChangesNothing(t *testing.T) {
 		for _, name := range []string{"wire", "admin", "test"} {
 			info := fmt.Sprintf(`{"name":%q,"version":"9"}`, name)
 			w := connect(t, srv)
-			w.revision = r
+			w.Revision = r
 			list, call := "{}", `{"name":"who"}`
 			if isModern(r) {
 				said := fmt.Sprintf(`"io.modelcontextprotocol/clientInfo":%s,"com.example/user":%q`, info, name)
 				list, call = withMeta(t, list, said), withMeta(t, call, said)
 			} else {
-				w.must("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, r, info))
+				w.Must("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, r, info))
 			}
-			lists = append(lists, string(w.must("tools/list", list)))
-			users = append(users, at(t, w.must("tools/call", call), "/content/0/text"))
+			lists = append(lists, string(w.Must("tools/list", list)))
+			users = append(users, at(t, w.Must("tools/call", call), "/content/0/text"))
 		}
 		if len(slices.Compact(lists)) != 1 || len(slices.Compact(users)) != 1 || users[0] != `"local"` {
 			t.Errorf("got lists %q and users %q, want the same for all", lists, users)
@@ -356,8 +356,8 @@ func TestExtensionOfOneSideChangesNothing(t *testing.T) {
 		for _, srv := range []*mcpserver.Server{everything(nil), extended} {
 			for _, can := range []string{`{}`, `{"extensions":{"com.example/theirs":{"on":true}}}`} {
 				w := dialAs(t, srv, r, can)
-				w.must("tools/call", `{"name":"echo"}`)
-				w.refused("com.example/method", "", -32601)
+				w.Must("tools/call", `{"name":"echo"}`)
+				w.Refused("com.example/method", "", -32601)
 			}
 		}
 	})
@@ -369,17 +369,17 @@ func TestDynamicServerDeclaresWhatMayCome(t *testing.T) {
 		for method, member := range map[string]string{
 			"tools/list": "/tools", "resources/list": "/resources", "resources/templates/list": "/resourceTemplates", "prompts/list": "/prompts",
 		} {
-			if got := at(t, w.must(method, `{}`), member); got != "[]" {
+			if got := at(t, w.Must(method, `{}`), member); got != "[]" {
 				t.Errorf("%s: got %s, want an empty list", method, got)
 			}
 		}
-		w.refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}}`, -32602)
+		w.Refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}}`, -32602)
 		capabilities := ""
 		if isModern(r) {
-			capabilities = at(t, w.must("server/discover", `{}`), "/capabilities")
+			capabilities = at(t, w.Must("server/discover", `{}`), "/capabilities")
 		} else {
 			again := connect(t, newServer(&mcpserver.Options{Dynamic: true}))
-			capabilities = at(t, again.must("initialize", initialize(r.String())), "/capabilities")
+			capabilities = at(t, again.Must("initialize", initialize(r.String())), "/capabilities")
 		}
 		for _, declared := range []string{`"tools"`, `"resources"`, `"prompts"`, `"completions"`} {
 			if !strings.Contains(capabilities, declared) && (declared != `"completions"` || r != mcp.V20241105) {

@@ -15,19 +15,19 @@ import (
 
 // page reads one page of tools and returns their names and the next cursor.
 func (w *wire) page(cursor string) (names []string, next string) {
-	w.t.Helper()
+	w.T.Helper()
 	params := ""
 	if cursor != "" {
 		params = fmt.Sprintf(`{"cursor":%q}`, cursor)
 	}
-	result := w.must("tools/list", params)
+	result := w.Must("tools/list", params)
 	for _, tool := range decoded[[]struct {
 		Name string `json:"name"`
-	}](w.t, jsontext.Value(at(w.t, result, "/tools"))) {
+	}](w.T, jsontext.Value(at(w.T, result, "/tools"))) {
 		names = append(names, tool.Name)
 	}
-	if raw := at(w.t, result, "/nextCursor"); raw != "" {
-		next = decoded[string](w.t, jsontext.Value(raw))
+	if raw := at(w.T, result, "/nextCursor"); raw != "" {
+		next = decoded[string](w.T, jsontext.Value(raw))
 	}
 	return names, next
 }
@@ -151,12 +151,12 @@ func TestBadCursorIsInvalidParams(t *testing.T) {
 		srv.Prompt("a", "", emptyPrompt)
 		srv.Prompt("b", "", emptyPrompt)
 		w := dial(t, srv, r)
-		prompts := decoded[string](t, jsontext.Value(at(t, w.must("prompts/list", ""), "/nextCursor")))
+		prompts := decoded[string](t, jsontext.Value(at(t, w.Must("prompts/list", ""), "/nextCursor")))
 		for _, cursor := range []string{"", "x", "!!!", "2", base64.StdEncoding.EncodeToString([]byte("zt0001")), prompts} {
-			w.refused("tools/list", fmt.Sprintf(`{"cursor":%q}`, cursor), -32602)
+			w.Refused("tools/list", fmt.Sprintf(`{"cursor":%q}`, cursor), -32602)
 		}
-		w.refused("tools/list", `{"cursor":1}`, -32602)
-		w.refused("tools/list", `{"cursor":["`+prompts+`"]}`, -32602)
+		w.Refused("tools/list", `{"cursor":1}`, -32602)
+		w.Refused("tools/list", `{"cursor":["`+prompts+`"]}`, -32602)
 	})
 }
 
@@ -173,8 +173,8 @@ func TestEveryListIsPaged(t *testing.T) {
 		for method, member := range map[string]string{
 			"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 		} {
-			first := w.must(method, "")
-			second := w.must(method, fmt.Sprintf(`{"cursor":%s}`, at(t, first, "/nextCursor")))
+			first := w.Must(method, "")
+			second := w.Must(method, fmt.Sprintf(`{"cursor":%s}`, at(t, first, "/nextCursor")))
 			if at(t, first, "/"+member+"/0/name") != `"a"` || at(t, second, "/"+member+"/0/name") != `"b"` || at(t, second, "/nextCursor") != "" {
 				t.Errorf("%s: got %s and %s, want a and b", method, first, second)
 			}
@@ -187,11 +187,11 @@ func TestListOfAKindThatWasNeverOfferedIsUnknown(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, newServer(nil), r)
 		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
-			w.refused(method, "", -32601)
+			w.Refused(method, "", -32601)
 		}
-		w.refused("tools/call", `{"name":"a"}`, -32601)
-		w.refused("prompts/get", `{"name":"a"}`, -32601)
-		w.refused("resources/read", `{"uri":"a://b"}`, -32601)
+		w.Refused("tools/call", `{"name":"a"}`, -32601)
+		w.Refused("prompts/get", `{"name":"a"}`, -32601)
+		w.Refused("resources/read", `{"uri":"a://b"}`, -32601)
 	})
 }
 
@@ -202,8 +202,8 @@ func TestResourcesAndTemplatesAreOneCapability(t *testing.T) {
 		other.Template("a://{airport}{?day}", "b", "", timetable)
 		for _, srv := range []*mcpserver.Server{one, other} {
 			w := dial(t, srv, r)
-			w.must("resources/list", "")
-			w.must("resources/templates/list", "")
+			w.Must("resources/list", "")
+			w.Must("resources/templates/list", "")
 		}
 	})
 }
@@ -214,7 +214,7 @@ func TestEmptyListIsAList(t *testing.T) {
 		srv := newServer(nil)
 		srv.Tool("a", "", nothing)
 		srv.RemoveTool("a")
-		if got := at(t, dial(t, srv, r).must("tools/list", ""), "/tools"); got != "[]" {
+		if got := at(t, dial(t, srv, r).Must("tools/list", ""), "/tools"); got != "[]" {
 			t.Errorf("got %s, want []", got)
 		}
 	})

@@ -36,12 +36,12 @@ func every(log *slog.Logger) {
 // levels returns the levels of the messages that came with the last call.
 func (w *wire) levels() string {
 	var levels []string
-	for len(w.held) > 0 {
-		p := w.note("notifications/message").Params
-		if level := at(w.t, p, "/level"); level != at(w.t, p, "/data/msg") {
-			w.t.Errorf("got %s, want the level that was logged", p)
+	for len(w.Held) > 0 {
+		p := w.Notification("notifications/message").Params
+		if level := at(w.T, p, "/level"); level != at(w.T, p, "/data/msg") {
+			w.T.Errorf("got %s, want the level that was logged", p)
 		}
-		levels = append(levels, decoded[string](w.t, jsontext.Value(at(w.t, p, "/level"))))
+		levels = append(levels, decoded[string](w.T, jsontext.Value(at(w.T, p, "/level"))))
 	}
 	return strings.Join(levels, " ")
 }
@@ -52,21 +52,21 @@ func TestLevelIsSetForTheSession(t *testing.T) {
 	claim.Shows(t, "R-250b", "R-251", "R-252a")
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
-		w.must("tools/call", `{"name":"talk"}`)
+		w.Must("tools/call", `{"name":"talk"}`)
 		if got, want := w.levels(), strings.TrimPrefix(allLevels, "debug "); got != want {
 			t.Errorf("before it is set: got %s, want %s", got, want)
 		}
 		for at, level := range strings.Fields(allLevels) {
-			w.must("logging/setLevel", fmt.Sprintf(`{"level":%q}`, level))
-			w.must("tools/call", `{"name":"talk"}`)
+			w.Must("logging/setLevel", fmt.Sprintf(`{"level":%q}`, level))
+			w.Must("tools/call", `{"name":"talk"}`)
 			if got, want := w.levels(), strings.Join(strings.Fields(allLevels)[at:], " "); got != want {
 				t.Errorf("%s: got %s, want %s", level, got, want)
 			}
 		}
 		for _, params := range []string{`{"level":"loud"}`, `{"level":"INFO"}`, `{"level":4}`, `{}`} {
-			w.refused("logging/setLevel", params, -32602)
+			w.Refused("logging/setLevel", params, -32602)
 		}
-		w.must("tools/call", `{"name":"talk"}`)
+		w.Must("tools/call", `{"name":"talk"}`)
 		if got := w.levels(); got != "emergency" {
 			t.Errorf("after bad levels: got %s, want the one before", got)
 		}
@@ -77,10 +77,10 @@ func TestLevelIsSaidWithTheRequest(t *testing.T) {
 	claim.Shows(t, "R-250b", "R-253a")
 	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
-		w.must("tools/call", `{"name":"talk"}`)
-		w.quiet()
+		w.Must("tools/call", `{"name":"talk"}`)
+		w.Quiet()
 		for at, level := range strings.Fields(allLevels) {
-			w.must("tools/call", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/logLevel":%q},"name":"talk"}`, level))
+			w.Must("tools/call", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/logLevel":%q},"name":"talk"}`, level))
 			if got, want := w.levels(), strings.Join(strings.Fields(allLevels)[at:], " "); got != want {
 				t.Errorf("%s: got %s, want %s", level, got, want)
 			}
@@ -114,8 +114,8 @@ func TestLogRecordIsData(t *testing.T) {
 				if isModern(r) {
 					params = `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`
 				}
-				w.must("tools/call", params)
-				p := w.note("notifications/message").Params
+				w.Must("tools/call", params)
+				p := w.Notification("notifications/message").Params
 				if at(t, p, "/level") != `"warning"` || at(t, p, "/logger") != `"test"` {
 					t.Errorf("got %s, want a warning of test", p)
 				}
@@ -132,11 +132,11 @@ func TestLogOfOneCallDoesNotReachAnother(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := talking(every)
 		w, other := dial(t, srv, r), dial(t, srv, r)
-		w.must("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`)
+		w.Must("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"},"name":"talk"}`)
 		if w.levels() == "" {
 			t.Error("got nothing, want the messages of the call")
 		}
-		other.quiet()
+		other.Quiet()
 	})
 }
 
@@ -144,8 +144,8 @@ func TestUnknownLevelOfARequestIsRefused(t *testing.T) {
 	claim.Shows(t, "R-254")
 	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
-		w.refused("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"loud"},"name":"talk"}`, -32602)
-		w.quiet()
+		w.Refused("tools/call", `{"_meta":{"io.modelcontextprotocol/logLevel":"loud"},"name":"talk"}`, -32602)
+		w.Quiet()
 	})
 }
 
@@ -169,21 +169,21 @@ func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
 			if isModern(r) {
 				params = withMeta(t, params, `"io.modelcontextprotocol/logLevel":"info"`)
 			}
-			return w.must("tools/call", params)
+			return w.Must("tools/call", params)
 		}
 		for _, message := range []string{
 			`{"level":"alert","logger":"upstream.db","data":{"b":1,"a":[1.50,null]}}`,
 			`{"level":"info","logger":"x","data":"plain"}`,
 		} {
 			call(message)
-			same(t, w.note("notifications/message").Params, message)
+			same(t, w.Notification("notifications/message").Params, message)
 		}
 		call(`{"level":"debug","logger":"x","data":"too low"}`)
-		w.quiet()
+		w.Quiet()
 		if result := call(`{"level":"loud","logger":"x","data":"plain"}`); at(t, result, "/isError") != "true" {
 			t.Errorf("got %s, want a level that does not exist refused", result)
 		}
-		w.quiet()
+		w.Quiet()
 		if err := mcpserver.ForwardLog(t.Context(), &mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: jsontext.Value("1")}); err != nil {
 			t.Errorf("outside of a call: got %v, want nothing", err)
 		}
@@ -207,10 +207,10 @@ func TestLogIsLimitedAndSaysWhatItLeavesOut(t *testing.T) {
 		if isModern(r) {
 			params = `{"_meta":{"io.modelcontextprotocol/logLevel":"info"},"name":"talk"}`
 		}
-		w.must("tools/call", params)
-		all, heard, left, last := len(w.held), 0, 0, ""
-		for len(w.held) > 0 {
-			p := w.note("notifications/message").Params
+		w.Must("tools/call", params)
+		all, heard, left, last := len(w.Held), 0, 0, ""
+		for len(w.Held) > 0 {
+			p := w.Notification("notifications/message").Params
 			if count := at(t, p, "/data/count"); count != "" {
 				left += decoded[int](t, jsontext.Value(count))
 				last = at(t, p, "/level")

@@ -44,16 +44,16 @@ func TestMalformedFrameIsAnsweredAndTheConnectionGoesOn(t *testing.T) {
 			{`[]`, ``, -32600},
 			{`[{"jsonrpc":"2.0","id":7,"method":"tools/list"}]`, ``, -32600},
 		} {
-			w.write(test.frame)
-			m := w.receive()
+			w.Write(test.frame)
+			m := w.Receive()
 			if m.Error == nil || m.Error.Code != test.code {
-				t.Errorf("%.100s: got %s, want error %d", test.frame, m.raw, test.code)
+				t.Errorf("%.100s: got %s, want error %d", test.frame, m.Raw, test.code)
 			}
 			if id := string(m.ID); id != test.id {
-				t.Errorf("%.100s: got %s, want id %q or none", test.frame, m.raw, test.id)
+				t.Errorf("%.100s: got %s, want id %q or none", test.frame, m.Raw, test.id)
 			}
 		}
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	})
 }
 
@@ -72,10 +72,10 @@ func TestWhatNeedsNoAnswerGetsNone(t *testing.T) {
 			`{"jsonrpc":"2.0","id":99,"result":{}}`,
 			`{"jsonrpc":"2.0","id":"99","error":{"code":1,"message":"x"}}`,
 		} {
-			w.write(frame)
+			w.Write(frame)
 		}
-		w.quiet()
-		w.must("tools/list", "")
+		w.Quiet()
+		w.Must("tools/list", "")
 	})
 }
 
@@ -84,9 +84,9 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)
 		for _, id := range []string{`"a"`, `"1"`, `"\u00e9\n"`, `-1`, `0`, `9007199254740993`, `""`} {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/list","params":%s}`, id, w.params("")))
-			if m := w.receive(); m.Error != nil || !strings.Contains(m.raw, `"id":`+id+`,`) {
-				t.Errorf("%s: got %s, want the id as it was", id, m.raw)
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/list","params":%s}`, id, w.Params("")))
+			if m := w.Receive(); m.Error != nil || !strings.Contains(m.Raw, `"id":`+id+`,`) {
+				t.Errorf("%s: got %s, want the id as it was", id, m.Raw)
 			}
 		}
 	})
@@ -101,19 +101,19 @@ func TestIDOfARunningRequestIsRefused(t *testing.T) {
 		})
 		w := dial(t, srv, r)
 		for _, id := range []string{`7`, `"7"`} {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, w.params(`{"name":"wait"}`)))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, w.Params(`{"name":"wait"}`)))
 		}
 		synctest.Wait()
-		w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":%s}`, w.params("")))
-		if m := w.receive(); m.Error == nil || m.Error.Code != -32600 || string(m.ID) != "7" {
-			t.Errorf("got %s, want -32600", m.raw)
+		w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":%s}`, w.Params("")))
+		if m := w.Receive(); m.Error == nil || m.Error.Code != -32600 || string(m.ID) != "7" {
+			t.Errorf("got %s, want -32600", m.Raw)
 		}
 		close(release)
-		w.reply(`7`)
-		w.reply(`"7"`)
-		w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":%s}`, w.params("")))
-		if m := w.receive(); m.Error != nil {
-			t.Errorf("got %s, want an answer: the id is free again", m.raw)
+		w.Reply(`7`)
+		w.Reply(`"7"`)
+		w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":%s}`, w.Params("")))
+		if m := w.Receive(); m.Error != nil {
+			t.Errorf("got %s, want an answer: the id is free again", m.Raw)
 		}
 	})
 }
@@ -123,11 +123,11 @@ func TestFrameThatTheTransportDropsIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := pipe(t)
 		w := attach(t, everything(nil), ours, &dropping{Conn: theirs})
-		w.write("too long")
-		if m := w.receive(); m.Error == nil || m.Error.Code != -32600 || !strings.Contains(m.Error.Message, "too long for this test") {
-			t.Errorf("got %s, want the reason", m.raw)
+		w.Write("too long")
+		if m := w.Receive(); m.Error == nil || m.Error.Code != -32600 || !strings.Contains(m.Error.Message, "too long for this test") {
+			t.Errorf("got %s, want the reason", m.Raw)
 		}
-		w.must("ping", "")
+		w.Must("ping", "")
 	})
 }
 
@@ -147,13 +147,13 @@ func TestBatchBelongsToOneRevision(t *testing.T) {
 	claim.Shows(t, "R-010a", "R-011", "R-012")
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20250326)
-		w.write(`[
+		w.Write(`[
 			{"jsonrpc":"2.0","id":10,"method":"tools/list"},
 			{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}},
 			{"jsonrpc":"2.0","id":11,"method":"unknown"},
 			{"jsonrpc":"2.0","id":12,"method":"initialize","params":` + initialize("2025-03-26") + `},
 			{"id":13}]`)
-		data, err := w.conn.Read(t.Context())
+		data, err := w.Conn.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +169,8 @@ func TestBatchBelongsToOneRevision(t *testing.T) {
 		if want := "10:0 11:-32601 12:-32600 13:-32600"; strings.Join(got, " ") != want {
 			t.Errorf("got %s, want %s", strings.Join(got, " "), want)
 		}
-		w.write(`[{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}]`)
-		w.quiet()
+		w.Write(`[{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}]`)
+		w.Quiet()
 	})
 }
 
@@ -199,7 +199,7 @@ func TestReservedMetadataOfUsersIsStripped(t *testing.T) {
 		for _, test := range []struct{ method, params string }{
 			{"tools/list", ""}, {"tools/call", `{"name":"a"}`}, {"resources/list", ""}, {"resources/read", `{"uri":"a://b"}`}, {"acme/x", ""},
 		} {
-			raw := string(w.must(test.method, test.params))
+			raw := string(w.Must(test.method, test.params))
 			if strings.Contains(raw, "forged") || strings.Contains(raw, "subscriptionId") || strings.Contains(raw, "progressToken") {
 				t.Errorf("%s: got %s, want no reserved key of the author's", test.method, raw)
 			}
@@ -218,7 +218,7 @@ func TestErrorWithBadDataIsStillAnAnswer(t *testing.T) {
 			srv.AddTool(mcp.Tool{Name: "bad"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 				return nil, &mcp.Error{Code: mcp.CodeInternal, Message: "out of order", Data: []byte(data)}
 			})
-			e := dial(t, srv, r).refused("tools/call", `{"name":"bad"}`, -32603)
+			e := dial(t, srv, r).Refused("tools/call", `{"name":"bad"}`, -32603)
 			if e.Message != "out of order" || e.Data != nil {
 				t.Errorf("data %q: got %+v, want the error without its data", data, e)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -67,14 +68,14 @@ func TestMiddlewareWrapsEveryMessageInOrder(t *testing.T) {
 			{"resources/read", `{"uri":"a://b"}`},
 			{"completion/complete", `{}`},
 		} {
-			w.call(test.method, test.params)
+			w.Call(test.method, test.params)
 			m := test.method
 			if got, want := j.take(), ">a:"+m+" >b:"+m+" >c:"+m+" /c /b /a"; got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		}
-		w.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`)
-		w.refused("unknown", "", -32601)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`)
+		w.Refused("unknown", "", -32601)
 		synctest.Wait() // the notification has been handled
 		if got, want := j.take(), ">a:notifications/progress >b:notifications/progress >c:notifications/progress /c /b /a"; got != want {
 			t.Errorf("got %s, want %s: unknown methods do not come so far", got, want)
@@ -103,13 +104,13 @@ func TestMiddlewareSeesInitializeAndRequestsToTheClient(t *testing.T) {
 				t.Errorf("got %s, want %s in it", got, want)
 			}
 		}
-		id := w.send("tools/call", `{"name":"ask"}`)
-		question := w.read()
+		id := w.Send("tools/call", `{"name":"ask"}`)
+		question := w.Read()
 		if question.Method != "roots/list" {
-			t.Fatalf("got %s, want roots/list", question.raw)
+			t.Fatalf("got %s, want roots/list", question.Raw)
 		}
-		w.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home"}]}}`)
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"file:///home"` {
+		w.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home"}]}}`)
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"file:///home"` {
 			t.Errorf("got %s, want the client's root", got)
 		}
 		if got, want := j.take(), ">a:tools/call >b:tools/call <a:roots/list <b:roots/list /b /a /b /a"; got != want {
@@ -142,13 +143,13 @@ func TestMiddlewareMayAnswerRefuseAndChange(t *testing.T) {
 			}
 		})
 		w := dial(t, srv, r)
-		if got := at(t, w.must("tools/call", `{"name":"a"}`), "/content/0/text"); got != `"answered"` {
+		if got := at(t, w.Must("tools/call", `{"name":"a"}`), "/content/0/text"); got != `"answered"` {
 			t.Errorf("got %s, want the middleware's answer", got)
 		}
-		if err := w.refused("tools/call", `{"name":"b"}`, -32600); err.Message != "not you" {
+		if err := w.Refused("tools/call", `{"name":"b"}`, -32600); err.Message != "not you" {
 			t.Errorf("got %q, want the middleware's refusal", err.Message)
 		}
-		if got := at(t, w.must("tools/call", `{"name":"c"}`), "/content/0/text"); got != `"changed"` {
+		if got := at(t, w.Must("tools/call", `{"name":"c"}`), "/content/0/text"); got != `"changed"` {
 			t.Errorf("got %s, want the changed result", got)
 		}
 	})
@@ -175,10 +176,10 @@ func TestMiddlewareThatFailsIsPrivate(t *testing.T) {
 			}
 		})
 		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/read"} {
-			incident(t, w.refused(method, `{"uri":"a://b"}`, -32603).Message)
+			incident(t, w.Refused(method, `{"uri":"a://b"}`, -32603).Message)
 		}
 		broken = false
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	})
 }
 
@@ -201,8 +202,8 @@ func TestMiddlewareMayRegisterWhileItIsMade(t *testing.T) {
 			return next
 		})
 		w := dial(t, srv, mcp.V20251125)
-		w.must("tools/call", `{"name":"own"}`)
-		w.must("acme/own", "")
+		w.Must("tools/call", `{"name":"own"}`)
+		w.Must("acme/own", "")
 	})
 }
 
@@ -228,9 +229,9 @@ func TestMiddlewareIsConstructedOnceByUse(t *testing.T) {
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
 		synctest.Wait()
 		j.take()
-		id := w.send("acme/own", "")
-		w.write(`{"jsonrpc":"2.0","id":` + string(w.read().ID) + `,"result":{"roots":[]}}`)
-		w.reply(id)
+		id := w.Send("acme/own", "")
+		w.Write(`{"jsonrpc":"2.0","id":` + string(w.Read().ID) + `,"result":{"roots":[]}}`)
+		w.Reply(id)
 		if got, want := j.take(), ">a:acme/own >b:acme/own >c:acme/own <a:roots/list <b:roots/list <c:roots/list /c /b /a /c /b /a"; got != want || made != 3 {
 			t.Errorf("got %s, %d constructed; want %s, 3", got, made, want)
 		}
@@ -250,7 +251,7 @@ func TestMiddlewareHasToPassOnTheRequestThatItGot(t *testing.T) {
 			}
 		})
 		w := dial(t, srv, r)
-		incident(t, w.refused("tools/list", "", -32603).Message)
+		incident(t, w.Refused("tools/list", "", -32603).Message)
 		if want := "middleware: next was called with another Request"; !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "method=tools/list") {
 			t.Errorf("got the log %s, want %q", log.String(), want)
 		}
@@ -275,14 +276,14 @@ func TestCustomMethod(t *testing.T) {
 		})
 		srv.Use(j.trace("a"))
 		w := dial(t, srv, r)
-		if got := at(t, w.must("acme/sum", `{"A":1,"B":2}`), "/sum"); got != "3" {
+		if got := at(t, w.Must("acme/sum", `{"A":1,"B":2}`), "/sum"); got != "3" {
 			t.Errorf("got %s, want 3", got)
 		}
-		w.refused("acme/sum", `{"A":"1"}`, -32602)
-		same(t, withoutEnvelope(t, w.must("acme/nothing", "")), `{}`)
-		w.refused("acme/other", "", -32601)
+		w.Refused("acme/sum", `{"A":"1"}`, -32602)
+		same(t, withoutEnvelope(t, w.Must("acme/nothing", "")), `{}`)
+		w.Refused("acme/other", "", -32601)
 		j.take()
-		w.write(`{"jsonrpc":"2.0","method":"notifications/acme/note"}`)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/acme/note"}`)
 		synctest.Wait()
 		if got := j.take(); got != ">a:notifications/acme/note noted /a" {
 			t.Errorf("got %s, want the notification taken", got)
@@ -329,11 +330,11 @@ func TestUseAndHandleUnderLoad(t *testing.T) {
 		})
 	}
 	for range 100 {
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	}
 	changes.Wait()
 	j.take()
-	w.must("acme/dj", "")
+	w.Must("acme/dj", "")
 	if got := strings.Count(j.take(), ">x"); got != 40 {
 		t.Errorf("got %d middlewares, want 40", got)
 	}
@@ -366,10 +367,10 @@ func TestRequestContextKnowsTheCall(t *testing.T) {
 		w := dialAs(t, srv, r, `{"roots":{}}`)
 		meta := `"com.example/k":1,"traceparent":"00-1","tracestate":"a=b","baggage":"c=d","progressToken":5`
 		if isModern(r) {
-			w.revision = mcp.V20251125 // the metadata is given whole
+			w.Revision = mcp.V20251125 // the metadata is given whole
 			meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"wire","version":"0"}`
 		}
-		w.must("tools/call", `{"_meta":{`+meta+`},"name":"who"}`)
+		w.Must("tools/call", `{"_meta":{`+meta+`},"name":"who"}`)
 		if want := []string{"tools/call", "local", r.String(), "wire", "00-1a=bc=d", "1"}; !slices.Equal(seen, want) {
 			t.Errorf("got %q, want %q", seen, want)
 		}
@@ -387,7 +388,7 @@ func TestClientNeedNotSayWhoItIs(t *testing.T) {
 			}
 			return "", nil
 		})
-		dial(t, srv, mcp.V20260728).must("tools/call", `{"name":"who"}`)
+		dial(t, srv, mcp.V20260728).Must("tools/call", `{"name":"who"}`)
 	})
 }
 
@@ -419,7 +420,7 @@ func TestParamsOfARequestAreRaw(t *testing.T) {
 			params = r.Params().Clone()
 			return nil, nil
 		})
-		dial(t, srv, r).must("acme/x", `{"n":12345678901234567890.0}`)
+		dial(t, srv, r).Must("acme/x", `{"n":12345678901234567890.0}`)
 		if got := at(t, params, "/n"); !strings.Contains(string(params), "12345678901234567890.0") {
 			t.Errorf("got %s (%s), want the number as it came", params, got)
 		}
@@ -446,12 +447,12 @@ func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
 				Identity: &mcp.Identity{Principal: ada}, Request: &http.Request{Header: http.Header{"X-Seat": {"4A"}}, TLS: new(tls.ConnectionState)},
 			})
 		}()
-		w := &wire{t: t, conn: ours}
-		w.begin(r, `{}`)
-		if got := at(t, w.must("tools/call", `{"name":"who"}`), "/content/0/text"); got != `"ada 4A"` {
+		w := &wire{Client: wiretest.Client{T: t, Conn: ours}}
+		w.Initialize(r, `{}`)
+		if got := at(t, w.Must("tools/call", `{"name":"who"}`), "/content/0/text"); got != `"ada 4A"` {
 			t.Errorf("got %s, want who the transport says", got)
 		}
-		w.refused("tools/call", `{"name":"private"}`, -32602)
+		w.Refused("tools/call", `{"name":"private"}`, -32602)
 		_ = ours.Close()
 		if err := <-served; err != nil {
 			t.Errorf("got %v, want nil", err)
@@ -482,7 +483,7 @@ func TestMiddlewareOfExtensionsIsInsideOfThatOfUse(t *testing.T) {
 		srv.Use(layer("use 2"))
 		srv.Extend(mcpserver.Extension{ID: "com.example/none"})
 		srv.Extend(mcpserver.Extension{ID: "com.example/b", Sessions: true, Middleware: layer("b")})
-		dial(t, srv, r).must("tools/call", `{"name":"a"}`)
+		dial(t, srv, r).Must("tools/call", `{"name":"a"}`)
 		mu.Lock()
 		defer mu.Unlock()
 		if got := strings.Join(order, ", "); got != "use 1, use 2, a, b" {

@@ -188,9 +188,9 @@ func TestNotificationsOfABatchAreHandledBeforeThoseBehindIt(t *testing.T) {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"n":%d}}`, acmeNote, n)
 		}
 		for n := 0; n < 90; n += 3 {
-			w.write("[" + note(n) + `,{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"wait"}},` + note(n+1) +
+			w.Write("[" + note(n) + `,{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"wait"}},` + note(n+1) +
 				`,{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}]`)
-			w.write(note(n + 2))
+			w.Write(note(n + 2))
 		}
 		synctest.Wait()
 		var want []string
@@ -267,12 +267,12 @@ func TestQueueOfNotificationsIsBoundedAndTheOldestAreDropped(t *testing.T) {
 		const sent = 1 + 1024 + 10
 		for n := range sent {
 			meta := fmt.Sprintf(`"com.example/n":%d`, n)
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, acmeNote, withMeta(t, w.params(`{}`), meta)))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, acmeNote, withMeta(t, w.Params(`{}`), meta)))
 			if n == 0 {
 				synctest.Wait() // its handler runs, and takes no place in the queue
 			}
 		}
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 		close(release)
 		synctest.Wait()
 		if len(handled) != 1+1024 || handled[0] != "0" || handled[1] != "11" || handled[1024] != fmt.Sprint(sent-1) || reached != 10 {
@@ -364,11 +364,11 @@ func TestEndOfASessionDropsQueuedNotifications(t *testing.T) {
 		})
 		w := dial(t, srv, r)
 		for range 3 {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, acmeNote, w.params(`{}`)))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, acmeNote, w.Params(`{}`)))
 		}
 		synctest.Wait()
 		begin := time.Now()
-		_ = w.conn.Close()
+		_ = w.Conn.Close()
 		if err := <-w.served; err != nil || time.Since(begin) != time.Minute || handled != 1 {
 			t.Errorf("got %v after %v, %d handled; want nil after a minute, 1", err, time.Since(begin), handled)
 		}
@@ -395,6 +395,6 @@ func TestSessionHearsOfChangesFromInitializedOn(t *testing.T) {
 		})
 		w := dial(t, srv, mcp.V20251125)
 		srv.Tool("new", "", nothing)
-		w.note(mcp.NotificationToolsListChanged)
+		w.Notification(mcp.NotificationToolsListChanged)
 	})
 }

@@ -44,7 +44,7 @@ func TestOptionsAreCopied(t *testing.T) {
 	e.Requests["com.example/before"] = answer("LATER")
 
 	w := dial(t, srv, mcp.V20260728)
-	said := string(w.must("server/discover", "")) + string(w.must("com.example/before", ""))
+	said := string(w.Must("server/discover", "")) + string(w.Must("com.example/before", ""))
 	if strings.Contains(said, "LATER") || !strings.Contains(said, `"ttlMs":1000`) {
 		t.Errorf("got %s, want the options as New got them", said)
 	}
@@ -70,8 +70,8 @@ func TestOptionsMayChangeWhileTheServerRuns(t *testing.T) {
 	}()
 	w := dial(t, srv, mcp.V20260728)
 	for range 10 {
-		w.must("tools/list", "")
-		w.must("tools/call", `{"name":"a"}`)
+		w.Must("tools/list", "")
+		w.Must("tools/call", `{"name":"a"}`)
 	}
 	<-changed
 }

@@ -40,10 +40,10 @@ func asks(o *mcpserver.Options) (srv *mcpserver.Server, seen chan error) {
 // either era, until it is done. It returns the reply and how often it was asked.
 func answerEach(t *testing.T, w *wire, method, params, answer string) (reply message, asked int) {
 	t.Helper()
-	if isModern(w.revision) {
+	if isModern(w.Revision) {
 		again := params
 		for ; ; asked++ {
-			m := w.call(method, again)
+			m := w.Call(method, again)
 			if at(t, m.Result, "/resultType") != `"input_required"` {
 				return m, asked
 			}
@@ -53,14 +53,14 @@ func answerEach(t *testing.T, w *wire, method, params, answer string) (reply mes
 			again = retry(t, params, m.Result, `{"colour":`+answer+`}`)
 		}
 	}
-	id := w.send(method, params)
+	id := w.Send(method, params)
 	for {
-		m := w.read()
+		m := w.Read()
 		if m.Method == "" && string(m.ID) == id {
 			return m, asked
 		}
 		asked++
-		w.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + answer + `}`)
+		w.Write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + answer + `}`)
 	}
 }
 
@@ -105,11 +105,11 @@ func TestWhatBecomesOfAQuestion(t *testing.T) {
 						text := at(t, m.Result, req.text)
 						if test.number != 0 && (req.method != "tools/call" || test.protocol) {
 							if m.Error == nil || m.Error.Code != test.number {
-								t.Fatalf("got %s, want error %d", m.raw, test.number)
+								t.Fatalf("got %s, want error %d", m.Raw, test.number)
 							}
 							text = m.Error.Message
 						} else if isError := at(t, m.Result, "/isError") == "true"; isError != (test.is != nil) {
-							t.Errorf("got %s", m.raw)
+							t.Errorf("got %s", m.Raw)
 						}
 						if plain := strings.ReplaceAll(text, `\"`, `"`); !strings.Contains(plain, test.text) {
 							t.Errorf("got %s, want %q", text, test.text)
@@ -142,7 +142,7 @@ func TestClientThatCannotBeAskedIsNotAsked(t *testing.T) {
 				srv, seen := asks(nil)
 				w := dialAs(t, srv, test.revision, test.can)
 				for method, params := range map[string]string{"tools/call": `{"name":"ask"}`, "prompts/get": `{"name":"ask"}`, "resources/read": `{"uri":"ask://colour"}`} {
-					m := w.call(method, params)
+					m := w.Call(method, params)
 					if err := <-seen; mcp.CodeOf(err) != mcp.CodeMissingCapability {
 						t.Errorf("%s: the handler got %v", method, err)
 					}
@@ -151,13 +151,13 @@ func TestClientThatCannotBeAskedIsNotAsked(t *testing.T) {
 						want = test.tool
 					}
 					if want == 0 && at(t, m.Result, "/isError") != "true" || want != 0 && (m.Error == nil || m.Error.Code != want) {
-						t.Errorf("%s: got %s, want error %d", method, m.raw, want)
+						t.Errorf("%s: got %s, want error %d", method, m.Raw, want)
 					}
 					if want == -32021 && at(t, m.Error.Data, "/requiredCapabilities/elicitation") == "" {
-						t.Errorf("%s: got %s, want the capability", method, m.raw)
+						t.Errorf("%s: got %s, want the capability", method, m.Raw)
 					}
 				}
-				w.quiet()
+				w.Quiet()
 			})
 		})
 	}
@@ -170,19 +170,19 @@ func TestQuestionOfTheSessionEraExpires(t *testing.T) {
 		srv, seen := asks(nil)
 		w := dialAs(t, srv, mcp.V20251125, canAll)
 		begin := time.Now()
-		id := w.send("tools/call", `{"name":"ask"}`)
-		q := w.read()
+		id := w.Send("tools/call", `{"name":"ask"}`)
+		q := w.Read()
 		if err := <-seen; !errors.Is(err, mcpserver.ErrAskExpired) || time.Since(begin) != 10*time.Minute {
 			t.Errorf("got %v after %v, want %v after 10 minutes", err, time.Since(begin), mcpserver.ErrAskExpired)
 		}
-		if got := w.note("notifications/cancelled"); at(t, got.Params, "/requestId") != string(q.ID) {
-			t.Errorf("got %s", got.raw)
+		if got := w.Notification("notifications/cancelled"); at(t, got.Params, "/requestId") != string(q.ID) {
+			t.Errorf("got %s", got.Raw)
 		}
-		if m := w.reply(id); at(t, m.Result, "/isError") != "true" {
-			t.Errorf("got %s", m.raw)
+		if m := w.Reply(id); at(t, m.Result, "/isError") != "true" {
+			t.Errorf("got %s", m.Raw)
 		}
-		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`) // too late
-		w.quiet()
+		w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`) // too late
+		w.Quiet()
 	})
 }
 
@@ -216,7 +216,7 @@ func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
 			seen <- mcpserver.AskAll(ctx, mcpserver.ElicitURL("visit", "Sign in", "not a url"))
 			return "done", nil
 		})
-		dialAs(t, srv, r, canAll).must("tools/call", `{"name":"misuse"}`)
+		dialAs(t, srv, r, canAll).Must("tools/call", `{"name":"misuse"}`)
 		for _, want := range []string{"", `key "a": used already`, "want 1 to 64 bytes", `ask "deep"`, "want an absolute one"} {
 			if got := fmt.Sprint(<-seen); want != "" && !strings.Contains(got, want) {
 				t.Errorf("got %s, want %q", got, want)
@@ -237,30 +237,30 @@ func TestURLElicitationAndRootsInBothEras(t *testing.T) {
 		w := dialAs(t, srv, r, canAll)
 		const visited, roots = `{"action":"accept"}`, `{"roots":[{"uri":"file:///home"}]}`
 		if isModern(r) {
-			first := w.must("tools/call", `{"name":"go"}`)
+			first := w.Must("tools/call", `{"name":"go"}`)
 			if at(t, first, "/inputRequests/visit/params/url") != `"https://id.example.com/"` || at(t, first, "/inputRequests/visit/params/elicitationId") != "" {
 				t.Errorf("got %s", first)
 			}
-			got := w.must("tools/call", retry(t, `{"name":"go"}`, first, `{"visit":`+visited+`,"roots":`+roots+`}`))
+			got := w.Must("tools/call", retry(t, `{"name":"go"}`, first, `{"visit":`+visited+`,"roots":`+roots+`}`))
 			if at(t, got, "/content/0/text") != `"1"` {
 				t.Errorf("got %s", got)
 			}
 			return
 		}
-		id := w.send("tools/call", `{"name":"go"}`)
+		id := w.Send("tools/call", `{"name":"go"}`)
 		for range 2 {
-			q := w.read()
+			q := w.Read()
 			answer := roots
 			if q.Method == "elicitation/create" {
 				answer = visited
 				if at(t, q.Params, "/elicitationId") == "" || at(t, q.Params, "/mode") != `"url"` {
-					t.Errorf("got %s, want an id of the visit", q.raw)
+					t.Errorf("got %s, want an id of the visit", q.Raw)
 				}
 			}
-			w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + answer + `}`)
+			w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + answer + `}`)
 		}
-		if got := w.reply(id); at(t, got.Result, "/content/0/text") != `"1"` {
-			t.Errorf("got %s", got.raw)
+		if got := w.Reply(id); at(t, got.Result, "/content/0/text") != `"1"` {
+			t.Errorf("got %s", got.Raw)
 		}
 	})
 }
@@ -278,11 +278,11 @@ func TestHandlerThatAsksByItself(t *testing.T) {
 		})
 		m, asked := answerEach(t, dialAs(t, srv, r, canAll), "tools/call", `{"name":"raw"}`, `{"action":"decline"}`)
 		if got := at(t, m.Result, "/content/0/text"); asked != 1 || got != `"one {\"action\":\"decline\"}"` {
-			t.Errorf("asked %d times, got %s", asked, m.raw)
+			t.Errorf("asked %d times, got %s", asked, m.Raw)
 		}
 		m, _ = answerEach(t, dialAs(t, srv, r, `{}`), "tools/call", `{"name":"raw"}`, `{}`)
 		if isModern(r) && (m.Error == nil || m.Error.Code != -32021) || !isModern(r) && at(t, m.Result, "/isError") != "true" {
-			t.Errorf("got %s, want the missing capability", m.raw)
+			t.Errorf("got %s, want the missing capability", m.Raw)
 		}
 	})
 }
@@ -305,7 +305,7 @@ func TestHandlerThatAsksByItselfGetsAsManyRoundsAsItNeeds(t *testing.T) {
 		})
 		m, asked := answerEach(t, dialAs(t, srv, r, canAll), "tools/call", `{"name":"raw"}`, `{"roots":[]}`)
 		if got := at(t, m.Result, "/content/0/text"); asked != 7 || got != `"xxxxxxx"` {
-			t.Errorf("asked %d times, got %s", asked, m.raw)
+			t.Errorf("asked %d times, got %s", asked, m.Raw)
 		}
 	})
 }
@@ -320,7 +320,7 @@ func TestHandlerThatOnlyKeepsStateIsNotRunInATightLoop(t *testing.T) {
 			}
 			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("done")}}, nil
 		})
-		if got := at(t, dialAs(t, srv, mcp.V20251125, "{}").must("tools/call", `{"name":"raw"}`), "/content/0/text"); got != `"done"` {
+		if got := at(t, dialAs(t, srv, mcp.V20251125, "{}").Must("tools/call", `{"name":"raw"}`), "/content/0/text"); got != `"done"` {
 			t.Errorf("got %s after %v, want done", got, time.Since(began))
 		}
 	})
@@ -334,7 +334,7 @@ func TestHandlerThatAsksByItselfForEverIsStopped(t *testing.T) {
 		})
 		m, asked := answerEach(t, dialAs(t, srv, r, canAll), "tools/call", `{"name":"raw"}`, `{"roots":[]}`)
 		if asked != 8 || m.Error == nil || m.Error.Code != -32602 {
-			t.Errorf("asked %d times, got %s", asked, m.raw)
+			t.Errorf("asked %d times, got %s", asked, m.Raw)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestParkedValueLivesUntilItsCallIsDone(t *testing.T) {
 		g := newGarage(nil)
 		m, asked := answerEach(t, dialAs(t, g.Server, r, canAll), "tools/call", drive, accept(`{"colour":"red"}`))
 		if got := at(t, m.Result, "/content/0/text"); got != `"1 red"` || asked != 1 {
-			t.Errorf("asked %d times, got %s", asked, m.raw)
+			t.Errorf("asked %d times, got %s", asked, m.Raw)
 		}
 		g.holds(t, 1, 1)
 	})
@@ -91,7 +91,7 @@ func TestParkedValueIsThatOfAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 		})
 		m, _ := answerEach(t, dialAs(t, g.Server, r, canAll), "tools/call", `{"name":"raw"}`, `{"roots":[]}`)
 		if got := at(t, m.Result, "/content/0/text"); got != `"1"` {
-			t.Errorf("got %s, want the same value", m.raw)
+			t.Errorf("got %s, want the same value", m.Raw)
 		}
 		g.holds(t, 1, 1)
 	})
@@ -101,7 +101,7 @@ func TestParkedValueThatIsGoneIsNotOpenedAgain(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, w *wire, again string) *wire{
 		"second retry": func(_ *testing.T, w *wire, again string) *wire {
-			w.must("tools/call", again)
+			w.Must("tools/call", again)
 			return w
 		},
 		"another replica": func(t *testing.T, _ *wire, _ string) *wire {
@@ -113,10 +113,10 @@ func TestParkedValueThatIsGoneIsNotOpenedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGarage(&mcpserver.Options{Keys: []mcpserver.Key{keyA}, MaskErrors: true})
 				w := dialAs(t, g.Server, mcp.V20260728, canAll)
-				again := retry(t, drive, w.must("tools/call", drive), red)
-				m := lose(t, w, again).call("tools/call", again)
+				again := retry(t, drive, w.Must("tools/call", drive), red)
+				m := lose(t, w, again).Call("tools/call", again)
 				if text := at(t, m.Result, "/content/0/text"); !strings.Contains(text, "interaction expired, call again") || at(t, m.Result, "/isError") != "true" {
-					t.Errorf("got %s", m.raw)
+					t.Errorf("got %s", m.Raw)
 				}
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
@@ -141,7 +141,7 @@ func TestParkedValuesAreClosedOnExpiryAndShutdown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newGarage(nil)
-				dialAs(t, g.Server, mcp.V20260728, canAll).must("tools/call", drive)
+				dialAs(t, g.Server, mcp.V20260728, canAll).Must("tools/call", drive)
 				g.holds(t, 1, 0)
 				if err := end(g); err != nil {
 					t.Error(err)
@@ -158,14 +158,14 @@ func TestParkedValuesAreBounded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGarage(&mcpserver.Options{Ask: &o})
 			w := dialAs(t, g.Server, mcp.V20260728, canAll)
-			first := w.must("tools/call", drive)
-			w.must("tools/call", drive)
-			if r := w.must("tools/call", drive); !strings.Contains(at(t, r, "/content/0/text"), "the limit is 2") {
+			first := w.Must("tools/call", drive)
+			w.Must("tools/call", drive)
+			if r := w.Must("tools/call", drive); !strings.Contains(at(t, r, "/content/0/text"), "the limit is 2") {
 				t.Errorf("got %s, want it refused", r)
 			}
 			g.holds(t, 3, 1)
-			w.must("tools/call", retry(t, drive, first, red)) // makes room
-			if r := w.must("tools/call", drive); at(t, r, "/inputRequests/colour") == "" {
+			w.Must("tools/call", retry(t, drive, first, red)) // makes room
+			if r := w.Must("tools/call", drive); at(t, r, "/inputRequests/colour") == "" {
 				t.Errorf("got %s, want the question", r)
 			}
 			if err := g.Shutdown(context.Background()); err != nil {

@@ -37,10 +37,10 @@ func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
 			}
 		}), r)
 		for _, token := range []string{`"a\u00e9"`, `7`, `-1`, `""`, `0`} {
-			id := w.send("tools/call", `{"_meta":{"progressToken":`+token+`},"name":"work"}`)
-			w.reply(id)
+			id := w.Send("tools/call", `{"_meta":{"progressToken":`+token+`},"name":"work"}`)
+			w.Reply(id)
 			for _, done := range []string{"0", "1", "1.5", "3"} {
-				p := w.note("notifications/progress").Params
+				p := w.Notification("notifications/progress").Params
 				if got := at(t, p, "/progressToken") + at(t, p, "/progress") + at(t, p, "/total"); got != canonical(t, []byte(token))+done+"3" {
 					t.Errorf("got %s, want token %s, progress %s of 3", p, token, done)
 				}
@@ -48,7 +48,7 @@ func TestProgressRisesStrictlyUnderTheCallersToken(t *testing.T) {
 					t.Errorf("got message %q, want one: %v", got, known)
 				}
 			}
-			w.quiet()
+			w.Quiet()
 		}
 	})
 }
@@ -65,10 +65,10 @@ func TestProgressIsLimitedAndItsLastIsNeverLost(t *testing.T) {
 			}
 			cancel()
 		}), r)
-		w.reply(w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
+		w.Reply(w.Send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
 		var heard []float64
-		for len(w.held) > 0 {
-			heard = append(heard, decoded[float64](t, jsontext.Value(at(t, w.note("notifications/progress").Params, "/progress"))))
+		for len(w.Held) > 0 {
+			heard = append(heard, decoded[float64](t, jsontext.Value(at(t, w.Notification("notifications/progress").Params, "/progress"))))
 		}
 		if !slices.IsSorted(heard) || len(slices.Compact(slices.Clone(heard))) != len(heard) {
 			t.Errorf("got %v, want it to rise", heard)
@@ -76,7 +76,7 @@ func TestProgressIsLimitedAndItsLastIsNeverLost(t *testing.T) {
 		if len(heard) < 200 || len(heard) > 220 || heard[9] != 10 || heard[len(heard)-1] != steps {
 			t.Errorf("got %d, from %v up to %v; want the first 10, then 20 a second, and the last", len(heard), heard[:11], heard[len(heard)-1])
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -89,14 +89,14 @@ func TestProgressThatWaitsIsSentInTime(t *testing.T) {
 			time.Sleep(time.Hour)
 		}), r)
 		begin := time.Now()
-		w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		w.Send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
 		for range 10 {
-			w.note("notifications/progress")
+			w.Notification("notifications/progress")
 		}
-		if got := at(t, w.note("notifications/progress").Params, "/progress"); got != "99" || time.Since(begin) != 50*time.Millisecond {
+		if got := at(t, w.Notification("notifications/progress").Params, "/progress"); got != "99" || time.Since(begin) != 50*time.Millisecond {
 			t.Errorf("got %s after %v, want 99 after 50ms", got, time.Since(begin))
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -104,10 +104,10 @@ func TestProgressIsSentOnlyToThoseWhoAsked(t *testing.T) {
 	claim.Shows(t, "R-273a", "R-277")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, 0, "") }), r)
-		w.must("tools/call", `{"name":"work"}`)
-		w.quiet()
-		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
-		if p := w.note("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/message") != "" {
+		w.Must("tools/call", `{"name":"work"}`)
+		w.Quiet()
+		w.Must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		if p := w.Notification("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/message") != "" {
 			t.Errorf("got %s, want no total and no message", p)
 		}
 	})
@@ -116,8 +116,8 @@ func TestProgressIsSentOnlyToThoseWhoAsked(t *testing.T) {
 func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, math.Inf(1), "\xff\x00") }), r)
-		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
-		if p := w.note("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/progress") != "1" {
+		w.Must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		if p := w.Notification("notifications/progress").Params; at(t, p, "/total") != "" || at(t, p, "/progress") != "1" {
 			t.Errorf("got %s, want progress 1 and no total", p)
 		}
 	})
@@ -134,9 +134,9 @@ func TestNothingIsSentForACallThatIsOver(t *testing.T) {
 				log.Error("late")
 			}
 		}), r)
-		w.must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
+		w.Must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
 		(<-late)()
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -150,12 +150,12 @@ func TestProgressOfManyGoroutinesStaysInOrder(t *testing.T) {
 		}
 		all.Wait()
 	}), mcp.V20251125)
-	w.reply(w.send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
+	w.Reply(w.Send("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`))
 	last := -1.0
-	for len(w.held) > 0 {
+	for len(w.Held) > 0 {
 		p := decoded[struct {
 			Progress float64 `json:"progress"`
-		}](t, w.note("notifications/progress").Params)
+		}](t, w.Notification("notifications/progress").Params)
 		if p.Progress <= last {
 			t.Errorf("got %v after %v, want more", p.Progress, last)
 		}
@@ -182,15 +182,15 @@ func TestCancelledCallGetsNoReply(t *testing.T) {
 		srv.Tool("wait_limited", "", wait, mcpserver.Limit(1))
 		w := dial(t, srv, r)
 		for _, name := range []string{"wait", "wait_apart", "wait_limited"} {
-			id := w.send("tools/call", `{"_meta":{"progressToken":1},"name":"`+name+`"}`)
+			id := w.Send("tools/call", `{"_meta":{"progressToken":1},"name":"`+name+`"}`)
 			synctest.Wait()
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"bored"}}`, id))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"bored"}}`, id))
 			if cause := <-causes; cause == nil || !strings.Contains(cause.Error(), "cancelled") {
 				t.Errorf("%s: got cause %v, want that the client cancelled", name, cause)
 			}
-			w.quiet()
+			w.Quiet()
 		}
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 	})
 }
 
@@ -208,15 +208,15 @@ func TestForeignOrMalformedCancellationChangesNothing(t *testing.T) {
 			}
 		})
 		w, other := dial(t, srv, r), dial(t, srv, r)
-		id := w.send("tools/call", `{"name":"wait"}`)
+		id := w.Send("tools/call", `{"name":"wait"}`)
 		synctest.Wait()
-		other.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
+		other.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
 		for _, requestID := range []string{`"` + id + `"`, `99`, `null`, `[` + id + `]`} {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, requestID))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, requestID))
 		}
 		synctest.Wait()
 		close(release)
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"done"` {
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"done"` {
 			t.Errorf("got %s, want done", got)
 		}
 	})
@@ -232,9 +232,9 @@ func TestDisconnectCancelsWhatRuns(t *testing.T) {
 			return "", nil
 		})
 		w := dial(t, srv, r)
-		w.send("tools/call", `{"name":"wait"}`)
+		w.Send("tools/call", `{"name":"wait"}`)
 		synctest.Wait()
-		_ = w.conn.Close()
+		_ = w.Conn.Close()
 		if cause := <-ended; cause == nil || !strings.Contains(cause.Error(), "disconnected") {
 			t.Errorf("got %v, want that the client has disconnected", cause)
 		}
@@ -264,7 +264,7 @@ func TestTimeoutAnswersInTime(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			begin := time.Now()
-			result := w.must("tools/call", `{"name":"slow"}`)
+			result := w.Must("tools/call", `{"name":"slow"}`)
 			if took := time.Since(begin); took != time.Second || runs.Load() != test.runs {
 				t.Errorf("%s: took %v after %d runs, want 1s after %d", test.name, took, runs.Load(), test.runs)
 			}
@@ -301,10 +301,10 @@ func TestLimitLetsSoManyRunAtOnce(t *testing.T) {
 		begin := time.Now()
 		var ids []string
 		for range 9 {
-			ids = append(ids, w.send("tools/call", `{"name":"a"}`))
+			ids = append(ids, w.Send("tools/call", `{"name":"a"}`))
 		}
 		for _, id := range ids {
-			w.reply(id)
+			w.Reply(id)
 		}
 		if took := time.Since(begin); most != 3 || took != 3*time.Second {
 			t.Errorf("got %d at once for %v, want 3 for 3s", most, took)
@@ -322,14 +322,14 @@ func TestWaitForATurnEndsWithTheCall(t *testing.T) {
 			return "", nil
 		}, mcpserver.Limit(1))
 		w := dial(t, srv, r)
-		first := w.send("tools/call", `{"name":"a"}`)
+		first := w.Send("tools/call", `{"name":"a"}`)
 		synctest.Wait()
-		second := w.send("tools/call", `{"name":"a"}`)
+		second := w.Send("tools/call", `{"name":"a"}`)
 		synctest.Wait()
-		w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, second))
-		w.quiet()
-		w.reply(first)
-		w.quiet()
+		w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, second))
+		w.Quiet()
+		w.Reply(first)
+		w.Quiet()
 		if runs != 1 {
 			t.Errorf("got %d runs, want 1", runs)
 		}

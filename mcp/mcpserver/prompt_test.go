@@ -31,7 +31,7 @@ func TestPromptIsListedWithItsArguments(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("plan", "Plan a trip", plan, mcpserver.Title("Plan"))
-		same(t, jsontext.Value(at(t, dial(t, srv, r).must("prompts/list", ""), "/prompts")), `[{
+		same(t, jsontext.Value(at(t, dial(t, srv, r).Must("prompts/list", ""), "/prompts")), `[{
 			"name":"plan","title":"Plan","description":"Plan a trip","arguments":[
 			{"name":"from","title":"From","description":"airport of departure","required":true},
 			{"name":"to"},{"name":"days"},{"name":"rush"}]}]`)
@@ -49,7 +49,7 @@ func TestPromptGetsItsArguments(t *testing.T) {
 			{`{"from":"","days":"3.0"}`, "  3 false"},
 			{`{"from":"a\"b\\"}`, `a"b\  0 false`},
 		} {
-			result := w.must("prompts/get", `{"name":"plan","arguments":`+test.arguments+`}`)
+			result := w.Must("prompts/get", `{"name":"plan","arguments":`+test.arguments+`}`)
 			if got := decoded[string](t, jsontext.Value(at(t, result, "/messages/0/content/text"))); got != test.want {
 				t.Errorf("%s: got %s, want %s", test.arguments, got, test.want)
 			}
@@ -83,7 +83,7 @@ func TestBadPromptRequestIsAProtocolError(t *testing.T) {
 			{`{"name":"plan","arguments":["TRN"]}`, `arguments`},
 			{`{"name":"raw"}`, `"x"`},
 		} {
-			if err := w.refused("prompts/get", test.params, -32602); !strings.Contains(err.Message, test.want) || strings.Contains(err.Message, "Go ") {
+			if err := w.Refused("prompts/get", test.params, -32602); !strings.Contains(err.Message, test.want) || strings.Contains(err.Message, "Go ") {
 				t.Errorf("%s: got %q, want %s named, and no word of the implementation", test.params, err.Message, test.want)
 			}
 		}
@@ -114,7 +114,7 @@ func TestFailureOfAPromptIsPrivate(t *testing.T) {
 				srv.AddPrompt(mcp.Prompt{Name: "a"}, func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
 					return test.result, test.err
 				})
-				err := dial(t, srv, r).refused("prompts/get", `{"name":"a"}`, -32603)
+				err := dial(t, srv, r).Refused("prompts/get", `{"name":"a"}`, -32603)
 				id := incident(t, err.Message)
 				if !strings.Contains(logged.String(), test.logged) || !strings.Contains(logged.String(), id) {
 					t.Errorf("got log %s, want %q and the incident %s", logged, test.logged, id)
@@ -128,7 +128,7 @@ func TestPromptWithoutMessagesHasAnEmptyList(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Prompt("empty", "", emptyPrompt)
-		if got := at(t, dial(t, srv, r).must("prompts/get", `{"name":"empty"}`), "/messages"); got != "[]" {
+		if got := at(t, dial(t, srv, r).Must("prompts/get", `{"name":"empty"}`), "/messages"); got != "[]" {
 			t.Errorf("got %s, want []", got)
 		}
 	})

@@ -85,20 +85,20 @@ func TestStatelessRoundsOnTheWire(t *testing.T) {
 		p := newPainter(nil)
 		w := dialAs(t, p.Server, mcp.V20260728, canAll)
 		const params = `{"name":"paint","arguments":{"item":"door"}}`
-		r := w.must("tools/call", params)
+		r := w.Must("tools/call", params)
 		same(t, jsontext.Value(at(t, r, "/inputRequests")), `{"colour":{"method":"elicitation/create","params":{"mode":"form","message":"Which colour?",
 			"requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}},"required":["colour"]}}}}`)
 		if got := at(t, r, "/resultType"); got != `"input_required"` {
 			t.Errorf("got result type %s", got)
 		}
-		r = w.must("tools/call", retry(t, params, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		r = w.Must("tools/call", retry(t, params, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		same(t, jsontext.Value(at(t, r, "/inputRequests")), `{"size":{"method":"elicitation/create","params":{"mode":"form","message":"Which size?",
 			"requestedSchema":{"type":"object","properties":{"size":{"type":"integer","minimum":1,"maximum":9}},"required":["size"]}}}}`)
-		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
+		r = w.Must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
 		if got := at(t, r, "/content/0/text"); got != `"door red 3, step 1"` || at(t, r, "/resultType") != `"complete"` {
 			t.Errorf("got %s", r)
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -106,7 +106,7 @@ func TestSessionEraQuestionsOnTheWire(t *testing.T) {
 	eachOf(t, []mcp.Revision{mcp.V20250618, mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
 		p := newPainter(nil)
 		w := dialAs(t, p.Server, r, `{"elicitation":{}}`)
-		id := w.send("tools/call", `{"name":"paint","arguments":{"item":"door"}}`)
+		id := w.Send("tools/call", `{"name":"paint","arguments":{"item":"door"}}`)
 		mode := `"mode":"form",`
 		if r == mcp.V20250618 {
 			mode = ""
@@ -115,14 +115,14 @@ func TestSessionEraQuestionsOnTheWire(t *testing.T) {
 			{`{` + mode + `"message":"Which colour?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}},"required":["colour"]}}`, `{"colour":"red"}`},
 			{`{` + mode + `"message":"Which size?","requestedSchema":{"type":"object","properties":{"size":{"type":"integer","minimum":1,"maximum":9}},"required":["size"]}}`, `{"size":3}`},
 		} {
-			q := w.read()
+			q := w.Read()
 			if q.Method != "elicitation/create" {
-				t.Fatalf("got %s", q.raw)
+				t.Fatalf("got %s", q.Raw)
 			}
 			same(t, q.Params, step.params)
-			w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(step.answer) + `}`)
+			w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(step.answer) + `}`)
 		}
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"door red 3, step 1"` {
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"door red 3, step 1"` {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -136,19 +136,19 @@ func TestAnswersCountOnlyForOpenQuestions(t *testing.T) {
 		w := dialAs(t, p.Server, mcp.V20260728, canAll)
 		const params = `{"name":"paint"}`
 		all := `{"size":` + accept(`{"size":2}`) + `,"colour":` + accept(`{"colour":"blue"}`) + `,"other":7}`
-		r := w.must("tools/call", `{"name":"paint","inputResponses":`+all+`}`)
+		r := w.Must("tools/call", `{"name":"paint","inputResponses":`+all+`}`)
 		if at(t, r, "/inputRequests/colour") == "" || p.steps != 0 {
 			t.Errorf("without a state: got %s after %d steps, want the first question", r, p.steps)
 		}
-		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":2}`)+`}`))
+		r = w.Must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":2}`)+`}`))
 		if at(t, r, "/inputRequests/colour") == "" || p.steps != 0 {
 			t.Errorf("for a question that is not open: got %s after %d steps, want the first question", r, p.steps)
 		}
-		r = w.must("tools/call", retry(t, params, r, all))
+		r = w.Must("tools/call", retry(t, params, r, all))
 		if at(t, r, "/inputRequests/size") == "" || p.steps != 1 {
 			t.Errorf("for both, of which one is open: got %s after %d steps, want the second question", r, p.steps)
 		}
-		r = w.must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
+		r = w.Must("tools/call", retry(t, params, r, `{"size":`+accept(`{"size":3}`)+`}`))
 		if got := at(t, r, "/content/0/text"); got != `" blue 3, step 1"` {
 			t.Errorf("got %s", r)
 		}
@@ -173,16 +173,16 @@ func TestAnswerToAChangedQuestionIsDropped(t *testing.T) {
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
 		answer := `{"consent":` + accept(`{"colour":"red"}`) + `}`
-		r := w.must("tools/call", `{"name":"buy"}`)
+		r := w.Must("tools/call", `{"name":"buy"}`)
 		price = 1000
-		r = w.must("tools/call", retry(t, `{"name":"buy"}`, r, answer))
+		r = w.Must("tools/call", retry(t, `{"name":"buy"}`, r, answer))
 		if got := at(t, r, "/inputRequests/consent/params/message"); got != `"Pay 1000?"` || paid != 0 {
 			t.Errorf("got %s and paid %d, want the new question", r, paid)
 		}
 		if !strings.Contains(lines.String(), "question=consent") {
 			t.Errorf("the log does not name the question: %s", lines.String())
 		}
-		if w.must("tools/call", retry(t, `{"name":"buy"}`, r, answer)); paid != 1000 {
+		if w.Must("tools/call", retry(t, `{"name":"buy"}`, r, answer)); paid != 1000 {
 			t.Errorf("paid %d, want 1000", paid)
 		}
 	})
@@ -191,7 +191,7 @@ func TestAnswerToAChangedQuestionIsDropped(t *testing.T) {
 // firstRound makes the first round of a call and returns its result.
 func firstRound(t *testing.T, srv *mcpserver.Server, params string) jsontext.Value {
 	t.Helper()
-	return dialAs(t, srv, mcp.V20260728, canAll).must("tools/call", params)
+	return dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", params)
 }
 
 var (
@@ -242,12 +242,12 @@ func TestStateBelongsToItsRequest(t *testing.T) {
 					state := decoded[string](t, jsontext.Value(at(t, r, "/requestState")))
 					again = strings.Replace(again, at(t, r, "/requestState"), string(encoded(t, test.change(state))), 1)
 				}
-				m := dialAs(t, srv, mcp.V20260728, canAll).call("tools/call", again)
+				m := dialAs(t, srv, mcp.V20260728, canAll).Call("tools/call", again)
 				switch {
 				case test.taken && at(t, m.Result, "/inputRequests/size") == "":
-					t.Errorf("got %s, want the next question", m.raw)
+					t.Errorf("got %s, want the next question", m.Raw)
 				case !test.taken && (m.Error == nil || m.Error.Code != -32602 || m.Error.Message != "requestState: not valid for this request; make the call again without it"):
-					t.Errorf("got %s, want it refused without a reason", m.raw)
+					t.Errorf("got %s, want it refused without a reason", m.Raw)
 				}
 			})
 		})
@@ -260,14 +260,14 @@ func TestEveryFlippedCharacterOfAStateIsRefused(t *testing.T) {
 	srv := newPainter(nil).Server
 	const params = `{"name":"paint"}`
 	w := dialAs(t, srv, mcp.V20260728, canAll)
-	state := decoded[string](t, jsontext.Value(at(t, w.must("tools/call", params), "/requestState")))
+	state := decoded[string](t, jsontext.Value(at(t, w.Must("tools/call", params), "/requestState")))
 	for i := range state {
 		c := byte('A')
 		if state[i] == c {
 			c = 'B'
 		}
 		forged := state[:i] + string(c) + state[i+1:]
-		w.refused("tools/call", `{"name":"paint","requestState":"`+forged+`"}`, -32602)
+		w.Refused("tools/call", `{"name":"paint","requestState":"`+forged+`"}`, -32602)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestStateBelongsToItsPrincipal(t *testing.T) {
 		Keys: []mcpserver.Key{keyA},
 	}).Server, "ada", "tools/call", "paint", retry(t, `{"name":"paint"}`, r, `{}`))
 	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "requestState") {
-		t.Errorf("got %d %s, want it refused", status, m.raw)
+		t.Errorf("got %d %s, want it refused", status, m.Raw)
 	}
 }
 
@@ -290,11 +290,11 @@ func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		p := newPainter(&mcpserver.Options{Ask: &mcpserver.AskOptions{SingleUse: single}})
 		w := dialAs(t, p.Server, mcp.V20260728, canAll)
-		again := retry(t, `{"name":"paint"}`, w.must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
-		w.must("tools/call", again)
-		m := w.call("tools/call", again)
+		again := retry(t, `{"name":"paint"}`, w.Must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+		w.Must("tools/call", again)
+		m := w.Call("tools/call", again)
 		if refused := m.Error != nil && m.Error.Code == -32602 && strings.Contains(m.Error.Message, "already answered"); refused != single {
-			t.Errorf("single use %t: got %s", single, m.raw)
+			t.Errorf("single use %t: got %s", single, m.Raw)
 		}
 	}
 }
@@ -302,11 +302,11 @@ func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
 func TestStateWithoutAnIDIsRefusedWhereStatesAreUsedOnce(t *testing.T) {
 	t.Parallel()
 	issuer := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})
-	again := retry(t, `{"name":"paint"}`, dialAs(t, issuer.Server, mcp.V20260728, canAll).must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+	again := retry(t, `{"name":"paint"}`, dialAs(t, issuer.Server, mcp.V20260728, canAll).Must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
 	other := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}, Store: newMapStore(), Ask: &mcpserver.AskOptions{SingleUse: true}})
-	m := dialAs(t, other.Server, mcp.V20260728, canAll).call("tools/call", again)
+	m := dialAs(t, other.Server, mcp.V20260728, canAll).Call("tools/call", again)
 	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "already answered") {
-		t.Errorf("got %s, want it refused", m.raw)
+		t.Errorf("got %s, want it refused", m.Raw)
 	}
 }
 
@@ -342,14 +342,14 @@ func TestLargeStateGoesToTheStoreOrFails(t *testing.T) {
 				return fmt.Sprint(len(text)), err
 			})
 			w := dialAs(t, srv, mcp.V20260728, canAll)
-			r := w.must("tools/call", `{"name":"hoard"}`)
+			r := w.Must("tools/call", `{"name":"hoard"}`)
 			if o == nil {
 				if text := at(t, r, "/content/0/text"); !strings.Contains(text, `70002 bytes under key \"pile\"`) || at(t, r, "/isError") != "true" {
 					t.Errorf("got %s, want the key and its size", r)
 				}
 				return
 			}
-			r = w.must("tools/call", retry(t, `{"name":"hoard"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			r = w.Must("tools/call", retry(t, `{"name":"hoard"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 			if got := at(t, r, "/content/0/text"); got != `"70000"` {
 				t.Errorf("got %s", r)
 			}
@@ -398,11 +398,11 @@ func TestConcurrentQuestionsGoOutTogether(t *testing.T) {
 			return fmt.Sprint(c.Colour, s.Size), errors.Join(errs...)
 		})
 		w := dialAs(t, srv, mcp.V20260728, canAll)
-		r := w.must("tools/call", `{"name":"both"}`)
+		r := w.Must("tools/call", `{"name":"both"}`)
 		if at(t, r, "/inputRequests/colour") == "" || at(t, r, "/inputRequests/size") == "" {
 			t.Fatalf("got %s, want both questions", r)
 		}
-		r = w.must("tools/call", retry(t, `{"name":"both"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`,"size":`+accept(`{"size":2}`)+`}`))
+		r = w.Must("tools/call", retry(t, `{"name":"both"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`,"size":`+accept(`{"size":2}`)+`}`))
 		if got := at(t, r, "/content/0/text"); got != `"red2"` {
 			t.Errorf("got %s", r)
 		}
@@ -433,19 +433,19 @@ func TestReplayIsNotHeard(t *testing.T) {
 		meta := func(token string) string {
 			return `{"_meta":{"io.modelcontextprotocol/logLevel":"info","progressToken":"` + token + `"},"name":"talk"}`
 		}
-		id := w.send("tools/call", meta("a"))
-		w.note("notifications/message")
-		w.note("notifications/progress")
-		r := w.reply(id).Result
+		id := w.Send("tools/call", meta("a"))
+		w.Notification("notifications/message")
+		w.Notification("notifications/progress")
+		r := w.Reply(id).Result
 		time.Sleep(time.Minute)
-		id = w.send("tools/call", retry(t, meta("b"), r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
-		if m := w.note("notifications/message"); at(t, m.Params, "/data/msg") != `"after"` || at(t, m.Params, "/data/round") != "1" {
-			t.Errorf("got %s, want what comes after the replay", m.raw)
+		id = w.Send("tools/call", retry(t, meta("b"), r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		if m := w.Notification("notifications/message"); at(t, m.Params, "/data/msg") != `"after"` || at(t, m.Params, "/data/round") != "1" {
+			t.Errorf("got %s, want what comes after the replay", m.Raw)
 		}
-		if m := w.note("notifications/progress"); at(t, m.Params, "/progress") != "2" || at(t, m.Params, "/progressToken") != `"b"` {
-			t.Errorf("got %s, want the next progress", m.raw)
+		if m := w.Notification("notifications/progress"); at(t, m.Params, "/progress") != "2" || at(t, m.Params, "/progressToken") != `"b"` {
+			t.Errorf("got %s, want the next progress", m.Raw)
 		}
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"true"` {
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"true"` {
 			t.Errorf("got %s, want the same id, time and number in both runs", got)
 		}
 	})

@@ -54,13 +54,13 @@ func TestChangesAnnouncedOnOneReplicaReachSubscribersOfAll(t *testing.T) {
 			t.Errorf("got %s, want the part", got)
 		}
 		one.Updated("notes://b")
-		w.quiet()
+		w.Quiet()
 		one.RemoveTool("echo")
-		w.note("notifications/tools/list_changed")
-		w.quiet()
+		w.Notification("notifications/tools/list_changed")
+		w.Quiet()
 		two.Updated("notes://a")
 		w.updates(1)
-		w.quiet() // and not once more, from its own announcement
+		w.Quiet() // and not once more, from its own announcement
 	})
 }
 
@@ -73,7 +73,7 @@ func TestReplicasOfAnotherNameHearNothing(t *testing.T) {
 		other := mcpserver.New("other", "1", &mcpserver.Options{Bus: bus})
 		settle(w)
 		other.Tool("new", "", nothing)
-		w.quiet()
+		w.Quiet()
 		if err := other.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -98,10 +98,10 @@ func TestReplicasTellOnlyThoseWhoMayKnow(t *testing.T) {
 		one.EnableTool("hidden", false)
 		one.Tool("unknown_there", "", nothing, hidden())
 		one.Updated("notes://dir/hidden")
-		w.quiet()
+		w.Quiet()
 		one.EnableTool("shown", false)
-		w.note("notifications/tools/list_changed")
-		w.quiet()
+		w.Notification("notifications/tools/list_changed")
+		w.Quiet()
 	})
 }
 
@@ -122,9 +122,9 @@ func TestThousandChangesReachTheOtherReplicas(t *testing.T) {
 			}
 		}
 		for range 4 { // the first and the last of each
-			w.read()
+			w.Read()
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -145,7 +145,7 @@ func TestChangeAnnouncedAtShutdownStillReachesReplicas(t *testing.T) {
 			t.Errorf("got %s, want notes://a", got)
 		}
 		one.Updated("notes://a")
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -195,15 +195,15 @@ func TestBusThatFailsDelaysNobodyAndIsTriedAgain(t *testing.T) {
 			t.Errorf("heard of the change after %v, want at once", waited)
 		}
 		time.Sleep(time.Minute) // the bus is well, and what it may have lost is made good
-		w.must("tools/list", "")
-		if got := fmt.Sprint(w.held); !strings.Contains(got, "notes://a") {
+		w.Must("tools/list", "")
+		if got := fmt.Sprint(w.Held); !strings.Contains(got, "notes://a") {
 			t.Errorf("got %s, want notes://a among all that the subscriber hears of", got)
 		}
-		w.held = nil
+		w.Held = nil
 		for _, msg := range []string{``, `{}`, `[]`, `{"from":"x","method":"notifications/nonsense"}`, `{"from":"x","method":1}`} {
 			bus.deliver[0]([]byte(msg))
 		}
-		w.quiet()
+		w.Quiet()
 		bus.deliver[0]([]byte(`{"from":"x","method":"notifications/resources/updated"}`))
 		w.updates(1)
 	})

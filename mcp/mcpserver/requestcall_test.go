@@ -35,13 +35,13 @@ func TestAskSendsARequestInMidCall(t *testing.T) {
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		srv, outcome := curious()
 		w := dialAs(t, srv, r, `{"roots":{}}`)
-		id := w.send("tools/call", `{"name":"ask"}`)
-		question := w.read()
+		id := w.Send("tools/call", `{"name":"ask"}`)
+		question := w.Read()
 		if question.Method != "roots/list" || question.ID == nil {
-			t.Fatalf("got %s, want roots/list", question.raw)
+			t.Fatalf("got %s, want roots/list", question.Raw)
 		}
-		w.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home","name":"home"}]}}`)
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"home"` {
+		w.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[{"uri":"file:///home","name":"home"}]}}`)
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"home"` {
 			t.Errorf("got %s, want the answer used", got)
 		}
 		if err := <-outcome; err != nil {
@@ -69,8 +69,8 @@ func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, outcome := curious()
 				w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
-				w.send("tools/call", `{"name":"ask"}`)
-				w.write(`{"jsonrpc":"2.0","id":` + string(w.read().ID) + `,` + test.answer + `}`)
+				w.Send("tools/call", `{"name":"ask"}`)
+				w.Write(`{"jsonrpc":"2.0","id":` + string(w.Read().ID) + `,` + test.answer + `}`)
 				if err := <-outcome; !test.check(err) {
 					t.Errorf("got %v, want %s", err, test.want)
 				}
@@ -84,7 +84,7 @@ func TestAskWithoutTheCapabilitySendsNothing(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, outcome := curious()
 		w := dial(t, srv, r)
-		m := w.call("tools/call", `{"name":"ask"}`)
+		m := w.Call("tools/call", `{"name":"ask"}`)
 		err := <-outcome
 		if isModern(r) {
 			if !errors.Is(err, mcpserver.ErrCannotAsk) {
@@ -93,9 +93,9 @@ func TestAskWithoutTheCapabilitySendsNothing(t *testing.T) {
 			return
 		}
 		if mcp.CodeOf(err) != mcp.CodeMissingCapability || at(t, m.Result, "/isError") != "true" {
-			t.Errorf("got %v and %s, want the missing capability, for the model to read", err, m.raw)
+			t.Errorf("got %v and %s, want the missing capability, for the model to read", err, m.Raw)
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -105,17 +105,17 @@ func TestCancelledCallCancelsItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, outcome := curious()
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
-		id := w.send("tools/call", `{"name":"ask"}`)
-		question := w.read()
-		w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
-		if got := at(t, w.note("notifications/cancelled").Params, "/requestId"); got != string(question.ID) {
+		id := w.Send("tools/call", `{"name":"ask"}`)
+		question := w.Read()
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+		if got := at(t, w.Notification("notifications/cancelled").Params, "/requestId"); got != string(question.ID) {
 			t.Errorf("got %s cancelled, want %s", got, question.ID)
 		}
 		if err := <-outcome; err == nil {
 			t.Error("got nil, want that the client cancelled")
 		}
-		w.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[]}}`) // too late
-		w.quiet()
+		w.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"roots":[]}}`) // too late
+		w.Quiet()
 	})
 }
 
@@ -126,15 +126,15 @@ func TestManyQuestionsFindTheirOwnAnswers(t *testing.T) {
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
 		calls := map[string]string{} // the id of each call, by that of its question
 		for range 5 {
-			id := w.send("tools/call", `{"name":"ask"}`)
-			calls[id] = string(w.read().ID)
+			id := w.Send("tools/call", `{"name":"ask"}`)
+			calls[id] = string(w.Read().ID)
 		}
 		for id, question := range calls {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file:///x","name":"for %s"}]}}`, question, id))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file:///x","name":"for %s"}]}}`, question, id))
 			<-outcome
 		}
 		for id := range calls {
-			if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"for `+id+`"` {
+			if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"for `+id+`"` {
 				t.Errorf("got %s, want the answer for %s", got, id)
 			}
 		}
@@ -156,8 +156,8 @@ func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 		})
 		w := dialAs(t, srv, mcp.V20251125, `{"roots":{}}`)
 		begin := time.Now()
-		w.write(`{"jsonrpc":"2.0","method":"notifications/acme/ask"}`)
-		w.must("tools/list", "")
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/acme/ask"}`)
+		w.Must("tools/list", "")
 		if err := <-outcome; !errors.Is(err, mcpserver.ErrCannotAsk) || time.Since(begin) != 0 {
 			t.Errorf("got %v after %v, want %v at once", err, time.Since(begin), mcpserver.ErrCannotAsk)
 		}
@@ -178,13 +178,13 @@ func TestMissingCapabilityIsSaidInTheWordsOfTheRevision(t *testing.T) {
 		w := dial(t, srv, r)
 		if isModern(r) {
 			for method, params := range map[string]string{"tools/call": `{"name":"need"}`, "resources/read": `{"uri":"a://need"}`} {
-				same(t, w.refused(method, params, -32021).Data, string(missing.Data))
+				same(t, w.Refused(method, params, -32021).Data, string(missing.Data))
 			}
 			return
 		}
-		if got := at(t, w.must("tools/call", `{"name":"need"}`), "/isError"); got != "true" {
+		if got := at(t, w.Must("tools/call", `{"name":"need"}`), "/isError"); got != "true" {
 			t.Errorf("got isError %s, want true", got)
 		}
-		w.refused("resources/read", `{"uri":"a://need"}`, -32603)
+		w.Refused("resources/read", `{"uri":"a://need"}`, -32603)
 	})
 }

@@ -32,7 +32,7 @@ func TestResourceIsListedAndRead(t *testing.T) {
 		srv.Resource("status://logo", "Logo", "image/png", fixed("\x89PNG"))
 		srv.Resource("status://bad", "Bad", "text/plain", fixed("\xff"))
 		w := dial(t, srv, r)
-		same(t, jsontext.Value(at(t, w.must("resources/list", ""), "/resources")), `[
+		same(t, jsontext.Value(at(t, w.Must("resources/list", ""), "/resources")), `[
 			{"uri":"status://bad","name":"Bad","mimeType":"text/plain"},
 			{"uri":"status://logo","name":"Logo","mimeType":"image/png"},
 			{"uri":"status://today","name":"Today","title":"Today at a glance","description":"All flights","mimeType":"text/markdown","annotations":{"priority":0.5}}]`)
@@ -41,7 +41,7 @@ func TestResourceIsListedAndRead(t *testing.T) {
 			{"status://logo", `{"uri":"status://logo","mimeType":"image/png","blob":"iVBORw=="}`},
 			{"status://bad", `{"uri":"status://bad","mimeType":"text/plain","blob":"/w=="}`},
 		} {
-			result := w.must("resources/read", `{"uri":"`+test.uri+`"}`)
+			result := w.Must("resources/read", `{"uri":"`+test.uri+`"}`)
 			if got, want := at(t, result, "/contents/0"), canonical(t, jsontext.Value(test.want)); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -55,8 +55,8 @@ func TestEmptyResourceHasContents(t *testing.T) {
 		srv.Resource("a://text", "a", "text/plain", fixed(""))
 		srv.Resource("a://blob", "a", "image/png", fixed(""))
 		w := dial(t, srv, r)
-		same(t, jsontext.Value(at(t, w.must("resources/read", `{"uri":"a://text"}`), "/contents")), `[{"uri":"a://text","mimeType":"text/plain","text":""}]`)
-		same(t, jsontext.Value(at(t, w.must("resources/read", `{"uri":"a://blob"}`), "/contents")), `[{"uri":"a://blob","mimeType":"image/png","blob":""}]`)
+		same(t, jsontext.Value(at(t, w.Must("resources/read", `{"uri":"a://text"}`), "/contents")), `[{"uri":"a://text","mimeType":"text/plain","text":""}]`)
+		same(t, jsontext.Value(at(t, w.Must("resources/read", `{"uri":"a://blob"}`), "/contents")), `[{"uri":"a://blob","mimeType":"image/png","blob":""}]`)
 	})
 }
 
@@ -72,12 +72,12 @@ func TestUnknownResourceIsSaidInTheWordsOfTheRevision(t *testing.T) {
 			code = -32602
 		}
 		for _, uri := range []string{"notes://b", "notes://gone", "notes://A", "notes://a/", ""} {
-			err := w.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code)
+			err := w.Refused("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code)
 			if got, want := at(t, err.Data, "/uri"), fmt.Sprintf("%q", uri); got != want {
 				t.Errorf("%s: got data %s, want the uri", uri, err.Data)
 			}
 		}
-		w.refused("resources/read", `{"uri":7}`, -32602)
+		w.Refused("resources/read", `{"uri":7}`, -32602)
 	})
 }
 
@@ -105,7 +105,7 @@ func TestFailureOfAResourceIsPrivate(t *testing.T) {
 				logged := new(logbook)
 				srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
 				srv.AddResource(mcp.Resource{URI: "a://b", Name: "b"}, test.read)
-				err := dial(t, srv, r).refused("resources/read", `{"uri":"a://b"}`, -32603)
+				err := dial(t, srv, r).Refused("resources/read", `{"uri":"a://b"}`, -32603)
 				id := incident(t, err.Message)
 				if !strings.Contains(logged.String(), test.logged) || !strings.Contains(logged.String(), id) {
 					t.Errorf("got log %s, want %q and the incident %s", logged, test.logged, id)
@@ -119,7 +119,7 @@ func TestProtocolErrorOfAResourceIsOne(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddResource(mcp.Resource{URI: "a://b", Name: "b"}, readRaw(nil, mcp.Errorf(mcp.CodeInvalidParams, "not on sundays")))
-		if err := dial(t, srv, r).refused("resources/read", `{"uri":"a://b"}`, -32602); err.Message != "not on sundays" {
+		if err := dial(t, srv, r).Refused("resources/read", `{"uri":"a://b"}`, -32602); err.Message != "not on sundays" {
 			t.Errorf("got %q, want the handler's words", err.Message)
 		}
 	})
@@ -132,7 +132,7 @@ func TestResourceMayHaveSeveralContents(t *testing.T) {
 		srv.AddResource(mcp.Resource{URI: "a://dir/", Name: "dir"}, readRaw(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
 			{URI: "a://dir/1", Text: "one"}, {URI: "a://dir/2", Blob: []byte{1}, Meta: mcp.Meta{"com.example/k": jsontext.Value("1")}},
 		}}, nil))
-		same(t, jsontext.Value(at(t, dial(t, srv, r).must("resources/read", `{"uri":"a://dir/"}`), "/contents")),
+		same(t, jsontext.Value(at(t, dial(t, srv, r).Must("resources/read", `{"uri":"a://dir/"}`), "/contents")),
 			`[{"uri":"a://dir/1","text":"one"},{"uri":"a://dir/2","blob":"AQ==","_meta":{"com.example/k":1}}]`)
 	})
 }
@@ -155,7 +155,7 @@ func TestTemplateIsListedAndServesWhatMatches(t *testing.T) {
 		srv.Template("timetable://{airport}{?day}", "Timetable", "application/json", timetable, mcpserver.Describe("by airport"))
 		srv.Resource("timetable://OSL", "Oslo", "text/plain", fixed("listed"))
 		w := dial(t, srv, r)
-		same(t, jsontext.Value(at(t, w.must("resources/templates/list", ""), "/resourceTemplates")),
+		same(t, jsontext.Value(at(t, w.Must("resources/templates/list", ""), "/resourceTemplates")),
 			`[{"uriTemplate":"timetable://{airport}{?day}","name":"Timetable","description":"by airport","mimeType":"application/json"}]`)
 		for _, test := range []struct{ uri, want string }{
 			{"timetable://TRN", `TRN 0`},
@@ -163,7 +163,7 @@ func TestTemplateIsListedAndServesWhatMatches(t *testing.T) {
 			{"timetable://OSL", `listed`},
 			{"timetable://OSL?day=1", `OSL 1`},
 		} {
-			result := w.must("resources/read", `{"uri":"`+test.uri+`"}`)
+			result := w.Must("resources/read", `{"uri":"`+test.uri+`"}`)
 			if got := at(t, result, "/contents/0/text"); got != `"`+test.want+`"` {
 				t.Errorf("%s: got %s, want %s", test.uri, got, test.want)
 			}
@@ -172,10 +172,10 @@ func TestTemplateIsListedAndServesWhatMatches(t *testing.T) {
 		if isModern(r) {
 			missing = -32602
 		}
-		w.refused("resources/read", `{"uri":"timetable://XXX"}`, missing)
-		w.refused("resources/read", `{"uri":"timetable://a/b"}`, missing)
+		w.Refused("resources/read", `{"uri":"timetable://XXX"}`, missing)
+		w.Refused("resources/read", `{"uri":"timetable://a/b"}`, missing)
 		for _, uri := range []string{"timetable://osl", "timetable://TRN?day=x"} {
-			if err := w.refused("resources/read", `{"uri":"`+uri+`"}`, -32602); !strings.Contains(err.Message, "arguments/") {
+			if err := w.Refused("resources/read", `{"uri":"`+uri+`"}`, -32602); !strings.Contains(err.Message, "arguments/") {
 				t.Errorf("%s: got %q, want the variable named", uri, err.Message)
 			}
 		}
@@ -193,7 +193,7 @@ func TestMostSpecificIsNotGuessedTheFirstTemplateServes(t *testing.T) {
 		}
 		srv.Template("b://x/{path}", "second", "", serve("second"))
 		srv.Template("b://{+path}", "first by text", "", serve("any"))
-		if got := at(t, dial(t, srv, r).must("resources/read", `{"uri":"b://x/1"}`), "/contents/0/text"); got != `"second"` {
+		if got := at(t, dial(t, srv, r).Must("resources/read", `{"uri":"b://x/1"}`), "/contents/0/text"); got != `"second"` {
 			t.Errorf("got %s, want the first in the order of the list", got)
 		}
 	})

@@ -30,9 +30,9 @@ func setGroup(t *testing.T, g *mcpserver.ResourceGroup, names ...string) string 
 }
 
 func (w *wire) resourceNames() string {
-	w.t.Helper()
+	w.T.Helper()
 	var names []string
-	for _, r := range decoded[[]mcp.Resource](w.t, jsontext.Value(at(w.t, w.must("resources/list", ""), "/resources"))) {
+	for _, r := range decoded[[]mcp.Resource](w.T, jsontext.Value(at(w.T, w.Must("resources/list", ""), "/resources"))) {
 		names = append(names, r.Name)
 	}
 	return strings.Join(names, " ")
@@ -51,18 +51,18 @@ func TestGroupOfResourcesIsReplacedInOneChange(t *testing.T) {
 					t.Errorf("got %s, want %s", got, want)
 				}
 				setGroup(t, g, "c", "b", "a")
-				w.quiet() // nothing has changed
+				w.Quiet() // nothing has changed
 				setGroup(t, g, "b*", "c", "d")
-				w.note("notifications/resources/list_changed")
-				w.quiet()
+				w.Notification("notifications/resources/list_changed")
+				w.Quiet()
 				if got, want := w.resourceNames(), "b* c d"; got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
-				if got := at(t, w.must("resources/read", `{"uri":"x://d"}`), "/contents/0/text"); got != `"of the group"` {
+				if got := at(t, w.Must("resources/read", `{"uri":"x://d"}`), "/contents/0/text"); got != `"of the group"` {
 					t.Errorf("got %s, want what the handler of the group reads", got)
 				}
 				setGroup(t, g)
-				w.note("notifications/resources/list_changed")
+				w.Notification("notifications/resources/list_changed")
 				if got := w.resourceNames(); got != "" {
 					t.Errorf("got %s, want nothing", got)
 				}

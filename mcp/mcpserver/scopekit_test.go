@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
@@ -93,7 +94,7 @@ func (c *caller) call(token, method, params string) verdict {
 
 // form is a request in the form of the revision, with the headers that go with it.
 func (c *caller) form(method, params string) (body string, header []string) {
-	params = (&wire{t: c.t, revision: c.revision, can: canTasks}).params(params)
+	params = (&wire{Client: wiretest.Client{T: c.t, Revision: c.revision, Capabilities: canTasks}}).Params(params)
 	if isModern(c.revision) {
 		header = []string{"Mcp-Protocol-Version", c.revision.String(), "Mcp-Method", method}
 		if name := nameIn(c.t, method, params); name != "" {
@@ -127,7 +128,7 @@ func lastMessage(t *testing.T, body []byte) (m message) {
 	if i := bytes.LastIndex(body, []byte("data: {")); i >= 0 {
 		body, _, _ = bytes.Cut(body[i+len("data: "):], []byte("\n"))
 	}
-	m.raw = string(body)
+	m.Raw = string(body)
 	if err := json.Unmarshal(body, &m); err != nil {
 		t.Fatalf("decode %s: %v", body, err)
 	}
@@ -226,7 +227,7 @@ func (c *streamCaller) post(token, body string) *httptest.ResponseRecorder {
 func dialWith(t *testing.T, srv *mcpserver.Server, r mcp.Revision, who *mcp.Identity) *wire {
 	t.Helper()
 	ours, theirs := pipe(t)
-	w := &wire{t: t, conn: ours, served: make(chan error, 1)}
+	w := &wire{Client: wiretest.Client{T: t, Conn: ours}, served: make(chan error, 1)}
 	go func() {
 		w.served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Identity: who})
 	}()
@@ -234,6 +235,6 @@ func dialWith(t *testing.T, srv *mcpserver.Server, r mcp.Revision, who *mcp.Iden
 		_ = ours.Close()
 		<-w.served
 	})
-	w.begin(r, `{}`)
+	w.Initialize(r, `{}`)
 	return w
 }

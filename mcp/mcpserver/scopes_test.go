@@ -14,6 +14,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/tasks"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -113,7 +114,7 @@ func TestScopesAreAskedForAlikeOnEveryWay(t *testing.T) {
 							}
 							got := call(token, test.method, test.params)
 							if !got.forbids() || got.status != way.status || got.challenge != want {
-								t.Errorf("%s %s by %q: got %d %q %s, want %d %q and error 403", test.method, test.params, token, got.status, got.challenge, got.raw, way.status, want)
+								t.Errorf("%s %s by %q: got %d %q %s, want %d %q and error 403", test.method, test.params, token, got.status, got.challenge, got.Raw, way.status, want)
 								continue
 							}
 							if scopes := at(t, got.Error.Data, "/requiredScopes"); string(got.ID) != "7" || scopes != `["a","b"]` {
@@ -123,16 +124,16 @@ func TestScopesAreAskedForAlikeOnEveryWay(t *testing.T) {
 						got := ada("!ada c b a", test.method, test.params)
 						if test.in == "malformed" {
 							if got.Error == nil || got.Error.Code != -32602 {
-								t.Errorf("%s %s: got %s, want -32602 of whom it concerns", test.method, test.params, got.raw)
+								t.Errorf("%s %s: got %s, want -32602 of whom it concerns", test.method, test.params, got.Raw)
 							}
 							continue
 						}
 						if got.Error != nil {
-							t.Errorf("%s %s with the scopes: got %d %s, want a result", test.method, test.params, got.status, got.raw)
+							t.Errorf("%s %s with the scopes: got %d %s, want a result", test.method, test.params, got.status, got.Raw)
 						}
 					}
 					if got := ada("ada", "tools/call", `{"name":"open"}`); got.Error != nil {
-						t.Errorf("a tool without scopes: got %s", got.raw)
+						t.Errorf("a tool without scopes: got %s", got.Raw)
 					}
 				})
 			})
@@ -150,7 +151,7 @@ func TestForbiddenIsListedUnlessItIsHidden(t *testing.T) {
 						w := dialWith(t, srv, r, who)
 						sees := !hides || who != nil && len(who.Scopes) > 1
 						for _, method := range []string{"tools/list", "prompts/list", "resources/list"} {
-							if list := string(w.must(method, "")); strings.Contains(list, "shut") != sees || !strings.Contains(list, "open") {
+							if list := string(w.Must(method, "")); strings.Contains(list, "shut") != sees || !strings.Contains(list, "open") {
 								t.Errorf("%s of %v: got %s, want what needs scopes in it: %t", method, who, list, sees)
 							}
 						}
@@ -171,13 +172,13 @@ func TestForbiddenIsTheSameAsUnknownWhereItIsHidden(t *testing.T) {
 			if test.in != "" && (test.in != "sessions" || isModern(r)) || !strings.Contains(test.params, "shut") {
 				continue
 			}
-			hidden, unknown := w.call(test.method, test.params), w.call(test.method, strings.ReplaceAll(test.params, "shut", "gone"))
-			hidden.raw = strings.ReplaceAll(hidden.raw, "shut", "gone")
-			if got, want := withoutID(hidden.raw), withoutID(unknown.raw); got != want {
+			hidden, unknown := w.Call(test.method, test.params), w.Call(test.method, strings.ReplaceAll(test.params, "shut", "gone"))
+			hidden.Raw = strings.ReplaceAll(hidden.Raw, "shut", "gone")
+			if got, want := withoutID(hidden.Raw), withoutID(unknown.Raw); got != want {
 				t.Errorf("%s: got %s for what is hidden, %s for what is not there", test.method, got, want)
 			}
 		}
-		if w.call("acme/do", "").Error.Code != 403 {
+		if w.Call("acme/do", "").Error.Code != 403 {
 			t.Error("acme/do: got no refusal; a method is not hidden")
 		}
 	})
@@ -198,9 +199,9 @@ func TestChangeOfWhatIsForbiddenIsNotAnnouncedWhereItIsHidden(t *testing.T) {
 		srv.RemoveTool("shut")
 		srv.RemovePrompt("shut")
 		srv.RemoveResource("shut://r")
-		w.quiet()
+		w.Quiet()
 		srv.RemoveTool("open")
-		w.note("notifications/tools/list_changed")
+		w.Notification("notifications/tools/list_changed")
 	})
 }
 
@@ -213,8 +214,8 @@ func TestForbiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 		watch(w, "notes://all/")
 		watch(granted, "notes://all/")
 		srv.Updated("notes://all/shut")
-		w.quiet()
-		granted.note("notifications/resources/updated")
+		w.Quiet()
+		granted.Notification("notifications/resources/updated")
 	})
 }
 
@@ -231,7 +232,7 @@ func TestSessionHearsOfWhatItsLastCredentialsMayRead(t *testing.T) {
 			return strings.Count(string(c.out.text()), "resources/updated")
 		}
 		if v := c.call("ada a", "resources/subscribe", `{"uri":"notes://shut"}`); v.Error != nil {
-			t.Fatalf("got %s", v.raw)
+			t.Fatalf("got %s", v.Raw)
 		}
 		for _, test := range []struct {
 			token string
@@ -249,9 +250,9 @@ func TestUserOfThisMachineIsNotAskedForScopes(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(&mcpserver.Options{HideForbidden: true})
 		w := dial(t, srv, r)
-		w.must("tools/call", `{"name":"shut"}`)
-		w.must("acme/do", "")
-		if list := string(w.must("prompts/list", "")); !strings.Contains(list, "shut") {
+		w.Must("tools/call", `{"name":"shut"}`)
+		w.Must("acme/do", "")
+		if list := string(w.Must("prompts/list", "")); !strings.Contains(list, "shut") {
 			t.Errorf("got %s, want everything", list)
 		}
 	})
@@ -265,7 +266,7 @@ func TestScopesWithoutAuthenticationAreToldOnce(t *testing.T) {
 	c := callerOf(t, srv, mcp.V20260728, "")
 	for range 3 {
 		if v := c.call("", "tools/call", `{"name":"shut"}`); !v.forbids() || v.challenge != "" {
-			t.Errorf("got %d %q %s, want 403 without a challenge", v.status, v.challenge, v.raw)
+			t.Errorf("got %d %q %s, want 403 without a challenge", v.status, v.challenge, v.Raw)
 		}
 	}
 	if n := strings.Count(log.String(), "no handler authenticates requests"); n != 1 {
@@ -287,10 +288,10 @@ func TestHandlerAsksForScopesThatDependOnArguments(t *testing.T) {
 		c := callerOf(t, srv, r, "ada")
 		const params = `{"name":"read","arguments":{"drawer":"top"}}`
 		if v := c.call("ada", "tools/call", params); v.status != 403 || !v.forbids() || !strings.Contains(v.challenge, `scope="read:top"`) {
-			t.Errorf("got %d %q %s, want a challenge", v.status, v.challenge, v.raw)
+			t.Errorf("got %d %q %s, want a challenge", v.status, v.challenge, v.Raw)
 		}
 		if v := c.call("ada read:top", "tools/call", params); v.status != 200 || v.Error != nil {
-			t.Errorf("with the scope: got %d %s", v.status, v.raw)
+			t.Errorf("with the scope: got %d %s", v.status, v.Raw)
 		}
 	}
 	if err := mcpserver.From(t.Context()).RequireScopes("a"); err != nil || mcpserver.From(t.Context()).Identity() != nil {
@@ -313,7 +314,7 @@ func TestHandlerKnowsWhoCalls(t *testing.T) {
 		for token, want := range map[string]string{"ada/phone a b": `issuer="test" subject="ada" client="phone" [a b]`, "": "nobody"} {
 			c := callerOf(t, srv, r, token)
 			if v := c.call(token, "tools/call", `{"name":"who"}`); at(t, v.Result, "/content/0/text") != canonical(t, encoded(t, want)) {
-				t.Errorf("%q: got %s, want %s", token, v.raw, want)
+				t.Errorf("%q: got %s, want %s", token, v.Raw, want)
 			}
 		}
 	}
@@ -330,9 +331,9 @@ func TestFeatureThatMiddlewareBringsIsAskedForItsScopes(t *testing.T) {
 				return next(ctx, r)
 			}
 		})
-		dialWith(t, srv, r, identity("ada")).refused("tools/call", `{"name":"late"}`, 403)
+		dialWith(t, srv, r, identity("ada")).Refused("tools/call", `{"name":"late"}`, 403)
 		srv.RemoveTool("late")
-		dialWith(t, srv, r, identity("ada", "a")).must("tools/call", `{"name":"late"}`)
+		dialWith(t, srv, r, identity("ada", "a")).Must("tools/call", `{"name":"late"}`)
 	})
 }
 
@@ -348,7 +349,7 @@ func TestMiddlewareSeesNothingOfWhatIsForbidden(t *testing.T) {
 				return next(ctx, r)
 			}
 		})
-		dialWith(t, srv, r, identity("ada")).refused("tools/call", `{"name":"shut"}`, 403)
+		dialWith(t, srv, r, identity("ada")).Refused("tools/call", `{"name":"shut"}`, 403)
 		if seen != 0 {
 			t.Errorf("got %d calls, want none", seen)
 		}
@@ -368,8 +369,8 @@ func TestScopesAreAskedForInTheirOrder(t *testing.T) {
 		case r != mcp.V20251125:
 			forbidden, undeclared = -32601, -32601
 		}
-		dialWith(t, srv, r, identity("ada")).refused("tasks/cancel", `{"taskId":5}`, forbidden)
-		dialWith(t, srv, r, identity("ada", "a")).refused("tasks/cancel", `{"taskId":5}`, undeclared)
+		dialWith(t, srv, r, identity("ada")).Refused("tasks/cancel", `{"taskId":5}`, forbidden)
+		dialWith(t, srv, r, identity("ada", "a")).Refused("tasks/cancel", `{"taskId":5}`, undeclared)
 	})
 }
 
@@ -388,7 +389,7 @@ func TestWhatNeedsScopesIsPrivate(t *testing.T) {
 			{"resources/list", ``, `"public"`},
 			{"tools/list", ``, `"private"`},
 		} {
-			if got := at(t, w.must(test.method, test.params), "/cacheScope"); got != test.scope {
+			if got := at(t, w.Must(test.method, test.params), "/cacheScope"); got != test.scope {
 				t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.scope)
 			}
 		}
@@ -459,8 +460,8 @@ func TestURLElicitationsGrantNothing(t *testing.T) {
 		refused := func() {
 			t.Helper()
 			v := c.call("ada", "tools/call", `{"name":"shut"}`)
-			if v.status != 403 || !v.forbids() || !strings.HasPrefix(v.challenge, "Bearer ") || strings.Contains(v.raw, "elicit") || strings.Contains(v.raw, "://") {
-				t.Errorf("got %d %q %s, want a challenge and no question", v.status, v.challenge, v.raw)
+			if v.status != 403 || !v.forbids() || !strings.HasPrefix(v.challenge, "Bearer ") || strings.Contains(v.Raw, "elicit") || strings.Contains(v.Raw, "://") {
+				t.Errorf("got %d %q %s, want a challenge and no question", v.status, v.challenge, v.Raw)
 			}
 		}
 		refused()
@@ -471,7 +472,7 @@ func TestURLElicitationsGrantNothing(t *testing.T) {
 			params = `{"name":"visit","requestState":` + at(t, v.Result, "/requestState") + `,"inputResponses":{"url-1":{"action":"accept"}}}`
 		}
 		if v := c.call("ada", "tools/call", params); at(t, v.Result, "/content/0/text") != `"visited"` {
-			t.Fatalf("got %s, want the visit made", v.raw)
+			t.Fatalf("got %s, want the visit made", v.Raw)
 		}
 		refused()
 	})
@@ -481,13 +482,13 @@ func TestIdentityOfTheOpeningRequestIsThatOfAForeignTransport(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(nil)
 		ours, theirs := pipe(t)
-		w := &wire{t: t, conn: ours, served: make(chan error, 1)}
+		w := &wire{Client: wiretest.Client{T: t, Conn: ours}, served: make(chan error, 1)}
 		request := (&http.Request{}).WithContext(mcp.WithIdentity(context.Background(), identity("ada", "a", "b")))
 		go func() {
 			w.served <- srv.ServeConn(context.Background(), theirs, mcpserver.ConnOptions{Request: request})
 		}()
-		w.begin(r, `{}`)
-		w.must("tools/call", `{"name":"shut"}`)
+		w.Initialize(r, `{}`)
+		w.Must("tools/call", `{"name":"shut"}`)
 		_ = ours.Close()
 		<-w.served
 	})

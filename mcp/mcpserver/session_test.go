@@ -28,7 +28,7 @@ func TestRequestsOfOneSessionShareIt(t *testing.T) {
 		})
 		one, two := dial(t, srv, r), dial(t, srv, r)
 		for _, w := range []*wire{one, one, two} {
-			w.must("tools/call", `{"name":"look"}`)
+			w.Must("tools/call", `{"name":"look"}`)
 		}
 		if r == mcp.V20260728 {
 			if seen[0] != nil || seen[2] != nil {
@@ -42,7 +42,7 @@ func TestRequestsOfOneSessionShareIt(t *testing.T) {
 		if seen[0].ID() == "" || seen[0].ID() != seen[1].ID() || seen[0].ID() == seen[2].ID() {
 			t.Errorf("got the ids %q, %q, want one for each session", seen[0].ID(), seen[2].ID())
 		}
-		_ = one.conn.Close()
+		_ = one.Conn.Close()
 		select {
 		case <-seen[0].Context().Done():
 		case <-time.After(time.Second):
@@ -76,7 +76,7 @@ func TestSessionKeepsOneValueOfEachType(t *testing.T) {
 			want = []string{"0 0", "0 0", "0 0"} // nothing is kept
 		}
 		for i, w := range []*wire{one, one, two} {
-			if got := w.must("tools/call", `{"name":"visit"}`); !strings.Contains(string(got), want[i]) {
+			if got := w.Must("tools/call", `{"name":"visit"}`); !strings.Contains(string(got), want[i]) {
 				t.Errorf("call %d: got %s, want %s", i, got, want[i])
 			}
 		}
@@ -236,8 +236,8 @@ func TestUpdateForOneSubscriberReachesNoOther(t *testing.T) {
 		if got := two.updates(1); got != "notes://a" {
 			t.Errorf("got %s, want what is watched", got)
 		}
-		one.quiet()
-		two.quiet()
+		one.Quiet()
+		two.Quiet()
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -41,20 +42,20 @@ func TestShutdownLetsRunningCallsFinish(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := sleeper()
 		w := dial(t, srv, r)
-		id := w.send("tools/call", `{"name":"sleep"}`)
+		id := w.Send("tools/call", `{"name":"sleep"}`)
 		synctest.Wait()
 		begin := time.Now()
 		done := shutdown(t.Context(), srv)
-		if err := w.refused("tools/list", "", 503); !strings.Contains(err.Message, "shutting down") {
+		if err := w.Refused("tools/list", "", 503); !strings.Contains(err.Message, "shutting down") {
 			t.Errorf("got %q, want that the server is shutting down", err.Message)
 		}
-		if got := at(t, w.reply(id).Result, "/content/0/text"); got != `"rested"` {
+		if got := at(t, w.Reply(id).Result, "/content/0/text"); got != `"rested"` {
 			t.Errorf("got %s, want the running call finished", got)
 		}
 		if err := <-done; err != nil || time.Since(begin) != time.Second {
 			t.Errorf("got %v after %v, want nil after 1s", err, time.Since(begin))
 		}
-		if _, err := w.conn.Read(t.Context()); err != io.EOF {
+		if _, err := w.Conn.Read(t.Context()); err != io.EOF {
 			t.Errorf("got %v, want the connection closed", err)
 		}
 	})
@@ -73,18 +74,18 @@ func TestShutdownWaitsUntilRepliesAreWritten(t *testing.T) {
 		srv := sleeper()
 		ours, theirs := pipe(t)
 		w := attach(t, srv, ours, &slowWriter{theirs})
-		w.begin(r, `{}`)
-		id := w.send("tools/call", `{"name":"sleep"}`)
+		w.Initialize(r, `{}`)
+		id := w.Send("tools/call", `{"name":"sleep"}`)
 		listen := ""
 		if isModern(r) {
-			listen = w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
-			w.note("notifications/subscriptions/acknowledged")
+			listen = w.Send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+			w.Notification("notifications/subscriptions/acknowledged")
 		}
 		synctest.Wait()
 		done := shutdown(t.Context(), srv)
-		w.reply(id)
+		w.Reply(id)
 		if listen != "" {
-			w.reply(listen)
+			w.Reply(listen)
 		}
 		if err := <-done; err != nil {
 			t.Errorf("got %v, want nil", err)
@@ -98,23 +99,23 @@ func TestShutdownEndsSubscriptionsWithTheirResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := sleeper()
 		w := dial(t, srv, mcp.V20260728)
-		id := w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
-		w.note("notifications/subscriptions/acknowledged")
-		running := w.send("tools/call", `{"name":"sleep"}`)
+		id := w.Send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+		w.Notification("notifications/subscriptions/acknowledged")
+		running := w.Send("tools/call", `{"name":"sleep"}`)
 		synctest.Wait()
 		srv.RemoveTool("echo")
 		done := shutdown(t.Context(), srv)
-		w.note("notifications/tools/list_changed")
-		if got := at(t, w.note("notifications/cancelled").Params, "/requestId"); got != id {
+		w.Notification("notifications/tools/list_changed")
+		if got := at(t, w.Notification("notifications/cancelled").Params, "/requestId"); got != id {
 			t.Errorf("got %s cancelled, want %s", got, id)
 		}
-		w.reply(running)
-		end := w.reply(id)
-		if len(w.held) > 0 {
-			t.Errorf("got %s, want nothing else cancelled", w.held[0].raw)
+		w.Reply(running)
+		end := w.Reply(id)
+		if len(w.Held) > 0 {
+			t.Errorf("got %s, want nothing else cancelled", w.Held[0].Raw)
 		}
 		if at(t, end.Result, "/resultType") != `"complete"` || at(t, end.Result, "/_meta/io.modelcontextprotocol~1subscriptionId") != id {
-			t.Errorf("got %s, want a complete result with the id of the subscription", end.raw)
+			t.Errorf("got %s, want a complete result with the id of the subscription", end.Raw)
 		}
 		if err := <-done; err != nil {
 			t.Errorf("got %v, want nil", err)
@@ -126,7 +127,7 @@ func TestShutdownThatIsOutOfTimeCancelsWhatRuns(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := sleeper()
 		w := dial(t, srv, r)
-		w.send("tools/call", `{"name":"wait"}`)
+		w.Send("tools/call", `{"name":"wait"}`)
 		synctest.Wait()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("enough"))
 		defer cancel()
@@ -151,7 +152,7 @@ func TestShutdownWaitsForHandlersThatWereTooLate(t *testing.T) {
 			return "", nil
 		}, mcpserver.Timeout(time.Second))
 		w := dial(t, srv, r)
-		w.must("tools/call", `{"name":"slow"}`)
+		w.Must("tools/call", `{"name":"slow"}`)
 		if err := <-shutdown(t.Context(), srv); err != nil || !ended {
 			t.Errorf("got %v, handler ended: %v, want it waited for", err, ended)
 		}
@@ -168,7 +169,7 @@ func TestServerThatIsShutDownStaysSo(t *testing.T) {
 				t.Errorf("got %v, want nil", err)
 			}
 		}
-		if _, err := w.conn.Read(t.Context()); err != io.EOF {
+		if _, err := w.Conn.Read(t.Context()); err != io.EOF {
 			t.Errorf("got %v, want the connection closed", err)
 		}
 		ours, theirs := pipe(t)
@@ -201,9 +202,9 @@ func TestServeEndsWithItsContext(t *testing.T) {
 		ours, theirs := pipe(t)
 		served := make(chan error, 1)
 		go func() { served <- srv.Serve(ctx, theirs) }()
-		w := &wire{t: t, conn: ours}
-		w.begin(r, `{}`)
-		w.send("tools/call", `{"name":"wait"}`)
+		w := &wire{Client: wiretest.Client{T: t, Conn: ours}}
+		w.Initialize(r, `{}`)
+		w.Send("tools/call", `{"name":"wait"}`)
 		synctest.Wait()
 		cancel()
 		if err := <-served; err == nil {
@@ -236,7 +237,7 @@ func TestDetachedCallOfAToolWithATimeoutBeginsDuringAShutdown(t *testing.T) {
 			}
 		}))
 		w := dial(t, srv, mcp.V20251125)
-		w.must("tools/call", `{"name":"slow"}`)
+		w.Must("tools/call", `{"name":"slow"}`)
 		begin := time.Now()
 		if err := <-shutdown(t.Context(), srv); err != nil || failed != nil || time.Since(begin) != 2*time.Second {
 			t.Errorf("got %v after %v, the call %v, %v, want it waited for", err, time.Since(begin), result, failed)

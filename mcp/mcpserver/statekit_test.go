@@ -30,7 +30,7 @@ func postAs(t *testing.T, srv *mcpserver.Server, user, method, name, params stri
 	}
 	w := httptest.NewRecorder()
 	mcptest.CheckHandler(t, byToken(srv.HTTPHandler())).ServeHTTP(w, r)
-	m := message{raw: w.Body.String()}
+	m := message{Raw: w.Body.String()}
 	if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil {
 		t.Fatalf("got %d %s: %v", w.Code, w.Body, err)
 	}

@@ -30,10 +30,10 @@ func notes() *mcpserver.Server {
 
 // updates returns the URIs that the next notifications are about.
 func (w *wire) updates(count int) string {
-	w.t.Helper()
+	w.T.Helper()
 	var uris []string
 	for range count {
-		uris = append(uris, strings.Trim(at(w.t, w.note("notifications/resources/updated").Params, "/uri"), `"`))
+		uris = append(uris, strings.Trim(at(w.T, w.Notification("notifications/resources/updated").Params, "/uri"), `"`))
 	}
 	return strings.Join(uris, " ")
 }
@@ -43,10 +43,10 @@ func (w *wire) updates(count int) string {
 func (w *wire) updatesUntilSilence() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for {
-			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
-			data, err := w.conn.Read(ctx)
+			ctx, cancel := context.WithTimeout(w.T.Context(), time.Second)
+			data, err := w.Conn.Read(ctx)
 			cancel()
-			if err != nil || !yield(decoded[string](w.t, jsontext.Value(at(w.t, decoded[message](w.t, data).Params, "/uri")))) {
+			if err != nil || !yield(decoded[string](w.T, jsontext.Value(at(w.T, decoded[message](w.T, data).Params, "/uri")))) {
 				return
 			}
 		}
@@ -70,8 +70,8 @@ func TestUpdatedReachesSubscribers(t *testing.T) {
 		if got != "notes://a timetable://OSL" && got != "timetable://OSL notes://a" {
 			t.Errorf("got %s, want the two that are watched", got)
 		}
-		w.quiet()
-		other.quiet()
+		w.Quiet()
+		other.Quiet()
 	})
 }
 
@@ -87,7 +87,7 @@ func TestSubscriberOfAParentHearsOfItsParts(t *testing.T) {
 		if got := w.updates(2); got != "notes://dir/x notes://dir/" {
 			t.Errorf("got %s, want the parts and the directory", got)
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -101,7 +101,7 @@ func TestUpdatesOfOneResourceAreCoalesced(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		w.updates(2)
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -112,18 +112,18 @@ func TestUnsubscribeEndsIt(t *testing.T) {
 		w := dial(t, srv, mcp.V20251125)
 		watch(w, "notes://a")
 		watch(w, "notes://b")
-		w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
-		w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
-		w.must("resources/unsubscribe", `{"uri":"notes://never"}`)
+		w.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
+		w.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
+		w.Must("resources/unsubscribe", `{"uri":"notes://never"}`)
 		srv.Updated("notes://a")
 		srv.Updated("notes://b")
 		if got := w.updates(1); got != "notes://b" {
 			t.Errorf("got %s, want the one that is watched", got)
 		}
-		w.quiet()
-		w.refused("resources/subscribe", `{"uri":"notes://unknown"}`, -32002)
-		w.refused("resources/subscribe", `{}`, -32002)
-		w.refused("resources/subscribe", `{"uri":1}`, -32602)
+		w.Quiet()
+		w.Refused("resources/subscribe", `{"uri":"notes://unknown"}`, -32002)
+		w.Refused("resources/subscribe", `{}`, -32002)
+		w.Refused("resources/subscribe", `{"uri":1}`, -32602)
 	})
 }
 
@@ -139,16 +139,16 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		w := dial(t, srv, r)
 		if isModern(r) {
 			uris := strings.Repeat(`"n://x",`, 1024)
-			w.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":[`+uris+`"n://y"]}}`, -32602)
+			w.Refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":[`+uris+`"n://y"]}}`, -32602)
 			return
 		}
 		for i := range 1024 {
-			w.must("resources/subscribe", fmt.Sprintf(`{"uri":"n://%d"}`, i))
+			w.Must("resources/subscribe", fmt.Sprintf(`{"uri":"n://%d"}`, i))
 		}
-		w.must("resources/subscribe", `{"uri":"n://7"}`)
-		w.refused("resources/subscribe", `{"uri":"n://1024"}`, -32602)
-		w.must("resources/unsubscribe", `{"uri":"n://7"}`)
-		w.must("resources/subscribe", `{"uri":"n://1024"}`)
+		w.Must("resources/subscribe", `{"uri":"n://7"}`)
+		w.Refused("resources/subscribe", `{"uri":"n://1024"}`, -32602)
+		w.Must("resources/unsubscribe", `{"uri":"n://7"}`)
+		w.Must("resources/subscribe", `{"uri":"n://1024"}`)
 	})
 }
 
@@ -175,11 +175,11 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 					}
 				}()
 				w := dial(t, srv, mcp.V20260728)
-				params := w.params(`{"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["a://b","a://unknown"]}}`)
-				w.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":` + params + `}`)
-				ack := w.note("notifications/subscriptions/acknowledged")
+				params := w.Params(`{"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["a://b","a://unknown"]}}`)
+				w.Write(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":` + params + `}`)
+				ack := w.Notification("notifications/subscriptions/acknowledged")
 				same(t, ack.Params, `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a://b"]}}`)
-				same(t, w.note("notifications/tools/list_changed").Params, `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}`)
+				same(t, w.Notification("notifications/tools/list_changed").Params, `{"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}`)
 			})
 		})
 	}
@@ -192,15 +192,15 @@ func TestListenHearsOfNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := everything(nil)
 		w := dial(t, srv, mcp.V20260728)
-		w.send("subscriptions/listen", `{"notifications":{"promptsListChanged":true}}`)
-		w.note("notifications/subscriptions/acknowledged")
+		w.Send("subscriptions/listen", `{"notifications":{"promptsListChanged":true}}`)
+		w.Notification("notifications/subscriptions/acknowledged")
 		srv.RemoveTool("echo")
 		srv.Updated("a://b")
 		srv.RemoveResource("a://b")
-		w.quiet()
+		w.Quiet()
 		srv.RemovePrompt("plan")
-		w.note("notifications/prompts/list_changed")
-		w.quiet()
+		w.Notification("notifications/prompts/list_changed")
+		w.Quiet()
 	})
 }
 
@@ -216,18 +216,18 @@ func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
 		srv.Updated("notes://a")
 		var ids []string
 		for range 2 {
-			ids = append(ids, at(t, w.note("notifications/resources/updated").Params, "/_meta/io.modelcontextprotocol~1subscriptionId"))
+			ids = append(ids, at(t, w.Notification("notifications/resources/updated").Params, "/_meta/io.modelcontextprotocol~1subscriptionId"))
 		}
 		if got := strings.Join(ids, " "); got != "1 2" && got != "2 1" {
 			t.Errorf("got subscriptions %s, want each once", got)
 		}
-		w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		w.Write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
 		srv.Updated("notes://a")
-		if got := at(t, w.note("notifications/resources/updated").Params, "/_meta/io.modelcontextprotocol~1subscriptionId"); got != "2" {
+		if got := at(t, w.Notification("notifications/resources/updated").Params, "/_meta/io.modelcontextprotocol~1subscriptionId"); got != "2" {
 			t.Errorf("got %s, want the one that was not cancelled", got)
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -236,12 +236,12 @@ func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-312", "G-n")
 	synctest.Test(t, func(t *testing.T) {
-		dial(t, newServer(nil), mcp.V20260728).refused("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`, -32601)
+		dial(t, newServer(nil), mcp.V20260728).Refused("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`, -32601)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := dial(t, everything(nil), mcp.V20260728)
-		w.send("subscriptions/listen", `{"notifications":{}}`)
-		if got := at(t, w.note("notifications/subscriptions/acknowledged").Params, "/notifications"); got != `{}` {
+		w.Send("subscriptions/listen", `{"notifications":{}}`)
+		if got := at(t, w.Notification("notifications/subscriptions/acknowledged").Params, "/notifications"); got != `{}` {
 			t.Errorf("got %s, want an empty filter acknowledged", jsontext.Value(got))
 		}
 	})
@@ -263,9 +263,9 @@ func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
 			}
 		})
 		w := connect(t, srv)
-		id := w.send("initialize", initialize("2025-11-25"))
-		if m := w.read(); string(m.ID) != id {
-			t.Errorf("got %s, want the answer to initialize first", m.raw)
+		id := w.Send("initialize", initialize("2025-11-25"))
+		if m := w.Read(); string(m.ID) != id {
+			t.Errorf("got %s, want the answer to initialize first", m.Raw)
 		}
 	})
 }
@@ -278,9 +278,9 @@ func TestNewsOfOneResourceDoesNotWaitForAnother(t *testing.T) {
 		if !isModern(r) {
 			watch(w, "notes://b")
 		} else {
-			w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["notes://a","notes://b"]}}`)
-			w.note("notifications/subscriptions/acknowledged")
-			w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+			w.Send("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["notes://a","notes://b"]}}`)
+			w.Notification("notifications/subscriptions/acknowledged")
+			w.Write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 			synctest.Wait()
 		}
 		begin := time.Now()
@@ -295,7 +295,7 @@ func TestNewsOfOneResourceDoesNotWaitForAnother(t *testing.T) {
 		if got := w.updates(1); got != "notes://a" || time.Since(begin) != 50*time.Millisecond {
 			t.Errorf("got %s after %v, want notes://a after 50ms", got, time.Since(begin))
 		}
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -308,8 +308,8 @@ func TestThousandResourcesChangeAtOnce(t *testing.T) {
 			uris = append(uris, fmt.Sprintf("timetable://A%d", i))
 		}
 		if isModern(r) {
-			w.send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+string(encoded(t, uris))+`}}`)
-			w.note("notifications/subscriptions/acknowledged")
+			w.Send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+string(encoded(t, uris))+`}}`)
+			w.Notification("notifications/subscriptions/acknowledged")
 		}
 		for _, uri := range uris {
 			if !isModern(r) {
@@ -374,10 +374,10 @@ func TestResourceThatWasHiddenIsNotAnnounced(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		w.must("resources/list", "")
-		w.held = nil // that the list has changed
+		w.Must("resources/list", "")
+		w.Held = nil // that the list has changed
 		srv.Updated("notes://a")
-		w.quiet()
+		w.Quiet()
 		srv.RemoveResource("notes://a")
 		srv.Updated("notes://a")
 		if got := w.updates(1); got != "notes://a" {
@@ -395,8 +395,8 @@ func TestNothingIsHeardOfWhatIsNoLongerWatched(t *testing.T) {
 		srv.Updated("notes://a")
 		w.updates(1)
 		srv.Updated("notes://a") // waits for 50 ms
-		w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
-		w.quiet()
+		w.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
+		w.Quiet()
 	})
 }
 
@@ -409,26 +409,26 @@ func TestManySubscriptionsOnOneConnection(t *testing.T) {
 		srv.Tool("echo", "", nothing)
 		w := dial(t, srv, mcp.V20260728)
 		for range count {
-			w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+			w.Send("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 		}
 		for range count {
-			w.note("notifications/subscriptions/acknowledged")
+			w.Notification("notifications/subscriptions/acknowledged")
 		}
 		srv.RemoveTool("echo")
 		heard := make(map[string]bool)
 		for range count {
-			heard[at(t, w.note("notifications/tools/list_changed").Params, "/_meta/io.modelcontextprotocol~1subscriptionId")] = true
+			heard[at(t, w.Notification("notifications/tools/list_changed").Params, "/_meta/io.modelcontextprotocol~1subscriptionId")] = true
 		}
 		if len(heard) != count {
 			t.Errorf("%d subscriptions heard of it, want %d", len(heard), count)
 		}
-		w.must("tools/list", "")
+		w.Must("tools/list", "")
 		for id := range count {
-			w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id+1))
+			w.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id+1))
 		}
 		synctest.Wait()
 		srv.Tool("echo", "", nothing)
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -439,28 +439,28 @@ func TestHostileListenersAreRefused(t *testing.T) {
 		w := dial(t, srv, r)
 		long := "n://dir/" + strings.Repeat("x", 60<<10)
 		if isModern(r) {
-			w.refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["`+strings.Join([]string{long + "1", long + "2", long + "3", long + "4", long + "5"}, `","`)+`"]}}`, -32602)
+			w.Refused("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["`+strings.Join([]string{long + "1", long + "2", long + "3", long + "4", long + "5"}, `","`)+`"]}}`, -32602)
 			for _, filter := range []string{`{"resourceSubscriptions":"n://dir/a"}`, `{"resourceSubscriptions":[1]}`, `{"toolsListChanged":"yes"}`, `[]`, `7`} {
-				w.refused("subscriptions/listen", `{"notifications":`+filter+`}`, -32602)
+				w.Refused("subscriptions/listen", `{"notifications":`+filter+`}`, -32602)
 			}
-			id := w.send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["n://dir/a","n://dir/a","other://a",""]}}`)
-			if got := at(t, w.note("notifications/subscriptions/acknowledged").Params, "/notifications"); got != `{"resourceSubscriptions":["n://dir/a","n://dir/a"]}` {
+			id := w.Send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["n://dir/a","n://dir/a","other://a",""]}}`)
+			if got := at(t, w.Notification("notifications/subscriptions/acknowledged").Params, "/notifications"); got != `{"resourceSubscriptions":["n://dir/a","n://dir/a"]}` {
 				t.Errorf("got %s, want what there is", got)
 			}
-			w.write(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":` + w.params(`{"notifications":{"toolsListChanged":true}}`) + `}`)
-			if m := w.read(); m.Error == nil || m.Error.Code != -32600 {
-				t.Errorf("got %s, want a second request of the id refused", m.raw)
+			w.Write(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":` + w.Params(`{"notifications":{"toolsListChanged":true}}`) + `}`)
+			if m := w.Read(); m.Error == nil || m.Error.Code != -32600 {
+				t.Errorf("got %s, want a second request of the id refused", m.Raw)
 			}
 			srv.Updated("n://dir/a")
 			w.updates(1)
-			w.quiet()
+			w.Quiet()
 			return
 		}
 		for i := range 4 {
 			watch(w, fmt.Sprint(long, i))
 		}
-		w.refused("resources/subscribe", `{"uri":"`+long+`4"}`, -32602)
-		w.must("resources/unsubscribe", `{"uri":"`+long+`0"}`)
+		w.Refused("resources/subscribe", `{"uri":"`+long+`4"}`, -32602)
+		w.Must("resources/unsubscribe", `{"uri":"`+long+`0"}`)
 		watch(w, long+"4")
 	})
 }
@@ -478,9 +478,9 @@ func TestSubscriptionCarriesChangesAndNothingElse(t *testing.T) {
 			}
 		})
 		w := dial(t, srv, mcp.V20260728)
-		w.send("subscriptions/listen", `{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug"},"notifications":{"resourceSubscriptions":["notes://a"]}}`)
-		w.note("notifications/subscriptions/acknowledged")
-		w.quiet()
+		w.Send("subscriptions/listen", `{"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug"},"notifications":{"resourceSubscriptions":["notes://a"]}}`)
+		w.Notification("notifications/subscriptions/acknowledged")
+		w.Quiet()
 		srv.Updated("notes://a")
 		w.updates(1)
 	})
@@ -504,7 +504,7 @@ func TestListenerThatLeavesIsNoFailure(t *testing.T) {
 		srv.Resource("notes://a", "a", "", fixed(""))
 		ours, theirs := pipe(t)
 		w := attach(t, srv, ours, brittle{theirs})
-		w.begin(mcp.V20260728, `{}`)
+		w.Initialize(mcp.V20260728, `{}`)
 		watch(w, "notes://a")
 		srv.Updated("notes://a")
 		synctest.Wait()

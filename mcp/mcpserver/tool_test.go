@@ -36,7 +36,7 @@ func TestToolIsListedWithInferredSchemasAndHints(t *testing.T) {
 		srv := newServer(nil)
 		srv.Tool("status", "Status of a flight", func(context.Context, flight) (status, error) { return status{}, nil },
 			mcpserver.ReadOnly(), mcpserver.ClosedWorld(), mcpserver.Title("Flight status"), mcpserver.Meta("com.example/rank", 1))
-		list := dial(t, srv, r).must("tools/list", "")
+		list := dial(t, srv, r).Must("tools/list", "")
 		same(t, jsontext.Value(at(t, list, "/tools")), `[{
 			"name": "status", "title": "Flight status", "description": "Status of a flight",
 			"inputSchema": {"type": "object", "additionalProperties": false, "required": ["number"], "properties": {
@@ -58,7 +58,7 @@ func TestToolGetsItsArguments(t *testing.T) {
 		srv.Tool("echo", "", func(_ context.Context, in flight) (string, error) {
 			return fmt.Sprintf("%s %d %q %v %v", in.Number, in.Seats, in.Class, in.Names, *in.Window), nil
 		})
-		result := dial(t, srv, r).must("tools/call",
+		result := dial(t, srv, r).Must("tools/call",
 			`{"name":"echo","arguments":{"number":"AZ612","seats":2,"class":"economy","names":["a","b"],"window":true}}`)
 		if got, want := at(t, result, "/content/0/text"), `"AZ612 2 \"economy\" [a b] true"`; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -72,11 +72,11 @@ func TestToolWithoutArgumentsMayBeCalledWithoutThem(t *testing.T) {
 		srv := newServer(nil)
 		srv.Tool("ping", "", func(context.Context, struct{}) (string, error) { return "pong", nil })
 		w := dial(t, srv, r)
-		if got := at(t, w.must("tools/list", ""), "/tools/0/inputSchema"); got != `{"additionalProperties":false,"type":"object"}` {
+		if got := at(t, w.Must("tools/list", ""), "/tools/0/inputSchema"); got != `{"additionalProperties":false,"type":"object"}` {
 			t.Errorf("got input schema %s, want that of an empty object", got)
 		}
 		for _, params := range []string{`{"name":"ping"}`, `{"name":"ping","arguments":{}}`} {
-			if got := at(t, w.must("tools/call", params), "/content/0/text"); got != `"pong"` {
+			if got := at(t, w.Must("tools/call", params), "/content/0/text"); got != `"pong"` {
 				t.Errorf("%s: got %s, want pong", params, got)
 			}
 		}
@@ -106,7 +106,7 @@ func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
 			{`{"number":"AZ1","Number":"AZ1"}`, "Number"},
 			{`{"number":"AZ1","extra":1}`, "extra"},
 		} {
-			result := w.must("tools/call", `{"name":"book","arguments":`+test.arguments+`}`)
+			result := w.Must("tools/call", `{"name":"book","arguments":`+test.arguments+`}`)
 			text := at(t, result, "/content/0/text")
 			if at(t, result, "/isError") != "true" || !strings.Contains(text, test.pointer) || !strings.Contains(text, "book") {
 				t.Errorf("%s: got %s, want isError about the tool and %s", test.arguments, result, test.pointer)
@@ -134,11 +134,11 @@ func TestMalformedCallIsAProtocolError(t *testing.T) {
 			`{"name":"book","arguments":"{}"}`,
 			`{"name":"book","arguments":null}`,
 		} {
-			if err := w.refused("tools/call", params, -32602); err.Message == "" || len(err.Message) > 200 || strings.Contains(err.Message, "Go ") {
+			if err := w.Refused("tools/call", params, -32602); err.Message == "" || len(err.Message) > 200 || strings.Contains(err.Message, "Go ") {
 				t.Errorf("%.100s: got %q, want a short sentence without words of the implementation", params, err.Message)
 			}
 		}
-		w.must("tools/call", `{"name":"book"}`)
+		w.Must("tools/call", `{"name":"book"}`)
 	})
 }
 
@@ -149,7 +149,7 @@ func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
 		srv.Tool("fail", "", func(context.Context, struct{}) (status, error) {
 			return status{}, errors.New("no such\x1b[31m flight\nsorry" + strings.Repeat("é", 4000))
 		})
-		result := dial(t, srv, r).must("tools/call", `{"name":"fail"}`)
+		result := dial(t, srv, r).Must("tools/call", `{"name":"fail"}`)
 		text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
 		if at(t, result, "/isError") != "true" || at(t, result, "/structuredContent") != "" {
 			t.Errorf("got %s, want isError without structured content", result)
@@ -169,12 +169,12 @@ func TestErrorsCanBeMasked(t *testing.T) {
 		srv := newServer(&mcpserver.Options{MaskErrors: true, Logger: textLog(logged)})
 		srv.Tool("fail", "", func(context.Context, flight) (string, error) { return "", errors.New("db: secret-host is down") })
 		w := dial(t, srv, r)
-		text := at(t, w.must("tools/call", `{"name":"fail","arguments":{"number":"AZ1","window":true}}`), "/content/0/text")
+		text := at(t, w.Must("tools/call", `{"name":"fail","arguments":{"number":"AZ1","window":true}}`), "/content/0/text")
 		id := incident(t, text)
 		if strings.Contains(text, "secret-host") || !strings.Contains(logged.String(), "secret-host") || !strings.Contains(logged.String(), id) {
 			t.Errorf("got %s, log %s, want an id in both and the reason in the log alone", text, logged)
 		}
-		text = at(t, w.must("tools/call", `{"name":"fail","arguments":{"number":"az"}}`), "/content/0/text")
+		text = at(t, w.Must("tools/call", `{"name":"fail","arguments":{"number":"az"}}`), "/content/0/text")
 		if !strings.Contains(text, "/number") {
 			t.Errorf("got %s, want what is wrong with the arguments, which is no secret", text)
 		}
@@ -198,13 +198,13 @@ func TestProtocolErrorOfAToolIsOne(t *testing.T) {
 			return "", &mcp.Error{Code: mcp.CodeInvalidParams, Number: -32602, Message: "upstream says no", Remote: true}
 		})
 		w := dial(t, srv, r)
-		err := w.refused("tools/call", `{"name":"own"}`, 42)
+		err := w.Refused("tools/call", `{"name":"own"}`, 42)
 		if err.Message != "full" || canonical(t, err.Data) != `{"retry":true}` {
 			t.Errorf("got %+v, want the tool's message and data", err)
 		}
-		w.refused("tools/call", `{"name":"wrapped"}`, -32602)
-		w.refused("tools/call", `{"name":"reserved"}`, -32603)
-		if got := at(t, w.must("tools/call", `{"name":"remote"}`), "/isError"); got != "true" {
+		w.Refused("tools/call", `{"name":"wrapped"}`, -32602)
+		w.Refused("tools/call", `{"name":"reserved"}`, -32603)
+		if got := at(t, w.Must("tools/call", `{"name":"remote"}`), "/isError"); got != "true" {
 			t.Errorf("got isError %s, want true: what another peer answered is not our protocol error", got)
 		}
 	})
@@ -220,7 +220,7 @@ func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
 		w := dial(t, srv, r)
 		for _, name := range []string{"panic", "panic2"} {
 			logged.Reset()
-			err := w.refused("tools/call", `{"name":"`+name+`"}`, -32603)
+			err := w.Refused("tools/call", `{"name":"`+name+`"}`, -32603)
 			if strings.Contains(err.Message, "secret-state") || err.Data != nil {
 				t.Errorf("%s: got %+v, want nothing of the panic", name, err)
 			}
@@ -229,7 +229,7 @@ func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
 				t.Errorf("%s: got log %s, want the panic, the incident %s and the stack", name, log, id)
 			}
 		}
-		w.must("tools/call", `{"name":"goexit"}`)
+		w.Must("tools/call", `{"name":"goexit"}`)
 	})
 }
 
@@ -329,7 +329,7 @@ func TestRawToolGetsArgumentsByteForByte(t *testing.T) {
 			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(string(p.Arguments))}}, nil
 		})
 		arguments := `{"b": 12345678901234567890.50,  "a":[1e30,"<&>"]}`
-		result := dial(t, srv, r).must("tools/call", `{"name":"raw","arguments":`+arguments+`}`)
+		result := dial(t, srv, r).Must("tools/call", `{"name":"raw","arguments":`+arguments+`}`)
 		if got := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text"))); got != arguments {
 			t.Errorf("got %s, want %s", got, arguments)
 		}
@@ -348,11 +348,11 @@ func TestBuiltSchemaServesInPlaceOfAStruct(t *testing.T) {
 		srv := newServer(nil)
 		srv.AddTool(mcp.Tool{Name: "forecast", InputSchema: input}, rawNothing)
 		w := dial(t, srv, r)
-		same(t, jsontext.Value(at(t, w.must("tools/list", ""), "/tools/0/inputSchema")), `{
+		same(t, jsontext.Value(at(t, w.Must("tools/list", ""), "/tools/0/inputSchema")), `{
 			"type": "object", "required": ["city"], "additionalProperties": false, "properties": {
 			"city": {"type": "string", "description": "name of a city"},
 			"days": {"type": "integer", "minimum": 1, "maximum": 14}}}`)
-		if got := at(t, w.must("tools/call", `{"name":"forecast","arguments":{"city":"Oslo","days":15}}`), "/isError"); got != "true" {
+		if got := at(t, w.Must("tools/call", `{"name":"forecast","arguments":{"city":"Oslo","days":15}}`), "/isError"); got != "true" {
 			t.Errorf("got isError %s, want true", got)
 		}
 	})
@@ -366,18 +366,18 @@ func TestToolThatIsOffIsUnknown(t *testing.T) {
 		if !srv.EnableTool("a", false) || srv.EnableTool("a", false) || srv.EnableTool("b", false) {
 			t.Error("EnableTool: want true only when it changed something")
 		}
-		w.refused("tools/call", `{"name":"a"}`, -32602)
-		if got := at(t, w.must("tools/list", ""), "/tools"); got != "[]" {
+		w.Refused("tools/call", `{"name":"a"}`, -32602)
+		if got := at(t, w.Must("tools/list", ""), "/tools"); got != "[]" {
 			t.Errorf("got %s, want no tools", got)
 		}
 		if !srv.EnableTool("a", true) {
 			t.Error("EnableTool: want true")
 		}
-		w.must("tools/call", `{"name":"a"}`)
+		w.Must("tools/call", `{"name":"a"}`)
 		if !srv.RemoveTool("a") || srv.RemoveTool("a") {
 			t.Error("RemoveTool: want true once")
 		}
-		w.refused("tools/call", `{"name":"a"}`, -32602)
+		w.Refused("tools/call", `{"name":"a"}`, -32602)
 	})
 }
 
@@ -394,7 +394,7 @@ func TestOptionsOfEveryKindOfFeature(t *testing.T) {
 		for method, member := range map[string]string{
 			"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 		} {
-			first := jsontext.Value(at(t, w.must(method, ""), "/"+member+"/0"))
+			first := jsontext.Value(at(t, w.Must(method, ""), "/"+member+"/0"))
 			for _, test := range []struct {
 				member, want string
 				since        mcp.Revision
@@ -421,7 +421,7 @@ func TestHintsAreAnnotations(t *testing.T) {
 		srv.Tool("all", "", nothing, mcpserver.ReadOnly(), mcpserver.NonDestructive(), mcpserver.Idempotent(), mcpserver.ClosedWorld())
 		shared := &mcp.ToolAnnotations{Title: "mine"}
 		srv.AddTool(mcp.Tool{Name: "given", Annotations: shared}, rawNothing, mcpserver.ReadOnly())
-		list := dial(t, srv, r).must("tools/list", "")
+		list := dial(t, srv, r).Must("tools/list", "")
 		same(t, jsontext.Value(at(t, list, "/tools/0/annotations")), `{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`)
 		same(t, jsontext.Value(at(t, list, "/tools/1/annotations")), `{"title":"mine","readOnlyHint":true}`)
 		if shared.ReadOnlyHint != nil {
@@ -435,7 +435,7 @@ func TestWishForATaskThatNobodyOffersIsIgnored(t *testing.T) {
 		claim.Shows(t, "R-368", "R-388b")
 		srv := newServer(nil)
 		srv.Tool("echo", "", func(context.Context, struct{}) (string, error) { return "done", nil })
-		result := dial(t, srv, r).must("tools/call", `{"name":"echo","task":{"ttl":1000}}`)
+		result := dial(t, srv, r).Must("tools/call", `{"name":"echo","task":{"ttl":1000}}`)
 		if got := at(t, result, "/content/0/text"); got != `"done"` || at(t, result, "/task") != "" {
 			t.Errorf("got %s, want the result itself", result)
 		}

@@ -86,7 +86,7 @@ func TestOutputDecidesTheResult(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {
 				srv := newServer(nil)
 				test.register(srv)
-				same(t, withoutEnvelope(t, dial(t, srv, r).must("tools/call", `{"name":"a"}`)), test.want)
+				same(t, withoutEnvelope(t, dial(t, srv, r).Must("tools/call", `{"name":"a"}`)), test.want)
 			})
 		})
 	}
@@ -128,7 +128,7 @@ func TestOutputThatIsNoObject(t *testing.T) {
 				srv := newServer(nil)
 				test.register(srv)
 				w := dial(t, srv, r)
-				list, result := w.must("tools/list", ""), w.must("tools/call", `{"name":"a"}`)
+				list, result := w.Must("tools/list", ""), w.Must("tools/call", `{"name":"a"}`)
 				text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
 				same(t, jsontext.Value(text), test.value)
 				schema, value := "", ""
@@ -153,10 +153,10 @@ func TestStructuredContentGoesWhereItExists(t *testing.T) {
 		answer(srv, "a", status{"B7", 5})
 		w := dial(t, srv, r)
 		exists := r != mcp.V20241105 && r != mcp.V20250326
-		if got := at(t, w.must("tools/list", ""), "/tools/0/outputSchema"); (got != "") != exists {
+		if got := at(t, w.Must("tools/list", ""), "/tools/0/outputSchema"); (got != "") != exists {
 			t.Errorf("output schema: got %q, want one: %v", got, exists)
 		}
-		result := w.must("tools/call", `{"name":"a"}`)
+		result := w.Must("tools/call", `{"name":"a"}`)
 		if got := at(t, result, "/structuredContent"); (got != "") != exists {
 			t.Errorf("structured content: got %q, want some: %v", got, exists)
 		}
@@ -201,7 +201,7 @@ func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
 				srv := newServer(&mcpserver.Options{Logger: textLog(logged), MaxResult: 4096})
 				test.register(srv)
 				w := dial(t, srv, r)
-				err := w.refused("tools/call", `{"name":"a"}`, -32603)
+				err := w.Refused("tools/call", `{"name":"a"}`, -32603)
 				id := incident(t, err.Message)
 				if !strings.Contains(logged.String(), test.logged) || !strings.Contains(logged.String(), id) {
 					t.Errorf("got log %s, want %q and the incident %s", logged, test.logged, id)
@@ -209,7 +209,7 @@ func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
 				if strings.Contains(err.Message, test.logged) {
 					t.Errorf("got %q, want nothing private", err.Message)
 				}
-				w.must("tools/list", "")
+				w.Must("tools/list", "")
 			})
 		})
 	}
@@ -221,7 +221,7 @@ func TestErrorResultNeedsNoStructuredContent(t *testing.T) {
 		srv.AddTool(mcp.Tool{Name: "a", OutputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("no")}, IsError: true}, nil
 		})
-		same(t, withoutEnvelope(t, dial(t, srv, r).must("tools/call", `{"name":"a"}`)), `{"content":[{"type":"text","text":"no"}],"isError":true}`)
+		same(t, withoutEnvelope(t, dial(t, srv, r).Must("tools/call", `{"name":"a"}`)), `{"content":[{"type":"text","text":"no"}],"isError":true}`)
 	})
 }
 
@@ -232,7 +232,7 @@ func TestStructuredContentOfARawToolIsTextToo(t *testing.T) {
 		srv.AddTool(mcp.Tool{Name: "a"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 			return &mcp.CallToolResult{StructuredContent: jsontext.Value(`{"n": 1}`)}, nil
 		})
-		result := dial(t, srv, r).must("tools/call", `{"name":"a"}`)
+		result := dial(t, srv, r).Must("tools/call", `{"name":"a"}`)
 		text := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text")))
 		same(t, jsontext.Value(text), `{"n":1}`)
 		same(t, jsontext.Value(at(t, result, "/structuredContent")), `{"n":1}`)

@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/internal/wiretest"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -27,35 +28,35 @@ func TestUnansweredQuestionsOfOneOwnerDelayNobody(t *testing.T) {
 		var first message
 		for begun := 0; begun < *unanswered; begun += each {
 			w := attachAs(t, srv, ada)
-			w.begin(r, canAll)
+			w.Initialize(r, canAll)
 			for range each {
-				w.send("tools/call", ask)
+				w.Send("tools/call", ask)
 			}
-			question := w.receive()
+			question := w.Receive()
 			if asked == nil {
 				asked, first = w, question
 			}
 			for range each - 1 {
-				if m := w.receive(); m.Error != nil {
-					t.Fatalf("got %s, want a question", m.raw)
+				if m := w.Receive(); m.Error != nil {
+					t.Fatalf("got %s, want a question", m.Raw)
 				}
 			}
 		}
 		began := time.Now()
 		for range 100 {
 			other := dialAs(t, srv, r, canAll)
-			other.must("tools/list", "")
-			other.must("tools/call", `{"name":"now"}`)
+			other.Must("tools/list", "")
+			other.Must("tools/call", `{"name":"now"}`)
 		}
 		var done message
 		if isModern(r) {
-			done = asked.call("tools/call", retry(t, ask, first.Result, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			done = asked.Call("tools/call", retry(t, ask, first.Result, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 		} else {
-			asked.write(`{"jsonrpc":"2.0","id":` + string(first.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-			done = asked.receive()
+			asked.Write(`{"jsonrpc":"2.0","id":` + string(first.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+			done = asked.Receive()
 		}
 		if got := at(t, done.Result, "/content/0/text"); got != `"red"` {
-			t.Errorf("the first question: got %s after its answer, want the call done", done.raw)
+			t.Errorf("the first question: got %s after its answer, want the call done", done.Raw)
 		}
 		if took := time.Since(began); took != 0 {
 			t.Errorf("others waited for %v", took)
@@ -75,5 +76,5 @@ func attachAs(t *testing.T, srv *mcpserver.Server, who *mcp.Identity) *wire {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	return &wire{t: t, conn: ours}
+	return &wire{Client: wiretest.Client{T: t, Conn: ours}}
 }

@@ -40,41 +40,41 @@ func TestRequiredURLElicitationInEveryRevision(t *testing.T) {
 		w := dialAs(t, srv, r, canElicitURL)
 		switch r {
 		case mcp.V20251125:
-			err := w.refused("tools/call", `{"name":"open"}`, -32042)
+			err := w.Refused("tools/call", `{"name":"open"}`, -32042)
 			id := at(t, err.Data, "/elicitations/0/elicitationId")
 			if len(id) < 20 {
 				t.Errorf("got id %s", id)
 			}
 			same(t, err.Data, `{"elicitations":[{"mode":"url","message":"Please sign in.","url":"`+signIn+`","elicitationId":`+id+`}]}`)
-			if again := w.refused("resources/read", `{"uri":"a://1"}`, -32042); at(t, again.Data, "/elicitations/0/elicitationId") != id {
+			if again := w.Refused("resources/read", `{"uri":"a://1"}`, -32042); at(t, again.Data, "/elicitations/0/elicitationId") != id {
 				t.Errorf("the same visit: got %s, want id %s", again.Data, id)
 			}
 			signedIn.Store(true)
-			if got := at(t, w.must("tools/call", `{"name":"open"}`), "/content/0/text"); got != `"open"` {
+			if got := at(t, w.Must("tools/call", `{"name":"open"}`), "/content/0/text"); got != `"open"` {
 				t.Errorf("after the visit: got %s", got)
 			}
 		case mcp.V20260728:
-			result := w.must("tools/call", `{"name":"open"}`)
+			result := w.Must("tools/call", `{"name":"open"}`)
 			if got := at(t, result, "/inputRequests"); got != `{"url-1":{"method":"elicitation/create","params":{"message":"Please sign in.","mode":"url","url":"`+signIn+`"}}}` {
 				t.Errorf("got %s", got)
 			}
 			retry := `{"name":"open","requestState":` + at(t, result, "/requestState") + `,"inputResponses":{"url-1":{"action":%q}}}`
-			if got := at(t, w.must("tools/call", fmt.Sprintf(retry, "accept")), "/resultType"); got != `"input_required"` {
+			if got := at(t, w.Must("tools/call", fmt.Sprintf(retry, "accept")), "/resultType"); got != `"input_required"` {
 				t.Errorf("agreed, not yet visited: got %s, want the question again", got)
 			}
-			if got := at(t, w.must("tools/call", fmt.Sprintf(retry, "decline")), "/content/0/text"); got != `"the user declined"` {
+			if got := at(t, w.Must("tools/call", fmt.Sprintf(retry, "decline")), "/content/0/text"); got != `"the user declined"` {
 				t.Errorf("declined: got %s", got)
 			}
 			signedIn.Store(true)
-			if got := at(t, w.must("tools/call", fmt.Sprintf(retry, "accept")), "/content/0/text"); got != `"open"` {
+			if got := at(t, w.Must("tools/call", fmt.Sprintf(retry, "accept")), "/content/0/text"); got != `"open"` {
 				t.Errorf("after the visit: got %s", got)
 			}
 		default:
-			result := w.must("tools/call", `{"name":"open"}`)
+			result := w.Must("tools/call", `{"name":"open"}`)
 			if got := at(t, result, "/content/0/text") + at(t, result, "/isError"); got != `"`+text+`"true` {
 				t.Errorf("got %s, want the URL to pass on", got)
 			}
-			if got := w.refused("resources/read", `{"uri":"a://1"}`, -32603).Message; got != "resources/read: "+text {
+			if got := w.Refused("resources/read", `{"uri":"a://1"}`, -32603).Message; got != "resources/read: "+text {
 				t.Errorf("got %q", got)
 			}
 		}
@@ -87,10 +87,10 @@ func TestRequiredURLElicitationOfAClientThatCannot(t *testing.T) {
 		srv, _ := door()
 		w := dialAs(t, srv, r, `{"elicitation":{"form":{}}}`)
 		if isModern(r) {
-			same(t, w.refused("tools/call", `{"name":"open"}`, -32021).Data, `{"requiredCapabilities":{"elicitation":{"url":{}}}}`)
+			same(t, w.Refused("tools/call", `{"name":"open"}`, -32021).Data, `{"requiredCapabilities":{"elicitation":{"url":{}}}}`)
 			return
 		}
-		if got := at(t, w.must("tools/call", `{"name":"open"}`), "/isError"); got != `true` {
+		if got := at(t, w.Must("tools/call", `{"name":"open"}`), "/isError"); got != `true` {
 			t.Errorf("got %s, want an error that the model reads", got)
 		}
 	})
@@ -106,25 +106,25 @@ func TestRequiredURLElicitationOfAnotherServer(t *testing.T) {
 		w := dialAs(t, srv, r, canElicitURL)
 		theirs.Data = []byte(`{"elicitations":[{"mode":"url","message":"m","url":"https://a.example/","elicitationId":"theirs"}]}`)
 		if isModern(r) {
-			if got := at(t, w.must("tools/call", `{"name":"relay"}`), "/inputRequests/url-1/params"); got != `{"message":"m","mode":"url","url":"https://a.example/"}` {
+			if got := at(t, w.Must("tools/call", `{"name":"relay"}`), "/inputRequests/url-1/params"); got != `{"message":"m","mode":"url","url":"https://a.example/"}` {
 				t.Errorf("got %s, want a question without id", got)
 			}
 		} else {
-			same(t, w.refused("tools/call", `{"name":"relay"}`, -32042).Data, string(theirs.Data))
+			same(t, w.Refused("tools/call", `{"name":"relay"}`, -32042).Data, string(theirs.Data))
 		}
 		foreign := *theirs
 		foreign.Number, foreign.Remote = -32042, true
 		srv.AddTool(mcp.Tool{Name: "uses"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return nil, &foreign })
-		if got := at(t, w.must("tools/call", `{"name":"uses"}`), "/isError"); got != "true" {
+		if got := at(t, w.Must("tools/call", `{"name":"uses"}`), "/isError"); got != "true" {
 			t.Errorf("of a server that is only used: got %s, want an error that the model reads", got)
 		}
 		srv.AddResource(mcp.Resource{URI: "a://uses", Name: "uses"}, readRaw(nil, &foreign))
-		if err := w.refused("resources/read", `{"uri":"a://uses"}`, -32603); err.Data != nil {
+		if err := w.Refused("resources/read", `{"uri":"a://uses"}`, -32603); err.Data != nil {
 			t.Errorf("of a server that is only used: got %s, want nobody sent anywhere", err.Data)
 		}
 		for _, data := range []string{``, `{}`, `{"elicitations":[]}`, `{"elicitations":[null]}`, `{"elicitations":[{"message":"m"}]}`, `[]`} {
 			theirs.Data = []byte(data)
-			if err := w.call("tools/call", `{"name":"relay"}`).Error; err == nil || err.Code != -32603 {
+			if err := w.Call("tools/call", `{"name":"relay"}`).Error; err == nil || err.Code != -32603 {
 				t.Errorf("data %s: got %v, want an internal error", data, err)
 			}
 		}
@@ -139,36 +139,36 @@ func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
 			return "agreed", mcpserver.AskAll(ctx, mcpserver.ElicitURL("v", "Please agree.", "https://example.com/agree/1"))
 		})
 		sent, other := dialAs(t, srv, r, canElicitURL), dialAs(t, srv, r, canElicitURL)
-		id := at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		id := at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
 		for _, visited := range []string{"https://example.com/else", signIn, signIn} {
 			if err := srv.ElicitationComplete(t.Context(), visited); err != nil {
 				t.Fatal(err)
 			}
 		}
-		same(t, sent.note("notifications/elicitation/complete").Params, `{"elicitationId":`+id+`}`)
-		sent.quiet()
-		other.quiet()
+		same(t, sent.Notification("notifications/elicitation/complete").Params, `{"elicitationId":`+id+`}`)
+		sent.Quiet()
+		other.Quiet()
 
-		call := other.send("tools/call", `{"name":"agree"}`)
-		question := other.read()
+		call := other.Send("tools/call", `{"name":"agree"}`)
+		question := other.Read()
 		if err := srv.ElicitationComplete(t.Context(), "https://example.com/agree/1"); err != nil {
 			t.Fatal(err)
 		}
-		same(t, other.note("notifications/elicitation/complete").Params, `{"elicitationId":`+at(t, question.Params, "/elicitationId")+`}`)
-		other.write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"action":"accept"}}`)
-		other.reply(call)
+		same(t, other.Notification("notifications/elicitation/complete").Params, `{"elicitationId":`+at(t, question.Params, "/elicitationId")+`}`)
+		other.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"action":"accept"}}`)
+		other.Reply(call)
 
 		// A URL that two were sent to says nothing of either, and each keeps its id.
-		id = at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
-		theirs := at(t, other.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
-		if again := at(t, sent.refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId"); again != id || theirs == id {
+		id = at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		theirs := at(t, other.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		if again := at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId"); again != id || theirs == id {
 			t.Errorf("got ids %s, %s and of another %s", id, again, theirs)
 		}
 		if err := srv.ElicitationComplete(t.Context(), signIn); err != nil {
 			t.Fatal(err)
 		}
-		sent.quiet()
-		other.quiet()
+		sent.Quiet()
+		other.Quiet()
 	})
 }
 
@@ -216,15 +216,15 @@ func TestAChoiceOfSeveralInEveryRevision(t *testing.T) {
 			return strings.Join(d.Days, " "), err
 		})
 		w := dialAs(t, srv, r, `{"elicitation":{}}`)
-		call := w.send("tools/call", `{"name":"plan"}`)
+		call := w.Send("tools/call", `{"name":"plan"}`)
 		unfit, fit := `{"days":["mon","sun"]}`, `{"days":["mon","wed"]}`
 		if r == mcp.V20250618 {
 			unfit, fit = `{"days.mon":"yes"}`, `{"days.mon":true,"days.tue":false,"days.wed":true}`
 		}
 		for _, content := range []string{unfit, fit} {
-			w.write(`{"jsonrpc":"2.0","id":` + string(w.read().ID) + `,"result":{"action":"accept","content":` + content + `}}`)
+			w.Write(`{"jsonrpc":"2.0","id":` + string(w.Read().ID) + `,"result":{"action":"accept","content":` + content + `}}`)
 		}
-		if got := at(t, w.reply(call).Result, "/content/0/text"); got != `"mon wed"` {
+		if got := at(t, w.Reply(call).Result, "/content/0/text"); got != `"mon wed"` {
 			t.Errorf("got %s", got)
 		}
 	})

@@ -51,10 +51,10 @@ func TestHiddenIsTheSameAsUnknown(t *testing.T) {
 			if test.method == "resources/subscribe" && isModern(r) {
 				continue
 			}
-			w.must(test.method, fmt.Sprintf(test.params, "shown"))
-			secret, unknown := w.call(test.method, fmt.Sprintf(test.params, "hidden")), w.call(test.method, fmt.Sprintf(test.params, "absent"))
+			w.Must(test.method, fmt.Sprintf(test.params, "shown"))
+			secret, unknown := w.Call(test.method, fmt.Sprintf(test.params, "hidden")), w.Call(test.method, fmt.Sprintf(test.params, "absent"))
 			if secret.Error == nil || unknown.Error == nil {
-				t.Errorf("%s: got %s and %s, want errors", test.method, secret.raw, unknown.raw)
+				t.Errorf("%s: got %s and %s, want errors", test.method, secret.Raw, unknown.Raw)
 				continue
 			}
 			if got, want := string(encoded(t, secret.Error)), strings.ReplaceAll(string(encoded(t, unknown.Error)), "absent", "hidden"); got != want {
@@ -64,7 +64,7 @@ func TestHiddenIsTheSameAsUnknown(t *testing.T) {
 		for method, member := range map[string]string{
 			"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 		} {
-			if list := w.must(method, ""); strings.Contains(string(list), "hidden") || !strings.Contains(string(list), "shown") {
+			if list := w.Must(method, ""); strings.Contains(string(list), "hidden") || !strings.Contains(string(list), "shown") {
 				t.Errorf("%s: got %s, want only what is shown in %s", method, list, member)
 			}
 		}
@@ -77,13 +77,13 @@ func TestListenForWhatIsHiddenIsNotHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mostlyHidden()
 		w := dial(t, srv, mcp.V20260728)
-		w.send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["shown://r","hidden://r","hidden://t/OSL","absent://r"]}}`)
-		ack := w.note("notifications/subscriptions/acknowledged")
+		w.Send("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["shown://r","hidden://r","hidden://t/OSL","absent://r"]}}`)
+		ack := w.Notification("notifications/subscriptions/acknowledged")
 		if got := at(t, ack.Params, "/notifications"); got != `{"resourceSubscriptions":["shown://r"]}` {
 			t.Errorf("got %s, want what is shown", got)
 		}
 		srv.Updated("hidden://r")
-		w.quiet()
+		w.Quiet()
 	})
 }
 
@@ -97,9 +97,9 @@ func TestHiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 		watch(w, "notes://all/")
 		srv.Updated("notes://all/secret")
 		srv.Updated("notes://all/unknown")
-		w.quiet()
+		w.Quiet()
 		srv.Updated("notes://all/shown")
-		if got := at(t, w.note("notifications/resources/updated").Params, "/uri"); got != `"notes://all/shown"` {
+		if got := at(t, w.Notification("notifications/resources/updated").Params, "/uri"); got != `"notes://all/shown"` {
 			t.Errorf("got %s, want the part", got)
 		}
 	})
@@ -107,13 +107,13 @@ func TestHiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 
 // watch subscribes to one resource in the way of the revision.
 func watch(w *wire, uri string) {
-	w.t.Helper()
-	if isModern(w.revision) {
-		w.send("subscriptions/listen", fmt.Sprintf(`{"notifications":{"resourceSubscriptions":[%q]}}`, uri))
-		w.note("notifications/subscriptions/acknowledged")
+	w.T.Helper()
+	if isModern(w.Revision) {
+		w.Send("subscriptions/listen", fmt.Sprintf(`{"notifications":{"resourceSubscriptions":[%q]}}`, uri))
+		w.Notification("notifications/subscriptions/acknowledged")
 		return
 	}
-	w.must("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri))
+	w.Must("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri))
 }
 
 func TestChangeOfWhatIsHiddenIsNotAnnounced(t *testing.T) {
@@ -125,10 +125,10 @@ func TestChangeOfWhatIsHiddenIsNotAnnounced(t *testing.T) {
 		srv.RemovePrompt("hidden")
 		srv.RemoveResource("hidden://r")
 		srv.RemoveTemplate("hidden://t/{airport}{?day}")
-		w.quiet()
+		w.Quiet()
 		srv.RemoveTool("shown")
-		w.note("notifications/tools/list_changed")
-		w.quiet()
+		w.Notification("notifications/tools/list_changed")
+		w.Quiet()
 	})
 }
 
@@ -142,18 +142,18 @@ func TestBecomingHiddenOrShownIsAnnounced(t *testing.T) {
 			if err := srv.SetTool(mcp.Tool{Name: "a"}, rawNothing, opts...); err != nil {
 				t.Fatal(err)
 			}
-			w.note("notifications/tools/list_changed")
-			w.quiet()
+			w.Notification("notifications/tools/list_changed")
+			w.Quiet()
 		}
 	})
 }
 
 // watchLists asks to hear of changes of all lists, where one has to ask.
 func watchLists(w *wire) {
-	w.t.Helper()
-	if isModern(w.revision) {
-		w.send("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
-		w.note("notifications/subscriptions/acknowledged")
+	w.T.Helper()
+	if isModern(w.Revision) {
+		w.Send("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
+		w.Notification("notifications/subscriptions/acknowledged")
 	}
 }
 
@@ -182,9 +182,9 @@ func TestViewThatPanicsEndsTheRequestAlone(t *testing.T) {
 		srv.Tool("a", "", nothing, mcpserver.Visible(func(mcp.Principal) bool { panic("oops") }))
 		srv.Resource("a://b", "b", "", func(context.Context) ([]byte, error) { return nil, nil })
 		w := dial(t, srv, r)
-		incident(t, w.refused("tools/list", "", -32603).Message)
-		incident(t, w.refused("tools/call", `{"name":"a"}`, -32603).Message)
-		if got := at(t, w.must("resources/list", ""), "/resources/0/name"); got != `"b"` {
+		incident(t, w.Refused("tools/list", "", -32603).Message)
+		incident(t, w.Refused("tools/call", `{"name":"a"}`, -32603).Message)
+		if got := at(t, w.Must("resources/list", ""), "/resources/0/name"); got != `"b"` {
 			t.Errorf("got %s, want b", jsontext.Value(got))
 		}
 	})

@@ -36,18 +36,18 @@ func TestCallsThatWaitForTheirUserAreNoLoad(t *testing.T) {
 		w := dialAs(t, srv, mcp.V20251125, canAll)
 		var calls, questions []string
 		for range 100 {
-			calls = append(calls, w.send("tools/call", `{"name":"ask"}`))
-			questions = append(questions, string(w.read().ID))
+			calls = append(calls, w.Send("tools/call", `{"name":"ask"}`))
+			questions = append(questions, string(w.Read().ID))
 		}
 		begin := time.Now()
-		w.must("tools/call", `{"name":"now"}`)
-		dialAs(t, srv, mcp.V20251125, canAll).must("tools/call", `{"name":"now"}`)
+		w.Must("tools/call", `{"name":"now"}`)
+		dialAs(t, srv, mcp.V20251125, canAll).Must("tools/call", `{"name":"now"}`)
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("others waited for %v", took)
 		}
 		for i, question := range questions {
-			w.write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-			if got := at(t, w.reply(calls[i]).Result, "/content/0/text"); got != `"red"` {
+			w.Write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+			if got := at(t, w.Reply(calls[i]).Result, "/content/0/text"); got != `"red"` {
 				t.Errorf("call %d: got %s", i, got)
 			}
 		}
@@ -62,23 +62,23 @@ func TestSlotOfAToolIsFreeWhileItsCallWaits(t *testing.T) {
 		var id, question string
 		var first message
 		if isModern(r) {
-			first = w.call("tools/call", `{"name":"ask"}`)
+			first = w.Call("tools/call", `{"name":"ask"}`)
 		} else {
-			id = w.send("tools/call", `{"name":"ask"}`)
-			question = string(w.read().ID)
+			id = w.Send("tools/call", `{"name":"ask"}`)
+			question = string(w.Read().ID)
 		}
 		second := dialAs(t, srv, r, canAll)
 		if isModern(r) {
-			second.must("tools/call", `{"name":"ask"}`)
-			w.must("tools/call", retry(t, `{"name":"ask"}`, first.Result, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+			second.Must("tools/call", `{"name":"ask"}`)
+			w.Must("tools/call", retry(t, `{"name":"ask"}`, first.Result, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 			return
 		}
-		other := second.send("tools/call", `{"name":"ask"}`)
-		q := second.read() // the only slot is free for it
-		second.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"blue"}`) + `}`)
-		second.reply(other)
-		w.write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-		w.reply(id)
+		other := second.Send("tools/call", `{"name":"ask"}`)
+		q := second.Read() // the only slot is free for it
+		second.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"blue"}`) + `}`)
+		second.Reply(other)
+		w.Write(`{"jsonrpc":"2.0","id":` + question + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		w.Reply(id)
 	})
 }
 
@@ -112,18 +112,18 @@ func TestTimeoutCountsTheTimeThatTheHandlerRuns(t *testing.T) {
 			w := dialAs(t, srv, r, canAll)
 			var result message
 			if isModern(r) {
-				first := w.must("tools/call", `{"name":"slow"}`)
+				first := w.Must("tools/call", `{"name":"slow"}`)
 				time.Sleep(time.Hour)
-				result = w.call("tools/call", retry(t, `{"name":"slow"}`, first, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+				result = w.Call("tools/call", retry(t, `{"name":"slow"}`, first, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 			} else {
-				id := w.send("tools/call", `{"name":"slow"}`)
-				q := w.read()
+				id := w.Send("tools/call", `{"name":"slow"}`)
+				q := w.Read()
 				time.Sleep(time.Hour)
-				w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-				result = w.reply(id)
+				w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+				result = w.Reply(id)
 			}
 			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
-				t.Errorf("limit %v: got %s, want it done: %t", limit, result.raw, want)
+				t.Errorf("limit %v: got %s, want it done: %t", limit, result.Raw, want)
 			}
 		}
 	})
@@ -150,18 +150,18 @@ func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 			w := dialAs(t, srv, r, canAll)
 			var result message
 			if isModern(r) {
-				first := w.must("tools/call", `{"name":"raw"}`)
+				first := w.Must("tools/call", `{"name":"raw"}`)
 				time.Sleep(time.Hour)
-				result = w.call("tools/call", retry(t, `{"name":"raw"}`, first, `{"roots":{"roots":[]}}`))
+				result = w.Call("tools/call", retry(t, `{"name":"raw"}`, first, `{"roots":{"roots":[]}}`))
 			} else {
-				id := w.send("tools/call", `{"name":"raw"}`)
-				q := w.read()
+				id := w.Send("tools/call", `{"name":"raw"}`)
+				q := w.Read()
 				time.Sleep(time.Hour)
-				w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"roots":[]}}`)
-				result = w.reply(id)
+				w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"roots":[]}}`)
+				result = w.Reply(id)
 			}
 			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
-				t.Errorf("limit %v: got %s, want it done: %t", limit, result.raw, want)
+				t.Errorf("limit %v: got %s, want it done: %t", limit, result.Raw, want)
 			}
 		}
 	})
@@ -189,13 +189,13 @@ func TestAnsweredCallComesBackBeforeNewOnes(t *testing.T) {
 			return "", nil
 		}, mcpserver.Limit(1))
 		w := dialAs(t, srv, mcp.V20251125, canAll)
-		w.send("tools/call", `{"name":"one","arguments":{"name":"asks"}}`)
-		q := w.read()
+		w.Send("tools/call", `{"name":"one","arguments":{"name":"asks"}}`)
+		q := w.Read()
 		for i := range 3 {
-			w.send("tools/call", fmt.Sprintf(`{"name":"one","arguments":{"name":"new %d"}}`, i))
+			w.Send("tools/call", fmt.Sprintf(`{"name":"one","arguments":{"name":"new %d"}}`, i))
 			synctest.Wait()
 		}
-		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
 		synctest.Wait()
 		for i, want := range []string{"new 0", "asks", "new 1", "new 2"} {
 			if got := <-order; got != want {
@@ -221,8 +221,8 @@ func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
 		greedy := dialAs(t, srv, mcp.V20251125, canAll)
 		refused := 0
 		for range 60 {
-			id := greedy.send("tools/call", `{"name":"ask"}`)
-			if m := greedy.read(); m.Method == "" && string(m.ID) == id {
+			id := greedy.Send("tools/call", `{"name":"ask"}`)
+			if m := greedy.Read(); m.Method == "" && string(m.ID) == id {
 				refused++
 			}
 		}
@@ -231,14 +231,14 @@ func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
 		}
 		for range 12 { // each has one question, which is less than the greedy one has
 			w := dialAs(t, srv, mcp.V20251125, canAll)
-			id := w.send("tools/call", `{"name":"ask"}`)
-			q := w.read()
+			id := w.Send("tools/call", `{"name":"ask"}`)
+			q := w.Read()
 			if q.Method != mcp.MethodElicit {
-				t.Fatalf("got %s, want the question", q.raw)
+				t.Fatalf("got %s, want the question", q.Raw)
 			}
-			w.must("tools/call", `{"name":"now"}`)
-			w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
-			w.reply(id)
+			w.Must("tools/call", `{"name":"now"}`)
+			w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+			w.Reply(id)
 		}
 	})
 }
@@ -264,19 +264,19 @@ func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
 			return "", nil
 		}, mcpserver.Limit(1))
 		w := dialAs(t, srv, mcp.V20251125, canAll)
-		asks := w.send("tools/call", `{"name":"one","arguments":{"asks":true}}`)
-		q := w.read()
-		first := w.send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
+		asks := w.Send("tools/call", `{"name":"one","arguments":{"asks":true}}`)
+		q := w.Read()
+		first := w.Send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
 		synctest.Wait()
-		second := w.send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
+		second := w.Send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
 		synctest.Wait()
-		w.write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
 		synctest.Wait()
 		hold <- struct{}{}
-		w.reply(first)
-		w.reply(asks)
+		w.Reply(first)
+		w.Reply(asks)
 		hold <- struct{}{}
-		w.reply(second)
+		w.Reply(second)
 	})
 }
 

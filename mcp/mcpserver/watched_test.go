@@ -46,14 +46,14 @@ func TestFullTableOfWatchedResourcesTakesFromWhoWatchesMost(t *testing.T) {
 		}
 		// The first of the crowd has watched two for longest. It is told.
 		if isModern(r) {
-			if m := crowd[0].reply("2"); m.Error == nil || m.Error.Code != 503 || !strings.Contains(m.raw, "retryAfterMs") {
-				t.Errorf("got %s, want the end of the newest subscription", m.raw)
+			if m := crowd[0].Reply("2"); m.Error == nil || m.Error.Code != 503 || !strings.Contains(m.Raw, "retryAfterMs") {
+				t.Errorf("got %s, want the end of the newest subscription", m.Raw)
 			}
 		} else if got := crowd[0].updates(1); got != "n://dir/new0" {
 			t.Errorf("got %s, want the resource that is not watched any more", got)
 		}
 		srv.Updated("n://dir/new0")
-		crowd[0].quiet()
+		crowd[0].Quiet()
 		srv.Updated("n://dir/old0")
 		srv.Updated("n://dir/new1")
 		srv.Updated("n://dir/mine")
@@ -61,7 +61,7 @@ func TestFullTableOfWatchedResourcesTakesFromWhoWatchesMost(t *testing.T) {
 			t.Errorf("got %s, want each its own", got)
 		}
 		for _, w := range append(crowd, newcomer) {
-			w.quiet()
+			w.Quiet()
 		}
 	})
 }
@@ -77,16 +77,16 @@ func TestOneOwnerWatchesNoMoreThanItsShare(t *testing.T) {
 		}
 		watch(w, "n://dir/a")
 		watch(w, "n://dir/b")
-		e := w.refused(method, fmt.Sprintf(params, "n://dir/c"), 429)
+		e := w.Refused(method, fmt.Sprintf(params, "n://dir/c"), 429)
 		if reached.Load() != 1 || !strings.Contains(e.Message, "you have reached the limit of one client's subscriptions") {
 			t.Errorf("got %q, reported %d times, want the reason", e.Message, reached.Load())
 		}
 		if isModern(r) {
-			w.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+			w.Write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 			synctest.Wait()
 		} else {
 			watch(w, "n://dir/a") // which is nothing new
-			w.must("resources/unsubscribe", `{"uri":"n://dir/a"}`)
+			w.Must("resources/unsubscribe", `{"uri":"n://dir/a"}`)
 		}
 		watch(w, "n://dir/c")
 	})
@@ -104,6 +104,6 @@ func TestLongURIsCountByTheirBytes(t *testing.T) {
 		}
 		last := dial(t, srv, r)
 		watch(last, "n://dir/"+strings.Repeat("y", 500))
-		last.quiet()
+		last.Quiet()
 	})
 }

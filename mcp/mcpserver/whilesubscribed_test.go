@@ -60,15 +60,15 @@ func TestFunctionRunsWhileSomebodyWatches(t *testing.T) {
 		watch(two, "notes://a")
 		watch(two, "timetable://OSL")
 		want("the first watchers", "begin notes://a, begin timetable://OSL")
-		_ = one.conn.Close()
+		_ = one.Conn.Close()
 		want("one of two has gone", "")
 		if !isModern(r) {
-			two.must("resources/unsubscribe", `{"uri":"notes://a"}`)
+			two.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
 			want("nobody is left", "end notes://a")
 			watch(two, "notes://a")
 			want("and watched again", "begin notes://a")
 		}
-		_ = two.conn.Close()
+		_ = two.Conn.Close()
 		want("all have gone", "end notes://a, end timetable://OSL")
 	})
 }
@@ -91,7 +91,7 @@ func TestFunctionOfWhileWatchedNeverRunsTwiceAtOnce(t *testing.T) {
 		synctest.Wait()
 		for range 1000 {
 			watch(w, "notes://a")
-			w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
+			w.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
 		}
 		watch(w, "notes://a")
 		time.Sleep(time.Minute)
@@ -117,7 +117,7 @@ func TestPanicOfWhileWatchedEndsThatRunOnly(t *testing.T) {
 		w := dial(t, srv, mcp.V20251125)
 		watch(w, "notes://a")
 		synctest.Wait()
-		w.must("resources/unsubscribe", `{"uri":"notes://a"}`)
+		w.Must("resources/unsubscribe", `{"uri":"notes://a"}`)
 		watch(w, "notes://a")
 		synctest.Wait()
 		if got := strings.Count(logged.String(), "panic=oops"); runs != 2 || got != 2 {
@@ -139,8 +139,8 @@ func TestShutdownEndsWhatIsWatched(t *testing.T) {
 		synctest.Wait()
 		finished := shutdown(t.Context(), srv)
 		if isModern(r) {
-			w.note("notifications/cancelled")
-			w.reply("1")
+			w.Notification("notifications/cancelled")
+			w.Reply("1")
 		}
 		if err := <-finished; err != nil {
 			t.Error(err)

@@ -1,10 +1,12 @@
-// Package hooktest has code of a user that calls a function of a test, for the tables of
-// user code.
+// Package hooktest has user code that calls a function of a test, for the tables of user
+// code, and returns the panics of functions.
 package hooktest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"testing"
 )
 
 // Log is a [slog.Handler] that calls Hook for each record.
@@ -34,4 +36,19 @@ type Value struct{ Hook func() }
 func (v Value) MarshalJSON() ([]byte, error) {
 	v.Hook()
 	return []byte("{}"), nil
+}
+
+// PanicText returns the text of the value that f panics with. The test fails if f does not
+// panic.
+func PanicText(t *testing.T, f func()) (text string) {
+	t.Helper()
+	defer func() {
+		v := recover()
+		if v == nil {
+			t.Error("got no panic, want one")
+		}
+		text = fmt.Sprint(v)
+	}()
+	f()
+	return ""
 }

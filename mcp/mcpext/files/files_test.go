@@ -100,9 +100,9 @@ func (s *site) serve(o *files.Options, opts ...mcpserver.ResourceOption) (*mcpse
 
 // listedURIs returns what is listed, without the base.
 func (w *wire) listedURIs() string {
-	w.t.Helper()
+	w.T.Helper()
 	var uris []string
-	for _, r := range decoded[[]mcp.Resource](w.t, jsontext.Value(at(w.t, w.must("resources/list", ""), "/resources"))) {
+	for _, r := range decoded[[]mcp.Resource](w.T, jsontext.Value(at(w.T, w.Must("resources/list", ""), "/resources"))) {
 		uris = append(uris, strings.TrimPrefix(r.URI, "file:///docs/"))
 	}
 	return strings.Join(uris, " ")
@@ -110,19 +110,19 @@ func (w *wire) listedURIs() string {
 
 // readFile reads below the base and returns the contents.
 func (w *wire) readFile(uri string) jsontext.Value {
-	w.t.Helper()
-	return jsontext.Value(at(w.t, w.must("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri)), "/contents/0"))
+	w.T.Helper()
+	return jsontext.Value(at(w.T, w.Must("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri)), "/contents/0"))
 }
 
 func (w *wire) missingFile(uri string) {
-	w.t.Helper()
+	w.T.Helper()
 	code := -32002
-	if isModern(w.revision) {
+	if isModern(w.Revision) {
 		code = -32602
 	}
-	err := w.refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri), code)
+	err := w.Refused("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri), code)
 	if !strings.HasSuffix(err.Message, "not found") {
-		w.t.Errorf("%s: got %q, want that it is not found", uri, err.Message)
+		w.T.Errorf("%s: got %q, want that it is not found", uri, err.Message)
 	}
 }
 
@@ -132,13 +132,13 @@ func TestFilesAreListedAndReadAsResources(t *testing.T) {
 		s := newSite(t, "a.md", "dir/b c%.txt", "dir/é.json", ".hidden", ".git/config")
 		srv, _ := s.serve(nil)
 		w := dial(t, srv, r)
-		same(t, jsontext.Value(at(t, w.must("resources/list", ""), "/resources")), `[
+		same(t, jsontext.Value(at(t, w.Must("resources/list", ""), "/resources")), `[
 			{"uri":"file:///docs/","name":"docs","mimeType":"inode/directory","annotations":{"lastModified":"2025-01-12T15:00:58Z"}},
 			{"uri":"file:///docs/a.md","name":"a.md","mimeType":"text/markdown","size":4,"annotations":{"lastModified":"2025-01-12T15:00:58Z"}},
 			{"uri":"file:///docs/dir/","name":"dir","mimeType":"inode/directory","annotations":{"lastModified":"2025-01-12T15:00:58Z"}},
 			{"uri":"file:///docs/dir/%C3%A9.json","name":"dir/é.json","mimeType":"application/json","size":11,"annotations":{"lastModified":"2025-01-12T15:00:58Z"}},
 			{"uri":"file:///docs/dir/b%20c%25.txt","name":"dir/b c%.txt","mimeType":"text/plain","size":12,"annotations":{"lastModified":"2025-01-12T15:00:58Z"}}]`)
-		same(t, jsontext.Value(at(t, w.must("resources/templates/list", ""), "/resourceTemplates/0/uriTemplate")), `"file:///docs/{+path}"`)
+		same(t, jsontext.Value(at(t, w.Must("resources/templates/list", ""), "/resourceTemplates/0/uriTemplate")), `"file:///docs/{+path}"`)
 		for _, test := range []struct{ uri, want string }{
 			{"a.md", `{"uri":"file:///docs/a.md","mimeType":"text/markdown","text":"a.md"}`},
 			{"dir/b%20c%25.txt", `{"uri":"file:///docs/dir/b%20c%25.txt","mimeType":"text/plain","text":"dir/b c%.txt"}`},
@@ -255,9 +255,9 @@ func TestLinkThatIsExchangedWhileItIsReadLeadsNowhere(t *testing.T) {
 		}
 	})
 	for range 300 {
-		m := w.call("resources/read", `{"uri":"file:///docs/flip"}`)
-		if strings.Contains(m.raw, "secret") {
-			t.Fatalf("got %s, want nothing from outside", m.raw)
+		m := w.Call("resources/read", `{"uri":"file:///docs/flip"}`)
+		if strings.Contains(m.Raw, "secret") {
+			t.Fatalf("got %s, want nothing from outside", m.Raw)
 		}
 	}
 	close(stop)
@@ -287,7 +287,7 @@ func TestFileIsReadUpToItsBound(t *testing.T) {
 		srv, _ := s.serve(&files.Options{MaxSize: 4})
 		w := dial(t, srv, r)
 		w.readFile("fits")
-		if err := w.refused("resources/read", `{"uri":"file:///docs/not"}`, -32603); !strings.Contains(err.Message, "file:///docs/not") || !strings.Contains(err.Message, "the limit is 4") {
+		if err := w.Refused("resources/read", `{"uri":"file:///docs/not"}`, -32603); !strings.Contains(err.Message, "file:///docs/not") || !strings.Contains(err.Message, "the limit is 4") {
 			t.Errorf("got %q, want the name and the limit", err.Message)
 		}
 	})
@@ -355,15 +355,15 @@ func TestRescanAnnouncesWhatCameWentAndWasModified(t *testing.T) {
 		watch(reader, "file:///docs/dir/old.txt")
 		watch(reader, "file:///docs/same.txt")
 		s.must(served.Rescan())
-		w.quiet()
+		w.Quiet()
 
 		s.must(os.Remove(s.path("gone.txt")))
 		s.write("dir/new.txt", "new")
 		s.must(os.WriteFile(s.path("dir/old.txt"), []byte("longer than before"), 0o600))
 		s.date(made)
 		s.must(served.Rescan())
-		w.note("notifications/resources/list_changed")
-		w.quiet()
+		w.Notification("notifications/resources/list_changed")
+		w.Quiet()
 		if got := reader.updatedFile(); got != "dir/old.txt" {
 			t.Errorf("got %s, want the one whose size has changed", got)
 		}
@@ -373,33 +373,33 @@ func TestRescanAnnouncesWhatCameWentAndWasModified(t *testing.T) {
 
 		s.must(os.Chtimes(s.path("dir/old.txt"), made, made.Add(time.Millisecond)))
 		s.must(served.Rescan())
-		w.quiet() // the list tells seconds
+		w.Quiet() // the list tells seconds
 		if got := reader.updatedFile(); got != "dir/old.txt" {
 			t.Errorf("got %s, want the one whose time has changed", got)
 		}
 		w.drainHeld()
-		w.quiet()
+		w.Quiet()
 		reader.drainHeld()
-		reader.quiet()
+		reader.Quiet()
 	})
 }
 
 // updatedFile returns which file an update is about, after notifications of lists.
 func (w *wire) updatedFile() string {
-	w.t.Helper()
-	m := w.read()
+	w.T.Helper()
+	m := w.Read()
 	for m.Method == "notifications/resources/list_changed" {
-		m = w.read()
+		m = w.Read()
 	}
-	return strings.Trim(strings.TrimPrefix(at(w.t, m.Params, "/uri"), `"file:///docs/`), `"`)
+	return strings.Trim(strings.TrimPrefix(at(w.T, m.Params, "/uri"), `"file:///docs/`), `"`)
 }
 
 // drainHeld forgets what has come, in fake time.
 func (w *wire) drainHeld() {
-	w.t.Helper()
+	w.T.Helper()
 	time.Sleep(time.Second)
-	w.must("resources/list", "")
-	w.held = nil
+	w.Must("resources/list", "")
+	w.Held = nil
 }
 
 func TestRescansAtOnceEndWithTheLatest(t *testing.T) {
@@ -454,7 +454,7 @@ func TestOptionsHoldForEveryFile(t *testing.T) {
 		s := newSite(t, "a.txt")
 		srv, _ := s.serve(nil, hidden())
 		w := dial(t, srv, r)
-		if got := at(t, w.must("resources/list", ""), "/resources") + at(t, w.must("resources/templates/list", ""), "/resourceTemplates"); got != "[][]" {
+		if got := at(t, w.Must("resources/list", ""), "/resources") + at(t, w.Must("resources/templates/list", ""), "/resourceTemplates"); got != "[][]" {
 			t.Errorf("got %s, want nothing", got)
 		}
 		for _, uri := range []string{"a.txt", "", "unlisted"} {
@@ -469,7 +469,7 @@ func TestPathsAreCompleted(t *testing.T) {
 		srv, served := s.serve(nil)
 		w := dial(t, srv, r)
 		complete := func(typed string) string {
-			return at(t, w.must("completion/complete",
+			return at(t, w.Must("completion/complete",
 				fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":"file:///docs/{+path}"},"argument":{"name":"path","value":%q}}`, typed)), "/completion/values")
 		}
 		if got, want := complete("gui"), `["guide/","guide/one two.md","guide/three.md"]`; got != want {
@@ -502,7 +502,7 @@ func TestReadOfAClosedRootIsPrivate(t *testing.T) {
 		s := newSite(t, "a.txt")
 		srv, _ := s.serve(nil)
 		s.must(s.root.Close())
-		err := dial(t, srv, mcp.V20251125).refused("resources/read", `{"uri":"file:///docs/a.txt"}`, -32603)
+		err := dial(t, srv, mcp.V20251125).Refused("resources/read", `{"uri":"file:///docs/a.txt"}`, -32603)
 		if !strings.Contains(err.Message, "incident ") || strings.Contains(err.Message, "closed") {
 			t.Errorf("got %q, want the id of an incident alone", err.Message)
 		}
@@ -544,8 +544,8 @@ func TestSeveralDirectoriesSideBySide(t *testing.T) {
 		}
 		w := dial(t, srv, r)
 		for uri, name := range map[string]string{"file:///a": "a", "docs://manual/b": "b", "file:///": "/", "docs://manual/": "/"} {
-			w.must("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
-			if list := string(w.must("resources/list", "")); !strings.Contains(list, fmt.Sprintf(`"uri":%q,"name":%q`, uri, name)) {
+			w.Must("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
+			if list := string(w.Must("resources/list", "")); !strings.Contains(list, fmt.Sprintf(`"uri":%q,"name":%q`, uri, name)) {
 				t.Errorf("got %s, want %s named %s", list, uri, name)
 			}
 		}
@@ -585,8 +585,8 @@ func TestFilesOfManyCallsAtOnce(t *testing.T) {
 		all.Go(func() {
 			for range 20 {
 				for _, uri := range []string{"a.txt", "dir/", "dir/b.txt"} {
-					if m := w.call("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri)); m.Error != nil {
-						t.Errorf("got %s, want contents", m.raw)
+					if m := w.Call("resources/read", fmt.Sprintf(`{"uri":%q}`, "file:///docs/"+uri)); m.Error != nil {
+						t.Errorf("got %s, want contents", m.Raw)
 					}
 				}
 			}
@@ -625,12 +625,12 @@ func FuzzFileURI(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := w.call("resources/read", `{"uri":`+string(quoted)+`}`)
-		if strings.Contains(m.raw, "what nobody may read") || strings.Contains(m.raw, "root:x:0") {
-			t.Errorf("%q: got %s", uri, m.raw)
+		m := w.Call("resources/read", `{"uri":`+string(quoted)+`}`)
+		if strings.Contains(m.Raw, "what nobody may read") || strings.Contains(m.Raw, "root:x:0") {
+			t.Errorf("%q: got %s", uri, m.Raw)
 		}
 		if m.Error != nil && m.Error.Code != -32602 {
-			t.Errorf("%q: got %s, want contents or that there are none", uri, m.raw)
+			t.Errorf("%q: got %s, want contents or that there are none", uri, m.Raw)
 		}
 	})
 }

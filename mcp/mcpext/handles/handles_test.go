@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/internal/hooktest"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpext/handles"
@@ -288,7 +289,7 @@ func TestPanickingUpdateChangesNothing(t *testing.T) {
 	ctx := t.Context()
 	store := handles.New[int](nil)
 	h := handle(t, store, 1)
-	panicText(t, func() { _, _ = store.Update(ctx, h, func(n *int) error { *n = 2; panic("oops") }) })
+	hooktest.PanicText(t, func() { _, _ = store.Update(ctx, h, func(n *int) error { *n = 2; panic("oops") }) })
 	if n, err := store.Update(ctx, h, func(n *int) error { *n++; return nil }); err != nil || n != 2 {
 		t.Errorf("got %v, %v, want 2", n, err)
 	}
@@ -307,7 +308,7 @@ func TestHandleIsNotUsedForACallThatIsOver(t *testing.T) {
 
 func TestHandlesNeedAJSONForm(t *testing.T) {
 	t.Parallel()
-	if text := panicText(t, func() { handles.New[struct{ C chan int }](nil) }); !strings.Contains(text, "handles.New") {
+	if text := hooktest.PanicText(t, func() { handles.New[struct{ C chan int }](nil) }); !strings.Contains(text, "handles.New") {
 		t.Errorf("got %q, want who says so", text)
 	}
 	store := handles.New[any](nil)
@@ -325,20 +326,6 @@ func TestHandleInAnErrorIsCleaned(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { leak.Main(m) }
-
-// panicText returns what f panics with.
-func panicText(t *testing.T, f func()) (text string) {
-	t.Helper()
-	defer func() {
-		v := recover()
-		if v == nil {
-			t.Error("got no panic, want one")
-		}
-		text = fmt.Sprint(v)
-	}()
-	f()
-	return ""
-}
 
 // connect returns a client of a server.
 func connect(t *testing.T, srv *mcpserver.Server) *mcpclient.Client {
