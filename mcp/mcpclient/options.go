@@ -315,7 +315,7 @@ func (o *Options) logger() *slog.Logger {
 	return usercode.Logger(cmp.Or(o.Logger, slog.Default()))
 }
 
-func (o *Options) timeout() time.Duration { return cmp.Or(o.Timeouts.Call, time.Minute) }
+func (o *Options) timeout() time.Duration    { return cmp.Or(o.Timeouts.Call, time.Minute) }
 func (o *Options) maxTimeout() time.Duration { return cmp.Or(o.Timeouts.MaxCall, 10*time.Minute) }
 
 func (o *Options) connectTimeout() time.Duration { return cmp.Or(o.Timeouts.Connect, 30*time.Second) }
