@@ -135,7 +135,7 @@ func (r *Request) boundParams() (p boundParams, err error) {
 	return p, err
 }
 
-// openState returns what the call remembers, from the state that its client has sent
+// openState returns the memory of the call from the requestState that its client has sent
 // back.
 func (r *Request) openState(ctx context.Context, token string) (m replay.Memory, err error) {
 	bound, err := r.bound()
@@ -162,9 +162,9 @@ func (r *Request) openState(ctx context.Context, token string) (m replay.Memory,
 	return m, nil
 }
 
-// useState notes that the answers to a round have come, where they may come once. A
-// server without a Store numbers its states, which costs one bit for each; replicas that
-// share a Store keep an entry there.
+// useState marks a requestState as used, and returns an error if it was used before. Without
+// AskOptions.SingleUse it does nothing. A server without a Store numbers its states and keeps
+// one bit for each; a server with a Store keeps an entry there, which replicas share.
 func (r *Request) useState(ctx context.Context, id string) error {
 	s := r.server
 	if !s.options.asking().orZero().SingleUse {
@@ -196,8 +196,8 @@ func cutStored(plain []byte) (id string, ok bool) {
 	return string(plain[1:]), true
 }
 
-// sealState returns the state for the next round. One that is too large for a client to
-// carry goes into the Store.
+// sealState returns the requestState for the next round. If it has more than maxState bytes,
+// it is put into the Store, and the result refers to it.
 func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, error) {
 	s := r.server
 	bound, err := r.bound()

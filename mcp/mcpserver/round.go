@@ -33,12 +33,12 @@ func (r *Request) Round() int {
 	return r.run.Round()
 }
 
-// beginRun starts the run of the call's handlers, with what earlier rounds have left:
+// beginRun starts the run of the call's handlers, with the memory of earlier rounds:
 //
 //	beginRun                 opens requestState: memory, and the answers to open questions
 //	 └─ middleware → runHandler → handler → Ask, Once, Park
-//	     └─ suspend          the run has asked: park, seal, input_required
-//	 └─ endRun               an open question decides, whatever the handlers return
+//	     └─ suspend          the run has asked: parks values, seals the memory, replies input_required
+//	 └─ endRun               an open question overrides what the handlers return
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
 	if r.call.CanRequest() || !mayRequireInput[r.method] {
@@ -82,10 +82,10 @@ func (r *Request) endRun(result any, err error) (any, error) {
 	}
 }
 
-// closeRun ends the run and returns the reply of one that has asked, which is nil for
-// one that has not. raw are the questions of a handler that makes them itself. Handlers
-// and what waits for them may end a run on several goroutines: one of them makes the
-// reply, and all get it.
+// closeRun ends the run. If the run has asked, closeRun returns the input_required reply,
+// otherwise nil. raw is the result of a handler that returns its own InputRequiredResult, or
+// nil. Several goroutines may call closeRun at the same time: one of them makes the reply,
+// and all return it.
 func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResult, error) {
 	r.ending.Lock()
 	s := r.suspended
@@ -118,7 +118,7 @@ func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResu
 	return s.reply, s.err
 }
 
-// releaseRun closes the values that the run still has. It is called at the end of every
+// releaseRun closes the parked values that the run still has. It runs at the end of every
 // call.
 func (r *Request) releaseRun() {
 	r.handlers.Cancel(nil)
@@ -139,9 +139,10 @@ type resumption struct {
 	err   error
 }
 
-// resume takes what earlier rounds have left, once: the use of their answers where they
-// count once, and the values that they have parked. It is called before anything of the
-// call is done, and not for a request that is refused before, which may be made again.
+// resume marks the requestState of the call as used, if it may be used only once, and takes
+// the values that earlier rounds have parked. Only its first call does so; later calls return
+// the same error. It runs before the first step of the handler, and not for a request that is
+// refused before, which the client may send again.
 func (r *Request) resume() error {
 	if r.resumed == nil {
 		return nil
@@ -154,10 +155,9 @@ func (r *Request) resume() error {
 	return r.resumed.err
 }
 
-// runHandler runs a handler and gives it what the client has answered. In the
-// stateless era questions end the run. What a handler asks by itself, by returning an
-// *mcp.InputRequiredResult, is asked here in the session era, and the handler runs
-// again with the answers.
+// runHandler runs a handler with the answers of the client. In the stateless era questions
+// end the run. If the handler returns an *mcp.InputRequiredResult in the session era,
+// runHandler sends its questions to the client and runs the handler again with the answers.
 func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	if !r.replays {
 		return r.runAndAsk(ctx, in, run)
@@ -208,10 +208,10 @@ type suspension struct {
 	err   error
 }
 
-// suspend makes the reply of a run that ends in questions, and keeps what the next run
-// needs.
+// suspend makes the reply of a run that ends with questions: it parks the values for the next
+// run and seals its memory into the requestState.
 func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputRequiredResult, error) {
-	ctx := context.WithoutCancel(r.ctx) // the run's own has ended with its question
+	ctx := context.WithoutCancel(r.ctx) // the context of the run has ended with the question
 	if err := r.parkValues(out); err != nil {
 		replay.CloseAll(out.Values)
 		return nil, err
