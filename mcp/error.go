@@ -17,7 +17,8 @@ type Code string
 const (
 	// CodeParse: the message was not JSON, or not the strict JSON required.
 	CodeParse Code = "parse error"
-	// CodeInvalidRequest: JSON, but not a JSON-RPC message that may be sent here.
+	// CodeInvalidRequest: the message was JSON, but not a valid JSON-RPC message, or not
+	// one that its sender may send.
 	CodeInvalidRequest Code = "invalid request"
 	// CodeMethodNotFound: the method does not exist or its capability was not declared.
 	CodeMethodNotFound Code = "method not found"
@@ -59,17 +60,16 @@ const (
 // peer answered with an error.
 type Error struct {
 	Code Code
-	// Number is the number on the wire. It is set on errors received from a
-	// peer. On errors to send it is read for CodeOther only, and must then lie
-	// outside the range -32768 to -32000, which JSON-RPC and the protocol
-	// reserve.
+	// Number is the number on the wire. It is set on errors that a peer has sent.
+	// On errors to send it is used only with CodeOther, and must not be in the
+	// range -32768 to -32000, which JSON-RPC and the protocol reserve.
 	Number int64
 	// Message is one short sentence.
 	Message string
 	// Data holds details as JSON, or is nil.
 	Data jsontext.Value
-	// Remote is true for an error that the peer sent, and false for one that
-	// this side found.
+	// Remote is true for an error that the peer has sent, and false for an error
+	// of this side.
 	Remote bool
 }
 
@@ -83,7 +83,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Errorf returns an error of the given kind found on this side.
+// Errorf returns an error of the given kind of this side (Remote is false).
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }

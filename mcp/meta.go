@@ -77,7 +77,7 @@ func (m Meta) Set(key string, v any) error {
 	return nil
 }
 
-// CheckMetaKey reports whether key follows the grammar of metadata keys: an
+// CheckMetaKey returns an error unless key follows the grammar of metadata keys: an
 // optional prefix of dot-separated labels ending in a slash, then a name. A
 // label starts with a letter and ends with a letter or digit, with letters,
 // digits and hyphens between; a name starts and ends with a letter or digit,

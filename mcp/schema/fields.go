@@ -23,9 +23,9 @@ type field struct {
 	quoted    bool // a number inside a JSON string
 }
 
-// structFields lists the members of a struct in the order in which encoding/json/v2
-// writes them, and the type of the values of other members where a field takes
-// them (`json:",embed"` on a map or a jsontext.Value), else nil.
+// structFields returns the members of a struct in the order in which encoding/json/v2
+// writes them. others is the type of the values of further members, if the struct has a
+// field for them (`json:",embed"` on a map or a jsontext.Value), otherwise nil.
 func structFields(t reflect.Type) (fields []field, others reflect.Type, err error) {
 	if err := checkTags(t); err != nil {
 		return nil, nil, err
@@ -60,8 +60,8 @@ func structFields(t reflect.Type) (fields []field, others reflect.Type, err erro
 	return dominant(fields), others, nil
 }
 
-// checkTags asks encoding/json/v2 itself whether it takes the struct and its json
-// tags, so that there is one judge of them.
+// checkTags returns the error of encoding/json/v2 for the struct and its json tags, so that
+// this package has no rules of its own for them.
 func checkTags(t reflect.Type) error {
 	err := json.Unmarshal([]byte("{}"), reflect.New(t).Interface())
 	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.Err != nil {
@@ -103,9 +103,9 @@ func parseField(sf reflect.StructField, prefix field, i int) (f field, embed, sk
 	return f, embed, false
 }
 
-// dominant keeps one field per name, by the rules of Go embedding: the one at
-// the shallowest depth, there the only one with its name in a tag, else none.
-// What is left is in depth-first order.
+// dominant returns at most one field per name, by the rules of Go embedding: the field at the
+// shallowest depth; of several there, the only one whose name comes from a tag; otherwise
+// none. The fields are in depth-first order.
 func dominant(fields []field) []field {
 	byName := make(map[string][]field)
 	for _, f := range fields {

@@ -108,7 +108,7 @@ type definition struct {
 	schema *Schema // nil while it is being made
 }
 
-// schema returns the schema of t, without the keywords of tags.
+// schema returns the schema of t, without the keywords from struct tags.
 func (in *inference) schema(t reflect.Type) (*Schema, error) {
 	if in.left--; in.left < 0 {
 		return nil, fmt.Errorf("more than %d subschemas in all: use jsontext.Value for a part", jsonschema.MaxSubschemas)
@@ -292,8 +292,9 @@ func (in *inference) definition(t reflect.Type) int {
 	return slices.IndexFunc(in.named, func(d definition) bool { return d.typ == t })
 }
 
-// freeName returns the name of t without type arguments, in characters that need
-// no escape in a reference, with a number where another type has the same name.
+// freeName returns a name for the definition of t: its name without type arguments, in
+// characters that a reference need not escape, and with a number if another type has the
+// same name.
 func (in *inference) freeName(t reflect.Type) string {
 	plain, _, _ := strings.Cut(t.Name(), "[")
 	plain = strings.Map(func(r rune) rune {

@@ -39,7 +39,7 @@ func (s *Schema) Above(n float64) *Schema { return s.set("xmin", literal(n)) }
 // is for integers and numbers.
 func (s *Schema) Below(n float64) *Schema { return s.set("xmax", literal(n)) }
 
-// MultipleOf sets a number greater than 0 that divides the value without a rest.
+// MultipleOf sets a number greater than 0 of which the value has to be a multiple.
 // It is for integers and numbers.
 func (s *Schema) MultipleOf(n float64) *Schema { return s.set("multiple", literal(n)) }
 
@@ -58,9 +58,9 @@ func (s *Schema) MaxItems(n int) *Schema { return s.set("maxitems", strconv.Itoa
 // Unique refuses arrays that hold equal elements (uniqueItems).
 func (s *Schema) Unique() *Schema { return s.set("unique", "true") }
 
-// Header has clients copy the argument into the HTTP header Mcp-Param-<name>
-// (x-mcp-header), by which proxies can route and limit calls. The name is a token
-// of HTTP. It is for strings, integers and booleans.
+// Header makes clients copy the argument into the HTTP header Mcp-Param-<name>
+// (x-mcp-header), so that proxies can route and limit calls by it. The name must be an HTTP
+// token. It is for strings, integers and booleans.
 //
 // Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (s *Schema) Header(name string) *Schema { return s.set("header", name) }
@@ -84,8 +84,8 @@ func (s *Schema) Const(v any) *Schema {
 	return s
 }
 
-// Default sets the value that stands for a missing property, and with which a
-// form begins. It is encoded by encoding/json/v2.
+// Default sets the value that is used for a missing property, and that a form shows at
+// first. It is encoded by encoding/json/v2.
 func (s *Schema) Default(v any) *Schema {
 	s.keys.Default = s.encode("default", v)
 	return s
@@ -106,7 +106,7 @@ func (s *Schema) Open() *Schema {
 	return s
 }
 
-// set applies one keyword, by the name of its struct tag, and remembers the error.
+// set applies one keyword, by the name of its struct tag, and records the error.
 func (s *Schema) set(key, text string) *Schema {
 	s.fail(s.apply(key, text))
 	return s

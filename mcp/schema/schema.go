@@ -13,10 +13,9 @@ import (
 // the same Schema, so that calls can be chained. The zero Schema allows every
 // value.
 //
-// A keyword that does not apply to the schema's type, or that contradicts
-// another, is an error of JSON, and so is one in a schema that is part of this
-// one. A Schema must not be changed after it became part of another. It is not
-// safe for concurrent use.
+// The method JSON returns an error if a keyword, of the schema or of a schema that is part
+// of it, does not apply to its type or contradicts another keyword. A Schema must not be
+// changed after it became part of another one. It is not safe for concurrent use.
 type Schema struct {
 	keys      keywords
 	never     bool           // the boolean schema false
@@ -163,8 +162,8 @@ func Object(props ...Property) *Schema {
 // Required returns a property that must be present.
 func Required(name string, s *Schema) Property { return Property{name, s, true} }
 
-// Optional returns a property that may be missing. Where it is present it
-// satisfies s, so that it may not be null.
+// Optional returns a property that may be missing. If it is present, it must satisfy s; it
+// may be null only if s allows null.
 func Optional(name string, s *Schema) Property { return Property{name, s, false} }
 
 func typed(name string) *Schema { return &Schema{keys: keywords{Type: name}} }
@@ -213,14 +212,14 @@ func nullable(s *Schema) *Schema {
 	return s
 }
 
-// fail remembers the first error.
+// fail records the first error.
 func (s *Schema) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// fault returns the first error that was remembered, or else that of the first
+// fault returns the first error that fail has recorded, or otherwise the error for the first
 // keyword that contradicts another.
 func (s *Schema) fault() error {
 	if s == nil {

@@ -15,10 +15,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// Describer is implemented by types that have a schema of their own, which those
-// need that implement json.Marshaler or json.Unmarshaler. JSONSchema is called on
-// a zero value. It returns one JSON Schema, an object that refers to nothing
-// outside of itself.
+// Describer is implemented by types that have a schema of their own. Types that implement
+// json.Marshaler or json.Unmarshaler must implement it. JSONSchema is called on a zero
+// value. It returns one JSON Schema, an object without references to other documents.
 type Describer interface {
 	JSONSchema() jsontext.Value
 }
@@ -82,8 +81,8 @@ func described(t reflect.Type, own Describer) (*Schema, error) {
 	return &Schema{keys: keywords{Own: text}}, nil
 }
 
-// repeated returns the first keyword, in the order of names, that is in the
-// schema of a Describer and is set by a tag too, or "".
+// repeated returns the first keyword, in alphabetical order, that both the schema of a
+// Describer and a tag set, or "".
 func (s *Schema) repeated() string {
 	if s.keys.Own == nil {
 		return ""
@@ -103,7 +102,7 @@ func (s *Schema) repeated() string {
 	return ""
 }
 
-// unsupported says what to write instead of a type that has no JSON.
+// unsupported returns the error for a type that has no JSON form. It names an alternative.
 func unsupported(t reflect.Type) error {
 	switch t.Kind() {
 	case reflect.Interface:

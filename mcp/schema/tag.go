@@ -51,8 +51,8 @@ var keywordTable = []keyword{
 	{"header", []string{"string", "integer", "boolean"}, setHeader},
 }
 
-// insteads names the keyword to use where one was used on a wrong type.
-var insteads = map[string]map[string]string{
+// alternatives names, for a keyword that was used on a wrong type, the keyword for that type.
+var alternatives = map[string]map[string]string{
 	"min":      {"string": "minlen", "array": "minitems"},
 	"max":      {"string": "maxlen", "array": "maxitems"},
 	"minlen":   {"integer": "min", "number": "min", "array": "minitems"},
@@ -61,12 +61,12 @@ var insteads = map[string]map[string]string{
 	"maxitems": {"integer": "max", "number": "max", "string": "maxlen"},
 }
 
-// apply sets the keyword with the given key.
+// apply sets the keyword with the key to the value that the text stands for.
 func (s *Schema) apply(key, text string) error {
 	i := slices.IndexFunc(keywordTable, func(k keyword) bool { return k.key == key })
 	k := keywordTable[i]
 	if kind := s.kind(); k.kinds != nil && !slices.Contains(k.kinds, kind) {
-		if instead := insteads[key][kind]; instead != "" {
+		if instead := alternatives[key][kind]; instead != "" {
 			return fmt.Errorf("%s on %s: use %s", key, jsonschema.Article(kind), instead)
 		}
 		return fmt.Errorf("%s on %s: it is for %s", key, jsonschema.Article(kind), plurals(k.kinds))
@@ -97,7 +97,7 @@ func ordered(lowKey string, low jsontext.Value, highKey string, high jsontext.Va
 	return fmt.Errorf("%s %q: greater than %s %q", lowKey, low, highKey, high)
 }
 
-// admits returns an error for the first value of a keyword that s itself refuses.
+// admits returns an error for the first of the values that s refuses. key is their keyword.
 func (s *Schema) admits(key string, values ...jsontext.Value) error {
 	for _, v := range values {
 		if v == nil || !s.scalar() {
@@ -114,8 +114,8 @@ func (s *Schema) admits(key string, values ...jsontext.Value) error {
 	return nil
 }
 
-// scalar reports whether s is a schema of scalars, or of arrays of them. Other
-// schemas may refer to definitions that they do not hold.
+// scalar reports whether s is a schema of scalars, or of arrays of scalars. Other schemas may
+// refer to definitions that are not part of them.
 func (s *Schema) scalar() bool {
 	switch s.kind() {
 	case "", "object":
