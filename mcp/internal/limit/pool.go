@@ -211,12 +211,13 @@ func (p *Place) SetIdle(used bool) {
 }
 
 // EvictIdle evicts one idle place, and reports whether there was one. Of the groups with
-// idle places, the one that holds most loses it.
+// idle places, the one that holds most loses it, and of several the one that has held so much
+// for longest.
 func (p *Pool) EvictIdle() bool {
 	p.mu.Lock()
 	var victim *Place
 	for _, g := range p.groups {
-		if idle := g.longestIdle(); idle != nil && (victim == nil || g.held > victim.of.group.held) {
+		if idle := g.longestIdle(); idle != nil && (victim == nil || g.before(&victim.of.group.rank)) {
 			victim = idle
 		}
 	}
@@ -242,16 +243,6 @@ func (p *Pool) Held() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int(p.held)
-}
-
-// HeldBy returns the units that one owner holds.
-func (p *Pool) HeldBy(o Owner) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if g := p.groups[o.Group()]; g != nil && g.members[o.member] != nil {
-		return int(g.members[o.member].held)
-	}
-	return 0
 }
 
 // The methods below need mu.
@@ -452,6 +443,14 @@ type rank struct {
 
 func (r *rank) ranked() *rank { return r }
 
+// before reports whether r comes before another in a ranking.
+func (r *rank) before(other *rank) bool {
+	if r.held != other.held {
+		return r.held > other.held
+	}
+	return r.since < other.since
+}
+
 // ranking is a heap: the one that holds most comes first, and of several the one that has
 // held so much for longest.
 type ranking[T interface{ ranked() *rank }] []T
@@ -466,11 +465,7 @@ func (r ranking[T]) first() (none T) {
 func (r ranking[T]) Len() int { return len(r) }
 
 func (r ranking[T]) Less(i, j int) bool {
-	a, b := r[i].ranked(), r[j].ranked()
-	if a.held != b.held {
-		return a.held > b.held
-	}
-	return a.since < b.since
+	return r[i].ranked().before(r[j].ranked())
 }
 
 func (r ranking[T]) Swap(i, j int) {
