@@ -28,13 +28,10 @@ func (c *Client) currentConnection(ctx context.Context) (*connection, error) {
 	if k != nil || err != nil {
 		return k, err
 	}
-	defer r.deadlines.Add(ctx)()
-	select {
-	case <-r.done:
-		return r.k, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if err := r.deadlines.Wait(ctx, r.done); err != nil {
+		return nil, err
 	}
+	return r.k, r.err
 }
 
 func (c *Client) currentOrReconnection() (*connection, *reconnection, error) {

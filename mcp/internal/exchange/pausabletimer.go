@@ -26,8 +26,8 @@ type pausableKey struct{}
 
 // WithPausable returns a context under which PauseAll pauses p, in addition to those that
 // ctx has already.
-func WithPausable(ctx context.Context, c Pausable) context.Context {
-	return context.WithValue(ctx, pausableKey{}, &pausables{c, pausablesOf(ctx)})
+func WithPausable(ctx context.Context, p Pausable) context.Context {
+	return context.WithValue(ctx, pausableKey{}, &pausables{p, pausablesOf(ctx)})
 }
 
 func pausablesOf(ctx context.Context) *pausables {
@@ -197,71 +197,85 @@ func (c *Timeout) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// DeadlineGroup pauses and resumes the deadlines of several waiters together. The zero value
-// has no waiters.
+// DeadlineGroup pauses and resumes the deadlines of several waiters together. Pause and
+// Resume do not wait: each waiter pauses and resumes its own deadlines. The zero value has no
+// waiters.
 type DeadlineGroup struct {
 	mu      sync.Mutex
-	pauses  int
-	waiting map[*waiter]struct{}
+	pauses  int           // guarded by mu
+	changed chan struct{} // closed when the group is paused or resumed next; nil without waiters; guarded by mu
 }
 
 var _ Pausable = (*DeadlineGroup)(nil)
 
-// waiter is one context whose deadlines a group pauses.
-type waiter struct {
-	ctx       context.Context
-	resumeAll func() // nil while the deadlines are not paused
-}
-
-func (w *waiter) pause() { w.resumeAll = PauseAll(w.ctx) }
-
-func (w *waiter) resume() {
-	if w.resumeAll != nil {
-		w.resumeAll()
-		w.resumeAll = nil
+// Wait waits until done is closed or ctx ends, whose cause it returns. While the group is
+// paused, all deadlines of ctx are paused. Before Wait returns, they are resumed, which may
+// wait for places that other calls have.
+func (g *DeadlineGroup) Wait(ctx context.Context, done <-chan struct{}) error {
+	for {
+		paused, changed := g.state()
+		if paused {
+			if ended, err := pausedUntil(ctx, done, changed); ended {
+				return err
+			}
+			continue
+		}
+		if ended, err := waitUntil(ctx, done, changed); ended {
+			return err
+		}
 	}
 }
 
-// Add includes the deadlines of ctx in the group until leave is called, once.
-func (s *DeadlineGroup) Add(ctx context.Context) (leave func()) {
-	w := &waiter{ctx: ctx}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting == nil {
-		s.waiting = make(map[*waiter]struct{})
+// pausedUntil is waitUntil with the deadlines of ctx paused.
+func pausedUntil(ctx context.Context, done, changed <-chan struct{}) (ended bool, err error) {
+	defer PauseAll(ctx)()
+	return waitUntil(ctx, done, changed)
+}
+
+// waitUntil waits until done or changed is closed or ctx ends. ended is false for changed.
+func waitUntil(ctx context.Context, done, changed <-chan struct{}) (ended bool, err error) {
+	select {
+	case <-done:
+		return true, nil
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	case <-changed:
+		return false, nil
 	}
-	s.waiting[w] = struct{}{}
-	if s.pauses > 0 {
-		w.pause()
+}
+
+// state reports whether the group is paused, and returns a channel that is closed when that
+// changes.
+func (g *DeadlineGroup) state() (paused bool, changed <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.changed == nil {
+		g.changed = make(chan struct{})
 	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.waiting, w)
-		w.resume()
-	}
+	return g.pauses > 0, g.changed
 }
 
 // Pause implements Pausable.
-func (s *DeadlineGroup) Pause() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pauses++; s.pauses > 1 {
-		return
-	}
-	for w := range s.waiting {
-		w.pause()
+func (g *DeadlineGroup) Pause() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pauses++; g.pauses == 1 {
+		g.announceLocked()
 	}
 }
 
 // Resume implements Pausable.
-func (s *DeadlineGroup) Resume() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pauses--; s.pauses > 0 {
-		return
+func (g *DeadlineGroup) Resume() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pauses--; g.pauses == 0 {
+		g.announceLocked()
 	}
-	for w := range s.waiting {
-		w.resume()
+}
+
+func (g *DeadlineGroup) announceLocked() {
+	if g.changed != nil {
+		close(g.changed)
+		g.changed = nil
 	}
 }

@@ -3,11 +3,13 @@ package exchange_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 var errLate = errors.New("late")
@@ -52,17 +54,30 @@ func TestStoppedTimerIsNotWoundUpAgain(t *testing.T) {
 func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var waiting exchange.DeadlineGroup
-		shared := exchange.WithPausable(t.Context(), &waiting)
+		var group exchange.DeadlineGroup
+		shared := exchange.WithPausable(t.Context(), &group)
+		never, answered := make(chan struct{}), make(chan struct{})
 		early, stop := exchange.WithTimeout(t.Context(), 10*time.Second, errLate)
 		defer stop()
-		defer waiting.Add(early)()
-		release := exchange.PauseAll(shared)
+		var waiters sync.WaitGroup
+		defer waiters.Wait()
+		waiters.Go(func() {
+			if err := group.Wait(early, never); err != errLate {
+				t.Errorf("the one that waits: got %v, want %v", err, errLate)
+			}
+		})
+		synctest.Wait()
+		resume := exchange.PauseAll(shared)
+		synctest.Wait()
 		late, stop := exchange.WithTimeout(t.Context(), 10*time.Second, errLate)
 		defer stop()
-		leave := waiting.Add(late)
+		waiters.Go(func() {
+			if err := group.Wait(late, answered); err != nil {
+				t.Errorf("the one that has its answer: got %v, want nil", err)
+			}
+		})
 		time.Sleep(time.Hour)
-		leave()
+		close(answered)
 		time.Sleep(9 * time.Second)
 		if early.Err() != nil || late.Err() != nil {
 			t.Errorf("got %v and %v, want no end", context.Cause(early), context.Cause(late))
@@ -70,9 +85,9 @@ func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if early.Err() != nil || late.Err() == nil {
-			t.Errorf("got %v and %v, want the end of the one that has left", context.Cause(early), context.Cause(late))
+			t.Errorf("got %v and %v, want the end of the one that has its answer", context.Cause(early), context.Cause(late))
 		}
-		release()
+		resume()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if early.Err() == nil {
@@ -81,8 +96,48 @@ func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 	})
 }
 
+// Calls of a tool with one slot wait for one reconnection. One of them takes the slot as soon
+// as the group is resumed, and needs the end of the reconnection to give it back.
+func TestResumeOfAGroupDoesNotWaitForThePlacesOfItsWaiters(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slots := limit.NewSlots(1)
+		var group exchange.DeadlineGroup
+		done := make(chan struct{})
+		var calls sync.WaitGroup
+		group.Pause()
+		for range 3 {
+			calls.Go(func() {
+				if err := slots.Acquire(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+				place := exchange.NewLease(slots.Release, func() error { return slots.Return(t.Context()) })
+				defer place.End()
+				if err := group.Wait(exchange.WithPausable(t.Context(), place), done); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		group.Resume()
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := group.Wait(short, done); err != context.DeadlineExceeded {
+			t.Errorf("another waiter: got %v, want the end of its context", err)
+		}
+		close(done)
+		calls.Wait()
+	})
+}
+
 func TestContextWithoutDeadlinesCanBePaused(t *testing.T) {
 	t.Parallel()
 	exchange.PauseAll(t.Context())()
-	new(exchange.DeadlineGroup).Add(t.Context())()
+	done := make(chan struct{})
+	close(done)
+	if err := new(exchange.DeadlineGroup).Wait(t.Context(), done); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
 }
