@@ -73,10 +73,15 @@ func routes(srv *mcpserver.Server) http.Handler {
 
 // serveListener serves until stop is called, which returns the channel of the result.
 func serveListener(t *testing.T, srv *mcpserver.Server) (p *pipes, stop func() <-chan error) {
+	return serveHandler(t, srv, routes(srv))
+}
+
+// serveHandler is serveListener for a handler.
+func serveHandler(t *testing.T, srv *mcpserver.Server, h http.Handler) (p *pipes, stop func() <-chan error) {
 	p = newPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- srv.ServeListener(ctx, p, routes(srv)) }()
+	go func() { ended <- srv.ServeListener(ctx, p, h) }()
 	return p, func() <-chan error {
 		cancel()
 		synctest.Wait()

@@ -33,8 +33,12 @@ type userCode struct {
 	// trigger brings the call about, from a client or in the process of the server.
 	trigger func(ctx context.Context, srv *mcpserver.Server, c *mcpclient.Client) error
 	http    bool
-	era     func(mcp.Revision) bool // nil: both
-	logged  string                  // where it panics; empty where the caller of the function gets the panic
+	wrap    func(*mcpserver.Server, http.Handler) http.Handler // an author's middleware; nil: none
+	era     func(mcp.Revision) bool                            // nil: both
+	// onlyPanics leaves out the calls of the server: Shutdown waits for a lock while this
+	// code runs, and the clock of synctest stands still then.
+	onlyPanics bool
+	logged     string // where it panics; empty where the caller of the function gets the panic
 }
 
 func registering(register func(srv *mcpserver.Server, hook func())) func(*mcpserver.Options, func()) func(*mcpserver.Server) {
@@ -146,6 +150,17 @@ var userCodes = []userCode{
 	connThat("Read"),
 	connThat("Write"),
 	connThat("Close"),
+	middlewareThat("ResponseWriter.Write", "Write", "quick", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.WriteHeader", "WriteHeader", "quick", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.SetWriteDeadline", "SetWriteDeadline", "quick", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.Flush", "Flush", "talk", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.WriteHeader, by a timer", "WriteHeader", "slow", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.Flush, by a timer", "Flush", "slow", "http.ResponseWriter panicked"),
+	middlewareThat("ResponseWriter.Write, by a timer", "Write", "slow", "http.ResponseWriter panicked"),
+	middlewareThat("Request.Body", "Read", "quick", "HTTP request panicked"),
+	eventStreamThat("ResponseWriter.Write, of HTTP+SSE", "Write", true),
+	eventStreamThat("ResponseWriter.Flush, of HTTP+SSE", "Flush", true),
+	eventStreamThat("ResponseWriter.Write, of HTTP+SSE, by a timer", "Write", false),
 	{name: "OnLimit", trigger: callTool("limit"), logged: "limit hook panicked", prepare: func(o *mcpserver.Options, hook func()) func(*mcpserver.Server) {
 		o.OnLimit = func(mcp.LimitReached) { hook() }
 		return toolThat("limit", func(ctx context.Context, _ func()) (any, error) {
@@ -487,7 +502,11 @@ func (u userCode) run(t *testing.T, r mcp.Revision, hook func(*mcpserver.Server)
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"colour":"red"}`)}, nil
 	}}
 	if u.http {
-		p, stop := serveListener(t, srv)
+		h := routes(srv)
+		if u.wrap != nil {
+			h = u.wrap(srv, h)
+		}
+		p, stop := serveHandler(t, srv, h)
 		defer func() { <-stop() }()
 		target, co.HTTP.Client = mcpclient.URL("http://localhost/mcp"), p.client(t)
 		co.HTTP.Client.Transport = fromTheStart{co.HTTP.Client.Transport}
@@ -547,7 +566,7 @@ func TestUserCodeMayCallTheServer(t *testing.T) {
 	t.Parallel()
 	for _, u := range userCodes {
 		for _, r := range eras {
-			if u.era != nil && !u.era(r) {
+			if u.onlyPanics || u.era != nil && !u.era(r) {
 				continue
 			}
 			t.Run(fmt.Sprint(u.name, ", ", r), func(t *testing.T) {

@@ -82,6 +82,7 @@ func (h *Handler) cancel() {
 // contract: host, origin, method, media types, size of the body, and only then
 // the message.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.o.abortOnPanic(r)
 	h.o.setConnectionClose(w.Header())
 	if refused := h.serve(w, r); refused != nil {
 		h.o.report(refused, r)
@@ -203,7 +204,9 @@ func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.
 
 // reply writes a reply without running a handler.
 func (h *Handler) reply(w http.ResponseWriter, reply dialect.Reply) {
-	newResponder(w, h.o, nil).finish(&reply)
+	a := newResponder(w, h.o, nil)
+	defer a.abandon()
+	a.finish(&reply)
 }
 
 // notify handles a notification. In a session it answers before the handler has run, and

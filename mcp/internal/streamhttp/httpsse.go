@@ -67,6 +67,7 @@ const eventStreamMethods = "GET, POST"
 
 // ServeHTTP serves both methods on one path.
 func (e *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer e.o.abortOnPanic(r)
 	e.o.setConnectionClose(w.Header())
 	if refused := e.serve(w, r); refused != nil {
 		e.o.report(refused, r)

@@ -32,6 +32,7 @@ func (e *Readiness) Asked() bool { return e.asked.Load() }
 // balancers use addresses and because DNS rebinding needs a name. It refuses names of
 // other servers.
 func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer e.o.abortOnPanic(r)
 	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.isServerName(host) {
 		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)
 		return

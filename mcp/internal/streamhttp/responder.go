@@ -21,6 +21,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/sse"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 const (
@@ -76,21 +77,26 @@ var _ exchange.BackChannel = (*responder)(nil)
 
 // newResponder returns a responder that needs a finish or an abandon before the
 // HTTP handler returns.
-func newResponder(w http.ResponseWriter, o *Options, lost *lazyctx.Context) *responder {
-	return &responder{w: w, o: o, cancelled: lost}
+func newResponder(w http.ResponseWriter, o *Options, cancelled *lazyctx.Context) *responder {
+	return &responder{w: w, o: o, cancelled: cancelled}
 }
 
 // open makes the answer an event stream now, and writes events.
 func (a *responder) open(events ...sse.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.openLocked(events)
+	return a.err
+}
+
+func (a *responder) openLocked(events []sse.Event) {
+	defer a.contain()
 	a.writeStreamHeader(0)
 	for _, ev := range events {
 		a.writeEvent(ev)
 	}
 	a.flush()
 	a.keepAlive(a.o.keepAlive())
-	return a.err
 }
 
 // tick keeps the connection alive: it opens the event stream, or sends a comment on it.
@@ -99,6 +105,7 @@ func (a *responder) tick() {
 	defer a.ticks.Done()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.contain()
 	switch {
 	case a.ended || a.err != nil:
 		return
@@ -130,10 +137,15 @@ func (a *responder) sendEvents(events ...sse.Event) error {
 	case a.ended:
 		return errAnswered
 	case len(events) > 0:
-		a.events(events)
-		a.flush()
+		a.sendEventsLocked(events)
 	}
 	return a.err
+}
+
+func (a *responder) sendEventsLocked(events []sse.Event) {
+	defer a.contain()
+	a.events(events)
+	a.flush()
 }
 
 // startStream makes the answer an event stream if it is none yet. The next write flushes
@@ -141,6 +153,7 @@ func (a *responder) sendEvents(events ...sse.Event) error {
 func (a *responder) startStream() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.contain()
 	if !a.ended {
 		a.startStreamLocked()
 	}
@@ -151,6 +164,7 @@ func (a *responder) startStream() {
 func (a *responder) finishJSON(reply *dialect.Reply) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.contain()
 	if a.stream || a.repliesByEvent(reply) {
 		return false
 	}
@@ -174,6 +188,7 @@ func (a *responder) finishEvents(events []sse.Event) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer a.contain()
 	if !a.ended {
 		a.stopTicks()
 		a.events(events)
@@ -188,6 +203,7 @@ func (a *responder) finish(reply *dialect.Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.end()
+	defer a.contain()
 	a.stopTicks()
 	switch {
 	case reply.Body != nil && (a.stream || a.repliesByEvent(reply)):
@@ -203,16 +219,22 @@ func (a *responder) finish(reply *dialect.Reply) {
 	}
 }
 
-// abandon ends the answer as it is, unless it has ended. It returns after the last tick. If
-// the client took too long to accept data, it reports the limit.
+// abandon ends the answer as it is, unless it has ended, and waits for its ticks. If the
+// client took too long to accept data, it reports the limit. If w panicked, it aborts the response.
+// Only the goroutine of the HTTP handler may call it.
 func (a *responder) abandon() {
-	slow, madeRoom := a.endAbandoned()
+	a.endLocking()
 	a.ticks.Wait()
+	slow, madeRoom, panicked := a.takeFailure()
 	if madeRoom {
 		a.o.reached(mcp.LimitUnsent, a.owner.Principal())
 	}
 	if slow {
 		a.o.reached(mcp.LimitStreamWrite, mcp.PrincipalAnonymous)
+	}
+	if panicked != nil {
+		a.o.logPanic(context.Background(), responseWriterPanicked, panicked)
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -237,7 +259,10 @@ func (a *responder) interrupt() {
 
 // expireWrite makes a Write of the http.ResponseWriter that is in progress fail at once.
 func (a *responder) expireWrite() {
-	_ = http.NewResponseController(a.w).SetWriteDeadline(time.Unix(1, 0))
+	err := usercode.Run(func() error { return http.NewResponseController(a.w).SetWriteDeadline(time.Unix(1, 0)) })
+	if p, ok := err.(*usercode.Panic); ok {
+		a.o.logPanic(context.Background(), responseWriterPanicked, p)
+	}
 }
 
 // interruption returns the error of a write after interrupt or close, or nil. To notice both,
@@ -253,19 +278,30 @@ func (a *responder) interruption() error {
 	return nil
 }
 
-// endAbandoned ends the answer. Its first call reports whether the client took too long to
-// accept data, and whether the answer was ended because unsent was full.
-func (a *responder) endAbandoned() (slow, madeRoom bool) {
+func (a *responder) endLocking() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
+}
+
+// takeFailure reports, once, whether the client took too long to accept data, whether the
+// answer was ended because unsent was full, and the panic of w.
+func (a *responder) takeFailure() (slow, madeRoom bool, panicked *usercode.Panic) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	slow = errors.Is(a.err, os.ErrDeadlineExceeded)
 	if slow {
 		a.err = errSlow
 	}
+	if p, ok := a.err.(writerPanic); ok {
+		panicked, a.err = p.Panic, errAborted
+	}
 	madeRoom, a.madeRoom = a.madeRoom, false
-	return slow && !madeRoom, madeRoom
+	return slow && !madeRoom, madeRoom, panicked
 }
+
+// errAborted replaces the panic of w, after that is logged.
+var errAborted = errors.New("the response was aborted")
 
 // errSlow replaces the error of a client that took too long, after that is reported.
 var errSlow = errors.New("the client took too long to accept what was sent")
@@ -365,7 +401,7 @@ func (a *responder) announce(size int) {
 // comment is sent at jsonTimeout, by the timer that all answers share, unless KeepAlive is
 // shorter. Most streams end before and need no timer of their own.
 func (a *responder) startStreamLocked() {
-	if a.stream {
+	if a.stream || a.err != nil {
 		return
 	}
 	a.writeStreamHeader(0)
