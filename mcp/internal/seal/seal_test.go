@@ -118,7 +118,7 @@ func TestBadKeysAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, keys := range map[string][]seal.Key{
 		"no key":      nil,
-		"duplicate":    {old, old},
+		"duplicate":   {old, old},
 		"key id \"\"": {{Secret: old.Secret}},
 		"want 1 to":   {{ID: strings.Repeat("k", 33), Secret: old.Secret}},
 		"5 bytes":     {{ID: "short", Secret: []byte("short")}},
