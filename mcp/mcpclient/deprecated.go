@@ -38,3 +38,10 @@ func (r *Request) Reached(l mcp.Limit) { r.ReportLimit(l) }
 //
 //go:fix inline
 func VisitHost(p *mcp.ElicitParams) string { return URLHost(p) }
+
+// Forget calls c.ClearCache().
+//
+// Deprecated: use [Client.ClearCache].
+//
+//go:fix inline
+func (c *Client) Forget() { c.ClearCache() }

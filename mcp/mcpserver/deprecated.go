@@ -16,6 +16,15 @@ import (
 //go:fix inline
 func Form[T any](key, message string, out *T) Question { return ElicitForm(key, message, out) }
 
+// Sample returns SampleQuestion(key, p, out).
+//
+// Deprecated: use [SampleQuestion].
+//
+//go:fix inline
+func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
+	return SampleQuestion(key, p, out)
+}
+
 // Visit returns ElicitURL(key, message, address).
 //
 // Deprecated: use [ElicitURL].
@@ -108,3 +117,42 @@ const AnswerJSON = ResponseJSON
 //
 //go:fix inline
 const AnswerStream = ResponseStream
+
+// Ask returns r.Call(ctx, method, params, out).
+//
+// Deprecated: use [Request.Call].
+//
+//go:fix inline
+func (r *Request) Ask(ctx context.Context, method string, params, out any) error {
+	return r.Call(ctx, method, params, out)
+}
+
+// Reached calls r.ReportLimit(l).
+//
+// Deprecated: use [Request.ReportLimit].
+//
+//go:fix inline
+func (r *Request) Reached(l mcp.Limit) { r.ReportLimit(l) }
+
+// Reveal returns r.PublicError(ctx, err).
+//
+// Deprecated: use [Request.PublicError].
+//
+//go:fix inline
+func (r *Request) Reveal(ctx context.Context, err error) *mcp.Error { return r.PublicError(ctx, err) }
+
+// Change calls s.BatchChanges(fn).
+//
+// Deprecated: use [Server.BatchChanges].
+//
+//go:fix inline
+func (s *Server) Change(fn func()) { s.BatchChanges(fn) }
+
+// Visited returns s.ElicitationComplete(ctx, address).
+//
+// Deprecated: use [Server.ElicitationComplete].
+//
+//go:fix inline
+func (s *Server) Visited(ctx context.Context, address string) error {
+	return s.ElicitationComplete(ctx, address)
+}
