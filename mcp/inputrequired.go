@@ -58,7 +58,14 @@ func (q InputRequest) DecodeParams() (any, error) {
 // again after an InputRequiredResult.
 type InputResponseParams struct {
 	// InputResponses are the answers, by the keys of InputRequests: results of
-	// the requested methods.
+	// the requested methods. They are not validated against the requests.
+	//
+	// For a handler of package mcpserver they are answers to questions of the last
+	// round if the request has a requestState; the server drops all others. A
+	// request without requestState passes all its answers, and a client can send
+	// answers to questions that nobody asked. The handler must therefore use answers
+	// only if Request.Round is not 0, or use mcpserver.Ask in place of
+	// InputRequiredResult.
 	InputResponses map[string]jsontext.Value `json:"inputResponses,omitzero"`
 	// RequestState is the state of the InputRequiredResult, or nil if it had none.
 	RequestState *string `json:"requestState,omitzero"`

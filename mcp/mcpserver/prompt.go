@@ -12,7 +12,8 @@ import (
 )
 
 // PromptHandler returns the messages of a prompt. The result is an *mcp.GetPromptResult, or
-// another result type that prompts/get may have.
+// another result type that prompts/get may have. The rules of
+// [ToolHandler] apply to the answers in p.InputResponses.
 type PromptHandler func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error)
 
 // PromptOption is an option of a prompt.

@@ -17,7 +17,8 @@ import (
 
 // ResourceHandler reads one resource. The result is an *mcp.ReadResourceResult, or another
 // result type that resources/read may have. For a resource that does not exist it returns
-// an error that wraps [ErrNotFound].
+// an error that wraps [ErrNotFound]. The rules of
+// [ToolHandler] apply to the answers in p.InputResponses.
 type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error)
 
 // ResourceOption is an option of a resource or a template.

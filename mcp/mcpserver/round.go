@@ -5,12 +5,14 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // mayRequireInput are the requests of the stateless era to which the server may reply with
@@ -24,8 +26,9 @@ var mayRequireInput = map[string]bool{
 }
 
 // Round returns the number of completed rounds of questions: 0 when the client makes the
-// call for the first time, 1 when it repeats the call with the first answers. It is 0 in
-// the session era, where a call runs once, and when r is nil.
+// call for the first time, 1 when it repeats the call with the first answers. In the session
+// era only a handler that returns an *mcp.InputRequiredResult has such rounds; for all others
+// it is 0. It is 0 when r is nil.
 func (r *Request) Round() int {
 	if r == nil {
 		return 0
@@ -69,17 +72,39 @@ func (r *Request) endRun(result any, err error) (any, error) {
 	if requiresURLElicitation(err) && r.run.Blocked() == nil {
 		result, err = r.requireURLElicitation(err)
 	}
-	switch reply, failed := r.closeRun(nil); {
-	case failed != nil && result == nil && err == nil:
-		return nil, failed
-	case reply == nil:
+	reply, failed := r.closeRun(nil)
+	overrides := reply != nil || failed != nil && (!r.failureReturned() || errors.Is(err, ErrInputRequired) || result == nil && err == nil)
+	if !overrides {
 		return result, err
-	default:
-		if _, ok := errors.AsType[*panicked](err); ok {
-			_ = r.server.publicError(r.ctx, r.call, err) // logs what the caller is not told
-		}
-		return reply, nil
 	}
+	if _, ok := errors.AsType[*panicked](err); ok {
+		_ = r.server.publicError(r.ctx, r.call, err) // logs what the caller is not told
+	}
+	if failed != nil {
+		return r.suspendFailed(failed)
+	}
+	return reply, nil
+}
+
+// failureReturned reports whether runHandler has returned the error of a round that could
+// not be suspended, so that the outcome of the call is made of it.
+func (r *Request) failureReturned() bool {
+	r.ending.Lock()
+	defer r.ending.Unlock()
+	return r.suspended != nil && r.suspended.returned
+}
+
+// suspendFailed returns the outcome of a call whose middleware has asked, in a round that
+// could not be suspended: what it is when the handler has asked.
+func (r *Request) suspendFailed(failed error) (any, error) {
+	if e, ok := errors.AsType[*mcp.Error](failed); ok && !e.Remote || r.method != mcp.MethodToolsCall {
+		return nil, failed
+	}
+	p, err := r.boundParams()
+	if err != nil {
+		return nil, failed
+	}
+	return r.server.toolError(r.ctx, r.call, p.Name, failed), nil
 }
 
 // closeRun ends the run. If the run has asked, closeRun returns the input_required reply,
@@ -114,7 +139,11 @@ func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResu
 		return nil, nil
 	}
 	defer close(s.done)
-	s.reply, s.err = r.suspend(out, base)
+	if s.reply, s.err = r.suspend(out, base); s.err != nil && r.method == mcp.MethodToolsCall {
+		// Errors of tools are for the model and not logged otherwise.
+		r.server.options.logger().LogAttrs(r.ctx, slog.LevelError, "questions of a tool not sent",
+			append(usercode.Attrs(s.err), slog.String("method", r.method))...)
+	}
 	return s.reply, s.err
 }
 
@@ -155,14 +184,21 @@ func (r *Request) resume() error {
 	return r.resumed.err
 }
 
-// runHandler runs a handler with the answers of the client. In the stateless era questions
-// end the run. If the handler returns an *mcp.InputRequiredResult in the session era,
-// runHandler sends its questions to the client and runs the handler again with the answers.
+// runHandler runs a handler with the answers of the client. With a requestState these are
+// only the answers to the questions that the state records as open. Without one they are all
+// answers of the request, which a client may send to questions that nobody asked.
+//
+// In the stateless era questions end the run. If the handler returns an
+// *mcp.InputRequiredResult in the session era, runHandler sends its questions to the client
+// and runs the handler again with the answers.
 func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	if !r.replays {
 		return r.runAndAsk(ctx, in, run)
 	}
 	in.RequestState = r.run.RawState()
+	if r.resumed != nil {
+		in.InputResponses = r.run.KeepOpen(in.InputResponses)
+	}
 	result, err := run(ctx)
 	raw, asks := result.(*mcp.InputRequiredResult)
 	switch blocked := r.run.Blocked(); {
@@ -175,8 +211,15 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 			return nil, err
 		}
 	}
-	if reply, failed := r.closeRun(raw); reply != nil || failed != nil {
-		return reply, failed
+	reply, failed := r.closeRun(raw)
+	switch {
+	case failed != nil:
+		r.ending.Lock()
+		r.suspended.returned = true
+		r.ending.Unlock()
+		return nil, failed
+	case reply != nil:
+		return reply, nil
 	}
 	return result, err
 }
@@ -206,6 +249,8 @@ type suspension struct {
 	done  chan struct{}
 	reply *mcp.InputRequiredResult // nil when making it has failed
 	err   error
+	// returned says that runHandler has returned err. Guarded by Request.ending.
+	returned bool
 }
 
 // suspend makes the reply of a run that ends with questions: it parks the values for the next

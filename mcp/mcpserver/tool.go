@@ -21,6 +21,10 @@ import (
 // tool's input schema. The result is an *mcp.CallToolResult, or another result type that
 // tools/call may have. An *mcp.Error is a protocol error. The text of any other error is
 // sent to the model.
+//
+// A handler that returns an *mcp.InputRequiredResult gets the answers in p.InputResponses.
+// It must use them only if Request.Round is not 0, because answers in a request without
+// requestState are those that the client chose to send, see [mcp.InputResponseParams].
 type ToolHandler func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error)
 
 // ToolOption is an option of a tool.

@@ -99,23 +99,31 @@ func (r *Run) Start(m Memory, given map[string]jsontext.Value, ctx Canceler, max
 	}
 }
 
-// Use marks keys as used in this run, where each may be used once.
-func (r *Run) Use(keys ...string) error {
+// KeepOpen returns the answers to the questions in which the last run has ended. The map is
+// a new one, or nil if given is nil.
+func (r *Run) KeepOpen(given map[string]jsontext.Value) map[string]jsontext.Value {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := maps.Clone(given)
+	maps.DeleteFunc(kept, func(key string, _ jsontext.Value) bool { return !r.memory.Open.Has(key) })
+	return kept
+}
+
+// Use marks a key as used in this run, where each may be used once.
+func (r *Run) Use(key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended != nil {
 		return r.ended
 	}
 	used := &r.newStepsLocked().used
-	for _, key := range keys {
-		switch {
-		case key == "" || len(key) > maxKey:
-			return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
-		case used.Has(key):
-			return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
-		}
-		used.Set(key, struct{}{})
+	switch {
+	case key == "" || len(key) > maxKey:
+		return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
+	case used.Has(key):
+		return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
 	}
+	used.Set(key, struct{}{})
 	return nil
 }
 

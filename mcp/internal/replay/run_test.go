@@ -177,7 +177,7 @@ func TestKeysAreUsedOnce(t *testing.T) {
 			t.Errorf("%q: got %v", keys, err)
 		}
 	}
-	if err := r.Use("a", "b"); err != nil {
+	if err := errors.Join(r.Use("a"), r.Use("b")); err != nil {
 		t.Error(err)
 	}
 	if err := r.Use("b"); err == nil || !strings.Contains(err.Error(), `key "b": used already`) {
