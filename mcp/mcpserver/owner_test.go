@@ -61,7 +61,7 @@ func (s *sender) sendTo(ctx context.Context, w http.ResponseWriter, method, mess
 // open opens a session and reports whether there was room.
 func (s *sender) open() bool {
 	s.session = ""
-	s.send(s.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"elicitation":{}}}}`)
+	s.send(s.t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"elicitation":{"form":{},"url":{}}}}}`)
 	return s.session != ""
 }
 
@@ -216,6 +216,18 @@ func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
 			status, body := s.call(1, "keep", "")
 			ok(t, status, body)
 		}},
+		{"URL elicitations", func(s *sender, i int) {
+			s.call(2*i, "visit", "")
+			s.call(2*i+1, "visit-many", "")
+		}, func(t *testing.T, s *sender) {
+			s.call(1, "visit", "")
+			s.call(2, "visited", "")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, events := s.send(ctx, http.MethodGet, ""); !strings.Contains(events, "notifications/elicitation/complete") {
+				t.Errorf("the modest client: got the events %q, want notifications/elicitation/complete", events)
+			}
+		}},
 		{"tasks", func(s *sender, i int) { s.call(i, "work", asTask) }, func(t *testing.T, s *sender) {
 			status, body := s.call(1, "work", asTask)
 			ok(t, status, body)
@@ -306,6 +318,26 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		return question(ctx)
 	})
 	s.Tool("large", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", largeSize), nil })
+	const page = "https://example.com/visit"
+	pages := 0
+	s.Tool("visit", "", func(context.Context, struct{}) (string, error) {
+		return "", mcpserver.URLElicitationRequired("Please sign in.", page)
+	})
+	s.Tool("visit-many", "", func(context.Context, struct{}) (string, error) {
+		var all []mcp.ElicitParams
+		for range 500 {
+			pages++
+			all = append(all, mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Please sign in.", URL: fmt.Sprintf("%s/%d", page, pages)})
+		}
+		data, err := json.Marshal(map[string]any{"elicitations": all})
+		if err != nil {
+			return "", err
+		}
+		return "", &mcp.Error{Code: mcp.CodeURLElicitationRequired, Message: "visit", Data: data}
+	})
+	s.Tool("visited", "", func(ctx context.Context, _ struct{}) (string, error) {
+		return "", s.ElicitationComplete(ctx, page)
+	})
 	s.Tool("keep", "", func(ctx context.Context, _ struct{}) (string, error) { return kept.New(ctx, "value") })
 	s.Tool("work", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()

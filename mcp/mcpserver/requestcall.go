@@ -41,7 +41,7 @@ func (r *Request) ask(ctx context.Context, method string, params, out any) error
 		return err
 	}
 	if q.VisitID != "" {
-		r.server.urlElicitations.add(r.in.Session, q.Visit, q.VisitID)
+		r.server.urlElicitations.add(r.in.Owner(), r.in.Session, q.Visit, q.VisitID)
 	}
 	var m jsonrpc.Message
 	err = r.waitForClient(ctx, func(ctx context.Context) (err error) {

@@ -23,7 +23,7 @@ import (
 const maxState = 64 << 10
 
 // initState sets the keys that encrypt requestStates, the Store and the Bus, and the tables
-// of questions, parked values and used states.
+// of what clients can make the server keep.
 func (s *Server) initState() (err error) {
 	o := s.options.orZero()
 	switch {
@@ -47,6 +47,7 @@ func (s *Server) initState() (err error) {
 	}
 	instance := rand.Text()
 	s.questions = newWaitingQuestions(o.Ask)
+	s.urlElicitations = newURLElicitations()
 	s.parked.Instance, s.usedStates.Instance = instance, instance
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
 	s.unsent = exchange.NewUnsentLimit(o.Load.maxUnsent())

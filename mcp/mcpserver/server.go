@@ -37,7 +37,7 @@ type Server struct {
 	limits          *limit.Reporter
 	requests        drain.Group // running requests, and other work that Shutdown waits for
 	sessions        sessions
-	urlElicitations urlElicitations
+	urlElicitations *urlElicitations
 
 	warnedNoAuth atomic.Bool // the log has the warning that requests are not authenticated
 

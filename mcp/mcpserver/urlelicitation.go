@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
@@ -65,7 +67,7 @@ func (r *Request) requireURLElicitation(cause error) (any, error) {
 		return r.elicitURLsByRounds(required)
 	}
 	for _, v := range required {
-		v.ElicitationID = r.server.urlElicitations.add(r.in.Session, v.URL, v.ElicitationID)
+		v.ElicitationID = r.server.urlElicitations.add(r.in.Owner(), r.in.Session, v.URL, v.ElicitationID)
 	}
 	e, _ := errors.AsType[*mcp.Error](cause)
 	return nil, urlElicitationRequired(e.Message, required)
@@ -203,17 +205,32 @@ func asURLElicitation(err error, questions []openQuestion) error {
 
 // ElicitationComplete sends notifications/elicitation/complete for a URL to the client that
 // got it by [ElicitURL] or [URLElicitationRequired], so that the client stops waiting. Use
-// a different URL for each elicitation: if several clients got the same one, nothing is
-// sent. Only clients of 2025-11-25 have the notification; for others, and for an unknown
-// URL, ElicitationComplete does nothing and returns nil. ctx limits the time of sending. The
-// server remembers the 4,096 newest elicitations. It is safe for concurrent use.
+// a different URL for each elicitation: if several clients got the same one, all of them
+// get the notification, also those whose user has not finished. Only clients of 2025-11-25
+// have the notification; for others, and for an unknown URL, ElicitationComplete does nothing
+// and returns nil. ctx limits the time of sending. The server remembers 4,096 elicitations;
+// when there are more, it forgets those of the client that has most. It is safe for
+// concurrent use.
 //
 // Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
 func (s *Server) ElicitationComplete(ctx context.Context, address string) error {
-	session, id := s.urlElicitations.take(address)
-	if session == nil {
-		return nil
+	var mu sync.Mutex
+	var failed []error
+	var sending sync.WaitGroup
+	for session, id := range s.urlElicitations.take(address) {
+		sending.Go(func() {
+			if err := sendElicitationComplete(ctx, session, id); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
+			}
+		})
 	}
+	sending.Wait()
+	return errors.Join(failed...)
+}
+
+func sendElicitationComplete(ctx context.Context, session *exchange.Session, id string) error {
 	msg, err := session.Agreed().Facts.Notification(mcp.NotificationElicitationComplete, &mcp.ElicitationCompleteParams{ElicitationID: id})
 	if err != nil || msg == nil {
 		return err

@@ -158,7 +158,7 @@ func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
 		other.Write(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,"result":{"action":"accept"}}`)
 		other.Reply(call)
 
-		// A URL that two were sent to says nothing of either, and each keeps its id.
+		// A URL that two got is completed for both, and each keeps its id.
 		id = at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
 		theirs := at(t, other.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
 		if again := at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId"); again != id || theirs == id {
@@ -167,6 +167,8 @@ func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
 		if err := srv.ElicitationComplete(t.Context(), signIn); err != nil {
 			t.Fatal(err)
 		}
+		same(t, sent.Notification("notifications/elicitation/complete").Params, `{"elicitationId":`+id+`}`)
+		same(t, other.Notification("notifications/elicitation/complete").Params, `{"elicitationId":`+theirs+`}`)
 		sent.Quiet()
 		other.Quiet()
 	})
