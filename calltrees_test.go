@@ -1,14 +1,22 @@
 package fondaco_test
 
 import (
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
 // drawnIn matches a line of a call tree that says which file has a function: in a comment
@@ -20,7 +28,7 @@ import (
 //	└─ callTool (mcpserver/toolcall.go)
 //
 // with a file whose path ends so.
-var drawnIn = regexp.MustCompile(`[└├]─ (?:\w+\.)*(\w+)(?:, \w+)*(?: +(\w+\.go)\b| +\((\w+/[\w/]+\.go)\))`)
+var drawnIn = regexp.MustCompile(`[└├]─ (?:\w+\.)*(\w+)(?:, \w+)*(?: \*)?(?: +(\w+\.go)\b| +\((\w+/[\w/]+\.go)\))`)
 
 func TestCallTreesNameTheFilesOfTheirFunctions(t *testing.T) {
 	t.Parallel()
@@ -50,19 +58,55 @@ func TestCallTreesNameTheFilesOfTheirFunctions(t *testing.T) {
 	}
 }
 
-// TestCallTreeOfAToolCrossesFewFiles counts the files above the author's function.
-func TestCallTreeOfAToolCrossesFewFiles(t *testing.T) {
+// TestStackOfAToolCrossesFewFiles counts the files of mcpserver on the stack of the
+// author's function, and compares them with those that the call tree in serve.go marks.
+func TestStackOfAToolCrossesFewFiles(t *testing.T) {
 	t.Parallel()
-	tree, _, found := strings.Cut(read(t, "mcp/mcpserver/serve.go"), "the author's function")
+	tree, _, found := strings.Cut(read(t, "mcp/mcpserver/serve.go"), "─ the author's function")
 	if !found {
 		t.Fatal("serve.go: there is no call tree down to the author's function")
 	}
-	crossed := make(map[string]bool)
-	for _, m := range drawnIn.FindAllStringSubmatch(tree, -1) {
-		crossed[m[2]] = true
+	drawn := make(map[string]bool)
+	for _, m := range drawnOnStack.FindAllStringSubmatch(tree, -1) {
+		drawn[m[1]] = true
 	}
-	if len(crossed) == 0 || len(crossed) > 5 {
-		t.Errorf("got %d files before the author's function, want 1 to 5", len(crossed))
+	want := slices.Sorted(maps.Keys(drawn))
+	if len(want) == 0 || len(want) > 5 {
+		t.Errorf("the call tree in serve.go marks %d files, want 1 to 5", len(want))
+	}
+	srv := mcpserver.New("stack", "1", nil)
+	files := make(chan []string, 1)
+	srv.Tool("stack", "", func(context.Context, struct{}) (struct{}, error) {
+		files <- filesOnStack("/mcp/mcpserver/")
+		return struct{}{}, nil
+	})
+	mcptest.EachRevision(t, srv, func(t *testing.T, c *mcpclient.Client) {
+		if _, err := c.CallTool(t.Context(), "stack", nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-files; !slices.Equal(got, want) {
+			t.Errorf("the stack of the author's function crosses %q, want those marked in serve.go: %q", got, want)
+		}
+	})
+}
+
+// drawnOnStack matches the file of a function that a call tree marks with *.
+var drawnOnStack = regexp.MustCompile(`[└├]─ \w+ \* +(\w+\.go)\b`)
+
+// filesOnStack returns the files of a directory whose functions are on the caller's stack,
+// sorted.
+func filesOnStack(dir string) []string {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	found := make(map[string]bool)
+	for {
+		frame, more := frames.Next()
+		if at, name := path.Split(frame.File); strings.HasSuffix(at, dir) && !strings.HasSuffix(name, "_test.go") {
+			found[name] = true
+		}
+		if !more {
+			return slices.Sorted(maps.Keys(found))
+		}
 	}
 }
 

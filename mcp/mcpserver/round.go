@@ -224,6 +224,37 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 	return result, err
 }
 
+// runAndAsk runs a handler in the session era and in detached work. If the handler returns
+// an *mcp.InputRequiredResult, its questions are asked and it runs again with the answers.
+func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	*in = mcp.InputResponseParams{} // members that the revision does not have
+	for round := range r.server.options.asking().maxRounds() {
+		result, err := run(ctx)
+		required := r.detached != nil && requiresURLElicitation(err)
+		if required {
+			result, err = r.elicitURLsDetached(err, in.RequestState)
+		}
+		raw, ok := result.(*mcp.InputRequiredResult)
+		if err != nil || !ok || raw == nil {
+			return result, err
+		}
+		if len(raw.InputRequests) == 0 {
+			err = pauseRaw(ctx, round)
+		}
+		if err == nil {
+			*in, err = r.answerRaw(ctx, raw)
+		}
+		if err == nil && required {
+			err = checkURLAnswers(in.InputResponses)
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.run.Again()
+	}
+	return nil, r.tooManyRounds(nil)
+}
+
 // checkRaw returns an error if the client does not support the questions of a raw handler,
 // or if there were too many rounds.
 func (r *Request) checkRaw(in *mcp.InputRequiredResult) error {

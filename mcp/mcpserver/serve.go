@@ -13,26 +13,33 @@ import (
 )
 
 // Request handles one request, on the goroutine that the transport calls it on. A call of
-// a tool runs these functions, each with its file:
+// a tool runs these functions, each with its file. Those marked with * are on the stack of
+// the author's function, in both eras; the others return before it runs or run after it:
 //
 //	transport: stdio line, HTTP POST, memory           limits of size, depth and time
 //	 └─ jsonrpc.Decode                                 kind, id, method, raw params
-//	     └─ Request                    serve.go
+//	     └─ Request *                serve.go
 //	         ├─ dialect.Open                           era, revision, _meta, headers → dialect.Call
-//	         ├─ route                  serve.go        looks up the handler of the method
-//	         │   ├─ admit              admission.go    rates, then a slot among the running calls
-//	         │   ├─ authorize          serve.go        the scopes of the method and of the named features
-//	         │   ├─ beginRun           round.go        opens requestState
-//	         │   ├─ handle             serve.go        middleware, layer by layer, then the handler:
-//	         │   │   └─ callTool       toolcall.go     looks up the tool, validates the arguments
-//	         │   │       └─ perform    toolcall.go     a whole call, inside of the options Wrap
-//	         │   │           ├─ runHandler round.go    passes the answers of the client to the handler
-//	         │   │           │   └─ runTool toolcall.go  rate, slot and timeout of the tool
-//	         │   │           │       └─ the author's function
-//	         │   │           └─ outcome toolcall.go    checked result, or the error as a result
-//	         │   └─ endRun             round.go        open questions override the result
-//	         ├─ encode                 serve.go        the form of the revision, of limited size
-//	         ├─ publicError            publicerror.go  the part of an error that the peer may see
+//	         ├─ route *              serve.go          the whole of a request
+//	         │   ├─ lookup           route.go          finds the handler of the method and the middleware
+//	         │   ├─ admit            admission.go      rates, then a slot among the running calls
+//	         │   ├─ authorize        serve.go          the scopes of the method and of the named features
+//	         │   │   └─ RequireScopes scopes.go        refuses with the scopes that are missing
+//	         │   ├─ beginRun         round.go          opens requestState
+//	         │   │   └─ openState    requeststate.go   decrypts it, or reads it from the Store
+//	         │   ├─ handle *         serve.go          calls the middleware
+//	         │   │   └─ run *        route.go          layer by layer, then the handler:
+//	         │   │       └─ callTool * toolcall.go     looks up the tool
+//	         │   │           ├─ validateArguments arguments.go  by the input schema
+//	         │   │           └─ perform * toolcall.go  a whole call, inside of the options Wrap
+//	         │   │               ├─ runHandler * round.go  passes the answers of the client to the handler
+//	         │   │               │   └─ runTool * toolcall.go  rate, slot and timeout of the tool
+//	         │   │               │       └─ typedTool * tool.go  decodes the arguments, encodes the result
+//	         │   │               │           └─ the author's function
+//	         │   │               └─ outcome  toolcall.go  checked result, or the error as a result
+//	         │   └─ endRun           round.go          open questions override the result
+//	         ├─ encode               serve.go          the form of the revision, of limited size
+//	         ├─ publicError          publicerror.go    the part of an error that the peer may see
 //	         └─ dialect.Call.Reply                     envelope, error number
 //	 └─ transport writes                               one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {

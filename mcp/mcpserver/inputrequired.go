@@ -19,37 +19,7 @@ const (
 	maxStatePause = 5 * time.Second
 )
 
-// runAndAsk runs a handler in the session era and in detached work. If the handler returns
-// an *mcp.InputRequiredResult, its questions are asked and it runs again with the answers.
-func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
-	*in = mcp.InputResponseParams{} // members that the revision does not have
-	for round := range r.server.options.asking().maxRounds() {
-		result, err := run(ctx)
-		required := r.detached != nil && requiresURLElicitation(err)
-		if required {
-			result, err = r.elicitURLsDetached(err, in.RequestState)
-		}
-		raw, ok := result.(*mcp.InputRequiredResult)
-		if err != nil || !ok || raw == nil {
-			return result, err
-		}
-		if len(raw.InputRequests) == 0 {
-			err = pauseRaw(ctx, round)
-		}
-		if err == nil {
-			*in, err = r.answerRaw(ctx, raw)
-		}
-		if err == nil && required {
-			err = checkURLAnswers(in.InputResponses)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.run.Again()
-	}
-	return nil, r.tooManyRounds(nil)
-}
-
+// pauseRaw waits before a handler that has returned only state runs again.
 func pauseRaw(ctx context.Context, round int) error {
 	timer := time.NewTimer(min(minStatePause<<min(round, 10), maxStatePause))
 	defer timer.Stop()
