@@ -53,9 +53,9 @@ func TestRecordedPackagesExist(t *testing.T) {
 	}
 }
 
-// TestChangelogTellsOfTheAPI ties each record to the changelog: the newest section
+// TestChangelogListsChangesOfTheAPI ties each record to the changelog: the newest section
 // that marks a package has to mark it with the digest of the record as it is now.
-func TestChangelogTellsOfTheAPI(t *testing.T) {
+func TestChangelogListsChangesOfTheAPI(t *testing.T) {
 	changelog, err := os.ReadFile("../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

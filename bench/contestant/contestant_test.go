@@ -44,7 +44,7 @@ func TestEveryAnswerIsRight(t *testing.T) {
 	}
 }
 
-func TestEverySubscriberHears(t *testing.T) {
+func TestEverySubscriberIsNotified(t *testing.T) {
 	for _, era := range []string{"25", "26"} {
 		host, update := listen(t, 0, "json")
 		crowd, err := load.OpenCrowd(host, era, 10)

@@ -58,7 +58,7 @@ func newEvilServer() *mcpserver.Server {
 	return srv
 }
 
-func TestNothingOfAPeerReachesTheTerminalAsItIs(t *testing.T) {
+func TestTextsOfPeersAreEscapedForTheTerminal(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-242b")
 	s := serve(t, newEvilServer())

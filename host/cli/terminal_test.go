@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-func TestNothingThatATerminalObeysIsLeft(t *testing.T) {
+func TestTerminalControlSequencesAreRemoved(t *testing.T) {
 	t.Parallel()
 	if len(Hostile) < 60 {
 		t.Errorf("got %d cases, want 60", len(Hostile))

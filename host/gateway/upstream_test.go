@@ -232,7 +232,7 @@ func TestErrorsOfTheProtocolPass(t *testing.T) {
 	})
 }
 
-func TestServersOfOneNameAreToldApart(t *testing.T) {
+func TestServersWithTheSameNameAreDistinguished(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-209a", "R-209b")
 	var upstreams []host.Upstream

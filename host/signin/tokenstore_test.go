@@ -107,7 +107,7 @@ func checkFiles(t *testing.T, dir string) {
 	}
 }
 
-func TestKeyThatIsGoneIsNotReplaced(t *testing.T) {
+func TestMissingKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "fondaco")
 	r := new(ring)
@@ -166,7 +166,7 @@ type stuck struct{ release chan struct{} }
 func (s stuck) Get() (string, error) { <-s.release; return "", errAbsent }
 func (s stuck) Set(string) error     { return errAbsent }
 
-func TestNobodyWaitsForAKeyringForEver(t *testing.T) {
+func TestKeyringWithoutAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	s := stuck{make(chan struct{})}
 	w := signin.Open(t.TempDir(), &signin.Options{Keyring: s, Env: env("")})

@@ -139,7 +139,7 @@ func TestFaultStoppedServer(t *testing.T) {
 	})
 }
 
-func TestFaultServerThatDiesTellsWhy(t *testing.T) {
+func TestFaultServerThatExitsReportsWhy(t *testing.T) {
 	giveBack(t)
 	c := connect(t, command("stdio"), nil)
 	_, err := c.CallTool(t.Context(), "die", nil)

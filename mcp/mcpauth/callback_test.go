@@ -205,7 +205,7 @@ func TestSignInTakesItsTimeOnly(t *testing.T) {
 	}
 }
 
-func TestBrowserThatFailsIsToldOf(t *testing.T) {
+func TestBrowserFailureIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	o := r.options()

@@ -88,7 +88,7 @@ func TestTokensAreInNoOutput(t *testing.T) {
 	}
 }
 
-func TestLogTellsWhy(t *testing.T) {
+func TestLogStatesTheReason(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	p := a.protect(t)

@@ -107,7 +107,7 @@ func TestMetadataOfAnotherIssuerLeadsNowhere(t *testing.T) {
 	}
 }
 
-func TestResourceOfAnotherServerLeadsNowhere(t *testing.T) {
+func TestMetadataOfAnotherResourceIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-168b")
 	for resource, good := range map[string]bool{
@@ -171,7 +171,7 @@ func TestUnknownCertificatesAreRefused(t *testing.T) {
 	r.expectLog()
 }
 
-func TestAuthorizationServerThatChangedGetsNothingOfTheOld(t *testing.T) {
+func TestCredentialsAreNotSentToAChangedAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-165", "R-175a")
 	r, other := newRealm(t), newRealm(t)

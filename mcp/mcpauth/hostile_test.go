@@ -76,7 +76,7 @@ var inside = []string{
 	"[fd00:ec2::254]", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "[::]",
 }
 
-func TestMetadataLeadsIntoNoPrivateNetwork(t *testing.T) {
+func TestMetadataWithPrivateAddressesIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-184a", "R-184b")
 	for place, lead := range map[string]func(h *hostile, to string){
@@ -125,8 +125,8 @@ func TestPublicServersLeadToNothingOnThisMachine(t *testing.T) {
 	h.secretsStay()
 }
 
-// TestServerWithoutMetadataGetsNothing is about what others fall back to.
-func TestServerWithoutMetadataGetsNothing(t *testing.T) {
+// TestServerWithoutMetadataReceivesNoCredentials is about what others fall back to.
+func TestServerWithoutMetadataReceivesNoCredentials(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-173")
 	version := []string{"MCP-Protocol-Version", mcp.V20250618.String()}

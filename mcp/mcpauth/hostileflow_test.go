@@ -107,8 +107,8 @@ func TestCodeOfAnotherFlow(t *testing.T) {
 
 const markup = `<script>BANNER</script>"><img src=x onerror=alert(1)>`
 
-// TestPageRepeatsNothing is about what the browser shows after it came back.
-func TestPageRepeatsNothing(t *testing.T) {
+// TestPageContainsNoInput is about what the browser shows after it came back.
+func TestPageContainsNoInput(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-170b", "R-180")
 	pages := make(map[string]bool)

@@ -118,7 +118,7 @@ func TestMemoryForIntrospectedTokensIsBounded(t *testing.T) {
 	})
 }
 
-func TestIntrospectionThatHangsHoldsUpNobodyForLong(t *testing.T) {
+func TestIntrospectionWithoutAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestIntrospector(func() (int, string) { return 0, "" })

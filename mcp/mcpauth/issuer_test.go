@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 )
 
-func TestMetadataOfAnIssuerIsHeldToItsName(t *testing.T) {
+func TestMetadataMustNameItsIssuer(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	keys := a.URL + "/keys"

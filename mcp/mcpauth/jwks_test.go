@@ -140,7 +140,7 @@ func TestRotationFailsNoCall(t *testing.T) {
 	})
 }
 
-func TestWithdrawnKeysAreForgotten(t *testing.T) {
+func TestWithdrawnKeysAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one", "two"}}

@@ -100,7 +100,7 @@ func TestSignInNeedsAServerThatWantsIt(t *testing.T) {
 	}
 }
 
-func TestStatusTellsWhatIsHeld(t *testing.T) {
+func TestStatusReportsStoredTokens(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	c := mcpauth.NewClient(r.manual())
@@ -125,7 +125,7 @@ func TestStatusTellsWhatIsHeld(t *testing.T) {
 	}
 }
 
-func TestSignOutForgetsAndRevokes(t *testing.T) {
+func TestSignOutDeletesAndRevokesTokens(t *testing.T) {
 	t.Parallel()
 	for name, keeps := range map[string]bool{"revoked": false, "refused": true} {
 		r := newRealm(t)

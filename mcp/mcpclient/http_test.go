@@ -341,7 +341,7 @@ func TestSessionIsKeptAndEnded(t *testing.T) {
 	}
 }
 
-func TestForgottenSessionIsOpenedAgainAndTheCallRepeated(t *testing.T) {
+func TestExpiredSessionIsReopenedAndTheCallRepeated(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-019c", "R-120")
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
@@ -401,7 +401,7 @@ func TestSessionIsOpenedAgainThoughAnotherServerEndsMeanwhile(t *testing.T) {
 	}
 }
 
-func TestSessionThatIsForgottenAgainIsNotPressed(t *testing.T) {
+func TestSessionThatExpiresTwiceIsNotReopenedAgain(t *testing.T) {
 	t.Parallel()
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) { http.NotFound(e.w, e.Request) }))
 	c := connect(t, mcpclient.URL(s.URL), nil)

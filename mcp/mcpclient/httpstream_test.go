@@ -117,7 +117,7 @@ func TestBrokenStreamOfTheStatelessEraLosesTheCall(t *testing.T) {
 	}
 }
 
-func TestForgottenSessionDuringResumptionDoesNotRepeatTheCall(t *testing.T) {
+func TestExpiredSessionDuringResumptionDoesNotRepeatTheCall(t *testing.T) {
 	t.Parallel()
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
 		switch {

@@ -86,7 +86,7 @@ func claiming(width, height uint32) []byte {
 
 const scripted = `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`
 
-func TestImageOfAnIconIsFetchedByNobody(t *testing.T) {
+func TestImagesOfIconsAreFetchedWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-357a", "R-358")
 	for name, test := range map[string]struct {

@@ -129,7 +129,7 @@ func TestSlowServerIsWaitedForWhereThereCanBeNoOther(t *testing.T) {
 	})
 }
 
-func TestServerThatDiesOfTheProbeGetsANewConnection(t *testing.T) {
+func TestServerThatExitsOnTheProbeGetsANewConnection(t *testing.T) {
 	t.Parallel()
 	servers, target := serve(t, func(s *script, m message) string {
 		if m.Method == mcp.MethodDiscover {

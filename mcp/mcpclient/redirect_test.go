@@ -11,7 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestRedirectsLeadNowhereElse(t *testing.T) {
+func TestRedirectsToOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
 	elsewhere := web(t, statelessWeb(nil))
 	secure := httptest.NewTLSServer(elsewhere)

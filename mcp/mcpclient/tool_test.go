@@ -26,7 +26,7 @@ func outputs(_ *script, m message) string {
 	return m.result(`{"content":[{"type":"text","text":"sorry"}],"isError":` + m.param("arguments", "fail") + `}`)
 }
 
-func TestResultsAreHeldAgainstTheOutputSchema(t *testing.T) {
+func TestResultsAreValidatedAgainstTheOutputSchema(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-211b", "R-219c")
 	for era, handle := range eras(outputs) {
@@ -71,7 +71,7 @@ func TestOutputCheckCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestAnswersThatBreakTheProtocolAreToldApart(t *testing.T) {
+func TestProtocolViolationsAreProtocolErrors(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`<html>`, `{"jsonrpc":"2.0","id":"none of ours","result":{}}`} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -108,7 +108,7 @@ func (w *watching) take() []string {
 	return uris
 }
 
-func TestWatchTellsOfChangesInBothEras(t *testing.T) {
+func TestWatchReportsChangesInBothEras(t *testing.T) {
 	claim.Shows(t, "R-235b")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var updated []string
@@ -199,7 +199,7 @@ func TestLeavingAWatchDoesNotWaitForTheServer(t *testing.T) {
 	})
 }
 
-func TestWatchIsPutInPlaceAgainAndTellsOfEverything(t *testing.T) {
+func TestWatchIsRenewedAfterReconnectAndNotifies(t *testing.T) {
 	claim.Shows(t, "R-082b", "R-311")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var events []mcpclient.EventKind
@@ -481,7 +481,7 @@ func TestServerThatIsBeingRestartedIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestWhatComesLateForASubscriptionIsForNobody(t *testing.T) {
+func TestLateNotificationOfASubscriptionIsDropped(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-076")
 	synctest.Test(t, func(t *testing.T) {

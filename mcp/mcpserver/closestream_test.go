@@ -33,7 +33,7 @@ func newPoller(asked chan<- bool, o *mcpserver.HTTPOptions) *mcpserver.Server {
 	return srv
 }
 
-func TestHangUpAsksThoseWhoComeBack(t *testing.T) {
+func TestCloseStreamEndsTheStreamOfPollingClientsOnly(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-105a", "R-106b", "R-114")
 	asked := make(chan bool, 1)

@@ -52,7 +52,7 @@ func TestInitializeSettlesOnARevision(t *testing.T) {
 	}
 }
 
-func TestServerTellsWhatItIsAndCan(t *testing.T) {
+func TestServerReportsItsInfoAndCapabilities(t *testing.T) {
 	claim.Shows(t, "R-038", "R-052", "R-061b", "R-203", "R-224", "R-237", "R-244", "R-250a")
 	options := func() *mcpserver.Options {
 		return &mcpserver.Options{

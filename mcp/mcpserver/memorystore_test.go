@@ -77,8 +77,8 @@ func TestFullMemoryStoreRefusesAtOnce(t *testing.T) {
 	})
 }
 
-// TestMemoryStoreForgetsWhatHasExpired compares a store with a plain map.
-func TestMemoryStoreForgetsWhatHasExpired(t *testing.T) {
+// TestMemoryStoreDeletesExpiredEntries compares a store with a plain map.
+func TestMemoryStoreDeletesExpiredEntries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))

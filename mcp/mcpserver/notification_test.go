@@ -378,7 +378,7 @@ func TestEndOfASessionDropsQueuedNotifications(t *testing.T) {
 
 // A client that has said that it is initialized hears of what changes from then on,
 // however long middleware thinks about that.
-func TestSessionHearsOfChangesFromInitializedOn(t *testing.T) {
+func TestSessionIsNotifiedOfChangesFromInitializedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := everything(nil)

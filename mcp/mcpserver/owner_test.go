@@ -130,7 +130,7 @@ const largeSize = 100 << 10
 // One anonymous client opens all the sessions it can and takes all it can get of one
 // thing. Another one, from another address or over another session of this machine,
 // gets some all the same. Each row is a table of the server.
-func TestOneAnonymousClientKeepsNobodyOut(t *testing.T) {
+func TestOneAnonymousClientDoesNotExcludeOthers(t *testing.T) {
 	claim.Shows(t, "B-11")
 	ok := func(t *testing.T, status int, body string) {
 		t.Helper()

@@ -97,7 +97,7 @@ func TestParkedValueIsThatOfAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 	})
 }
 
-func TestParkedValueThatIsGoneIsNotOpenedAgain(t *testing.T) {
+func TestUnavailableParkedValueEndsTheInteraction(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, w *wire, again string) *wire{
 		"second retry": func(_ *testing.T, w *wire, again string) *wire {

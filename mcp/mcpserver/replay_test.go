@@ -409,7 +409,7 @@ func TestConcurrentQuestionsGoOutTogether(t *testing.T) {
 	})
 }
 
-func TestReplayIsNotHeard(t *testing.T) {
+func TestReplayRepeatsNoNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)

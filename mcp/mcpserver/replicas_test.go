@@ -176,7 +176,7 @@ func (b *sickBus) Publish(ctx context.Context, topic string, msg []byte) error {
 	return b.MemoryBus.Publish(ctx, topic, msg)
 }
 
-func TestBusThatFailsDelaysNobodyAndIsTriedAgain(t *testing.T) {
+func TestBusThatFailsDelaysNoCallAndIsRetried(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		bus := &sickBus{refuse: 6, hang: true}
 		srv := replica(t, bus)
@@ -262,7 +262,7 @@ func TestMemoryBusKeepsTheContract(t *testing.T) {
 	})
 }
 
-func TestSlowSubscriberOfAMemoryBusHoldsUpNobody(t *testing.T) {
+func TestSlowSubscriberOfAMemoryBusDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus, release := new(mcpserver.MemoryBus), make(chan struct{})

@@ -50,7 +50,7 @@ func TestAskSendsARequestInMidCall(t *testing.T) {
 	})
 }
 
-func TestAskTellsWhyThereIsNoAnswer(t *testing.T) {
+func TestAskReportsWhyThereIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-342a")
 	for _, test := range []struct {

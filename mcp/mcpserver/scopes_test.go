@@ -79,7 +79,7 @@ var ways = []struct {
 }
 
 // C06.
-func TestScopesAreAskedForAlikeOnEveryWay(t *testing.T) {
+func TestScopesAreCheckedOnEveryTransportAndRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-189")
 	for _, way := range ways {
@@ -219,7 +219,7 @@ func TestForbiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 	})
 }
 
-func TestSessionHearsOfWhatItsLastCredentialsMayRead(t *testing.T) {
+func TestSessionIsNotifiedOfWhatItsLastCredentialsMayRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)
@@ -258,7 +258,7 @@ func TestUserOfThisMachineIsNotAskedForScopes(t *testing.T) {
 	})
 }
 
-func TestScopesWithoutAuthenticationAreToldOnce(t *testing.T) {
+func TestScopesWithoutAuthenticationAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	log := new(logbook)
 	srv := vault(&mcpserver.Options{Logger: textLog(log)})

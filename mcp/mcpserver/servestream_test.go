@@ -237,7 +237,7 @@ func TestInterruptDuringTheShutdownIsNeverIgnored(t *testing.T) {
 	}
 }
 
-func TestMainListensToStrangersOnRequestOnly(t *testing.T) {
+func TestMainListensOnOtherInterfacesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-092b", "R-099a", "R-128a")
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "example.com:0", "8080"} {

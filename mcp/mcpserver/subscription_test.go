@@ -75,7 +75,7 @@ func TestUpdatedReachesSubscribers(t *testing.T) {
 	})
 }
 
-func TestSubscriberOfAParentHearsOfItsParts(t *testing.T) {
+func TestSubscriberOfAParentIsNotifiedOfItsParts(t *testing.T) {
 	claim.Shows(t, "R-235b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := notes()
@@ -185,7 +185,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 	}
 }
 
-func TestListenHearsOfNothingElse(t *testing.T) {
+func TestListenDeliversOnlyWhatWasRequested(t *testing.T) {
 	claim.Shows(t, "R-305")
 	t.Parallel()
 	claim.Shows(t, "R-305")
@@ -386,7 +386,7 @@ func TestResourceThatWasHiddenIsNotAnnounced(t *testing.T) {
 	})
 }
 
-func TestNothingIsHeardOfWhatIsNoLongerWatched(t *testing.T) {
+func TestNoNotificationsAfterUnsubscribe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := notes()

@@ -430,7 +430,7 @@ func TestHintsAreAnnotations(t *testing.T) {
 	})
 }
 
-func TestWishForATaskThatNobodyOffersIsIgnored(t *testing.T) {
+func TestTaskRequestIsIgnoredWithoutTaskSupport(t *testing.T) {
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		claim.Shows(t, "R-368", "R-388b")
 		srv := newServer(nil)

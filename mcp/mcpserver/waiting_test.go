@@ -207,9 +207,9 @@ func TestAnsweredCallComesBackBeforeNewOnes(t *testing.T) {
 	})
 }
 
-// TestUnansweredQuestionsOfOneOwnerDisturbNobody is about the bounds of questions that
+// TestUnansweredQuestionsOfOneOwnerDoNotAffectOthers is about the bounds of questions that
 // wait: whoever has most loses some, and nobody else notices.
-func TestUnansweredQuestionsOfOneOwnerDisturbNobody(t *testing.T) {
+func TestUnansweredQuestionsOfOneOwnerDoNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {
@@ -280,9 +280,9 @@ func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestQuestionsThatAGoneClientLeftKeepNobodyOut is about four anonymous sessions with
+// TestQuestionsOfADisconnectedClientDoNotExcludeOthers is about four anonymous sessions with
 // 1,024 unanswered questions each, with default options, whose client has gone.
-func TestQuestionsThatAGoneClientLeftKeepNobodyOut(t *testing.T) {
+func TestQuestionsOfADisconnectedClientDoNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {

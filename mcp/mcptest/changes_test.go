@@ -115,7 +115,7 @@ func TestSubscriptionOverHTTPEndsWithItsResultAlone(t *testing.T) {
 }
 
 // A failure here means that a caller gets the log messages of another's call.
-func TestLogOfACallComesToNoOther(t *testing.T) {
+func TestLogMessagesOfACallReachOnlyItsClient(t *testing.T) {
 	eachWireInFakeTime(t, func(t *testing.T, w wire) {
 		s := quietServer()
 		s.Tool("say", "Logs what it is told", func(ctx context.Context, in secret) (string, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// crowd is the number of clients in TestNobodyGetsWhatBelongsToAnother.
+// crowd is the number of clients in TestNoClientReceivesMessagesOfAnother.
 const crowd = 200
 
 // callsEach returns how many calls each client has in flight, with the ids from 1 on.
@@ -64,7 +64,7 @@ func meetingPlace(calls int) *mcpserver.Server {
 }
 
 // A failure here means that answers or notifications reach the wrong client.
-func TestNobodyGetsWhatBelongsToAnother(t *testing.T) {
+func TestNoClientReceivesMessagesOfAnother(t *testing.T) {
 	claim.Shows(t, "R-005", "R-057")
 	eachWire(t, func(t *testing.T, w wire) {
 		began := time.Now()

@@ -291,7 +291,7 @@ func TestStoredResultsAreReadOnEveryReplica(t *testing.T) {
 	}
 }
 
-func TestAuditHearsOfBothEnds(t *testing.T) {
+func TestAuditRecordsCallsOfServerAndClient(t *testing.T) {
 	t.Parallel()
 	var at, from []mcpware.Entry
 	s := server(func(context.Context, number) (string, error) { return "", errors.New("broken") })

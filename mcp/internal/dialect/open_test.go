@@ -140,7 +140,7 @@ func TestStatelessRequestOverHTTPSSENamesTheSessionRevisions(t *testing.T) {
 
 // The same methods must be gone for a stateless request and work for a session:
 // the era is decided before the method is looked at.
-func TestTheDualEraTrap(t *testing.T) {
+func TestMethodsOfTheSessionEraAreUnknownToStatelessRequests(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-064a", "R-289", "G-m")
 	s := newServer()

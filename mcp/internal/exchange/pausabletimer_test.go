@@ -98,7 +98,7 @@ func TestDeadlinesOfAllWaitersArePausedTogether(t *testing.T) {
 
 // Calls of a tool with one slot wait for one reconnection. One of them takes the slot as soon
 // as the group is resumed, and needs the end of the reconnection to give it back.
-func TestResumeOfAGroupDoesNotWaitForThePlacesOfItsWaiters(t *testing.T) {
+func TestResumeOfAGroupDoesNotWaitForTheSlotsOfItsWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slots := limit.NewSlots(1)

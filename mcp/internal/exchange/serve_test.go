@@ -163,7 +163,7 @@ func TestRequestsBeyondTheBoundAreRefusedAndCanStillBeCancelled(t *testing.T) {
 
 // A failure here means that a client that sends and never reads can make a server
 // hold any number of replies.
-func TestAClientThatDoesNotReadIsNotListenedToEither(t *testing.T) {
+func TestRequestsOfAClientThatDoesNotReadAreNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t, newServer(), "2025-11-25")

@@ -116,7 +116,7 @@ func TestStandaloneStreamIsReopenedSoonAfterItHasLasted(t *testing.T) {
 	})
 }
 
-func TestStandaloneStreamIsKeptUpThroughRefusals(t *testing.T) {
+func TestStandaloneStreamIsReopenedAfterRefusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string

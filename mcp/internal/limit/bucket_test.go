@@ -42,7 +42,7 @@ func TestNoBucketLetsEverythingThrough(t *testing.T) {
 	}
 }
 
-func TestOwnersWithAnEmptyBucketAreRememberedAndOthersForgotten(t *testing.T) {
+func TestOwnersWithAnEmptyBucketAreKeptAndOthersDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := limit.NewBuckets[int](mcp.Rate{PerSecond: 1, Burst: 1})

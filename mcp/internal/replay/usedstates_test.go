@@ -48,7 +48,7 @@ func TestManyStatesOfOneClientTakeNoneOfAnother(t *testing.T) {
 	}
 }
 
-func TestStatesAreForgottenWhenAllOfTheirTimeHaveExpired(t *testing.T) {
+func TestStatesAreDeletedWhenAllOfTheirTimeHaveExpired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := replay.UsedStates{Instance: "here"}

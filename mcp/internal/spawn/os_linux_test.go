@@ -88,7 +88,7 @@ func inherited(number string) bool {
 	return fd > 2 && errno == 0 && flags&syscall.FD_CLOEXEC == 0
 }
 
-func TestDescendantWithItsOwnSessionDiesToo(t *testing.T) {
+func TestDescendantWithItsOwnSessionIsKilledToo(t *testing.T) {
 	t.Parallel()
 	for _, leader := range []string{"exits", "wait"} {
 		p := start(t, command("parent", "mute", "setsid", leader), hasty())

@@ -118,7 +118,7 @@ func TestFloodOfStandardErrorNeitherBlocksNorPilesUp(t *testing.T) {
 	}
 }
 
-func TestGrandchildDiesWithTheLeader(t *testing.T) {
+func TestGrandchildIsKilledWithTheLeader(t *testing.T) {
 	t.Parallel()
 	// The leader is gone at once; the grandchild holds all three pipes.
 	p := start(t, command("parent", "mute", "bare"), nil)

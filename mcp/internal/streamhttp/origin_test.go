@@ -37,7 +37,7 @@ func admitted(o *Options, local net.Addr, host string, headers ...string) int {
 }
 
 // S-029, A04.
-func TestHostIsHeldAgainstTheNamesOfTheServer(t *testing.T) {
+func TestHostHeaderMustNameTheServer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-128c")
 	named := &Options{AllowedHosts: []string{"mcp.example.com", "other.example.com:8443", "[2001:db8::1]"}}

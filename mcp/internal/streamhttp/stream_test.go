@@ -161,7 +161,7 @@ func TestLongQueueIsCopiedToItsEnd(t *testing.T) {
 	}
 }
 
-func TestHandlerMayHangUpBeforeItsConnectionHasAttached(t *testing.T) {
+func TestHandlerMayCloseItsStreamBeforeTheConnectionIsAttached(t *testing.T) {
 	t.Parallel()
 	st := newStream()
 	st.canReconnect = true

@@ -204,7 +204,7 @@ func TestNothingOutsideOfTheRootIsRead(t *testing.T) {
 	})
 }
 
-func TestLinksStandForWhatTheyLeadToInsideOfTheRoot(t *testing.T) {
+func TestLinksResolveOnlyInsideOfTheRoot(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.txt", "dir/b.txt")
 		s.link("a.txt", "link.txt")

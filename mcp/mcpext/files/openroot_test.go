@@ -17,7 +17,7 @@ func rootAt(path string) mcp.Root {
 	return mcp.Root{URI: u.String()}
 }
 
-func TestPathsAreHeldToTheRoots(t *testing.T) {
+func TestPathsOutsideOfTheRootsAreRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-318b")
 	base := t.TempDir()

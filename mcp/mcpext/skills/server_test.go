@@ -256,7 +256,7 @@ func TestModifiedFilesAreNotServedBeforeARescan(t *testing.T) {
 	}
 }
 
-func TestRescanTellsOfWhatWasModified(t *testing.T) {
+func TestRescanReportsModifiedFiles(t *testing.T) {
 	t.Parallel()
 	tree := library()
 	c, s := serve(t, tree, nil, mcp.V20260728)

@@ -30,7 +30,7 @@ func withTools(t *testing.T, o *tasks.Options) (*mcpserver.Server, *tasks.Tasks)
 	return srv, tasks.Enable(srv, o)
 }
 
-func TestWhoWaitsForAResultHearsThatTheTaskHasExpired(t *testing.T) {
+func TestWaitForAResultFailsWhenTheTaskExpires(t *testing.T) {
 	claim.Shows(t, "R-373a")
 	synctest.Test(t, func(t *testing.T) {
 		c := as(t, newServer(t, &tasks.Options{TTL: 5 * time.Second}), mcp.V20251125, user("ada"))
@@ -42,7 +42,7 @@ func TestWhoWaitsForAResultHearsThatTheTaskHasExpired(t *testing.T) {
 	})
 }
 
-func TestServerThatWaitsHearsThatTheTaskOfItsClientHasExpired(t *testing.T) {
+func TestServerWaitFailsWhenTheTaskOfItsClientExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)
 		srv.Tool("ask", "Asks by a task of five seconds", func(ctx context.Context, _ struct{}) (string, error) {
@@ -70,7 +70,7 @@ func TestServerThatWaitsHearsThatTheTaskOfItsClientHasExpired(t *testing.T) {
 	})
 }
 
-func TestListenerWithoutABusHearsOfTasksOfOtherReplicas(t *testing.T) {
+func TestListenerWithoutABusIsNotifiedOfTasksOfOtherReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(mcpserver.MemoryStore)
 		one, two := replica(t, store, nil), replica(t, store, nil)
@@ -191,7 +191,7 @@ func TestTasksThatBeginAtOnceAreBoundedAsWell(t *testing.T) {
 
 // The wish for a task tells nobody that a tool is there, and it is the tool that is
 // registered now which counts.
-func TestWishForATaskTellsNothingOfHiddenTools(t *testing.T) {
+func TestTaskRequestDisclosesNothingOfHiddenTools(t *testing.T) {
 	claim.Shows(t, "R-367c")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)

@@ -263,7 +263,7 @@ func (s *brittleStore) Swap(ctx context.Context, key string, old, value []byte, 
 	return s.MemoryStore.Swap(ctx, key, old, value, ttl)
 }
 
-func TestTaskWhoseProcessIsGoneHasFailed(t *testing.T) {
+func TestTaskWhoseProcessExitedHasFailed(t *testing.T) {
 	eachEra(t, taskWhoseProcessIsGone)
 }
 
