@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json/jsontext"
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -53,7 +54,7 @@ func (t ProgressToken) String() string { return t.text }
 // MarshalJSONTo writes the token. The zero ProgressToken is an error.
 func (t ProgressToken) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if t.IsZero() {
-		return fmt.Errorf("progress token: is not set")
+		return errors.New("progress token: got none, want a string or an integer")
 	}
 	return enc.WriteValue(jsontext.Value(t.text))
 }

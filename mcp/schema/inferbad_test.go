@@ -48,10 +48,10 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 		}](), 0, `field Age: min "1.5": want a whole number`},
 		{reflect.TypeFor[struct {
 			Age uint8 `max:"256"`
-		}](), 0, `field Age: max "256": beyond the range of the Go type`},
+		}](), 0, `field Age: max "256": want a number within the range of the Go type`},
 		{reflect.TypeFor[struct {
 			Age uint `min:"-1"`
-		}](), 0, `field Age: min "-1": beyond the range of the Go type`},
+		}](), 0, `field Age: min "-1": want a number within the range of the Go type`},
 		{reflect.TypeFor[struct {
 			Age float64 `max:"1e999999"`
 		}](), 0, `field Age: max "1e999999": want a number`},
@@ -60,7 +60,7 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 		}](), 0, `field Age: min "5": greater than max "4"`},
 		{reflect.TypeFor[struct {
 			Age int `multiple:"0"`
-		}](), 0, `field Age: multiple "0": want more than 0`},
+		}](), 0, `field Age: multiple "0": want a number greater than 0`},
 		{reflect.TypeFor[struct {
 			Name string `min:"1"`
 		}](), 0, `field Name: min on a string: use minlen`},
@@ -72,7 +72,7 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 		}](), 0, `field Age: maxlen on an integer: use max`},
 		{reflect.TypeFor[struct {
 			Name string `minlen:"-1"`
-		}](), 0, `field Name: minlen "-1": want a count`},
+		}](), 0, `field Name: minlen "-1": want a whole number from 0 to 2147483647`},
 		{reflect.TypeFor[struct {
 			Name string `minlen:"2" maxlen:"1"`
 		}](), 0, `field Name: minlen "2": greater than maxlen "1"`},
@@ -93,7 +93,7 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 		}](), 0, `field Day: format "datetime": want one of date, date-time, duration, email, hostname, idn-email, idn-hostname, ipv4, ipv6, iri, iri-reference, json-pointer, regex, relative-json-pointer, time, uri, uri-reference, uri-template, uuid`},
 		{reflect.TypeFor[struct {
 			Day string `doc:""`
-		}](), 0, `field Day: doc "": want a text`},
+		}](), 0, `field Day: doc "": want a text that is not empty`},
 		{reflect.TypeFor[struct {
 			Size int `enum:"1|two"`
 		}](), 0, `field Size: enum "1|two": want an integer`},
@@ -127,7 +127,7 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 					From string `minlen:"x"`
 				}
 			}
-		}](), 0, `field Trip.Legs.From: minlen "x": want a count`},
+		}](), 0, `field Trip.Legs.From: minlen "x": want a whole number from 0 to 2147483647`},
 		{reflect.TypeFor[struct{ D time.Duration }](), 0, `field D: time.Duration has no JSON form: use a string for time.ParseDuration, or a number with its unit in the name`},
 		{reflect.TypeFor[struct{ D *big.Int }](), 0, `field D: big.Int reads and writes its own JSON: give it a method JSONSchema() jsontext.Value`},
 		{reflect.TypeFor[struct{ C chan int }](), 0, "field C: chan int has no JSON form: leave the field out with `json:\"-\"`"},

@@ -128,7 +128,7 @@ func (s *Schema) scalar() bool {
 
 func setText(at *string, text string) error {
 	if text == "" {
-		return errors.New("want a text")
+		return errors.New("want a text that is not empty")
 	}
 	*at = text
 	return nil
@@ -162,7 +162,7 @@ func setMultiple(s *Schema, text string) error {
 		return err
 	}
 	if jsonschema.Rat(s.keys.MultipleOf).Sign() <= 0 {
-		return errors.New("want more than 0")
+		return errors.New("want a number greater than 0")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func setHeader(s *Schema, text string) error {
 func setCount(at *jsontext.Value, text string) error {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return errors.New("want a count")
+		return errors.New("want a whole number from 0 to 2147483647")
 	}
 	*at = jsontext.Value(strconv.FormatUint(n, 10))
 	return nil
@@ -237,7 +237,7 @@ func (s *Schema) setNumber(at *jsontext.Value, text string) error {
 		return errors.New("want a whole number")
 	}
 	if s.low != nil && jsonschema.Rat(v).Cmp(jsonschema.Rat(s.low)) < 0 || s.high != nil && jsonschema.Rat(v).Cmp(jsonschema.Rat(s.high)) > 0 {
-		return errors.New("beyond the range of the Go type")
+		return errors.New("want a number within the range of the Go type")
 	}
 	*at = v
 	return nil
