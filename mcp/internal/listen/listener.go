@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -36,8 +37,11 @@ type Listener struct {
 	closed       chan struct{} // closed by Close
 	closeOnce    sync.Once
 
-	mu         sync.Mutex
-	open       int           // guarded by mu: connections
+	mu   sync.Mutex
+	open int // guarded by mu: connections
+	// secure are the open connections that Accept has returned as *tls.Conn, because
+	// net/http recognises only that type. Guarded by mu.
+	secure     map[*tls.Conn]*conn
 	connClosed chan struct{} // guarded by mu: closed, and replaced, when a connection is closed
 }
 
@@ -49,7 +53,7 @@ func New(l net.Listener, maxConns int, limitReached func(mcp.Limit)) *Listener {
 	return &Listener{
 		Listener: l, limitReached: limitReached, scarce: descriptorsScarce,
 		closed: make(chan struct{}), connClosed: make(chan struct{}),
-		pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), KeepBusy: true}),
+		secure: make(map[*tls.Conn]*conn), pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), KeepBusy: true}),
 	}
 }
 
@@ -70,7 +74,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // admit returns a connection that has a place in the pool. If there is no place, it closes
-// the accepted connection and returns nil.
+// the accepted connection and returns nil. A *tls.Conn is returned as it is, because net/http
+// does the handshake, HTTP/2 and Request.TLS only for that type.
 func (l *Listener) admit(accepted net.Conn) net.Conn {
 	c := &conn{Conn: accepted}
 	place, err := l.pool.Take(ownerOf(accepted), 1, func() {
@@ -90,7 +95,28 @@ func (l *Listener) admit(accepted net.Conn) net.Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open++
+	if secure, ok := accepted.(*tls.Conn); ok {
+		l.secure[secure] = c
+		return secure
+	}
 	return c
+}
+
+// conn returns what the Listener knows of a connection that Accept has returned, or nil. A
+// *tls.Conn is forgotten if its state is the last one that an http.Server reports.
+func (l *Listener) conn(c net.Conn, state http.ConnState) *conn {
+	secure, ok := c.(*tls.Conn)
+	if !ok {
+		bounded, _ := c.(*conn)
+		return bounded
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	bounded := l.secure[secure]
+	if state == http.StateClosed || state == http.StateHijacked {
+		delete(l.secure, secure)
+	}
+	return bounded
 }
 
 // ownerOf returns the owner for which a connection counts: its address, or on the loopback
@@ -103,11 +129,13 @@ func ownerOf(c net.Conn) limit.Owner {
 	return limit.OwnerOf(mcp.PrincipalAnonymous, ip, limit.NewMember())
 }
 
-// ConnState records whether a connection is idle. It is for the ConnState of an
-// http.Server, and ignores connections that are not of this package.
+// ConnState records whether a connection is idle, and whether a TLS connection is closed. It
+// is for the ConnState of an http.Server, and ignores connections that are not of this
+// Listener. A connection that a handler hijacks keeps its place until it is closed; a TLS
+// connection gives it back at once.
 func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
-	bounded, ok := c.(*conn)
-	if !ok {
+	bounded := l.conn(c, state)
+	if bounded == nil {
 		return
 	}
 	switch state {
@@ -117,6 +145,10 @@ func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
 		bounded.place.SetBusy()
 	case http.StateIdle:
 		bounded.place.SetIdle(true)
+	case http.StateClosed, http.StateHijacked:
+		if _, ok := c.(*tls.Conn); ok {
+			bounded.release()
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package listen
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -342,6 +343,29 @@ func TestEvictionDoesNotWaitForTLS(t *testing.T) {
 			t.Errorf("got %v, want the connection closed below TLS", err)
 		}
 	})
+}
+
+func TestTLSConnectionIsPassedOnAndGivesItsPlaceBack(t *testing.T) {
+	t.Parallel()
+	for _, last := range []http.ConnState{http.StateClosed, http.StateHijacked} {
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		secure := tls.Server(theirs, &tls.Config{})
+		l, accepted := acceptOne(t, secure)
+		if accepted != net.Conn(secure) {
+			t.Fatalf("got a %T, want the *tls.Conn, which net/http recognises", accepted)
+		}
+		l.ConnState(accepted, http.StateNew)
+		if open, _ := l.state(); open != 1 || !l.pool.EvictIdle() {
+			t.Fatalf("got %d connections, want one that is idle", open)
+		}
+		for range 2 {
+			l.ConnState(accepted, last)
+		}
+		if open, _ := l.state(); open != 0 || len(l.secure) != 0 {
+			t.Errorf("%v: got %d open connections, %d of TLS, want none", last, open, len(l.secure))
+		}
+	}
 }
 
 // halfCloser counts calls of CloseWrite.
