@@ -139,7 +139,9 @@ type HTTPOptions struct {
 	// Client sends the HTTP requests. Its Timeout and CheckRedirect are not used,
 	// because event streams stay open and redirects are followed only within the
 	// origin. A panic of its Transport is an error of the request, and is
-	// logged. Default: a client of this package, with the proxies of the environment.
+	// logged. The functions of an *http.Transport other than Proxy must not
+	// panic: net/http calls them on goroutines of its own, so that a panic ends the
+	// process. Default: a client of this package, with the proxies of the environment.
 	Client *http.Client
 	// Auth adds credentials to HTTP requests. Header must then have no Authorization.
 	// Other transports do not use it: a command gets credentials in its environment,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -189,6 +190,50 @@ func hooksHTTP(name string, set func(c *http.Client, hook func())) userCode {
 	}}
 }
 
+// proxied has the client dial connections in memory to the server's handler, with a
+// function that selects the proxy.
+func proxied(f *userCodeFixture, hook func()) {
+	f.target = mcpclient.URL("http://localhost/mcp")
+	f.options.HTTP.Client = &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		Proxy:             func(*http.Request) (*url.URL, error) { hook(); return nil, nil },
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go serveOne(theirs, f.srv.HTTPHandler())
+			return ours, nil
+		},
+	}}
+}
+
+// serveOne serves HTTP on one connection.
+func serveOne(c net.Conn, h http.Handler) {
+	l := &oneConn{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
+	l.conns <- c
+	server := &http.Server{Handler: h, ConnState: func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			close(l.closed)
+		}
+	}}
+	_ = server.Serve(l)
+}
+
+// oneConn is a net.Listener with one connection, which is closed with it.
+type oneConn struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (*oneConn) Close() error   { return nil }
+func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
 // inEachResponse has the hook called by a method of the body of each response.
 func inEachResponse(body func(hook func(), body io.ReadCloser) io.ReadCloser) func(*http.Client, func()) {
 	return func(c *http.Client, hook func()) {
@@ -333,6 +378,7 @@ func userCodes() []userCode {
 				return next.RoundTrip(r)
 			})
 		}),
+		{name: "HTTP.Client.Transport.Proxy", logged: "HTTP client panicked", trigger: calls("quick"), prepare: proxied},
 		hooksHTTP("Transport, body read", inEachResponse(func(hook func(), body io.ReadCloser) io.ReadCloser { return hookedRead{body, hook} })),
 		hooksHTTP("Transport, body closed", inEachResponse(func(hook func(), body io.ReadCloser) io.ReadCloser { return hookedClose{body, hook} })),
 		hooksHTTP("Jar.Cookies", func(c *http.Client, hook func()) { c.Jar = hookedJar{func() {}, hook} }),

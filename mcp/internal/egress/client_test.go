@@ -111,6 +111,20 @@ func TestConfiguredClientIsACopyWithoutTimeout(t *testing.T) {
 	}
 }
 
+func TestPanicOfAProxyFunctionIsAnErrorOfItsRequest(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	c := egress.Configured(&http.Client{Transport: &http.Transport{
+		Proxy: func(*http.Request) (*url.URL, error) { panic("no proxy today") },
+	}}, slog.New(slog.NewTextHandler(&log, nil)))
+	if err := get(t, c, "http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "panic: no proxy today") {
+		t.Errorf("got %v, want the panic as an error", err)
+	}
+	if !strings.Contains(log.String(), "HTTP client panicked") {
+		t.Errorf("got the log %q, want the panic in it", log.String())
+	}
+}
+
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{

@@ -29,7 +29,7 @@ func Configured(base *http.Client, logger *slog.Logger) *http.Client {
 	if c.Transport == nil {
 		c.Transport = transport()
 	}
-	c.Transport = withoutRedirects(containPanics(c.Transport, logger))
+	c.Transport = containPanics(c.Transport, withoutRedirects(c.Transport), logger)
 	if c.Jar != nil {
 		c.Jar = &containedJar{c.Jar, logger}
 	}

@@ -10,26 +10,31 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// containPanics returns a transport that wraps t: a panic of t, or of the body of one of its
-// responses, becomes an error. The panic is logged with its stack.
-func containPanics(t http.RoundTripper, logger *slog.Logger) http.RoundTripper {
-	if _, ok := t.(*http.Transport); ok {
-		return t
+// containPanics returns a transport that wraps t and inner, which is what withoutRedirects
+// makes of t: a panic of t, or of the body of one of its responses, becomes an error. The
+// panic is logged with its stack. An *http.Transport calls its Proxy on the goroutine of
+// RoundTrip, but dials and does the TLS handshake on goroutines of its own: panics of those
+// hooks are not contained.
+func containPanics(t, inner http.RoundTripper, logger *slog.Logger) http.RoundTripper {
+	own, ok := t.(*http.Transport)
+	if ok && own.Proxy == nil {
+		return inner
 	}
-	return &containedTransport{t, logger}
+	return &containedTransport{inner, logger, ok}
 }
 
-// containedTransport wraps a transport that the user of the library implements.
+// containedTransport wraps a transport that is, or calls, code of the user of the library.
 type containedTransport struct {
-	transport http.RoundTripper
-	logger    *slog.Logger
+	transport  http.RoundTripper
+	logger     *slog.Logger
+	safeBodies bool // the bodies of responses are those of net/http
 }
 
 // RoundTrip implements http.RoundTripper.
 func (c *containedTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer contain(req.Context(), c.logger, "Transport.RoundTrip", &err)
 	resp, err = c.transport.RoundTrip(req)
-	if resp != nil && resp.Body != nil {
+	if resp != nil && resp.Body != nil && !c.safeBodies {
 		resp.Body = &containedBody{req.Context(), c.logger, resp.Body}
 	}
 	return resp, err
