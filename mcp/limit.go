@@ -17,6 +17,7 @@ const (
 	LimitOneTool           Limit = "tool.rate"
 	LimitToolTimeout       Limit = "tool.timeout"
 	LimitRounds            Limit = "rounds"
+	LimitStates            Limit = "states"
 	LimitParked            Limit = "parked"
 	LimitHandles           Limit = "handles"
 	LimitWatched           Limit = "watched"

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +125,10 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	return nil
 }
 
+// errStoreFull is the error of a write for which there is no room. The errors that wrap it say
+// why, which is not for clients.
+var errStoreFull = errors.New("store: ")
+
 // checkRoom returns why an entry cannot be written, or nil. The caller holds mu.
 func (s *MemoryStore) checkRoom(key string, value []byte) error {
 	old := s.entries[key]
@@ -139,9 +144,9 @@ func (s *MemoryStore) checkRoom(key string, value []byte) error {
 	case len(value) > largestValue:
 		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
 	case old == nil && held >= maxStored:
-		return fmt.Errorf("store: %d entries, which is the limit; want Options.Store for more", maxStored)
+		return fmt.Errorf("%w%d entries, which is the limit; want Options.Store for more", errStoreFull, maxStored)
 	case more > 0 && s.largeTotal+more > s.maxBytes():
-		return fmt.Errorf("store: %d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", s.largeTotal, s.maxBytes(), more)
+		return fmt.Errorf("%w%d bytes of %d are taken, and %d more are wanted; want MemoryStore.MaxBytes or Options.Store for more", errStoreFull, s.largeTotal, s.maxBytes(), more)
 	}
 	return nil
 }

@@ -80,7 +80,10 @@ type Options struct {
 	// Store keeps small pieces of state for all replicas of the server: markers of used
 	// requestStates (AskOptions.SingleUse), requestStates that are too large to send to a
 	// client, and the state of extensions. A Store other than a MemoryStore requires Keys.
-	// Default: a MemoryStore.
+	// Of requestStates it keeps up to 64 MiB for each process, or a quarter of
+	// MemoryStore.MaxBytes; when there are more, the newest state of the owner with the
+	// most bytes is deleted, and its call has to be made again.
+	// Default: a MemoryStore, which no other server uses.
 	Store mcp.Store
 	// Bus carries change notifications between the replicas of the server, which are the
 	// servers of the same name: a change on one replica is sent to the subscribers of all.
@@ -117,11 +120,10 @@ type AskOptions struct {
 	// Expiry is how long a client of the stateless era has to answer, and how
 	// long a value of Park is kept. Default: 10 minutes.
 	Expiry time.Duration
-	// SingleUse refuses a second retry with the answers to the same round. With
-	// Options.Store, each answered round has an entry in the Store until Expiry, for all
-	// replicas. The Store limits the number of entries, which all clients share. Without
-	// Options.Store the process keeps one bit per round, without a limit, and refuses
-	// answers to rounds of another process.
+	// SingleUse refuses a second retry with the answers to the same round. Each round costs
+	// one bit until Expiry: with Options.Store in entries of the Store, for all replicas, of
+	// up to 256 rounds each; without Options.Store in the process, which refuses answers to
+	// rounds of another process.
 	SingleUse bool
 	// MaxQuestions limits the unanswered questions of the session era, and OwnerQuestions
 	// those of one owner: an authenticated principal, or else one session or connection.

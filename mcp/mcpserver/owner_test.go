@@ -184,6 +184,14 @@ func TestOneAnonymousClientDoesNotExcludeOthers(t *testing.T) {
 			status, body := s.rounds("ask")
 			ok(t, status, body)
 		}},
+		{"used states in a store", func(s *sender, _ int) { s.rounds("ask") }, func(t *testing.T, s *sender) {
+			status, body := s.rounds("ask")
+			ok(t, status, body)
+		}},
+		{"stored states", func(s *sender, i int) { s.modern(i, "hoard", "") }, func(t *testing.T, s *sender) {
+			status, body := s.rounds("hoard")
+			ok(t, status, body)
+		}},
 		{"watched resources", func(s *sender, i int) { s.subscribe(i, fmt.Sprintf("note://%d", i)) }, func(t *testing.T, s *sender) {
 			status, body := s.subscribe(1, "note://mine")
 			ok(t, status, body)
@@ -282,6 +290,17 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		o.Ask.MaxParked = room
 	case "used states":
 		o.Ask.SingleUse = true
+	case "used states in a store":
+		o.Ask.SingleUse = true
+		store := new(mcpserver.MemoryStore)
+		for i := range 100_000 - 70 { // as many as leave room for the states of one client in 64 entries
+			if _, err := store.Create(t.Context(), fmt.Sprint("ask.used.", i), nil, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.Store = store
+	case "stored states":
+		o.Store = &mcpserver.MemoryStore{MaxBytes: 4 * room * 100 << 10}
 	case "watched resources", "subscriptions":
 		o.Load.MaxWatched, o.Load.SubscriptionRate = room, mcp.Rate{PerSecond: -1}
 	case "large results", "large results over HTTP+SSE":
@@ -310,6 +329,13 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		return c.Colour, err
 	}
 	s.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return question(ctx) })
+	s.Tool("hoard", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcpserver.Once(ctx, "much", func() (string, error) { return strings.Repeat("x", 70<<10), nil })
+		if err != nil {
+			return "", err
+		}
+		return question(ctx)
+	})
 	s.Tool("park", "", func(ctx context.Context, _ struct{}) (string, error) {
 		_, err := mcpserver.Park(ctx, "value", func(context.Context) (int, error) { return 1, nil }, func(int) {})
 		if err != nil {

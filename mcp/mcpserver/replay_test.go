@@ -324,7 +324,7 @@ func TestStoreNeedsKeys(t *testing.T) {
 	newServer(&mcpserver.Options{Store: new(mcpserver.MemoryStore)}) // for this process alone
 }
 
-func TestLargeStateGoesToTheStoreOrFails(t *testing.T) {
+func TestLargeStateGoesToTheStore(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*mcpserver.Options{
 		"without": nil,
@@ -343,18 +343,58 @@ func TestLargeStateGoesToTheStoreOrFails(t *testing.T) {
 			})
 			w := dialAs(t, srv, mcp.V20260728, canAll)
 			r := w.Must("tools/call", `{"name":"hoard"}`)
-			if o == nil {
-				if text := at(t, r, "/content/0/text"); !strings.Contains(text, `70002 bytes under key \"pile\"`) || at(t, r, "/isError") != "true" {
-					t.Errorf("got %s, want the key and its size", r)
-				}
-				return
-			}
 			r = w.Must("tools/call", retry(t, `{"name":"hoard"}`, r, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
 			if got := at(t, r, "/content/0/text"); got != `"70000"` {
 				t.Errorf("got %s", r)
 			}
 		})
 	}
+}
+
+func TestStateThatIsTooLargeForTheStoreFails(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	srv.Tool("hoard", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcpserver.Once(ctx, "pile", func() (string, error) { return strings.Repeat("x", 1<<20), nil })
+		if err != nil {
+			return "", err
+		}
+		_, err = mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+		return "", err
+	})
+	r := dialAs(t, srv, mcp.V20260728, canAll).Must("tools/call", `{"name":"hoard"}`)
+	if text := at(t, r, "/content/0/text"); !strings.Contains(text, `1048578 bytes under key \"pile\"`) || at(t, r, "/isError") != "true" {
+		t.Errorf("got %s, want the key and its size", r)
+	}
+}
+
+// A state that is evicted, and one for which there is no room, are refused without a word
+// about the Store. States that have expired leave their room.
+func TestStoredStatesHaveABound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(&mcpserver.Options{Store: &mcpserver.MemoryStore{MaxBytes: 4 * 100 << 10}})
+		srv.Tool("hoard", "", func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := mcpserver.Once(ctx, "pile", func() (string, error) { return strings.Repeat("x", 70<<10), nil })
+			if err != nil {
+				return "", err
+			}
+			c, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+			return c.Colour, err
+		})
+		w := dialAs(t, srv, mcp.V20260728, canAll)
+		first := w.Must("tools/call", `{"name":"hoard"}`)
+		refused := w.Call("tools/call", `{"name":"hoard"}`)
+		if !strings.Contains(string(refused.Raw), "make the call again later") || strings.Contains(string(refused.Raw), "MaxBytes") {
+			t.Errorf("got %s, want it refused because there is no room", refused.Raw)
+		}
+		r := w.Must("tools/call", retry(t, `{"name":"hoard"}`, first, `{"colour":`+accept(`{"colour":"red"}`)+`}`))
+		if got := at(t, r, "/content/0/text"); got != `"red"` {
+			t.Errorf("got %s, want the first call to go on", r)
+		}
+		time.Sleep(10 * time.Minute)
+		w.Must("tools/call", `{"name":"hoard"}`)
+	})
 }
 
 func TestOpenQuestionDecidesTheCall(t *testing.T) {

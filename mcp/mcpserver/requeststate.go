@@ -8,6 +8,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -21,6 +22,15 @@ import (
 
 // maxState limits a requestState that is sent to a client, in bytes.
 const maxState = 64 << 10
+
+// maxStateBytes limits the bytes of the states that a process keeps in a Store: to a quarter
+// of the bytes that a MemoryStore holds by default, or of its MaxBytes.
+func maxStateBytes(s mcp.Store) int64 {
+	if m, ok := s.(*MemoryStore); ok {
+		return int64(m.maxBytes() / 4)
+	}
+	return int64(new(MemoryStore).maxBytes() / 4)
+}
 
 // initState sets the keys that encrypt requestStates, the Store and the Bus, and the tables
 // of what clients can make the server keep.
@@ -49,6 +59,8 @@ func (s *Server) initState() (err error) {
 	s.questions = newWaitingQuestions(o.Ask)
 	s.urlElicitations = newURLElicitations()
 	s.parked.Instance, s.usedStates.Instance = instance, instance
+	s.storedUsedStates = storedUsedStates{store: s.store, instance: instance}
+	s.storedStates = newStoredStates(s.store, maxStateBytes(s.store))
 	s.parkedPlaces = limit.NewPool(limit.PoolBounds{Total: int64(o.Ask.maxParked()), Each: int64(o.Ask.ownerParked())})
 	s.unsent = exchange.NewUnsentLimit(o.Load.maxUnsent())
 	watched := int64(o.Load.maxWatched())
@@ -149,7 +161,7 @@ func (r *Request) openState(ctx context.Context, token string) (m replay.Memory,
 		return m, errState()
 	}
 	if id, stored := cutStored(plain); stored {
-		value, found, err := s.store.Get(ctx, storedState+id)
+		value, found, err := s.storedStates.get(ctx, id)
 		if err != nil {
 			return m, fmt.Errorf("requestState: %w", err)
 		}
@@ -163,9 +175,9 @@ func (r *Request) openState(ctx context.Context, token string) (m replay.Memory,
 	return m, nil
 }
 
-// useState marks a requestState as used, and returns an error if it was used before. Without
-// AskOptions.SingleUse it does nothing. A server without a Store numbers its states and keeps
-// one bit for each; a server with a Store keeps an entry there, which replicas share.
+// useState marks a state as used if AskOptions.SingleUse is set, and returns an error if it
+// was used before. This costs one bit for each state: in this process, or with Options.Store
+// in the Store, for all replicas.
 func (r *Request) useState(ctx context.Context, id string) error {
 	s := r.server
 	if !s.options.asking().orZero().SingleUse {
@@ -177,7 +189,7 @@ func (r *Request) useState(ctx context.Context, id string) error {
 		}
 		return nil
 	}
-	first, err := s.store.Create(ctx, usedState+id, nil, s.options.asking().expiry())
+	first, err := s.storedUsedStates.use(ctx, id, s.options.asking().expiry())
 	if err == nil && !first {
 		err = errUsedState()
 	}
@@ -197,8 +209,8 @@ func cutStored(plain []byte) (id string, ok bool) {
 	return string(plain[1:]), true
 }
 
-// sealState returns the requestState for the next round. If it has more than maxState bytes,
-// it is put into the Store, and the result refers to it.
+// sealState returns the state for the next round. A state that is too large for a client is
+// kept in the Store.
 func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, error) {
 	s := r.server
 	bound, err := r.bound()
@@ -207,22 +219,31 @@ func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, erro
 	}
 	ttl := s.options.asking().expiry()
 	expires := time.Now().Add(ttl)
-	stores := s.options.orZero().Store != nil
-	if stores {
-		m.ID = rand.Text()
-	} else if s.options.asking().orZero().SingleUse {
+	switch {
+	case !s.options.asking().orZero().SingleUse:
+	case s.options.orZero().Store == nil:
 		m.ID = s.usedStates.New(expires)
+	default:
+		m.ID = s.storedUsedStates.newID()
 	}
 	token := s.keys.Seal(m.Encode(), bound, expires)
 	if len(token) <= maxState {
 		return token, nil
 	}
-	if !stores {
+	if len(token) > largestValue {
 		key, size := m.Largest()
-		return "", fmt.Errorf("requestState: %d bytes, the limit is %d; the largest part is %d bytes under key %q: remember less, or set Options.Store", len(token), maxState, size, key)
+		return "", fmt.Errorf("requestState: %d bytes, the limit is %d; the largest part is %d bytes under key %q: remember less", len(token), largestValue, size, key)
 	}
-	if err := s.store.Put(ctx, storedState+m.ID, []byte(token), ttl); err != nil {
+	id := rand.Text()
+	switch err := s.storedStates.put(ctx, r.in.Owner(), id, []byte(token), ttl); {
+	case err == limit.ErrPoolFull:
+		r.ReportLimit(mcp.LimitStates)
+		return "", mcp.RetryLaterf(mcp.CodeOverloaded, ttl, "%s: there is no room for the state of the call; make the call again later", r.method)
+	case errors.Is(err, errStoreFull): // the text of the error is not for clients
+		s.options.logger().LogAttrs(ctx, slog.LevelError, "requestState not stored", slog.Any("error", err))
+		return "", errors.New("requestState: the Store has no room; make the call again later")
+	case err != nil:
 		return "", fmt.Errorf("requestState: %w", err)
 	}
-	return s.keys.Seal([]byte("@"+m.ID), bound, expires), nil
+	return s.keys.Seal([]byte("@"+id), bound, expires), nil
 }

@@ -48,6 +48,10 @@ type Server struct {
 	parkedPlaces *limit.Pool
 	unsent       *exchange.UnsentLimit // the large results that are being sent, over all transports
 	usedStates   replay.UsedStates     // without Options.Store
+
+	storedUsedStates storedUsedStates // with Options.Store
+	storedStates     *storedStates
+
 	// questions are the questions whose answers calls of the session era wait for.
 	questions waitingQuestions
 

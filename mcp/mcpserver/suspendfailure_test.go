@@ -30,9 +30,11 @@ func askingMiddleware(remember func(context.Context) error, ignore bool) mcpserv
 
 func TestQuestionOfMiddlewareThatCannotBeSentGivesItsReason(t *testing.T) {
 	t.Parallel()
-	large := func(ctx context.Context) error {
-		_, err := mcpserver.Once(ctx, "blob", func() (string, error) { return strings.Repeat("x", 100<<10), nil })
-		return err
+	remember := func(size int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := mcpserver.Once(ctx, "blob", func() (string, error) { return strings.Repeat("x", size), nil })
+			return err
+		}
 	}
 	two := func(ctx context.Context) error {
 		for _, key := range []string{"one", "two"} {
@@ -48,8 +50,8 @@ func TestQuestionOfMiddlewareThatCannotBeSentGivesItsReason(t *testing.T) {
 		reason   string
 	}{
 		"too many parked values": {mcpserver.Options{Ask: &mcpserver.AskOptions{MaxParked: 1}}, two, "park: keep 2 values: "},
-		"too large a state":      {mcpserver.Options{}, large, "the limit is 65536"},
-		"Store is down":          {mcpserver.Options{Store: downStore{newMapStore()}, Keys: []mcpserver.Key{keyA}}, large, "no connection to the database"},
+		"too large a state":      {mcpserver.Options{}, remember(1 << 20), "the limit is 1048576"},
+		"Store is down":          {mcpserver.Options{Store: downStore{newMapStore()}, Keys: []mcpserver.Key{keyA}}, remember(100 << 10), "no connection to the database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

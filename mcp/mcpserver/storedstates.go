@@ -1,0 +1,105 @@
+package mcpserver
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
+)
+
+// storedStates keep the states of calls that are too large to send to clients in the Store
+// until they expire. Their bytes are limited by owner: when there is no room, the newest
+// state of the owner that holds most is deleted. All methods are safe for concurrent use.
+type storedStates struct {
+	store mcp.Store
+	pool  *limit.Pool // of bytes
+
+	mu      sync.Mutex
+	kept    *list.List // guarded by mu: of *keptState, in the order of expiry
+	evicted []string   // guarded by mu: ids of states that have to be deleted
+}
+
+// keptState is one stored state.
+type keptState struct {
+	id      string
+	expires time.Time
+	place   *limit.Place  // guarded by the mu of storedStates
+	element *list.Element // guarded by that mu; nil before the state is in the list
+	evicted bool          // guarded by that mu
+}
+
+func newStoredStates(s mcp.Store, maxBytes int64) *storedStates {
+	return &storedStates{store: s, pool: limit.NewPool(limit.PoolBounds{Total: maxBytes}), kept: list.New()}
+}
+
+// put stores a state for an owner. It fails with limit.ErrPoolFull if there is no room, and
+// with the error of the Store.
+func (s *storedStates) put(ctx context.Context, owner limit.Owner, id string, state []byte, ttl time.Duration) error {
+	s.releaseExpired()
+	k := &keptState{id: id, expires: time.Now().Add(ttl)}
+	place, err := s.pool.Take(owner, len(state), func() { s.evict(k) })
+	s.deleteEvicted(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.store.Put(ctx, storedState+id, state, ttl); err != nil {
+		place.Release()
+		return err
+	}
+	s.mu.Lock()
+	k.place = place
+	if !k.evicted {
+		k.element = s.kept.PushBack(k)
+	}
+	s.mu.Unlock()
+	s.deleteEvicted(ctx) // k itself, if it was evicted meanwhile
+	return nil
+}
+
+// get returns a state.
+func (s *storedStates) get(ctx context.Context, id string) (state []byte, found bool, err error) {
+	return s.store.Get(ctx, storedState+id)
+}
+
+// releaseExpired frees the room of the states that have expired.
+func (s *storedStates) releaseExpired() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for first := s.kept.Front(); first != nil; first = s.kept.Front() {
+		k := first.Value.(*keptState)
+		if now.Before(k.expires) {
+			return
+		}
+		s.kept.Remove(first)
+		k.element = nil
+		k.place.Release()
+	}
+}
+
+// evict removes a state whose room is needed. The next deleteEvicted deletes it.
+func (s *storedStates) evict(k *keptState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.evicted = true
+	if k.element != nil {
+		s.kept.Remove(k.element)
+		k.element = nil
+	}
+	s.evicted = append(s.evicted, k.id)
+}
+
+// deleteEvicted deletes the states that were evicted. A state whose deletion fails expires
+// later.
+func (s *storedStates) deleteEvicted(ctx context.Context) {
+	s.mu.Lock()
+	ids := s.evicted
+	s.evicted = nil
+	s.mu.Unlock()
+	for _, id := range ids {
+		_ = s.store.Delete(ctx, storedState+id)
+	}
+}
