@@ -34,7 +34,7 @@ func (i *issuer) protect(t *testing.T, path string, opts ...mcpauth.Option) stri
 	return resource
 }
 
-// user has a browser and our client.
+// user is a user with a browser and our client.
 type user struct {
 	*mcpauth.Client
 	issuer  *issuer
@@ -79,8 +79,8 @@ func use(t *testing.T, c *mcpclient.Client, tool, want string) {
 	}
 }
 
-// count returns how often something has happened, and fails the test if it was not
-// for the resource.
+// count returns the number of events of a kind. The test fails if one was not for the
+// resource.
 func (i *issuer) count(t *testing.T, event, grant, resource string) (n int) {
 	t.Helper()
 	for _, e := range i.events(t) {
@@ -95,7 +95,7 @@ func (i *issuer) count(t *testing.T, event, grant, resource string) (n int) {
 	return n
 }
 
-// native is nativeClient as our client is told of it.
+// native is nativeClient in the options of our client.
 func native(i *issuer) mcpauth.ClientOptions {
 	return mcpauth.ClientOptions{Registered: []mcpauth.Registration{{Issuer: i.url, ID: "before"}}}
 }
@@ -250,7 +250,7 @@ func TestTokenForAnotherServerIsRefused(t *testing.T) {
 	}
 }
 
-// ask sends a request to a protected server, and returns the status of what comes.
+// ask sends a request to a protected server and returns the status of the response.
 func (i *issuer) ask(t *testing.T, resource, token string) int {
 	t.Helper()
 	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`

@@ -33,7 +33,7 @@ func newBrowser(t *testing.T, a *authority) *browser {
 	return b
 }
 
-// open goes to the address, and to wherever that leads.
+// open opens the address and follows redirects.
 func (b *browser) open(address string) error {
 	_, err := b.visit(address)
 	return err
@@ -83,7 +83,7 @@ var (
 	attribute = regexp.MustCompile(`(name|type|value)="([^"]*)"`)
 )
 
-// formOn returns the first form of a page, or nil.
+// formOn returns the first form on a page, or nil.
 func formOn(page string) *form {
 	match := formTag.FindStringSubmatch(page)
 	if match == nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// caller is a client, the transport that it takes and the revision that comes of
-// it.
+// caller is a client, its transport and the revision that it negotiates.
 type caller struct {
-	sdk      string // as client.mjs takes it, or "ours"
+	sdk      string // the argument of client.mjs, or "ours"
 	over     string // stdio, http or sse
 	revision mcp.Revision
 }
@@ -43,16 +42,16 @@ func remote(all []caller) []caller {
 
 func (c caller) String() string { return c.sdk + " " + c.revision.String() + " over " + c.over }
 
-// slug makes of words a name for what a client adds to a server.
+// slug returns words as a name, for what a client adds to a server.
 func slug(words string) string { return strings.ReplaceAll(words, " ", "-") }
 
-// server is where one of our servers is found.
+// server is one of our servers.
 type server struct {
-	addr    string // over http and sse
-	program string // over stdio
+	addr    string // for http and sse
+	program string // for stdio
 }
 
-// visit takes the steps of a plan with a server.
+// visit runs the steps of a plan with a server and checks the results.
 func (c caller) visit(t *testing.T, s server, p plan, l lacks) {
 	t.Helper()
 	switch {

@@ -13,22 +13,22 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// foreignConn is a connection to a foreign server that is a child, with one
-// message a line.
+// foreignConn is a connection to a foreign server that runs as a child process. Each line
+// is one message.
 type foreignConn struct {
 	*exec.Cmd
 	stdin io.WriteCloser
 	lines *bufio.Scanner
-	end   func() error // closes it once
+	end   func() error // closes the connection; idempotent
 }
 
 var _ mcp.Conn = (*foreignConn)(nil)
 
-// dialForeign starts a foreign server, a module of Node, which has to end well
-// with the test.
+// dialForeign starts a foreign server, a module of Node. At the end of the test the server
+// must exit with code 0.
 func dialForeign(t *testing.T, module string, args ...string) *foreignConn {
 	t.Helper()
-	cmd, said := exec.Command("node", append([]string{module}, args...)...), new(diary)
+	cmd, said := exec.Command("node", append([]string{module}, args...)...), new(stderrLog)
 	cmd.Stderr = said
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -56,7 +56,7 @@ func dialForeign(t *testing.T, module string, args ...string) *foreignConn {
 	return c
 }
 
-// Read returns the next line. It ends the server when ctx ends.
+// Read returns the next line. It kills the server when ctx is done.
 func (c *foreignConn) Read(ctx context.Context) ([]byte, error) {
 	defer context.AfterFunc(ctx, func() { _ = c.Process.Kill() })()
 	if !c.lines.Scan() {

@@ -16,8 +16,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// A failure here means that a stranger who starts fondaco without configuration
-// cannot try it with the client at hand.
+// A failure here means that a user who starts fondaco without a configuration cannot
+// try it with a client of another SDK.
 func TestForeignClientsUseTheDemonstration(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
@@ -30,15 +30,15 @@ func TestForeignClientsUseTheDemonstration(t *testing.T) {
 	h.interrupt(t)
 }
 
-// A failure here means that a user's servers, over whatever transport, do less
-// behind fondaco than without it, or get in each other's way there.
+// A failure here means that servers, over any transport, lose features behind fondaco
+// or interfere with each other there.
 func TestClientsUseServersThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
-	mark := t.TempDir() // an argument by which a child can be told
+	mark := t.TempDir() // an argument that identifies the child process
 	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
-		// Shared, because its tools add to its lists, of which all clients are notified
-		// who shares them: what is added for one session alone is in no list.
+		// Shared, because its tools add to its lists. All clients that share the connection
+		// are notified; the host does not list what a server adds for one session only.
 		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}, Settings: sharing},
 		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse", Settings: sharing},
 		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp", Settings: sharing},
@@ -57,7 +57,7 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 	t.Run("through", func(t *testing.T) {
 		for key, planOf := range plans {
 			t.Run(key, func(t *testing.T) {
-				t.Parallel() // but one client after the other: they share the session with the server
+				t.Parallel() // the clients run in sequence, because they share the session with the server
 				for _, c := range clients {
 					t.Run(c.String(), func(t *testing.T) {
 						p := planOf(slug(c.String() + " " + key)).behind(key)
@@ -76,12 +76,12 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 		}
 	})
 	wantTrouble(t, h, "crashing", "the disk is gone")
-	linger(t, server{addr: h.addr})
+	connectListeners(t, server{addr: h.addr})
 	h.interrupt(t)
 	wantChildren(t, mark, 0)
 }
 
-// What comes of asking directly is what has to come of it through the host.
+// The results without the host must be the same as those through the host.
 func TestForeignClientsAreAskedByForeignServers(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
@@ -104,7 +104,8 @@ func TestForeignClientsAreAskedByForeignServers(t *testing.T) {
 	}
 }
 
-// wantTrouble looks at a server that cannot run as its user would.
+// wantTrouble runs "fondaco servers" for a server that cannot run, and checks that it
+// reports the failure and the end of standard error.
 func wantTrouble(t *testing.T, h *process, key, said string) {
 	t.Helper()
 	cmd := exec.Command(program("fondaco"), "servers", key, "--json", "--url", "http://"+h.addr+"/mcp")
@@ -131,13 +132,13 @@ func wantTrouble(t *testing.T, h *process, key, said string) {
 	}
 }
 
-// throughTheHost is what of a server does not come through to clients of a
-// revision.
+// throughTheHost returns the features of a server that clients of a revision cannot use
+// through the host.
 func throughTheHost(v mcp.Revision, key string) lacks {
 	l := withoutForms(v).with(nil)
 	if strings.HasPrefix(key, "everything") {
-		l["asked"] = "it has the tool for clients alone that can be asked, and the host lists for nobody"
-		l["logged"] = "it logs outside of calls, and nobody can tell for whom on a connection that is shared"
+		l["asked"] = "the server offers the tool only to clients that support elicitation, and the host lists tools without a client"
+		l["logged"] = "the server logs outside of calls, and on a shared connection such a message belongs to no client"
 	}
 	if v == mcp.V20241105 || v == mcp.V20250326 {
 		l["structured"] = "the revision has no structured content"
@@ -145,8 +146,8 @@ func throughTheHost(v mcp.Revision, key string) lacks {
 	return l
 }
 
-// linger connects our clients, which listen for changes until the server ends.
-func linger(t *testing.T, s server) {
+// connectListeners connects our clients, which listen for changes until the server ends.
+func connectListeners(t *testing.T, s server) {
 	t.Helper()
 	for _, c := range ourClients {
 		client, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.url(c.over)), &mcpclient.Options{
@@ -194,18 +195,18 @@ func absolute(t *testing.T, path string) string {
 	return whole
 }
 
-// startHost starts "fondaco up", away from the configuration of whoever runs the
-// test. The test interrupts it.
+// startHost starts "fondaco up" with an empty home directory, so that it does not read
+// the configuration of the user who runs the test. The test must interrupt it.
 func startHost(t *testing.T, flags ...string) *process {
 	t.Helper()
 	home := t.TempDir()
 	arguments := append([]string{"up", "--addr", "127.0.0.1:0"}, flags...)
 	h := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}, program("fondaco"), arguments...)
-	t.Cleanup(h.kill) // if the test has not come to the interrupt
+	t.Cleanup(h.kill) // if the test fails before it interrupts the host
 	return h
 }
 
-// interrupt asks a process to end as Ctrl-C does, which has to be a success.
+// interrupt sends SIGINT to the process and checks that it exits with code 0.
 func (p *process) interrupt(t *testing.T) {
 	t.Helper()
 	if err := p.Process.Signal(os.Interrupt); err != nil {
@@ -216,8 +217,8 @@ func (p *process) interrupt(t *testing.T) {
 	}
 }
 
-// wantChildren counts the processes that have the mark as an argument. Only
-// Linux tells.
+// wantChildren checks the number of processes that have mark as an argument. It checks
+// nothing outside of Linux, where there is no /proc.
 func wantChildren(t *testing.T, mark string, want int) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

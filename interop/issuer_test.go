@@ -20,7 +20,7 @@ type issuer struct {
 	http      *http.Client
 }
 
-// registered is a client that an issuer knows before anybody comes.
+// registered is a client that is registered with the issuer in advance.
 type registered struct {
 	ID            string   `json:"client_id"`
 	Secret        string   `json:"client_secret,omitzero"`
@@ -42,7 +42,7 @@ func nativeClient(id string) registered {
 	}
 }
 
-// protectedServer is the client by which a server asks what a token is.
+// protectedServer is the client with which a server introspects tokens.
 var protectedServer = registered{
 	ID: "server", Secret: "of-the-server", RedirectURIs: []string{}, ResponseTypes: []string{},
 	GrantTypes: []string{"client_credentials"}, Method: "client_secret_basic", Application: "web",
@@ -55,7 +55,7 @@ func startIssuer(t *testing.T, clients ...registered) *issuer {
 	return startIssuerThat(t, false, clients...)
 }
 
-// startIssuerThat may want authorization requests to be pushed.
+// startIssuerThat can require pushed authorization requests.
 func startIssuerThat(t *testing.T, wantsPushed bool, clients ...registered) *issuer {
 	t.Helper()
 	needPeers(t)
@@ -76,13 +76,13 @@ func startIssuerThat(t *testing.T, wantsPushed bool, clients ...registered) *iss
 	return &issuer{url: "https://" + p.addr, authority: a, http: a.client(t)}
 }
 
-// rotate lets a new key sign.
+// rotate makes the issuer sign with a new key.
 func (i *issuer) rotate(t *testing.T) {
 	t.Helper()
 	i.post(t, "/rotate", nil, http.StatusNoContent)
 }
 
-// happening is one use of an endpoint of the issuer that succeeded.
+// happening is one successful use of an endpoint of the issuer.
 type happening struct {
 	Event    string         `json:"event"`
 	Client   string         `json:"client"`
@@ -111,7 +111,7 @@ func (i *issuer) get(t *testing.T, path string, out any) {
 	}
 }
 
-// post sends a form, and returns what is answered.
+// post sends a form and returns the response.
 func (i *issuer) post(t *testing.T, path string, form url.Values, status int) (answer map[string]any) {
 	t.Helper()
 	resp, err := i.http.PostForm(i.url+path, form)
@@ -134,7 +134,7 @@ func (i *issuer) post(t *testing.T, path string, form url.Values, status int) (a
 	return answer
 }
 
-// The issuer is what the tests take it for, without anything of ours.
+// This test checks the issuer itself, without Fondaco.
 func TestIssuerIsARealAuthorizationServer(t *testing.T) {
 	i := startIssuer(t, nativeClient("before"))
 	var metadata map[string]any
@@ -209,7 +209,7 @@ func (i *issuer) keys(t *testing.T) (ids []string) {
 	return ids
 }
 
-// tokens are what a sign-in has brought.
+// tokens are the tokens of a sign-in.
 type tokens struct{ access, refresh string }
 
 // parts returns header and claims of the access token, unverified.
@@ -231,7 +231,7 @@ func (k tokens) parts(t *testing.T) (head, claims map[string]any) {
 	return head, claims
 }
 
-// signIn signs alice in, in the plainest way.
+// signIn signs alice in with the authorization code flow.
 func (i *issuer) signIn(t *testing.T, client, resource string) tokens {
 	t.Helper()
 	verifier := rand.Text() + rand.Text()

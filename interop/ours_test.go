@@ -17,10 +17,11 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// visit lets our client take the steps of a plan, in one revision.
+// visit connects our client in one revision, runs the steps of a plan and checks the
+// results.
 func visit(t *testing.T, target mcpclient.Target, v mcp.Revision, p plan, l lacks) {
 	t.Helper()
-	g := &visitor{changes: make(map[string]chan struct{}), logs: make(chan *mcp.LoggingMessageParams, 100)}
+	g := &stepRunner{changes: make(map[string]chan struct{}), logs: make(chan *mcp.LoggingMessageParams, 100)}
 	c, err := mcpclient.Connect(t.Context(), target, g.options(v))
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +44,14 @@ func visit(t *testing.T, target mcpclient.Target, v mcp.Revision, p plan, l lack
 	p.check(t, l, results)
 }
 
-// visitor is our client at work.
-type visitor struct {
+// stepRunner runs steps with our client.
+type stepRunner struct {
 	*mcpclient.Client
-	changes map[string]chan struct{} // by kind of list: news
+	changes map[string]chan struct{} // change notifications, by kind of list
 	logs    chan *mcp.LoggingMessageParams
 }
 
-func (g *visitor) options(v mcp.Revision) *mcpclient.Options {
+func (g *stepRunner) options(v mcp.Revision) *mcpclient.Options {
 	return &mcpclient.Options{
 		Revisions:          []mcp.Revision{v},
 		LogLevel:           mcp.LevelDebug,
@@ -72,19 +73,19 @@ func (g *visitor) options(v mcp.Revision) *mcpclient.Options {
 	}
 }
 
-func (g *visitor) onChange(kind string) func(context.Context, *mcpclient.Client) {
-	news := make(chan struct{}, 100)
-	g.changes[kind] = news
+func (g *stepRunner) onChange(kind string) func(context.Context, *mcpclient.Client) {
+	changes := make(chan struct{}, 100)
+	g.changes[kind] = changes
 	return func(context.Context, *mcpclient.Client) {
 		select {
-		case news <- struct{}{}:
+		case changes <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// take takes one step.
-func (g *visitor) take(ctx context.Context, s step) (any, error) {
+// take runs one step.
+func (g *stepRunner) take(ctx context.Context, s step) (any, error) {
 	features := map[string]func(context.Context, step) (any, error){
 		"list": g.list, "call": g.call, "structured": g.structured, "read": g.read, "get": g.get, "complete": g.complete,
 		"progress": g.progress, "cancel": g.cancel, "changed": g.changed, "updated": g.updated, "logged": g.logged, "asked": g.asked,
@@ -94,8 +95,8 @@ func (g *visitor) take(ctx context.Context, s step) (any, error) {
 	return features[s.Do](ctx, s)
 }
 
-// list returns which of the names are in no list.
-func (g *visitor) list(ctx context.Context, s step) (any, error) {
+// list returns the names of the step that no list contains.
+func (g *stepRunner) list(ctx context.Context, s step) (any, error) {
 	var listed []string
 	for _, kind := range []string{"tools", "resources", "templates", "prompts"} {
 		names, err := g.listed(ctx, kind)
@@ -107,7 +108,7 @@ func (g *visitor) list(ctx context.Context, s step) (any, error) {
 	return slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool { return slices.Contains(listed, name) }), nil
 }
 
-func (g *visitor) listed(ctx context.Context, kind string) ([]string, error) {
+func (g *stepRunner) listed(ctx context.Context, kind string) ([]string, error) {
 	switch kind {
 	case "tools":
 		return each(g.Tools(ctx), func(t mcp.Tool) string { return t.Name })
@@ -132,7 +133,7 @@ func each[T any](items iter.Seq2[T, error], name func(T) string) ([]string, erro
 	return names, nil
 }
 
-func (g *visitor) call(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) call(ctx context.Context, s step) (any, error) {
 	r, err := g.CallTool(ctx, s.Name, s.Arguments)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (g *visitor) call(ctx context.Context, s step) (any, error) {
 }
 
 // structured returns the structured content.
-func (g *visitor) structured(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) structured(ctx context.Context, s step) (any, error) {
 	r, err := g.CallTool(ctx, s.Name, s.Arguments)
 	if err == nil && r.StructuredContent == nil {
 		err = errors.New("there is none")
@@ -153,7 +154,7 @@ func (g *visitor) structured(ctx context.Context, s step) (any, error) {
 }
 
 // read returns the text of the first part, or its bytes in base64.
-func (g *visitor) read(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) read(ctx context.Context, s step) (any, error) {
 	r, err := g.ReadResource(ctx, s.URI)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (g *visitor) read(ctx context.Context, s step) (any, error) {
 	return r.Contents[0].Blob, nil
 }
 
-func (g *visitor) get(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) get(ctx context.Context, s step) (any, error) {
 	arguments := make(map[string]string)
 	for name, value := range s.Arguments {
 		arguments[name] = value.(string)
@@ -182,7 +183,7 @@ func (g *visitor) get(ctx context.Context, s step) (any, error) {
 	return strings.Join(texts, "|"), nil
 }
 
-func (g *visitor) complete(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) complete(ctx context.Context, s step) (any, error) {
 	c, err := g.Complete(ctx, &mcp.CompleteParams{Ref: *s.Ref, Argument: *s.Argument})
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (g *visitor) complete(ctx context.Context, s step) (any, error) {
 	return c.Values, nil
 }
 
-func (g *visitor) progress(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) progress(ctx context.Context, s step) (any, error) {
 	a := advance{Seen: []float64{}}
 	r, err := g.CallTool(ctx, s.Name, s.Arguments, mcpclient.WithProgress(func(p mcp.ProgressParams) {
 		a.Seen = append(a.Seen, p.Progress)
@@ -202,8 +203,8 @@ func (g *visitor) progress(ctx context.Context, s step) (any, error) {
 	return a, nil
 }
 
-// cancel gives up a call that goes on.
-func (g *visitor) cancel(ctx context.Context, s step) (any, error) {
+// cancel cancels a running call.
+func (g *stepRunner) cancel(ctx context.Context, s step) (any, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
 	defer time.AfterFunc(200*time.Millisecond, func() { stop(enough) }).Stop()
@@ -217,15 +218,15 @@ func (g *visitor) cancel(ctx context.Context, s step) (any, error) {
 	return nil, err
 }
 
-// changed waits until a list is said to have changed, and has.
-func (g *visitor) changed(ctx context.Context, s step) (any, error) {
-	news := g.changes[s.Kind]
-	drain(news)
+// changed waits for a change notification after which the list contains the new name.
+func (g *stepRunner) changed(ctx context.Context, s step) (any, error) {
+	changes := g.changes[s.Kind]
+	drain(changes)
 	if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
 		return nil, err
 	}
 	for {
-		if _, err := hear(s, news); err != nil {
+		if _, err := receive(s, changes); err != nil {
 			return nil, err
 		}
 		names, err := g.listed(ctx, s.Kind)
@@ -235,10 +236,10 @@ func (g *visitor) changed(ctx context.Context, s step) (any, error) {
 	}
 }
 
-// updated watches a resource: it is told of it once to begin with, and again when
-// it has changed.
-func (g *visitor) updated(ctx context.Context, s step) (any, error) {
-	ctx, stop := context.WithTimeout(ctx, patience(s))
+// updated watches a resource. Watch yields the URI once at the beginning and again after
+// each update.
+func (g *stepRunner) updated(ctx context.Context, s step) (any, error) {
+	ctx, stop := context.WithTimeout(ctx, receiveTimeout(s))
 	defer stop()
 	watched := false
 	for uri, err := range g.Watch(ctx, s.URI) {
@@ -246,7 +247,7 @@ func (g *visitor) updated(ctx context.Context, s step) (any, error) {
 		case err != nil:
 			return nil, err
 		case uri != s.URI:
-			return nil, fmt.Errorf("told of %q", uri)
+			return nil, fmt.Errorf("notified of %q", uri)
 		case watched:
 			return "updated", nil
 		}
@@ -255,16 +256,16 @@ func (g *visitor) updated(ctx context.Context, s step) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, errors.New("nothing came")
+	return nil, errors.New("no notification within the timeout")
 }
 
 // logged returns the text of the message that a tool logs.
-func (g *visitor) logged(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) logged(ctx context.Context, s step) (any, error) {
 	drain(g.logs)
 	if _, err := g.CallTool(ctx, s.Name, s.Arguments); err != nil {
 		return nil, err
 	}
-	p, err := hear(s, g.logs)
+	p, err := receive(s, g.logs)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +279,7 @@ func (g *visitor) logged(ctx context.Context, s step) (any, error) {
 }
 
 // asked returns the text of a tool that asks for the name of the user.
-func (g *visitor) asked(ctx context.Context, s step) (any, error) {
+func (g *stepRunner) asked(ctx context.Context, s step) (any, error) {
 	return g.Call[string](ctx, s.Name, s.Arguments)
 }
 
@@ -288,17 +289,17 @@ func drain[T any](c <-chan T) {
 	}
 }
 
-// hear waits for news, not for long when there can be none.
-func hear[T any](s step, c <-chan T) (T, error) {
+// receive waits for a value. The timeout is short when the feature is lacking.
+func receive[T any](s step, c <-chan T) (T, error) {
 	select {
 	case v := <-c:
 		return v, nil
-	case <-time.After(patience(s)):
-		return *new(T), errors.New("nothing came")
+	case <-time.After(receiveTimeout(s)):
+		return *new(T), errors.New("no notification within the timeout")
 	}
 }
 
-func patience(s step) time.Duration {
+func receiveTimeout(s step) time.Duration {
 	if s.Lacking {
 		return 250 * time.Millisecond
 	}

@@ -11,8 +11,8 @@ type args = map[string]any
 // Files of package @modelcontextprotocol/server-everything.
 const everythingModule = "node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 
-// fixturePlan uses every feature of the fixture. The tool that it has registered
-// gets the name given.
+// fixturePlan uses every feature of the fixture. It makes the fixture register a tool with
+// the name grown.
 func fixturePlan(grown string) plan {
 	return plan{
 		list("add", "echo", "note://hello", "note://by/{name}", "greet"),
@@ -34,8 +34,8 @@ func fixturePlan(grown string) plan {
 	}
 }
 
-// typescriptPlan does the same with server.mjs, and sees that the server has
-// heard of the cancellation.
+// typescriptPlan is fixturePlan for server.mjs. It also checks that the server received the
+// cancellation.
 func typescriptPlan(grown string) plan {
 	return append(fixturePlan(grown), call("waits", nil, answer{Text: "0"}))
 }
@@ -43,8 +43,8 @@ func typescriptPlan(grown string) plan {
 // tripPlan uses trip.mjs: the user is asked twice and the model once, in one call.
 func tripPlan(string) plan { return plan{asked("trip", "Ada and Ada: an ode, 1 run")} }
 
-// everythingPlan uses the server "everything". The resource that it has added
-// gets the name given.
+// everythingPlan uses the server "everything". It makes the server add a resource with the
+// name added.
 func everythingPlan(added string) plan {
 	document := "demo://resource/static/document/features.md"
 	template := "demo://resource/dynamic/text/{resourceId}"
@@ -63,7 +63,7 @@ func everythingPlan(added string) plan {
 			advance{"Long running operation completed. Duration: 0.3 seconds, Steps: 3.", []float64{1, 2, 3}}),
 		cancel("trigger-long-running-operation", args{"duration": 60, "steps": 1}),
 		changed("gzip-file-as-resource", args{"name": added, "data": "data:text/plain,hello"}, "resources", uri),
-		read(uri, regexp.MustCompile("^H4sI")), // gzip begins so
+		read(uri, regexp.MustCompile("^H4sI")), // the magic number of gzip in base64
 		logged("toggle-simulated-logging", nil, regexp.MustCompile("[- ]level[- ]message")),
 		updated("toggle-subscriber-updates", nil, uri),
 		call("toggle-subscriber-updates", nil, regexp.MustCompile("Stopped simulated resource updates")),
@@ -71,8 +71,7 @@ func everythingPlan(added string) plan {
 	}
 }
 
-// demoPlan uses the demonstration server. The note that it has written gets the
-// title given.
+// demoPlan uses the demonstration server. It makes the server write a note with the title.
 func demoPlan(title string) plan {
 	note := "notes://" + title
 	return plan{
@@ -92,8 +91,8 @@ func demoPlan(title string) plan {
 	}
 }
 
-// allAtOncePlan uses each server as others do at the same time, with what is the
-// client's own where its answers can tell.
+// allAtOncePlan uses every server while other clients do the same. Arguments contain the
+// name of the client where the results repeat them.
 func allAtOncePlan(c caller) (p plan) {
 	for _, key := range []string{"everything", "everything-sse", "everything-http"} {
 		p = append(p, plan{

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// startup is how long a program may take until it listens, and ending how long
-// until it has ended.
+// startup limits the time until a program listens, and ending the time until it has
+// exited.
 const (
 	startup = 30 * time.Second
 	ending  = 10 * time.Second
@@ -23,18 +23,18 @@ type process struct {
 	*exec.Cmd
 	addr  string // where it listens
 	stdin io.Closer
-	said  *diary
-	ended chan struct{} // closed once it has ended
-	err   error         // why it ended otherwise than well; to be read after ended
+	said  *stderrLog
+	ended chan struct{} // closed when the process has exited
+	err   error         // the result of Wait; read it only after ended is closed
 }
 
-// start runs a program that prints LISTEN host:port on standard error once it is
-// ready. The caller ends it.
+// start starts a program that prints LISTEN host:port on standard error when it is ready.
+// The caller must end the process.
 func start(t *testing.T, env []string, name string, args ...string) *process {
 	t.Helper()
 	p := &process{
 		Cmd:   exec.Command(name, args...),
-		said:  &diary{listens: make(chan string, 1)},
+		said:  &stderrLog{listens: make(chan string, 1)},
 		ended: make(chan struct{}),
 	}
 	p.Env = append(os.Environ(), env...)
@@ -62,8 +62,8 @@ func start(t *testing.T, env []string, name string, args ...string) *process {
 	return p
 }
 
-// await returns when the process has ended, with the error of its exit code. One
-// that does not end fails the test and is killed.
+// await waits until the process has exited and returns the error of its exit code. If the
+// process does not exit in time, await kills it and the test fails.
 func (p *process) await(t *testing.T) error {
 	t.Helper()
 	select {
@@ -75,14 +75,14 @@ func (p *process) await(t *testing.T) error {
 	return p.err
 }
 
-// kill ends the process if it has not ended yet, and returns when it has.
+// kill kills the process and waits until it has exited.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	<-p.ended
 }
 
-// startForeign starts a foreign server over HTTP for the time of the test, and
-// returns where it listens. The name is that of a module of Node.
+// startForeign starts a foreign server, a module of Node, over HTTP until the test ends,
+// and returns its address.
 func startForeign(t *testing.T, module string, args ...string) string {
 	t.Helper()
 	args = append([]string{"--require", "./loopback.cjs", module}, args...)
@@ -96,28 +96,28 @@ func startForeign(t *testing.T, module string, args ...string) string {
 	return p.addr
 }
 
-// diary takes the standard error of a process: it hears where the process
-// listens, and keeps the end of it for whoever has to explain a failure.
-type diary struct {
+// stderrLog receives the standard error of a process. It finds the address at which the
+// process listens, and keeps the last 64 KiB for the messages of failed tests.
+type stderrLog struct {
 	listens chan string
 
 	mu   sync.Mutex
-	text []byte // guarded by mu: whole lines, and one that is not ended yet
-	told int    // guarded by mu: how much of text is whole lines
+	text []byte // guarded by mu: complete lines and at most one incomplete line
+	read int    // guarded by mu: the length of the complete lines in text
 }
 
-const maxDiary = 64 << 10
+const maxStderr = 64 << 10
 
-func (d *diary) Write(b []byte) (int, error) {
+func (d *stderrLog) Write(b []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.text = append(d.text, b...)
 	for {
-		line, _, whole := bytes.Cut(d.text[d.told:], []byte("\n"))
+		line, _, whole := bytes.Cut(d.text[d.read:], []byte("\n"))
 		if !whole {
 			break
 		}
-		d.told += len(line) + 1
+		d.read += len(line) + 1
 		if addr, ok := strings.CutPrefix(string(line), "LISTEN "); ok {
 			select {
 			case d.listens <- addr:
@@ -125,13 +125,13 @@ func (d *diary) Write(b []byte) (int, error) {
 			}
 		}
 	}
-	if old := min(len(d.text)-maxDiary, d.told); old > 0 {
-		d.text, d.told = d.text[old:], d.told-old
+	if old := min(len(d.text)-maxStderr, d.read); old > 0 {
+		d.text, d.read = d.text[old:], d.read-old
 	}
 	return len(b), nil
 }
 
-func (d *diary) String() string {
+func (d *stderrLog) String() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return string(d.text)

@@ -35,14 +35,15 @@ func TestOurClientUsesEveryFeatureOfATypeScriptServer(t *testing.T) {
 	}
 }
 
-// withoutSessions is what a server of the session era cannot do without one.
+// withoutSessions are the features that a server of the session era lacks when it has no
+// sessions.
 var withoutSessions = lacks{
-	"changed": "there is no stream to tell it over",
-	"updated": "there is no stream to tell it over",
-	"asked":   "there is no way for an answer to come back",
+	"changed": "there is no stream for notifications",
+	"updated": "there is no stream for notifications",
+	"asked":   "the client cannot send the answer to the server",
 }
 
-// withoutForms is what a revision lacks in which a server cannot ask the user.
+// withoutForms returns the features that v lacks because it has no elicitation.
 func withoutForms(v mcp.Revision) lacks {
 	if v == mcp.V20241105 || v == mcp.V20250326 {
 		return lacks{"asked": "the revision has no elicitation, and our client declares none in it"}

@@ -13,41 +13,41 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// plan is what a client is to do with a server, one step after the other. Our
-// client takes the same steps as the foreign ones, see visit and client.mjs.
+// plan is the sequence of steps that a client runs with a server. Our client and the
+// foreign clients run the same steps; see visit and client.mjs.
 type plan []step
 
 // step is one use of a feature.
 type step struct {
-	// Do is the feature: the name of a method of visitor, and of a function of
-	// client.mjs, which say what it takes and what comes of it.
+	// Do is the feature: the name of a method of stepRunner and of a function of
+	// client.mjs. These document the parameters and the result of the step.
 	Do string `json:"do"`
-	// Name and Arguments are those of a tool or a prompt.
+	// Name and Arguments are the name and the arguments of a tool or a prompt.
 	Name      string         `json:"name,omitzero"`
 	Arguments map[string]any `json:"arguments,omitzero"`
 	URI       string         `json:"uri,omitzero"`
-	// Kind is that of a list: tools, resources or prompts.
+	// Kind is the kind of a list: tools, resources or prompts.
 	Kind string `json:"kind,omitzero"`
-	// Names are what has to be in lists: names, URIs and URI templates.
+	// Names are the names, URIs and URI templates that lists must contain.
 	Names    []string              `json:"names,omitzero"`
 	Ref      *mcp.Reference        `json:"ref,omitzero"`
 	Argument *mcp.CompleteArgument `json:"argument,omitzero"`
-	// Lacking tells that the feature is not there, so there is no point in
-	// waiting for it for long.
+	// Lacking says that the feature is not supported. The client then waits for a
+	// notification with a short timeout.
 	Lacking bool `json:"lacking,omitzero"`
 
-	// want is what has to come of it, as it encodes in JSON, or a regular
-	// expression for what is printed of it.
+	// want is the expected result, compared as JSON, or a regular expression that the
+	// printed result must match.
 	want any
 }
 
-// answer is what comes of calling a tool.
+// answer is the result of a tool call.
 type answer struct {
 	Text    string `json:"text"`
 	IsError bool   `json:"isError"`
 }
 
-// advance is what comes of calling a tool with progress.
+// advance is the result of a tool call with progress: Seen are the progress values.
 type advance struct {
 	Text string    `json:"text"`
 	Seen []float64 `json:"seen"`
@@ -100,10 +100,11 @@ func logged(tool string, arguments map[string]any, want any) step {
 // asked calls a tool that asks the user for a name.
 func asked(tool string, want any) step { return step{Do: "asked", Name: tool, want: want} }
 
-// lacks says which features one cannot expect of a pairing, and why.
+// lacks maps the features that a pairing of client and server does not support to the
+// reason.
 type lacks map[string]string
 
-// with returns what either lacks.
+// with returns the union of l and more.
 func (l lacks) with(more lacks) lacks {
 	all := maps.Clone(more)
 	if all == nil {
@@ -113,7 +114,8 @@ func (l lacks) with(more lacks) lacks {
 	return all
 }
 
-// behind returns the plan for the same server behind a gateway, under a key.
+// behind returns the plan for the same server behind the gateway, where names have the
+// prefix key.
 func (p plan) behind(key string) plan {
 	name := func(s string) string {
 		if s == "" || strings.Contains(s, "://") {
@@ -136,7 +138,7 @@ func (p plan) behind(key string) plan {
 	return p
 }
 
-// without marks what is lacking.
+// without marks the steps whose features are lacking.
 func (p plan) without(l lacks) plan {
 	p = slices.Clone(p)
 	for i := range p {
@@ -145,8 +147,8 @@ func (p plan) without(l lacks) plan {
 	return p
 }
 
-// check compares what came of each step with what has to come of it. What is
-// lacking has to fail: what a peer has learned meanwhile is to be used.
+// check compares the result of each step with the expected one. A step whose feature is
+// lacking must fail; when it succeeds, a peer now supports the feature and l is outdated.
 func (p plan) check(t *testing.T, l lacks, results []any) {
 	t.Helper()
 	if len(results) != len(p) {
@@ -171,7 +173,7 @@ func (p plan) check(t *testing.T, l lacks, results []any) {
 	}
 }
 
-// matches compares a result with what is wanted, as they are in JSON.
+// matches reports whether got is the wanted result, compared as JSON.
 func matches(t *testing.T, got, want any) bool {
 	t.Helper()
 	if pattern, ok := want.(*regexp.Regexp); ok {
@@ -180,7 +182,7 @@ func matches(t *testing.T, got, want any) bool {
 	return reflect.DeepEqual(got, plain(t, want))
 }
 
-// plain returns a value as it is after a journey as JSON.
+// plain returns v encoded as JSON and decoded again.
 func plain(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)

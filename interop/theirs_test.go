@@ -11,9 +11,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// visitForeign lets a client of the TypeScript SDK take the steps of a plan, and
-// checks which revision it spoke; the older SDK does not say. Sdk and target are
-// as client.mjs takes them.
+// visitForeign runs the steps of a plan with a client of the TypeScript SDK and checks the
+// negotiated revision, which version 1 of the SDK does not report. sdk and target are
+// arguments of client.mjs.
 func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l lacks) {
 	t.Helper()
 	text, err := json.Marshal(p.without(l))

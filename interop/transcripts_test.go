@@ -16,8 +16,7 @@ import (
 // The transcripts are those of our own client and server.
 const transcripts = "../mcp/mcptest/testdata"
 
-// deviation is a member in which the TypeScript SDK says something else than
-// Fondaco, and may.
+// deviation is a member in which the TypeScript SDK may differ from Fondaco.
 type deviation struct {
 	scenario string         // all when empty
 	remark   string         // in the transcript, on the exchange; all when empty
@@ -74,12 +73,12 @@ var deviations = []deviation{
 	{"tools", allContent, untitled, "/result/content/3", "links are unknown before 2025-06-18"},
 }
 
-// ours are the scenarios with handlers that server.mjs does not have, since they
-// are about what only we do: to run a handler again, and to hint at caching.
+// ours are the scenarios whose handlers server.mjs does not have, because only Fondaco has
+// the features: running a handler again, and caching hints.
 var ours = []string{"asking", "caching"}
 
-// A failure here means that Fondaco and the TypeScript SDK say different things
-// where they were known to say the same. One of them has changed, or is wrong.
+// A failure here means that Fondaco and the TypeScript SDK send different messages where
+// they used to send the same ones. One of the two has changed or is wrong.
 func TestTranscriptsHoldForTheTypeScriptServer(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
@@ -114,8 +113,8 @@ func TestTranscriptsHoldForTheTypeScriptServer(t *testing.T) {
 	}
 }
 
-// playAll plays the client's part of a transcript and returns which deviations
-// there were of those that may be in the exchange of a remark.
+// playAll plays the client's part of a transcript and returns the permitted deviations that
+// occurred.
 func playAll(t *testing.T, file string, may func(remark string) []int) (found []int) {
 	t.Helper()
 	transcript, err := mcptest.ReadTranscript(file)
@@ -152,8 +151,8 @@ func known(scenario, remark string, v mcp.Revision) (found []int) {
 	return found
 }
 
-// play plays one exchange and returns which of the deviations there were: those
-// without which what the server has said does not pass.
+// play plays one exchange and returns the deviations that occurred: without them the
+// comparison of the server's messages fails.
 func play(t *testing.T, exchange *mcptest.Transcript, conn mcp.Conn, may []int) (found []int) {
 	t.Helper()
 	heard := mcptest.Record(conn, mcptest.Client)
@@ -169,7 +168,7 @@ func play(t *testing.T, exchange *mcptest.Transcript, conn mcp.Conn, may []int) 
 	return found
 }
 
-// leaving leaves the members of deviations out of the comparison.
+// leaving excludes the members of deviations from the comparison.
 func leaving(indexes []int) mcptest.PlayOption {
 	var members []string
 	for _, i := range indexes {
@@ -178,8 +177,7 @@ func leaving(indexes []int) mcptest.PlayOption {
 	return mcptest.Ignore(members...)
 }
 
-// ledger counts the transcripts that were played, and keeps the deviations that
-// were seen.
+// ledger counts the played transcripts and records the deviations that occurred.
 type ledger struct {
 	mu          sync.Mutex // guards the fields below while transcripts are played
 	transcripts int
@@ -193,7 +191,7 @@ func (l *ledger) add(found []int) {
 	l.deviations = append(l.deviations, found...)
 }
 
-// echo is a connection to a server that says once more what it has said.
+// echo is a connection to a server that repeats its messages.
 type echo struct{ messages [][]byte }
 
 func newEcho(t *mcptest.Transcript) *echo {
