@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// Handler answers /mcp with h, and beside it what measures a server from outside:
-// POST /admin/update has update tell the subscribers, POST /admin/gc collects
-// garbage, /debug/pprof/ profiles.
+// Handler serves h at /mcp, and the hooks with which the benchmarks measure the process:
+// POST /admin/update calls update, which notifies the subscribers; POST /admin/gc runs the
+// garbage collector; /debug/pprof/ serves profiles.
 func Handler(h http.Handler, update func()) http.Handler {
 	hooks := http.NewServeMux()
 	hooks.HandleFunc("POST /admin/update", func(w http.ResponseWriter, _ *http.Request) {

@@ -17,7 +17,7 @@ const (
 	idMarker = "IDIDIDIDID"
 )
 
-// meta is what each request of the stateless era carries.
+// meta is the metadata of each request of the stateless era.
 var meta = fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
 	`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1.0.0"},`+
 	`"io.modelcontextprotocol/clientCapabilities":{}}`, mcp.V20260728)
@@ -49,7 +49,7 @@ func newCall(p Params) *call {
 	panic(fmt.Sprintf("call %q: want echo, add, big or list", p.Call))
 }
 
-// echo has size bytes echoed, of which the first ones are the id.
+// echo returns a call that echoes size bytes, which begin with the id.
 func echo(p Params) *call {
 	rest := strings.Repeat("abcdefghijklmnopqrstuvwxyz012345", p.Size/32+1)[:max(1, p.Size-digits)]
 	c := toolCall(p, "echo", `{"text":"`+idMarker+rest+`"}`)
@@ -64,8 +64,7 @@ func toolCall(p Params, tool, arguments string) *call {
 	return c
 }
 
-// prefixes are what the names of tools begin with: a gateway puts the key of the
-// upstream before them.
+// prefixes are the prefixes of tool names: a gateway prepends the key of the upstream.
 func prefixes(upstreams []string) []string {
 	if len(upstreams) == 0 {
 		return []string{""}
@@ -77,7 +76,7 @@ func prefixes(upstreams []string) []string {
 	return all
 }
 
-// list looks at every tool of the first answer, and at the length of the others.
+// list checks every tool of the first answer, and only the length of later answers.
 func list(p Params) *call {
 	c := &call{method: "tools/list"}
 	c.encode(p.Era, "")
@@ -107,7 +106,7 @@ func (c *call) encode(era, params string) {
 	}
 }
 
-// answers reports whether msg is the right answer to the call of that id.
+// answers reports whether msg is the correct answer to the call with that id.
 func (c *call) answers(msg []byte, id uint64) bool {
 	text := strconv.FormatUint(id, 10)
 	got, ok := idOf(msg)

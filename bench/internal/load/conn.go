@@ -48,7 +48,7 @@ func dial(addr string) (*conn, error) {
 
 func (c *conn) close() { syscall.Close(c.fd) }
 
-// again does f until it was not interrupted.
+// again calls f until it is not interrupted by a signal (EINTR).
 func again(f func() error) error {
 	for {
 		if err := f(); err != syscall.EINTR {
@@ -74,7 +74,8 @@ func (c *conn) read() error {
 	return nil
 }
 
-// write writes what is unsent, and reports false when the rest has to wait.
+// write writes the unsent bytes. It reports false when bytes are left because the socket
+// would block.
 func (c *conn) write() (all bool, err error) {
 	for len(c.unsent) > 0 {
 		var n int
@@ -93,7 +94,7 @@ func (c *conn) write() (all bool, err error) {
 	return true, nil
 }
 
-// do sends a request and waits for its response, or until enough of it is there.
+// do sends a request and waits for its response, or for a sufficient part of it.
 func (c *conn) do(request string, enough func() bool) (body []byte, err error) {
 	c.reset()
 	c.unsent = []byte(request)

@@ -23,7 +23,7 @@ type loop struct {
 	conns    map[int32]*conn
 	sessions []string
 	id       uint64 // of the last call
-	pace     *pace  // nil: each answer is followed by the next call
+	pace     *pace  // nil: each answer starts the next call
 }
 
 func overHTTP(p Params) (Outcome, error) {
@@ -144,11 +144,11 @@ func (l *loop) event(e syscall.EpollEvent) error {
 	if c := l.conns[e.Fd]; c != nil {
 		return l.ready(c, e.Events)
 	}
-	l.pace.heard()
+	l.pace.clear()
 	return l.sendDue()
 }
 
-// sendDue sends the calls that are due, as far as there are connections for them.
+// sendDue sends the calls that are due while there are free connections.
 func (l *loop) sendDue() error {
 	for {
 		c, due := l.pace.next(time.Now())
@@ -161,7 +161,7 @@ func (l *loop) sendDue() error {
 	}
 }
 
-// send sends the next call, which counts from the time given.
+// send sends the next call, whose latency counts from the given time.
 func (l *loop) send(c *conn, from time.Time) error {
 	l.id++
 	c.id = l.id
@@ -177,7 +177,7 @@ func (l *loop) send(c *conn, from time.Time) error {
 	return l.flush(c)
 }
 
-// flush writes, and asks to hear of room only while something is left.
+// flush writes the request. It polls for writability only while bytes are left.
 func (l *loop) flush(c *conn) error {
 	all, err := c.write()
 	if err != nil || all != c.waiting {

@@ -8,8 +8,7 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/proc"
 )
 
-// A meter watches one measurement: first the warm-up, which it forgets, then the
-// time that counts.
+// A meter measures one run. It discards the warm-up, which comes first.
 type meter struct {
 	pid            int
 	warmUp, length time.Duration
@@ -25,8 +24,8 @@ func newMeter(p Params, pid int) *meter {
 	return &meter{pid: pid, warmUp: seconds(p.WarmUp), length: seconds(p.Seconds), started: time.Now()}
 }
 
-// over moves from the warm-up to what counts, and reports whether that is over. It
-// never is before there was an answer.
+// over starts the measured time when the warm-up has ended, and reports whether the
+// measured time has ended. It reports false before the first answer.
 func (m *meter) over() bool {
 	now := time.Now()
 	if !m.began.IsZero() {

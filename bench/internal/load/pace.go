@@ -40,14 +40,14 @@ func newPace(perSecond float64, conns map[int32]*conn, poll int) (*pace, error) 
 // clockMonotonic is CLOCK_MONOTONIC.
 const clockMonotonic = 1
 
-// heard reads the timer, because otherwise poll would report it again.
-func (p *pace) heard() {
+// clear reads the timer, because otherwise poll would report it again.
+func (p *pace) clear() {
 	var count [8]byte
 	_, _ = syscall.Read(p.timer, count[:])
 }
 
-// next returns a connection for the call that is due, and since when it is. It is nil
-// when none is due, or none is free.
+// next returns a connection for the next due call, and the time at which the call was due.
+// It returns nil when no call is due or no connection is free.
 func (p *pace) next(now time.Time) (c *conn, due time.Time) {
 	if len(p.free) == 0 || now.Before(p.due) {
 		return nil, due

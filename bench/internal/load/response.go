@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A response is what has come so far of one HTTP/1.1 response.
+// A response holds the received part of one HTTP/1.1 response.
 type response struct {
 	buf  []byte
 	n    int // bytes of it that are filled
@@ -24,7 +24,7 @@ type response struct {
 
 func (r *response) reset() { *r = response{buf: r.buf} }
 
-// room returns where to read to. It is never empty.
+// room returns the free part of the buffer, which is never empty.
 func (r *response) room() []byte {
 	if r.n == len(r.buf) {
 		r.buf = append(r.buf, make([]byte, max(4096, len(r.buf)))...)
@@ -32,7 +32,7 @@ func (r *response) room() []byte {
 	return r.buf[r.n:]
 }
 
-// complete reports whether the whole response is there, and returns its body then.
+// complete reports whether the whole response was received, and returns its body.
 func (r *response) complete() (body []byte, ok bool, err error) {
 	if r.head == 0 {
 		i := bytes.Index(r.buf[:r.n], []byte("\r\n\r\n"))

@@ -58,7 +58,7 @@ func (c *conn) openStream(host, session string) error {
 	return err
 }
 
-// subscribe has the session hear of updates of the item.
+// subscribe subscribes the session to updates of the item.
 func (c *conn) subscribe(host, session string) error {
 	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q}}`, contest.Item)
 	body, err := c.do(post(host, "25", "resources/subscribe", "", session, request), nil)
@@ -68,7 +68,7 @@ func (c *conn) subscribe(host, session string) error {
 	return err
 }
 
-// listen opens a stream of the stateless era that hears of updates of the item.
+// listen opens a stream of the stateless era that receives updates of the item.
 func (c *conn) listen(host string) error {
 	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":`+
 		`{"toolsListChanged":true,"resourceSubscriptions":[%q]},%s}}`, contest.Item, meta)

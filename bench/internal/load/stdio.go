@@ -74,7 +74,7 @@ func (c *child) shakeHands(era string) error {
 	return err
 }
 
-// recent is a power of two. Answers may overtake each other, but not as many.
+// recent is a power of two. Fewer answers than that may arrive out of order.
 const recent = 1 << 14
 
 // A pipeline keeps a number of requests in flight on the pipes of a child.
@@ -108,7 +108,8 @@ func overStdio(p Params) (Outcome, error) {
 	return l.outcome(), nil
 }
 
-// run writes what is queued, then reads what there is, until the time is over.
+// run alternately writes the queued requests and reads the available answers until the
+// measured time has ended.
 func (l *pipeline) run() error {
 	var line []byte
 	for !l.over() {

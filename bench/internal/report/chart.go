@@ -28,7 +28,7 @@ const (
 	left, right, top, below = 80, 590, 48, 340
 )
 
-// colors are told apart by eyes that do not tell red from green, on light and dark.
+// colors are distinguishable with red-green colour blindness, on light and dark backgrounds.
 var colors = map[string]string{
 	"floor": "#8a8f98", "fondaco": "#2f7de1", "go-sdk": "#d9822b", "mcp-go": "#2a9d8f", "typescript": "#a45bd0",
 }
@@ -75,7 +75,7 @@ func (l line) draw(b *bytes.Buffer, x, y scale) {
 	b.WriteString("</g>\n")
 }
 
-// names stand at the ends of the lines, from top to bottom, none over another.
+// names places the names at the ends of the lines, from top to bottom without overlap.
 func (c chart) names(b *bytes.Buffer, y scale) {
 	lines := slices.Clone(c.lines)
 	slices.SortStableFunc(lines, func(l, m line) int { return int(y.at(l.end()) - y.at(m.end())) })

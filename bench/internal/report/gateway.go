@@ -8,7 +8,7 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/trial"
 )
 
-// gateway is what the host costs, empty when that was not measured.
+// gateway returns the table of the cost of the host, empty when it was not measured.
 func (p *page) gateway() string {
 	var turns []trial.Turn
 	var done []trial.Gateway

@@ -58,7 +58,7 @@ func (p *page) fields() map[string]any {
 	}
 }
 
-// failures names each thing that went wrong once.
+// failures lists each failure once.
 func (p *page) failures() (all []string) {
 	seen := make(map[string]bool)
 	add := func(f trial.Failure, name, what string) {

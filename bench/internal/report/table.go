@@ -33,8 +33,8 @@ func (p *page) row(t *table, label string, of func(name string) string) {
 	t.WriteByte('\n')
 }
 
-// rounds returns what a contestant did with a cell, round by round. A round with an
-// answer that was wrong is left out: it is told among what failed.
+// rounds returns the outcomes of a contestant for a cell by round. It omits rounds with
+// wrong answers, which the page lists as failures.
 func (p *page) rounds(name string, c trial.Cell) map[int]trial.Load {
 	found := make(map[int]trial.Load)
 	for _, l := range p.Loads {
@@ -56,8 +56,8 @@ func values(rounds map[int]trial.Load, of func(trial.Load) float64) (all []float
 	return all
 }
 
-// ratio is the median over the rounds of what a contestant did against what the
-// floor did in the same round. 0: there is none.
+// ratio returns the median over the rounds of the ratio between a contestant and the floor
+// in the same round, or 0 if there is none.
 func (p *page) ratio(name string, c trial.Cell, of func(trial.Load) float64) float64 {
 	floor := p.rounds(trial.Floor, c)
 	var all []float64
@@ -110,7 +110,7 @@ func nonzero(format string, perSecond, µs float64) string {
 	return fmt.Sprintf(format, short(perSecond), µs)
 }
 
-// two keeps two digits of what is small.
+// two formats small values with two digits.
 func two(share float64) string {
 	if share < 0.1 {
 		return fmt.Sprintf("%.3f", share)
@@ -148,7 +148,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// others is the table of what is no throughput.
+// others returns the table of the figures other than throughput.
 func (p *page) others() string {
 	t := p.newTable("cost")
 	p.row(t, "resident memory of an idle listen stream", p.idle(trial.StatelessJSON))

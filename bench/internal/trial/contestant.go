@@ -1,6 +1,6 @@
-// Package trial has servers take turns at the same work, round by round, so that what
-// else the machine does meanwhile meets them all. It keeps what each did in each
-// round, for the ratio to the floor of the same round.
+// Package trial measures servers alternately with the same work, in rounds, so that other
+// load on the machine affects all servers alike. It records the outcome of each server in
+// each round, to compute the ratio to the floor in the same round.
 package trial
 
 import (
@@ -57,7 +57,7 @@ func Contestants(bin, typescript string) []Contestant {
 
 func (x Contestant) has(m Mode) bool { return x.Modes == nil || slices.Contains(x.Modes, m) }
 
-// raised is the limit of a message where a cell exceeds the one that holds by default.
+// raised is the limit of a message for cells whose messages exceed the default limit.
 const (
 	usualLimit = 4 << 20
 	raised     = 32 << 20
@@ -94,8 +94,7 @@ type server struct {
 
 func (x Contestant) start(c Cell) (*server, error) { return start(x.Name, x.args(c), nil) }
 
-// start runs a command that tells where it listens, with variables besides those of
-// this process.
+// start runs a command that prints its address, with additional environment variables.
 func start(name string, command, env []string) (*server, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -130,13 +129,13 @@ func (s *server) stop() {
 
 func (s *server) pid() int { return s.cmd.Process.Pid }
 
-// asked are p for the server.
+// asked returns p with the address and the process of the server.
 func (s *server) asked(p load.Params) load.Params {
 	p.URL, p.PID = "http://"+s.host+"/mcp", s.pid()
 	return p
 }
 
-// hook asks for what package contest has beside the protocol.
+// hook sends a request to one of the HTTP hooks of package contest.
 func (s *server) hook(name string) error {
 	resp, err := http.Post("http://"+s.host+"/admin/"+name, "", nil)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/proc"
 )
 
-// Idle is what clients cost that do nothing: a stream each in the stateless era, a
-// session each without a stream in the session era.
+// Idle is the memory of idle clients. Each has a stream in the stateless era, and a
+// session without a stream in the session era.
 type Idle struct {
 	Name    string
 	Mode    Mode
@@ -19,7 +19,7 @@ type Idle struct {
 	Failure Failure
 }
 
-// idlers are enough for the fixed costs to vanish.
+// idlers is large enough that fixed costs are negligible.
 const idlers = 5000
 
 func (t *Trial) idle(m Mode) (all []Idle) {
@@ -34,7 +34,7 @@ func (t *Trial) idle(m Mode) (all []Idle) {
 	return all
 }
 
-// idleBytes opens a few clients first, so that what is made once is not counted.
+// idleBytes opens a few clients first, so that one-time allocations do not count.
 func idleBytes(x Contestant, m Mode) (float64, error) {
 	s, err := x.start(Cell{Mode: m})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/proc"
 )
 
-// A Gateway is what the host costs between clients and servers, in one round.
+// A Gateway is the cost of the host between clients and servers, in one round.
 type Gateway struct {
 	Round int
 	Full  load.Outcome // the calls that the host relays without pauses
@@ -51,8 +51,9 @@ func (t *Trial) gateways() (all []Gateway) {
 	return all
 }
 
-// relay has the floor called through the proxy and through the host. These have the
-// processor of servers; the floor is on that of the client, where there is room.
+// relay measures calls of the floor through the proxy and through the host. Proxy and host
+// run on the processor of servers; the floor runs on that of the client, which has capacity
+// left.
 func (t *Trial) relay(g *Gateway) error {
 	floor, err := start(Floor, t.contestant(Floor).argsOn(clientCore, Cell{Mode: StatelessJSON}), nil)
 	if err != nil {
@@ -85,7 +86,8 @@ func (t *Trial) relay(g *Gateway) error {
 	return nil
 }
 
-// lists has the tools of all servers listed by the host, and as many by one server.
+// lists measures tool lists: of the host, which merges those of all servers, and of one
+// server with as many tools.
 func (t *Trial) lists(g *Gateway) error {
 	all := Behind*(3+ToolsOfEach) - 3
 	one, err := t.contestant("fondaco").start(Cell{Mode: StatelessJSON, Tools: all})
@@ -107,7 +109,7 @@ func (t *Trial) lists(g *Gateway) error {
 	return nil
 }
 
-// inTurn measures one after the other, the second one first if that is asked for.
+// inTurn runs the two measurements in sequence, in reverse order if requested.
 func inTurn(swapped bool, a, b load.Params) (ofA, ofB load.Outcome, err error) {
 	if swapped {
 		ofB, ofA, err = inTurn(false, b, a)
@@ -119,7 +121,7 @@ func inTurn(swapped bool, a, b load.Params) (ofA, ofB load.Outcome, err error) {
 	return ofA, ofB, err
 }
 
-// generateRight is generate where no answer may be wrong.
+// generateRight is generate, and fails when an answer is wrong.
 func generateRight(p load.Params) (load.Outcome, error) {
 	o, err := generate(p)
 	if err == nil && o.Wrong > 0 {
@@ -128,8 +130,8 @@ func generateRight(p load.Params) (load.Outcome, error) {
 	return o, err
 }
 
-// stay starts the host as a user does who has approved the servers, on the whole
-// machine, and looks at what it holds when all is quiet.
+// stay starts the host with approved servers on all processors, and measures its memory
+// while it is idle.
 func (t *Trial) stay(g *Gateway) error {
 	began := time.Now()
 	if err := t.startServers(); err != nil {

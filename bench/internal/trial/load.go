@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/load"
 )
 
-// A Load is what one contestant did with one cell in one round.
+// A Load is the outcome of one contestant for one cell in one round.
 type Load struct {
 	Name  string
 	Cell  Cell
@@ -22,14 +22,14 @@ type Load struct {
 	Failure Failure
 }
 
-// disturbed is from how many processors in other hands on a measurement is made
-// again, and attempts how often that can be.
+// A measurement is repeated when other processes used at least disturbed processors, at
+// most attempts times.
 const (
 	disturbed = 0.15
 	attempts  = 3
 )
 
-// loads has cells that come one after the other share servers, where they can.
+// loads measures all cells. Consecutive cells share servers where possible.
 func (t *Trial) loads(cells []Cell) (all []Load) {
 	on := new(stage)
 	defer on.clear()
@@ -41,7 +41,7 @@ func (t *Trial) loads(cells []Cell) (all []Load) {
 	return all
 }
 
-// cell starts each round with another contestant.
+// cell measures one cell. Each round starts with another contestant.
 func (t *Trial) cell(on *stage, c Cell) (all []Load) {
 	for round := range t.Rounds {
 		for i := range t.Contestants {
@@ -98,11 +98,11 @@ func measured(x Contestant, c Cell, p load.Params) Load {
 	return Load{Name: x.Name, Cell: c, Outcome: o, Failure: failure(err)}
 }
 
-// generate measures in a process of its own, which is this program again.
+// generate measures in a separate process of this program.
 func generate(p load.Params) (o load.Outcome, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		panic(err) // Linux tells
+		panic(err) // cannot fail on Linux
 	}
 	params, err := json.Marshal(p)
 	if err != nil {

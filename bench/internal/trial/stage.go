@@ -3,7 +3,7 @@ package trial
 // A stage holds the servers of the cells that can share them, so that a server that
 // gets faster with time is not measured in its first second only.
 type stage struct {
-	cell    Cell // with nothing but what tells servers apart
+	cell    Cell // only the fields that the command of a server depends on
 	servers map[string]*server
 }
 
@@ -26,8 +26,8 @@ func (s *stage) clear() {
 	s.servers = nil
 }
 
-// server returns the one of a contestant, and what is to be done after its use. Where
-// sessions are counted it is a fresh one, for they pile up.
+// server returns the server of a contestant and a function to call after its use. Cells
+// that count sessions get a new server, because sessions accumulate.
 func (s *stage) server(x Contestant, c Cell) (r *server, leave func(), err error) {
 	if c.Sessions > 0 {
 		r, err = x.start(c)

@@ -21,7 +21,7 @@ func main() {
 	h := server.NewStreamableHTTPServer(s, server.WithStateful(c.Era == "25"))
 	log.Fatal(contest.Serve(c, h, func() {
 		// Over HTTP this library notifies no client of one resource: a stream of the stateless
-		// era hears of lists only, a session of whatever is sent to all.
+		// era receives list changes only, and a session receives every notification that is sent to all.
 		if c.Era == "26" {
 			s.SendNotificationToAllClients("notifications/tools/list_changed", nil)
 			return
