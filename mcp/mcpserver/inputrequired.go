@@ -19,8 +19,10 @@ const (
 	maxStatePause = 5 * time.Second
 )
 
-// pauseRaw waits before a handler that has returned only state runs again.
-func pauseRaw(ctx context.Context, round int) error {
+// pauseRaw waits before a handler that has returned only state runs again. Meanwhile the
+// call does not count as running.
+func (r *Request) pauseRaw(ctx context.Context, round int) error {
+	defer r.pauseSlots(ctx)()
 	timer := time.NewTimer(min(minStatePause<<min(round, 10), maxStatePause))
 	defer timer.Stop()
 	select {

@@ -239,7 +239,7 @@ func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, ru
 			return result, err
 		}
 		if len(raw.InputRequests) == 0 {
-			err = pauseRaw(ctx, round)
+			err = r.pauseRaw(ctx, round)
 		}
 		if err == nil {
 			*in, err = r.answerRaw(ctx, raw)

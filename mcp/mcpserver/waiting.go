@@ -48,7 +48,8 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 // another order two calls could wait for each other.
 func (r *Request) pauseSlots(ctx context.Context) (resume func()) {
 	slot := r.slotLease()
-	if slot == nil {
+	// The slot of detached work was released at the end of its request.
+	if slot == nil || r.detached != nil {
 		return exchange.PauseAll(ctx)
 	}
 	slot.Pause()
@@ -64,8 +65,16 @@ type waitingQuestions struct {
 	pool *limit.Pool
 
 	mu     sync.Mutex
-	all    map[*waitingQuestion]struct{} // guarded by mu
-	marked time.Time                     // when markAbsent last ran; guarded by mu
+	owners map[limit.Owner]*ownerQuestions // those with waiting questions; guarded by mu
+	marked time.Time                       // when markAbsent last ran; guarded by mu
+}
+
+// ownerQuestions are the waiting questions of one owner. They are guarded by the mu of
+// waitingQuestions.
+type ownerQuestions struct {
+	all     map[*waitingQuestion]struct{}
+	absent  []*waitingQuestion // of absent clients when the questions were last searched
+	checked time.Time          // when that was
 }
 
 // waitingQuestion is one question that waits for its client.
@@ -79,8 +88,8 @@ type waitingQuestion struct {
 
 func newWaitingQuestions(o *AskOptions) waitingQuestions {
 	return waitingQuestions{
-		pool: limit.NewPool(limit.PoolBounds{Total: int64(o.maxQuestions()), Each: int64(o.ownerQuestions())}),
-		all:  make(map[*waitingQuestion]struct{}),
+		pool:   limit.NewPool(limit.PoolBounds{Total: int64(o.maxQuestions()), Each: int64(o.ownerQuestions())}),
+		owners: make(map[limit.Owner]*ownerQuestions),
 	}
 }
 
@@ -105,15 +114,40 @@ func (w *waitingQuestions) add(ctx context.Context, in *exchange.Inbound) (_ con
 	}
 	w.mu.Lock()
 	q.place = place
-	w.all[q] = struct{}{}
+	w.insertLocked(q)
 	w.mu.Unlock()
 	return ctx, func() {
 		w.mu.Lock()
-		delete(w.all, q)
+		w.removeLocked(q)
 		w.mu.Unlock()
 		place.Release()
 		cancel(nil)
 	}, nil
+}
+
+func (w *waitingQuestions) insertLocked(q *waitingQuestion) {
+	o := w.owners[q.owner]
+	if o == nil {
+		o = &ownerQuestions{all: make(map[*waitingQuestion]struct{})}
+		w.owners[q.owner] = o
+	}
+	o.all[q] = struct{}{}
+}
+
+// removeLocked removes a question, once or several times.
+func (w *waitingQuestions) removeLocked(q *waitingQuestion) {
+	o := w.owners[q.owner]
+	if o == nil {
+		return
+	}
+	delete(o.all, q)
+	if len(o.all) == 0 {
+		delete(w.owners, q.owner)
+	}
+}
+
+func (q *waitingQuestion) clientAbsent() bool {
+	return q.session.Presence.AbsentFor() >= clientAbsent
 }
 
 func (q *waitingQuestion) end() { q.cancel(errQuestionCancelled) }
@@ -130,29 +164,55 @@ func (w *waitingQuestions) markAbsent() {
 		return
 	}
 	w.marked = time.Now()
-	for q := range w.all {
-		switch absent := q.session.Presence.AbsentFor() >= clientAbsent; {
-		case absent && !q.absent:
-			q.place.SetIdle(true)
-			q.absent = true
-		case !absent && q.absent:
-			q.place.SetBusy()
-			q.absent = false
+	for _, o := range w.owners {
+		for q := range o.all {
+			q.markAbsentLocked()
 		}
 	}
 }
 
+func (q *waitingQuestion) markAbsentLocked() {
+	switch absent := q.clientAbsent(); {
+	case absent && !q.absent:
+		q.place.SetIdle(true)
+		q.absent = true
+	case !absent && q.absent:
+		q.place.SetBusy()
+		q.absent = false
+	}
+}
+
 // cancelAbsent cancels one question of the owner whose client is absent, and reports whether
-// there was one.
-func (w *waitingQuestions) cancelAbsent(o limit.Owner) bool {
+// it found one. It searches the questions of the owner at most once a second.
+func (w *waitingQuestions) cancelAbsent(owner limit.Owner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for q := range w.all {
-		if q.owner == o && q.session.Presence.AbsentFor() >= clientAbsent && q.place.Release() {
-			delete(w.all, q)
+	o := w.owners[owner]
+	if o == nil {
+		return false
+	}
+	if len(o.absent) == 0 && time.Since(o.checked) >= time.Second {
+		o.findAbsent()
+	}
+	for len(o.absent) > 0 {
+		last := len(o.absent) - 1
+		q := o.absent[last]
+		o.absent[last], o.absent = nil, o.absent[:last]
+		if _, waits := o.all[q]; waits && q.clientAbsent() && q.place.Release() {
+			w.removeLocked(q)
 			q.end()
 			return true
 		}
 	}
 	return false
+}
+
+// findAbsent searches the questions for those whose client is absent.
+func (o *ownerQuestions) findAbsent() {
+	o.checked = time.Now()
+	for q := range o.all {
+		if q.clientAbsent() {
+			o.absent = append(o.absent, q)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -163,6 +166,30 @@ func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
 				t.Errorf("limit %v: got %s, want it done: %t", limit, result.Raw, want)
 			}
+		}
+	})
+}
+
+// TestCallThatPausesBetweenItsRunsHasNoSlot is about a server with one slot and a handler
+// that returns only state, for which it pauses before it runs again.
+func TestCallThatPausesBetweenItsRunsHasNoSlot(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-12")
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(&mcpserver.Options{Load: &mcpserver.LoadOptions{MaxCalls: 1, MaxWait: -1}})
+		srv.AddTool(mcp.Tool{Name: "polls"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			if p.RequestState == nil {
+				return &mcp.InputRequiredResult{RequestState: new("one")}, nil
+			}
+			return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("done")}}, nil
+		})
+		srv.Tool("now", "", func(context.Context, struct{}) (string, error) { return "now", nil })
+		w := dialAs(t, srv, mcp.V20251125, canAll)
+		polls := w.Send("tools/call", `{"name":"polls"}`)
+		synctest.Wait()
+		w.Must("tools/call", `{"name":"now"}`)
+		if m := w.Reply(polls); at(t, m.Result, "/content/0/text") != `"done"` {
+			t.Errorf("got %s, want the call done", m.Raw)
 		}
 	})
 }
@@ -363,5 +390,44 @@ func TestQuestionsOfAnAbsentClientAreCancelledFirst(t *testing.T) {
 		if n := late.Load(); n > 0 {
 			t.Errorf("%d questions of the newcomer were refused", n)
 		}
+	})
+}
+
+func TestQuestionsOfAnOwnerAtItsBoundAreSearchedOnceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		questions := mcpserver.NewWaitingQuestions(&mcpserver.AskOptions{MaxQuestions: 100, OwnerQuestions: 2})
+		session := func(subject string) *exchange.Inbound {
+			p := mcp.Principal{Issuer: "test", Subject: subject}
+			return &exchange.Inbound{Session: &exchange.Session{Principal: p, Owner: limit.OwnerOf(p, netip.Addr{}, 0)}}
+		}
+		add := func(in *exchange.Inbound, accepted bool) {
+			t.Helper()
+			_, done, err := questions.Add(t.Context(), in)
+			if (err == nil) != accepted {
+				t.Errorf("got error %v, want it accepted: %t", err, accepted)
+			}
+			if err == nil {
+				t.Cleanup(done)
+			}
+		}
+		ann, here, bob := session("ann"), session("ann"), session("bob")
+		for _, in := range []*exchange.Inbound{ann, here, bob} {
+			in.Session.Presence.Enter()
+		}
+		for _, in := range []*exchange.Inbound{ann, ann, bob, bob} {
+			add(in, true)
+		}
+		ann.Session.Presence.Leave()
+		bob.Session.Presence.Leave()
+		time.Sleep(29500 * time.Millisecond)
+		add(here, false)
+		time.Sleep(600 * time.Millisecond) // ann's first client is absent now
+		add(here, false)                   // the questions were searched 0.6 s ago
+		add(bob, true)                     // and those of bob were not
+		time.Sleep(400 * time.Millisecond)
+		add(here, true)
+		add(here, true) // found by the same search
+		add(here, false)
 	})
 }
