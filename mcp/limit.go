@@ -16,6 +16,7 @@ const (
 	LimitSubscriptionRate  Limit = "rate.subscription"
 	LimitOneTool           Limit = "tool.rate"
 	LimitToolTimeout       Limit = "tool.timeout"
+	LimitToolCalls         Limit = "tool.calls"
 	LimitRounds            Limit = "rounds"
 	LimitStates            Limit = "states"
 	LimitParked            Limit = "parked"

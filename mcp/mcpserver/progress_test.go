@@ -245,37 +245,63 @@ func TestTimeoutAnswersInTime(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		logged := new(logbook)
 		var runs atomic.Int64
-		srv := newServer(&mcpserver.Options{Logger: textLog(logged)})
+		reached := new(limitsTold)
+		srv := newServer(&mcpserver.Options{Logger: textLog(logged), OnLimit: reached.hear})
 		srv.Tool("slow", "", func(context.Context, struct{}) (string, error) {
 			runs.Add(1)
 			time.Sleep(time.Minute)
 			return "late", nil
 		}, mcpserver.Timeout(time.Second), mcpserver.Limit(1))
 		w := dial(t, srv, r)
-		for i, test := range []struct {
+		for _, test := range []struct {
 			name string
+			took time.Duration
 			runs int64
 		}{
-			{"the first runs", 1},
-			{"the second waits for its turn, which the late run has still", 1},
-			{"after a minute it is free", 2},
+			{"the first runs", time.Second, 1},
+			{"the second waits for the slot, which the late run still has", 30 * time.Second, 1},
+			{"the third gets the slot when the late run has ended", 30 * time.Second, 2}, // 29 s for the slot
 		} {
-			if i == 2 {
-				time.Sleep(time.Minute)
-			}
 			begin := time.Now()
-			result := w.Must("tools/call", `{"name":"slow"}`)
-			if took := time.Since(begin); took != time.Second || runs.Load() != test.runs {
-				t.Errorf("%s: took %v after %d runs, want 1s after %d", test.name, took, runs.Load(), test.runs)
+			result := w.Call("tools/call", `{"name":"slow"}`)
+			if took := time.Since(begin); took != test.took || runs.Load() != test.runs {
+				t.Errorf("%s: took %v after %d runs, want %v after %d", test.name, took, runs.Load(), test.took, test.runs)
 			}
-			if text := at(t, result, "/content/0/text"); at(t, result, "/isError") != "true" || !strings.Contains(text, `no answer within 1s`) {
-				t.Errorf("%s: got %s, want isError that says how long", test.name, result)
+			refused := test.name[:10] == "the second"
+			if refused && !strings.Contains(string(result.Raw), "too many calls are running, none has ended for 30s") {
+				t.Errorf("%s: got %s, want a refusal", test.name, result.Raw)
 			}
+			if !refused && !strings.Contains(string(result.Raw), "the handler ran longer than its timeout of 1s") {
+				t.Errorf("%s: got %s, want isError that says how long", test.name, result.Raw)
+			}
+		}
+		if late, full := reached.of(mcp.LimitToolTimeout), reached.of(mcp.LimitToolCalls); late != 2 || full != 1 {
+			t.Errorf("OnLimit: got %d timeouts and %d calls without a slot, want 2 and 1", late, full)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := strings.Count(logged.String(), "after its call had ended"); got != 2 {
 			t.Errorf("got log %s, want two late returns", logged)
+		}
+	})
+}
+
+func TestTimeoutDoesNotCountTheTimeInWhichACallWaitsForItsSlot(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		srv.Tool("slow", "", func(context.Context, struct{}) (string, error) {
+			time.Sleep(200 * time.Millisecond)
+			return "done", nil
+		}, mcpserver.Timeout(300*time.Millisecond), mcpserver.Limit(1))
+		w := dial(t, srv, r)
+		ids := make([]string, 4)
+		for i := range ids {
+			ids[i] = w.Send("tools/call", `{"name":"slow"}`)
+		}
+		for i, id := range ids {
+			if m := w.Reply(id); at(t, m.Result, "/content/0/text") != `"done"` {
+				t.Errorf("call %d: got %s, want it done", i, m.Raw)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
@@ -81,17 +82,18 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 	if err := t.checkRate(ctx); err != nil {
 		return nil, err
 	}
-	if t.timeout > 0 {
-		return s.runWithTimeout(ctx, t, p)
-	}
 	ctx, release, err := t.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	if err := From(ctx).resume(); err != nil {
+		release()
 		return nil, err
 	}
+	if t.timeout > 0 {
+		return s.runWithTimeout(ctx, t, p, release)
+	}
+	defer release()
 	return t.call(ctx, p)
 }
 
@@ -105,30 +107,39 @@ func (t *tool) checkRate(ctx context.Context) error {
 	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
 }
 
+// maxSlotWait is how long a call waits at most for a slot of its tool. Detached work waits
+// until it is cancelled: the number of tasks has a limit, and nobody waits for a response.
+const maxSlotWait = 30 * time.Second
+
 // acquire waits for one of the tool's slots. The context that it returns is for the
 // call that holds the slot.
 func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), err error) {
 	if t.slots == nil {
 		return ctx, func() {}, nil
 	}
-	if err := t.slots.Acquire(ctx); err != nil {
+	r, wait := From(ctx), maxSlotWait
+	if r.detached != nil {
+		wait = 0
+	}
+	err = t.slots.Acquire(ctx, wait)
+	if errors.Is(err, limit.ErrWhole) {
+		r.ReportLimit(mcp.LimitToolCalls)
+		err = mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "tool %q: too many calls are running, none has ended for %v; try again later", t.def.Name, wait)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	slot := toolSlotLease(ctx, t.slots)
 	return exchange.WithPausable(ctx, slot), slot.End, nil
 }
 
-// runWithTimeout waits for a slot and calls the handler on a goroutine of its own, and
-// waits for its result until the timeout. Earlier rounds of the call count towards the
-// timeout, and waiting for the client does not. A handler that returns later is logged.
-func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams) (mcp.Result, error) {
+// runWithTimeout calls the handler on a goroutine of its own, and waits for its result until
+// the timeout. Earlier rounds of the call count towards the timeout; waiting for the client,
+// and for a slot after that, does not. release is called when the handler returns, which is
+// logged if it is after the timeout.
+func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolParams, release func()) (mcp.Result, error) {
 	r := From(ctx)
 	timed := exchange.NewTimeout(ctx, max(t.timeout-r.run.Running(), time.Millisecond), (*toolTimeoutError)(t))
-	ctx, release, err := t.acquire(timed)
-	if err != nil {
-		timed.Stop()
-		return nil, err
-	}
 	done, answered := make(chan handlerResult), make(chan struct{})
 	started, left := time.Now(), timed.Left()
 	begun := r.runningWork().Go(func() {
@@ -137,9 +148,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 		var out handlerResult
 		func() {
 			defer recoverTo(&out.err)
-			if out.err = r.resume(); out.err == nil {
-				out.result, out.err = t.call(ctx, p)
-			}
+			out.result, out.err = t.call(timed, p)
 		}()
 		r.run.Spend(left - timed.Left())
 		select {
@@ -157,9 +166,9 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 	select {
 	case out := <-done:
 		return out.result, out.err
-	case <-ctx.Done():
+	case <-timed.Done():
 	}
-	if errors.Is(context.Cause(ctx), ErrInputRequired) { // it has asked, and is about to return
+	if errors.Is(context.Cause(timed), ErrInputRequired) { // it has asked, and is about to return
 		late := time.NewTimer(max(timed.Left(), 0))
 		defer late.Stop()
 		select {
@@ -170,10 +179,10 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 		}
 	}
 	close(answered)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(timed.Err(), context.DeadlineExceeded) {
 		r.ReportLimit(mcp.LimitToolTimeout)
 	}
-	return nil, context.Cause(ctx)
+	return nil, context.Cause(timed)
 }
 
 // handlerResult is what the handler of a tool has returned.
@@ -182,11 +191,11 @@ type handlerResult struct {
 	err    error
 }
 
-// toolTimeoutError ends a call of a tool that has not answered in time.
+// toolTimeoutError ends a call of a tool whose handler has not returned in time.
 type toolTimeoutError tool
 
 func (e *toolTimeoutError) Error() string {
-	return fmt.Sprintf("tool %q: no answer within %v", e.def.Name, e.timeout)
+	return fmt.Sprintf("tool %q: the handler ran longer than its timeout of %v", e.def.Name, e.timeout)
 }
 
 // outcome returns the outcome of a call for what the handler has returned. An error that is

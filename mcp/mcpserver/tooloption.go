@@ -76,9 +76,11 @@ func (all toolOptions) tool(t *tool) {
 // Timeout is the option that limits how long the handler of a call may run. After d the
 // call fails and the context of the handler ends. A handler that does not return then keeps
 // its slot (see [Limit]) until it returns, which is logged. Only the time in which the
-// handler runs counts, in all rounds of the call together, and not the time in which the
-// call waits for its client, in both eras. The context has therefore no Deadline. Timeout
-// panics when d is not positive.
+// handler runs counts, in both eras: in all rounds of the call together, and not the time in
+// which the call waits for its client or for a slot. The context has therefore no Deadline.
+// In the stateless era each round runs the handler from the top, so that work before a
+// question counts again in each round, unless it is in a [Once]. Timeout panics when d is
+// not positive.
 func Timeout(d time.Duration) ToolOption {
 	if d <= 0 {
 		panic(fmt.Sprintf("mcpserver.Timeout: %v: want more than 0", d))
@@ -91,10 +93,12 @@ type timeout time.Duration
 func (d timeout) tool(t *tool) { t.timeout = time.Duration(d) }
 
 // Limit is the option that limits the calls of a tool that run at once to n. Other calls
-// wait until a slot is free or their caller cancels them. A call releases its slot while
-// it waits for its client, in both eras. In the session era a call that has its answer
-// gets a slot before new calls; in the stateless era the retry with the answer is a new
-// call. A call counts as waiting while any of its goroutines waits for the client; its other
+// wait for a slot for up to 30 seconds, and are then refused with an error of
+// mcp.CodeOverloaded that says when to try again. While they wait, LoadOptions limits their
+// number. A call that runs as a task waits until a slot is free or the task is cancelled. A
+// call releases its slot while it waits for its client, in both eras. In the session era a
+// call that has its answer gets a slot before new calls, and waits for it until its caller
+// cancels it; in the stateless era the retry with the answer is a new call. A call counts as waiting while any of its goroutines waits for the client; its other
 // goroutines continue without the slot. Limit panics when n is not positive.
 func Limit(n int) ToolOption {
 	if n < 1 {

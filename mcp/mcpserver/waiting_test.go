@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,38 @@ func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 			}
 			if done := at(t, result.Result, "/content/0/text") == `"done"`; done != want {
 				t.Errorf("limit %v: got %s, want it done: %t", limit, result.Raw, want)
+			}
+		}
+	})
+}
+
+// TestTimeoutDoesNotCountTheWayBackToTheSlot is about a call whose answer arrives while
+// another call has the only slot for a minute.
+func TestTimeoutDoesNotCountTheWayBackToTheSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		srv.Tool("one", "", func(ctx context.Context, in struct {
+			Asks bool `json:"asks"`
+		},
+		) (string, error) {
+			if !in.Asks {
+				time.Sleep(time.Minute)
+				return "done", nil
+			}
+			_, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?")
+			time.Sleep(59 * time.Second)
+			return "done", cmp.Or(err, ctx.Err())
+		}, mcpserver.Limit(1), mcpserver.Timeout(61*time.Second))
+		w := dialAs(t, srv, mcp.V20251125, canAll)
+		asks := w.Send("tools/call", `{"name":"one","arguments":{"asks":true}}`)
+		q := w.Read()
+		other := w.Send("tools/call", `{"name":"one","arguments":{"asks":false}}`)
+		synctest.Wait()
+		w.Write(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":` + accept(`{"colour":"red"}`) + `}`)
+		for _, id := range []string{other, asks} {
+			if m := w.Reply(id); at(t, m.Result, "/content/0/text") != `"done"` {
+				t.Errorf("got %s, want the call done", m.Raw)
 			}
 		}
 	})

@@ -12,9 +12,11 @@ import (
 
 // Timeout returns middleware that ends the context of requests of the given methods after
 // d; without methods it applies to all. The time is paused while a request waits for its
-// client, see mcpserver.Timeout. If the handler then returns an error, the response is an
+// client. In contrast to the option mcpserver.Timeout of a tool, the time includes that in
+// which the request waits for a slot (mcpserver.Limit), and in the stateless era it begins
+// again with each round of a call. If the handler then returns an error, the response is an
 // error of mcp.CodeInternal. The middleware waits for a handler that ignores its context;
-// the option mcpserver.Timeout of a tool does not. Timeout panics if d is not positive.
+// the option does not. Timeout panics if d is not positive.
 func Timeout(d time.Duration, only ...string) mcpserver.Middleware {
 	if d <= 0 {
 		panic(fmt.Sprintf("mcpware.Timeout: %v: want more than 0", d))

@@ -108,7 +108,7 @@ func TestResumeOfAGroupDoesNotWaitForTheSlotsOfItsWaiters(t *testing.T) {
 		group.Pause()
 		for range 3 {
 			calls.Go(func() {
-				if err := slots.Acquire(t.Context()); err != nil {
+				if err := slots.Acquire(t.Context(), 0); err != nil {
 					t.Error(err)
 					return
 				}

@@ -75,10 +75,13 @@ func TestSlotsServeReturningCallsFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, order := limit.NewSlots(1), make(chan string, 3)
-		if err := s.Acquire(t.Context()); err != nil {
+		if err := s.Acquire(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		for name, take := range map[string]func(context.Context) error{"new": s.Acquire, "returning": s.Return} {
+		for name, take := range map[string]func(context.Context) error{
+			"new":       func(ctx context.Context) error { return s.Acquire(ctx, 0) },
+			"returning": s.Return,
+		} {
 			go func() {
 				if take(t.Context()) == nil {
 					order <- name
@@ -88,7 +91,7 @@ func TestSlotsServeReturningCallsFirst(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.Acquire(ctx); !errors.Is(err, context.Canceled) {
+		if err := s.Acquire(ctx, 0); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v for a caller that has left", err)
 		}
 		s.Release()
@@ -98,8 +101,12 @@ func TestSlotsServeReturningCallsFirst(t *testing.T) {
 		s.Release()
 		<-order
 		s.Release()
-		if err := s.Acquire(t.Context()); err != nil {
+		if err := s.Acquire(t.Context(), 0); err != nil {
 			t.Errorf("got %v, want the slot", err)
+		}
+		began := time.Now()
+		if err := s.Acquire(t.Context(), time.Minute); err != limit.ErrWhole || time.Since(began) != time.Minute {
+			t.Errorf("got %v after %v, want %v after 1m", err, time.Since(began), limit.ErrWhole)
 		}
 	})
 }

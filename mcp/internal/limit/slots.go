@@ -4,10 +4,11 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
-// Slots limits the calls that run at once. Other calls wait as long as their contexts last,
-// first in, first out; calls that return have precedence. A nil Slots is unbounded. It is
+// Slots limits the calls that run at once. Other calls wait, first in, first out; calls that
+// return have precedence. A nil Slots is unbounded. It is
 // safe for concurrent use.
 type Slots struct {
 	mu        sync.Mutex
@@ -19,25 +20,26 @@ type Slots struct {
 // NewSlots returns that many free slots.
 func NewSlots(n int) *Slots { return &Slots{free: n} }
 
-// Acquire takes a slot for a new call, which needs one Release. It fails with the cause
-// of ctx.
-func (s *Slots) Acquire(ctx context.Context) error {
+// Acquire takes a slot for a new call, which needs one Release. It waits for a slot at most
+// for the time wait, or without a limit if that is 0. It fails with ErrWhole or the cause of
+// ctx.
+func (s *Slots) Acquire(ctx context.Context, wait time.Duration) error {
 	if s == nil {
 		return nil
 	}
-	return s.take(ctx, &s.waiting)
+	return s.take(ctx, wait, &s.waiting)
 }
 
 // Return takes a slot for a call that had one and has given it back while it waited for
-// its client: it goes before calls that are new.
+// its client: it goes before calls that are new, and waits as long as ctx lasts.
 func (s *Slots) Return(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	return s.take(ctx, &s.returning)
+	return s.take(ctx, 0, &s.returning)
 }
 
-func (s *Slots) take(ctx context.Context, queue *list.List) error {
+func (s *Slots) take(ctx context.Context, wait time.Duration, queue *list.List) error {
 	s.mu.Lock()
 	if s.free > 0 {
 		s.free--
@@ -47,9 +49,16 @@ func (s *Slots) take(ctx context.Context, queue *list.List) error {
 	given := make(chan struct{})
 	place := queue.PushBack(given)
 	s.mu.Unlock()
+	var late <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-given:
 		return nil
+	case <-late:
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
@@ -59,8 +68,11 @@ func (s *Slots) take(ctx context.Context, queue *list.List) error {
 		return nil
 	default:
 		queue.Remove(place)
+	}
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return ErrWhole
 }
 
 // Release gives a slot back.
