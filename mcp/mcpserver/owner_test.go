@@ -240,6 +240,20 @@ func TestOneAnonymousClientDoesNotExcludeOthers(t *testing.T) {
 			status, body := s.call(1, "work", asTask)
 			ok(t, status, body)
 		}},
+		{"bytes of tasks", func(s *sender, i int) { s.call(i, "result", asTask) }, func(t *testing.T, s *sender) {
+			_, body := s.call(1, "result", asTask)
+			synctest.Wait()
+			var created struct {
+				Result mcp.CreateTaskResult `json:"result"`
+			}
+			if err := json.Unmarshal([]byte(body), &created); err != nil {
+				t.Fatal(err)
+			}
+			status, body := s.send(t.Context(), http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":%q}}`, created.Result.Task.TaskID))
+			if ok(t, status, body); !strings.Contains(body, "xxx") {
+				t.Errorf("the modest client: got %s, want the result of its task", body)
+			}
+		}},
 	} {
 		for _, from := range []struct{ name, greedy, modest string }{
 			{"another address", "192.0.2.1:%d", "192.0.2.2:1"},
@@ -307,6 +321,9 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		o.Load.MaxUnsent, o.HTTP.WriteTimeout, o.HTTP.KeepAlive = room*largeSize, time.Hour, time.Hour
 	case "handles":
 		keeping.Max = room
+	case "bytes of tasks":
+		work.MaxBytes = room * 11_000
+		o.Store = &mcpserver.MemoryStore{MaxBytes: 2 * room * 11_000}
 	case "tasks":
 		work.MaxTasks = room
 	}
@@ -365,6 +382,7 @@ func crowdable(t *testing.T, table string) *mcpserver.Server {
 		return "", s.ElicitationComplete(ctx, page)
 	})
 	s.Tool("keep", "", func(ctx context.Context, _ struct{}) (string, error) { return kept.New(ctx, "value") })
+	s.Tool("result", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 10_000), nil }, all.AsTask())
 	s.Tool("work", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()
 		return "", context.Cause(ctx)

@@ -29,6 +29,10 @@ type entryStore struct {
 	store mcp.Store
 	bus   mcp.Bus // nil: no other replicas
 
+	// reserve reserves the room for a task whose entry is about to have that many bytes, or
+	// returns why there is none. It is nil in clients.
+	reserve func(ctx context.Context, id string, size int) error
+
 	mu       sync.Mutex
 	watchers map[string]map[*watcher]bool // guarded by mu: by task
 }
@@ -122,6 +126,9 @@ func (s *entryStore) open(ctx context.Context, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("task: %w", err)
 	}
+	if err := s.reserveRoom(ctx, e.ID, len(raw)); err != nil {
+		return err
+	}
 	made, err := s.store.Create(ctx, keyPrefix+e.ID, raw, e.left())
 	if err == nil && !made {
 		err = errors.New("the id is taken")
@@ -130,6 +137,13 @@ func (s *entryStore) open(ctx context.Context, e *entry) error {
 		return fmt.Errorf("task: %w", err)
 	}
 	return nil
+}
+
+func (s *entryStore) reserveRoom(ctx context.Context, id string, size int) error {
+	if s.reserve == nil {
+		return nil
+	}
+	return s.reserve(ctx, id, size)
 }
 
 // idLength is that of rand.Text.
@@ -216,6 +230,9 @@ func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) er
 		raw, err := json.Marshal(e, json.Deterministic(true))
 		if err != nil {
 			return nil, fmt.Errorf("task: %w", err)
+		}
+		if err := s.reserveRoom(ctx, id, len(raw)); err != nil {
+			return e, err
 		}
 		swapped, err := s.store.Swap(ctx, keyPrefix+id, old, raw, e.left())
 		if err != nil {

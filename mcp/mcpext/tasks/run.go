@@ -429,6 +429,10 @@ func (x *run) finish(result mcp.Result, err error) {
 	status, raw, failure := x.judge(result, err)
 	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
 		failure = &Failure{Code: -32603, Message: "the result could not be kept"}
+		if errors.Is(err, errNoRoom) {
+			x.r.ReportLimit(mcp.LimitTasks)
+			failure.Message += ": too many bytes of tasks are kept"
+		}
 		x.tasks.o.logger().LogAttrs(ctx, slog.LevelError, failure.Message, slog.String("task", x.id[:6]), slog.Any("error", err))
 		_ = x.conclude(ctx, mcp.TaskFailed, nil, failure)
 	}

@@ -36,6 +36,12 @@ type Options struct {
 	// Requests for more are refused. Default: 4,096 and 256.
 	MaxTasks        int
 	MaxPerPrincipal int
+	// MaxBytes bounds the bytes of the unexpired tasks that this process has made, with
+	// their answers and results. Each task counts with the most bytes that it has had in
+	// the Store. When there are more, the newest task of the owner with the most bytes is
+	// cancelled and deleted; if no other owner has more, the task that needs the room fails.
+	// Default: 128 MiB.
+	MaxBytes int
 	// MaxQuestions bounds the questions that one task asks. Further ones fail.
 	// Default: 64.
 	MaxQuestions int
@@ -61,6 +67,7 @@ func (o *Options) maxTTL() time.Duration { return cmp.Or(o.orZero().MaxTTL, 24*t
 func (o *Options) poll() time.Duration   { return cmp.Or(o.orZero().Poll, defaultPoll) }
 func (o *Options) maxTasks() int         { return cmp.Or(o.orZero().MaxTasks, 4096) }
 func (o *Options) perPrincipal() int     { return cmp.Or(o.orZero().MaxPerPrincipal, 256) }
+func (o *Options) maxBytes() int         { return cmp.Or(o.orZero().MaxBytes, 128<<20) }
 func (o *Options) maxQuestions() int     { return cmp.Or(o.orZero().MaxQuestions, 64) }
 func (o *Options) maxResult() int        { return cmp.Or(o.orZero().MaxResult, 512<<10) }
 func (o *Options) core() bool            { return !o.orZero().NoCore }
@@ -71,7 +78,8 @@ type Tasks struct {
 	o       *Options
 	entries *entryStore
 
-	pool *limit.Pool // counts stored tasks by owner
+	pool  *limit.Pool // counts stored tasks by owner
+	bytes *limit.Pool // counts their bytes by owner
 
 	mu      sync.Mutex
 	kept    map[string]*kept // guarded by mu: by id
@@ -82,7 +90,11 @@ type Tasks struct {
 type kept struct {
 	expires time.Time
 	place   *limit.Place            // guarded by the mu of Tasks
+	bytes   *limit.Place            // set before the task is stored
 	end     context.CancelCauseFunc // of its work, once that begins; guarded by the mu of Tasks
+
+	reserving sync.Mutex
+	size      int // guarded by reserving: of bytes
 }
 
 // Enable adds tasks to a server: the extension, and unless Options.NoCore is set, the
@@ -93,6 +105,8 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
 	o.Logger = usercode.Logger(o.logger())
 	t := &Tasks{o: o, entries: &entryStore{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
+	t.entries.reserve = t.reserve
+	t.bytes = limit.NewPool(limit.PoolBounds{Total: int64(o.maxBytes())})
 	t.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.maxTasks()), Each: int64(o.perPrincipal())})
 	e := mcpserver.Extension{
 		ID: ID,
@@ -172,35 +186,76 @@ func (t *Tasks) expired() (ids []string) {
 	return ids
 }
 
-// keep counts a task for an owner, or returns why there is no room. It may end and
-// forget the newest task of whoever has most.
+// keep counts a task for an owner, or returns why there is no room. It may evict the newest
+// task of the owner that holds most.
 func (t *Tasks) keep(owner limit.Owner, e *entry) error {
 	t.mu.Lock()
 	t.kept[e.ID] = &kept{expires: e.Expires}
 	t.mu.Unlock()
-	place, err := t.pool.Take(owner, 1, func() { t.evict(e.ID) })
+	evict := func() { t.evict(e.ID) }
+	place, err := t.pool.Take(owner, 1, evict)
+	var bytes *limit.Place
+	if err == nil {
+		bytes, err = t.bytes.Take(owner, 1, evict)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	k := t.kept[e.ID]
+	if err == nil && k == nil {
+		err = limit.ErrPoolFull // it was evicted meanwhile
+	}
 	if err != nil {
+		place.Release()
+		bytes.Release()
 		delete(t.kept, e.ID)
 		return err
 	}
-	k := t.kept[e.ID]
-	if k == nil {
-		return limit.ErrPoolFull // it was evicted meanwhile
-	}
-	k.place = place
+	k.place, k.bytes = place, bytes
 	return nil
 }
 
+// errNoRoom is the reason for which a task does not get more bytes.
+var errNoRoom error = mcp.RetryLaterf(mcp.CodeOverloaded, retry, "too many bytes of tasks are kept, most of them yours; try again when some have expired")
+
+// reserve reserves the room for a task whose entry is about to have that many bytes, or
+// fails with errNoRoom. It never reserves less than before, so that a concurrent change of
+// the task that fails does not free the room of one that succeeds. Tasks of other processes
+// are not counted. It may evict the newest task of the owner that holds most bytes.
+func (t *Tasks) reserve(ctx context.Context, id string, size int) error {
+	t.mu.Lock()
+	k := t.kept[id]
+	t.mu.Unlock()
+	if k == nil {
+		return nil
+	}
+	if !k.reserve(size) {
+		return errNoRoom
+	}
+	return t.delete(ctx, t.takeEvicted())
+}
+
+// reserve reports whether there is room for that many bytes of the task.
+func (k *kept) reserve(size int) bool {
+	k.reserving.Lock()
+	defer k.reserving.Unlock()
+	if size <= k.size {
+		return true
+	}
+	if k.bytes.Resize(size) != nil {
+		return false
+	}
+	k.size = size
+	return true
+}
+
 // errEvicted ends the work on a task that makes room for the task of another owner.
-var errEvicted = errors.New("the task was ended because there are too many tasks, most of them of its owner")
+var errEvicted = errors.New("the task was ended because there are too many tasks, or bytes of tasks, most of them of its owner")
 
 // evict ends a task and stops counting it, to make room for another.
 func (t *Tasks) evict(id string) {
 	t.mu.Lock()
 	k := t.kept[id]
-	delete(t.kept, id)
+	t.forget(id)
 	t.evicted = append(t.evicted, id)
 	t.mu.Unlock()
 	if k != nil && k.end != nil {
@@ -235,6 +290,7 @@ func (t *Tasks) ends(id string, end context.CancelCauseFunc) {
 func (t *Tasks) forget(id string) {
 	if k := t.kept[id]; k != nil {
 		k.place.Release()
+		k.bytes.Release()
 		delete(t.kept, id)
 	}
 }
