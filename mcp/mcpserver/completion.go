@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
@@ -9,7 +10,13 @@ import (
 
 // CompleteArg is the option that sets the Completer of an argument of a prompt or a
 // variable of a resource template. Registration fails when there is none of that name.
-func CompleteArg(name string, c Completer) CompletionOption { return completeArg{name, c} }
+// CompleteArg panics when c is nil.
+func CompleteArg(name string, c Completer) CompletionOption {
+	if c == nil {
+		panic(fmt.Sprintf("mcpserver.CompleteArg: argument %q: the Completer is nil; leave the option out", name))
+	}
+	return completeArg{name, c}
+}
 
 // CompleteWith is the option that sets the RawCompleter of all arguments of a prompt, or
 // variables of a resource template, that have no CompleteArg. Only the first 100 values

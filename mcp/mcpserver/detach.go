@@ -31,8 +31,11 @@ type Background struct {
 // Detach returns a context for work that continues after the request of ctx was answered.
 // It does not end with the request or the connection, but when done is called or the
 // context of Shutdown ends. It has the values of ctx, and the work keeps the values of Park
-// and the results of Once. Questions, progress and log messages of the work use b. ctx must
-// not be used any more.
+// and the results of Once. Questions, progress and log messages of the work use b. With ctx,
+// Ask, Once and Park fail with ErrCallEnded from then on.
+//
+// Detach is safe for concurrent use, and one call of it succeeds in a request: a second one
+// fails with ErrCallEnded. If a question is open, it fails with ErrInputRequired.
 //
 // done must be called when the work is finished, because Shutdown waits for it. Detach
 // fails with ErrNotInCall outside of a request, and when the request has ended or the

@@ -77,6 +77,8 @@
 // stateless HTTP on the goroutine of the connection. The notifications of one session are
 // handled one after the other, in the order in which they were received. The library holds
 // no lock while a handler runs. A panic in a handler ends its own call and is logged.
+// A panic in a goroutine that a handler has started ends the process, as in every Go
+// program: recover it there.
 //
 // # Errors
 //

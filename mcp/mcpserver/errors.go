@@ -24,8 +24,9 @@ var (
 	// from the top. It is also the cause of the run's context. The result that the
 	// handler returns then is ignored.
 	ErrInputRequired = replay.ErrAsked
-	// ErrCallEnded reports that the handler has returned. Goroutines that still run can
-	// neither ask nor remember anything for its call.
+	// ErrCallEnded reports that the handler has returned, or that Detach has moved the call
+	// to background work. With the context of the call, goroutines can neither ask nor
+	// remember anything then.
 	ErrCallEnded = replay.ErrEnded
 )
 

@@ -1,8 +1,11 @@
 package mcpserver
 
 import (
+	"fmt"
+
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // common is the part that all kinds of features share.
@@ -14,6 +17,20 @@ type common struct {
 
 // Completes implements registry.Feature.
 func (c *common) Completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
+
+// applyOptions calls apply with each option. It returns an error for an option that is nil
+// or panics.
+func applyOptions[O any](opts []O, apply func(O)) error {
+	for i, o := range opts {
+		if any(o) == nil {
+			return fmt.Errorf("option %d is nil; leave it out", i+1)
+		}
+		if err := usercode.Run(func() error { apply(o); return nil }); err != nil {
+			return fmt.Errorf("option %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
 
 func checkIcons(icons []mcp.Icon) error {
 	for _, icon := range icons {

@@ -30,7 +30,7 @@ import (
 // Park is safe for concurrent use. If open returns after the handler has returned, the
 // value is closed at once, and Park fails with ErrInputRequired or ErrCallEnded. open runs
 // on the goroutine that calls Park. close runs on the goroutine that ends the call or on
-// one of the server; a panic of close is logged.
+// one of the server; a panic of close is logged. close may be nil.
 //
 // In the session era the value lives as long as the call. Outside of a call Park
 // fails with ErrNotInCall.
@@ -74,7 +74,12 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 	opened = true
 	err = r.run.Hold(key, replay.NewValue(v, func() {
 		cancel()
-		r.server.runLogged(context.Background(), "closing a parked value", func() error { close(v); return nil })
+		r.server.runLogged(context.Background(), "closing a parked value", func() error {
+			if close != nil {
+				close(v)
+			}
+			return nil
+		})
 	}))
 	if err != nil {
 		return zero, err

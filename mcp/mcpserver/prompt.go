@@ -89,8 +89,8 @@ func UserMessage(text string) mcp.PromptMessage {
 
 func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 	p.def = copyPrompt(p.def)
-	for _, o := range opts {
-		o.prompt(p)
+	if err := applyOptions(opts, func(o PromptOption) { o.prompt(p) }); err != nil {
+		return err
 	}
 	p.def = copyPrompt(p.def)
 	if err := checkIcons(p.def.Icons); err != nil {

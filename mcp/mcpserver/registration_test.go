@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,4 +61,78 @@ func noMessages(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
 
 func noContents(context.Context, *mcp.ReadResourceParams) (mcp.Result, error) {
 	return &mcp.ReadResourceResult{}, nil
+}
+
+func TestRegistrationRefusesOptionsThatAreNilOrPanic(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		set  func(*mcpserver.Server) error
+		want string
+	}{
+		"tool": {func(s *mcpserver.Server) error { return s.ReplaceTool("a", "", nothing, nil) }, "option 1 is nil"},
+		"resource": {func(s *mcpserver.Server) error {
+			return s.SetResource(mcp.Resource{URI: "a://b", Name: "a"}, noContents, mcpserver.Title("b"), nil)
+		}, "option 2 is nil"},
+		"prompt": {func(s *mcpserver.Server) error { return s.SetPrompt(mcp.Prompt{Name: "a"}, noMessages, nil) }, "option 1 is nil"},
+		"Define panics": {func(s *mcpserver.Server) error {
+			return s.ReplaceTool("a", "", nothing, mcpserver.Define(func(*mcp.Tool) { panic("lost") }))
+		}, "option 1: panic: lost"},
+		"Wrap returns nil": {func(s *mcpserver.Server) error {
+			return s.ReplaceTool("a", "", nothing, mcpserver.Wrap(func(mcpserver.ToolHandler) mcpserver.ToolHandler { return nil }))
+		}, "option Wrap: the function returned nil"},
+		"Wrap panics": {func(s *mcpserver.Server) error {
+			return s.ReplaceTool("a", "", nothing, mcpserver.Wrap(func(mcpserver.ToolHandler) mcpserver.ToolHandler { panic("lost") }))
+		}, "option Wrap: panic: lost"},
+	} {
+		if err := test.set(newServer(nil)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q in it", name, err, test.want)
+		}
+	}
+	for name, make := range map[string]func(){
+		"Define":      func() { mcpserver.Define(nil) },
+		"CompleteArg": func() { mcpserver.CompleteArg("a", nil) },
+		"Wrap":        func() { mcpserver.Wrap(nil) },
+		"ToolOptions": func() { mcpserver.ToolOptions(nil) },
+		"Tool":        func() { newServer(nil).Tool("a", "", nothing, nil) },
+	} {
+		if text := panicText(t, make); !strings.Contains(text, "is nil") {
+			t.Errorf("%s: got %q, want that it is nil", name, text)
+		}
+	}
+}
+
+func TestSecondDetachFailsAndTheOldContextCannotAsk(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	srv.Tool("detach", "", func(ctx context.Context, _ struct{}) (string, error) {
+		_, done, err := mcpserver.Detach(ctx, mcpserver.Background{})
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		if _, _, err := mcpserver.Detach(ctx, mcpserver.Background{}); !errors.Is(err, mcpserver.ErrCallEnded) {
+			t.Errorf("second Detach: got %v, want %v", err, mcpserver.ErrCallEnded)
+		}
+		if _, err := mcpserver.Ask[colour](ctx, "colour", "Which colour?"); !errors.Is(err, mcpserver.ErrCallEnded) {
+			t.Errorf("Ask: got %v, want %v", err, mcpserver.ErrCallEnded)
+		}
+		return "done", nil
+	})
+	w := dialAs(t, srv, mcp.V20260728, canAll)
+	if r := w.Must("tools/call", `{"name":"detach"}`); at(t, r, "/content/0/text") != `"done"` {
+		t.Errorf("got %s, want it done", r)
+	}
+}
+
+func TestParkWithoutACloseFunctionKeepsItsValue(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	srv.Tool("park", "", func(ctx context.Context, _ struct{}) (string, error) {
+		return mcpserver.Park(ctx, "value", func(context.Context) (string, error) { return "kept", nil }, nil)
+	})
+	w := dialAs(t, srv, mcp.V20260728, canAll)
+	if r := w.Must("tools/call", `{"name":"park"}`); at(t, r, "/content/0/text") != `"kept"` {
+		t.Errorf("got %s, want the value", r)
+	}
+	w.Quiet()
 }

@@ -121,8 +121,8 @@ func (s *Server) putResource(k registry.Kind, r *resource, replace bool) error {
 // apply applies the options to a resource or template, or returns what is wrong with it.
 func (r *resource) apply(opts []ResourceOption) error {
 	r.def = copyResource(r.def)
-	for _, o := range opts {
-		o.resource(r)
+	if err := applyOptions(opts, func(o ResourceOption) { o.resource(r) }); err != nil {
+		return err
 	}
 	r.def = copyResource(r.def)
 	if err := checkIcons(r.def.Icons); err != nil {

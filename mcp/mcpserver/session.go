@@ -55,7 +55,8 @@ func (s *Session) ID() string {
 // when the client has deleted it, when it was idle for too long, or when the server is
 // shut down. Use it to release what is kept for the session, by [context.AfterFunc], and
 // for work that outlives a request. It has no values and no deadline. For a nil Session it
-// has ended.
+// has ended: a function of AfterFunc runs at once then, concurrently with the handler.
+// Check that the Session is not nil before, see the example of [Session.Value].
 func (s *Session) Context() context.Context {
 	if s == nil {
 		return endedContext
@@ -77,7 +78,10 @@ func (s *Session) Context() context.Context {
 // Requests run concurrently, so T has to be safe for concurrent use. The server frees the
 // value when the session has ended and no handler runs in it any more. It calls no method
 // of T then: what has to be closed is closed by [context.AfterFunc] on [Session.Context].
-// A nil Session returns a new T each time.
+//
+// A nil Session, which is that of the stateless era, returns a new T each time, and its
+// Context has ended: AfterFunc would close what the handler is still using. In that case
+// close it with defer when the handler returns, or refuse the call as the example does.
 func (s *Session) Value[T any]() *T {
 	if s == nil {
 		return new(T)

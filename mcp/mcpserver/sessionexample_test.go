@@ -29,7 +29,7 @@ func ExampleSession_Value() {
 	srv := mcpserver.New("shop", "1.0.0", nil)
 	srv.Tool("add", "Adds an item to the basket", func(ctx context.Context, in item) (string, error) {
 		session := mcpserver.From(ctx).Session()
-		if session == nil {
+		if session == nil { // its Context has ended: AfterFunc would run at once
 			return "", fmt.Errorf("the basket needs a session: want a revision before %v", mcp.V20260728)
 		}
 		b := session.Value[basket]()

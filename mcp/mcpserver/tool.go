@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // ToolHandler handles one call of a tool with raw arguments, which are valid under the
@@ -115,8 +116,8 @@ func (s *Server) EnableTool(name string, on bool) bool {
 
 func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	t.def = copyTool(t.def)
-	for _, o := range opts {
-		o.tool(t)
+	if err := applyOptions(opts, func(o ToolOption) { o.tool(t) }); err != nil {
+		return err
 	}
 	t.def = copyTool(t.def)
 	if err := t.check(s.dialect.NumberHeaders()); err != nil {
@@ -124,7 +125,12 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	}
 	t.perform = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) { return s.perform(ctx, t, p) }
 	for _, wrap := range slices.Backward(t.wraps) {
-		t.perform = wrap(t.perform)
+		if err := usercode.Run(func() error { t.perform = wrap(t.perform); return nil }); err != nil {
+			return fmt.Errorf("option Wrap: %w", err)
+		}
+		if t.perform == nil {
+			return errors.New("option Wrap: the function returned nil; want a handler that calls next")
+		}
 	}
 	if !s.features.Put(registry.Tools, t, replace) {
 		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")

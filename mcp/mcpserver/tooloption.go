@@ -45,8 +45,14 @@ func (h hint) tool(t *tool) {
 }
 
 // Define is the option that calls change with the definition of a tool, before the
-// definition is checked and copied.
-func Define(change func(*mcp.Tool)) ToolOption { return define(change) }
+// definition is checked and copied. Registration fails if change panics. Define panics when
+// change is nil.
+func Define(change func(*mcp.Tool)) ToolOption {
+	if change == nil {
+		panic("mcpserver.Define: the function is nil; leave the option out")
+	}
+	return define(change)
+}
 
 type define func(*mcp.Tool)
 
@@ -55,15 +61,29 @@ func (d define) tool(t *tool) { d(&t.def) }
 // Wrap is the option that wraps the calls of one tool. next performs a whole call with the
 // limits of the other options. It gets valid arguments and returns the result to send,
 // also for an error that is meant for the model; its own error is a protocol error or a
-// private one. The first Wrap is the outermost. wrap is called once, at registration.
-func Wrap(wrap func(next ToolHandler) ToolHandler) ToolOption { return wrapper(wrap) }
+// private one. The first Wrap is the outermost. wrap is called once, at registration,
+// which fails if wrap panics or returns nil. Wrap panics when wrap is nil.
+func Wrap(wrap func(next ToolHandler) ToolHandler) ToolOption {
+	if wrap == nil {
+		panic("mcpserver.Wrap: the function is nil; leave the option out")
+	}
+	return wrapper(wrap)
+}
 
 type wrapper func(ToolHandler) ToolHandler
 
 func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }
 
-// ToolOptions is the option that applies several options in their order.
-func ToolOptions(opts ...ToolOption) ToolOption { return toolOptions(opts) }
+// ToolOptions is the option that applies several options in their order. It panics when one
+// of them is nil.
+func ToolOptions(opts ...ToolOption) ToolOption {
+	for i, o := range opts {
+		if o == nil {
+			panic(fmt.Sprintf("mcpserver.ToolOptions: option %d is nil; leave it out", i+1))
+		}
+	}
+	return toolOptions(opts)
+}
 
 type toolOptions []ToolOption
 

@@ -27,7 +27,7 @@ func (u *unwritten) add() {
 	u.count++
 }
 
-// queued notes that a queued of that size waits to be written.
+// queued records that a reply of that size waits to be written.
 func (u *unwritten) queued(size int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

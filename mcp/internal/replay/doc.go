@@ -5,7 +5,7 @@
 // either the handler has finished, or it has asked something and the Outcome holds the
 // open questions and the Memory for the next run.
 //
-//	New(Memory, answers) → Run → Close → Outcome{Questions, Memory, Values}
+//	Run.Start(Memory, answers) → steps → Close → Outcome{Questions, Memory, Values}
 //
 // What the server does with an Outcome depends on the era. In the stateless era the
 // Memory is sealed and travels through the client, and the next request starts the
