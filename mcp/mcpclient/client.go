@@ -37,6 +37,7 @@ type Client struct {
 	questionRates questionRates
 	limits        *limit.Reporter
 	level         atomic.Pointer[mcp.LoggingLevel]
+	capabilities  sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared
 
 	// Lifetime.
 	ctx      context.Context // of handlers and of all work in the background

@@ -24,7 +24,7 @@ func checkForm(p *mcp.ElicitParams) error {
 		if text := rawjson.Member(field, "title"); text.Kind() == '"' {
 			title = rawjson.Unquote(text)
 		}
-		if isSecretName(name) || secretField.Match(title) {
+		if isSecretName(name) || len(title) > 0 && secretField.Match(title) {
 			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, name)
 		}
 	}

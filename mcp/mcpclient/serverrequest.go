@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -86,9 +87,21 @@ func decodeParams(method string, params jsontext.Value, out any) error {
 
 // checkDeclared refuses a question for which this client declared no capability.
 func (c *Client) checkDeclared(f *dialect.Facts, method string, params any) error {
-	caps := c.opts.capabilities(f)
-	if dialect.Missing(method, params, &caps) == nil {
+	if dialect.Missing(method, params, c.declared(f)) == nil {
 		return nil
 	}
 	return mcp.Errorf(mcp.CodeInvalidParams, "%s: this client did not declare the capability for it", method)
+}
+
+// declared returns the capabilities of this client in a revision. It computes them once,
+// unless an extension has a function that changes them. They are not modified.
+func (c *Client) declared(f *dialect.Facts) *mcp.ClientCapabilities {
+	if caps, ok := c.capabilities.Load(f); ok {
+		return caps.(*mcp.ClientCapabilities)
+	}
+	caps := c.opts.capabilities(f)
+	if !slices.ContainsFunc(c.opts.Extensions, func(e Extension) bool { return e.Capabilities != nil }) {
+		c.capabilities.Store(f, &caps)
+	}
+	return &caps
 }

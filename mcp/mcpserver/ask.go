@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Ask asks the client's user by a form (elicitation/create) whose fields are those of T, a
@@ -64,18 +65,21 @@ func AskAll(ctx context.Context, questions ...Question) error {
 	if !waits && !r.replays {
 		return fmt.Errorf("%s: %w", r.method, ErrCannotAsk)
 	}
-	open := make([]openQuestion, len(questions))
-	for i, q := range questions {
-		err := q.err
-		if err == nil {
-			open[i], err = r.open(q)
+	var room [2]openQuestion // most calls of AskAll have one question
+	open := room[:0]
+	for i := range questions {
+		q := &questions[i]
+		if q.err != nil {
+			return q.wrap(q.err)
 		}
+		o, err := r.open(*q)
 		if err != nil {
 			return q.wrap(err)
 		}
+		open = append(open, o)
 	}
 	if waits {
-		return r.askAndWait(ctx, open)
+		return r.askAndWait(ctx, slices.Clone(open)) // a copy: its goroutines must not move room to the heap
 	}
 	return r.askInRounds(open)
 }

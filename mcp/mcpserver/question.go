@@ -23,11 +23,21 @@ type Question struct {
 	key    string
 	method string
 	params any
+	answerDecoder
+	err error // of creating the question; AskAll returns it
+}
+
+// answerDecoder decodes the answers to a question.
+type answerDecoder interface {
 	// decode decodes the client's answer, which an earlier round may have validated against the
 	// form. Its error is ErrDeclined, ErrDismissed or an *invalidAnswerError.
-	decode func(raw jsontext.Value, checked bool) error
-	err    error // of creating the question; AskAll returns it
+	decode(raw jsontext.Value, checked bool) error
 }
+
+// decodeAnswer is an answerDecoder for questions without a form.
+type decodeAnswer func(raw jsontext.Value) error
+
+func (d decodeAnswer) decode(raw jsontext.Value, _ bool) error { return d(raw) }
 
 // invalidAnswerError reports an answer that is not valid for the question. The question is
 // asked again.
@@ -51,30 +61,37 @@ func invalidAnswer(err error) error {
 // Spec: 2026-07-28 client/elicitation
 func ElicitForm[T any](key, message string, out *T) Question {
 	form := formOf(reflect.TypeFor[T]())
-	return Question{
-		key: key, method: mcp.MethodElicit, err: form.err,
-		params: &mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text},
-		decode: func(raw jsontext.Value, checked bool) error {
-			content, err := acceptedContent(raw)
-			if err != nil {
-				return err
-			}
-			if len(content) == 0 {
-				content = jsontext.Value("{}")
-			}
-			if !checked {
-				if err := validateArguments(form.validator, content); err != nil {
-					return invalidAnswer(err)
-				}
-			}
-			var answer T
-			if err := decodeArguments(content, &answer); err != nil {
-				return invalidAnswer(err)
-			}
-			*out = answer
-			return nil
-		},
+	q := &formQuestion[T]{form: form, out: out}
+	q.params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text}
+	return Question{key: key, method: mcp.MethodElicit, params: &q.params, answerDecoder: q, err: form.err}
+}
+
+// formQuestion is a question of ElicitForm.
+type formQuestion[T any] struct {
+	params mcp.ElicitParams
+	form   *form
+	out    *T
+}
+
+func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
+	content, err := acceptedContent(raw)
+	if err != nil {
+		return err
 	}
+	if len(content) == 0 {
+		content = jsontext.Value("{}")
+	}
+	if !checked {
+		if err := validateArguments(q.form.validator, content); err != nil {
+			return invalidAnswer(err)
+		}
+	}
+	var answer T
+	if err := decodeArguments(content, &answer); err != nil {
+		return invalidAnswer(err)
+	}
+	*q.out = answer
+	return nil
 }
 
 // ElicitURL returns a question that asks the user to open a URL, such as a sign-in page,
@@ -88,10 +105,10 @@ func ElicitURL(key, message, address string) Question {
 	q := Question{
 		key: key, method: mcp.MethodElicit,
 		params: &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: message, URL: address},
-		decode: func(raw jsontext.Value, _ bool) error {
+		answerDecoder: decodeAnswer(func(raw jsontext.Value) error {
 			_, err := acceptedContent(raw)
 			return err
-		},
+		}),
 	}
 	q.err = checkAddress(address)
 	return q
@@ -106,7 +123,7 @@ func ElicitURL(key, message, address string) Question {
 // Deprecated: part of Sampling (SEP-2577), which the first revision released
 // on or after 2027-07-28 may remove.
 func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), decode: func(raw jsontext.Value, _ bool) error {
+	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), answerDecoder: decodeAnswer(func(raw jsontext.Value) error {
 		var answer mcp.CreateMessageResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return invalidAnswer(err)
@@ -116,7 +133,7 @@ func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessa
 		}
 		*out = answer
 		return nil
-	}}
+	})}
 }
 
 // checkSample returns what is wrong with a sampling request before it is sent.
@@ -135,7 +152,7 @@ func checkSample(p *mcp.CreateMessageParams) error {
 // Deprecated: part of Roots (SEP-2577), which the first revision released on
 // or after 2027-07-28 may remove.
 func ListRoots(key string, out *[]mcp.Root) Question {
-	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, decode: func(raw jsontext.Value, _ bool) error {
+	return Question{key: key, method: mcp.MethodRootsList, params: &mcp.EmptyParams{}, answerDecoder: decodeAnswer(func(raw jsontext.Value) error {
 		var answer mcp.ListRootsResult
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return invalidAnswer(err)
@@ -147,7 +164,7 @@ func ListRoots(key string, out *[]mcp.Root) Question {
 		}
 		*out = answer.Roots
 		return nil
-	}}
+	})}
 }
 
 // acceptedContent returns the content of an elicitation's answer that the user accepted.

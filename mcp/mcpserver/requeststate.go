@@ -211,7 +211,7 @@ func cutStored(plain []byte) (id string, ok bool) {
 
 // sealState returns the state for the next round. A state that is too large for a client is
 // kept in the Store.
-func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, error) {
+func (r *Request) sealState(m *replay.Memory) (string, error) {
 	s := r.server
 	bound, err := r.bound()
 	if err != nil {
@@ -234,6 +234,7 @@ func (r *Request) sealState(ctx context.Context, m *replay.Memory) (string, erro
 		key, size := m.Largest()
 		return "", fmt.Errorf("requestState: %d bytes, the limit is %d; the largest part is %d bytes under key %q: remember less", len(token), largestValue, size, key)
 	}
+	ctx := context.WithoutCancel(r.ctx) // the context of the run has ended with the question
 	id := rand.Text()
 	switch err := s.storedStates.put(ctx, r.in.Owner(), id, []byte(token), ttl); {
 	case err == limit.ErrPoolFull:

@@ -116,7 +116,7 @@ func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResu
 	s := r.suspended
 	if s != nil {
 		r.ending.Unlock()
-		<-s.done
+		s.made.Wait()
 		return s.reply, s.err
 	}
 	var out *replay.Outcome
@@ -131,14 +131,15 @@ func (r *Request) closeRun(raw *mcp.InputRequiredResult) (*mcp.InputRequiredResu
 	case out.Next == nil:
 		r.left = out.Values
 	default:
-		s = &suspension{done: make(chan struct{})}
+		s = new(suspension)
+		s.made.Add(1)
 		r.suspended = s
 	}
 	r.ending.Unlock()
 	if s == nil {
 		return nil, nil
 	}
-	defer close(s.done)
+	defer s.made.Done()
 	if s.reply, s.err = r.suspend(out, base); s.err != nil && r.method == mcp.MethodToolsCall {
 		// Errors of tools are for the model and not logged otherwise.
 		r.server.options.logger().LogAttrs(r.ctx, slog.LevelError, "questions of a tool not sent",
@@ -274,10 +275,10 @@ func (r *Request) tooManyRounds(last error) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "%s: input is still required after %d rounds", r.method, limit)
 }
 
-// suspension is the end of a run that has asked. The reply and err are set when done is
-// closed.
+// suspension is the end of a run that has asked. The reply and err are set when made.Wait
+// returns.
 type suspension struct {
-	done  chan struct{}
+	made  sync.WaitGroup
 	reply *mcp.InputRequiredResult // nil when making it has failed
 	err   error
 	// returned says that runHandler has returned err. Guarded by Request.ending.
@@ -287,12 +288,11 @@ type suspension struct {
 // suspend makes the reply of a run that ends with questions: it parks the values for the next
 // run and seals its memory into the requestState.
 func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputRequiredResult, error) {
-	ctx := context.WithoutCancel(r.ctx) // the context of the run has ended with the question
 	if err := r.parkValues(out); err != nil {
 		replay.CloseAll(out.Values)
 		return nil, err
 	}
-	token, err := r.sealState(ctx, out.Next)
+	token, err := r.sealState(out.Next)
 	if err != nil {
 		replay.CloseAll(r.server.parked.TakeAll(out.Next.Parked, r.Principal()))
 		return nil, err

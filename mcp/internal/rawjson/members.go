@@ -114,6 +114,9 @@ func skipString(text []byte, i int) int {
 // endsInEscape reports whether the last backslash of a part of a string is not
 // itself escaped.
 func endsInEscape(part []byte) bool {
+	if len(part) == 0 || part[len(part)-1] != '\\' { // the usual case
+		return false
+	}
 	return (len(part)-len(bytes.TrimRight(part, `\`)))%2 == 1
 }
 

@@ -50,6 +50,8 @@ type steps struct {
 	used  Table[struct{}]       // keys of this run
 	open  Table[Question]       // what this run has asked
 	fresh bool                  // a new answer was taken in this run
+
+	firstUsed [4]Entry[struct{}] // memory for the first keys of used
 }
 
 // noSteps is what a run without steps has. It is not modified.
@@ -67,6 +69,7 @@ func (r *Run) stepsLocked() *steps {
 func (r *Run) newStepsLocked() *steps {
 	if r.steps == nil {
 		r.steps = new(steps)
+		r.steps.used = r.steps.firstUsed[:0]
 	}
 	return r.steps
 }
