@@ -29,6 +29,22 @@
 // report changes of lists. Both continue after a lost connection: the client subscribes
 // again and reports everything that may have changed meanwhile.
 //
+// # Names of the specification
+//
+// These names implement the messages of the specification:
+//
+//	elicitation/create                  Options.ElicitForm, Options.ElicitURL
+//	sampling/createMessage              Options.Sample
+//	roots/list                          Options.Roots
+//	tools/call                          Client.Call, Client.CallTool
+//	resources/subscribe                 Client.Watch
+//	notifications/.../list_changed      Options.OnToolsChanged and the like
+//	resources/templates/list            Client.Templates
+//	notifications/progress              WithProgress
+//	notifications/cancelled             automatic, when the context of a call ends
+//	logging/setLevel                    Client.SetLogLevel
+//	completion/complete                 Client.Complete, Client.Completer
+//
 // # Extensions
 //
 // [Options].Extensions lists the extensions of the protocol that the client supports,

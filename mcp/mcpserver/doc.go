@@ -50,6 +50,21 @@
 // (resources/subscribe). The list_changed notifications are sent automatically when
 // features are added, replaced, enabled or removed. The server answers ping itself.
 //
+// These names implement the messages of the specification:
+//
+//	elicitation/create                  Ask, AskAll with ElicitForm and ElicitURL
+//	sampling/createMessage              AskAll with SampleQuestion
+//	roots/list                          AskAll with ListRoots
+//	resources/templates/list            Server.Template registers a resource template
+//	resources/subscribe                 automatic; Server.Updated reports a change
+//	notifications/resources/updated     Server.Updated
+//	notifications/.../list_changed      automatic, when features change
+//	notifications/progress              Progress
+//	notifications/cancelled             automatic: the context of the handler ends
+//	notifications/message               Log
+//	logging/setLevel                    automatic: Log respects the level
+//	completion/complete                 CompleteArg, CompleteWith
+//
 // # Authentication and authorization
 //
 // A request over HTTP is anonymous unless a handler in front of [Server.HTTPHandler]

@@ -18,17 +18,19 @@ var (
 	// ErrAskExpired reports that the client did not answer within AskOptions.Wait, or
 	// that the question was cancelled because of AskOptions.MaxQuestions.
 	ErrAskExpired = errors.New("no answer came in time")
-	// ErrInputRequired reports that a question has ended this run of the handler. The
-	// stateless era has no requests to the client: the reply contains the question
-	// (input_required), and the client's retry with the answer runs the handler again
-	// from the top. It is also the cause of the run's context. The result that the
-	// handler returns then is ignored.
-	ErrInputRequired = replay.ErrAsked
-	// ErrCallEnded reports that the handler has returned, or that Detach has moved the call
-	// to background work. With the context of the call, goroutines can neither ask nor
-	// remember anything then.
-	ErrCallEnded = replay.ErrEnded
 )
+
+// ErrInputRequired reports that a question has ended this run of the handler. The
+// stateless era has no requests to the client: the reply contains the question
+// (input_required), and the client's retry with the answer runs the handler again from the
+// top. It is also the cause of the run's context. The result that the handler returns then
+// is ignored.
+var ErrInputRequired = replay.ErrAsked
+
+// ErrCallEnded reports that the handler has returned, or that Detach has moved the call to
+// background work. With the context of the call, goroutines can neither ask nor remember
+// anything then.
+var ErrCallEnded = replay.ErrEnded
 
 // ErrCannotAsk reports that the server cannot send a request to the client while it
 // handles this message: the revision has no such requests (stateless era), the response

@@ -197,8 +197,8 @@ type HTTPOptions struct {
 	// ReadyHandler was never called. A negative time is none. Default: 2 seconds.
 	LameDuck time.Duration
 
-	// MaxConns limits the open connections of ListenAndServe and ServeListener. When the
-	// limit is reached, a new connection replaces an idle one of the address that has
+	// MaxConns limits the open connections of ListenAndServe and ServeListener, and of
+	// ServeSocket, whose connections are never idle. When the limit is reached, a new connection replaces an idle one of the address that has
 	// most: first one that was never used, then the one that has been idle longest. When
 	// none is idle, the new connection is closed, unless another address has more. Idle
 	// connections are also closed while the process uses 95 percent of its file

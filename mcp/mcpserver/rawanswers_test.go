@@ -5,6 +5,8 @@ import (
 	"encoding/json/jsontext"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -33,6 +35,35 @@ func newRawServer(got func(keys []string)) *mcpserver.Server {
 		return ask(p.InputResponseParams, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: "text"}}})
 	})
 	return srv
+}
+
+func TestRawHandlerKeepsToTheLimitsOfQuestions(t *testing.T) {
+	t.Parallel()
+	many := make(map[string]mcp.InputRequest)
+	for i := range 257 {
+		many[strconv.Itoa(i)] = mcp.InputRequest{Method: mcp.MethodRootsList}
+	}
+	for name, test := range map[string]struct {
+		asks map[string]mcp.InputRequest
+		want string
+	}{
+		"too many": {many, "more than 256 questions at once"},
+		"long key": {map[string]mcp.InputRequest{strings.Repeat("k", 65): {Method: mcp.MethodRootsList}}, "want 1 to 64 bytes"},
+		"no key":   {map[string]mcp.InputRequest{"": {Method: mcp.MethodRootsList}}, "want 1 to 64 bytes"},
+	} {
+		for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+			t.Run(name+" "+v.String(), func(t *testing.T) {
+				t.Parallel()
+				srv := newServer(nil)
+				srv.AddTool(mcp.Tool{Name: "raw"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+					return &mcp.InputRequiredResult{InputRequests: test.asks}, nil
+				})
+				if m := dialAs(t, srv, v, canAll).Call("tools/call", `{"name":"raw"}`); !strings.Contains(string(m.Result), test.want) {
+					t.Errorf("got %s, %v, want an error of the tool with %q", m.Result, m.Error, test.want)
+				}
+			})
+		}
+	}
 }
 
 func TestRawHandlerGetsOnlyAnswersToOpenQuestionsOfItsState(t *testing.T) {

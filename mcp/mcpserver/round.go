@@ -301,10 +301,14 @@ func (r *Request) suspend(out *replay.Outcome, base mcp.ResultBase) (*mcp.InputR
 	return &mcp.InputRequiredResult{ResultBase: base, InputRequests: out.Questions, RequestState: &token}, nil
 }
 
-// mayAskAll returns an error if the client does not support the questions of a raw handler.
+// mayAskAll returns an error if the client does not support the questions of a raw handler,
+// or if they exceed the limits of questions.
 func (r *Request) mayAskAll(in *mcp.InputRequiredResult) error {
 	if len(in.InputRequests) == 0 && in.RequestState == nil {
 		return errors.New("the result requires input without inputRequests or requestState; want one of them")
+	}
+	if err := replay.CheckQuestions(in.InputRequests); err != nil {
+		return err
 	}
 	for key, q := range in.InputRequests {
 		params, err := q.DecodeParams()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/listen"
 	"github.com/fondaco/fondaco/mcp/internal/stdio"
 )
@@ -22,10 +23,15 @@ func (s *Server) ServeStream(ctx context.Context, stream io.ReadWriteCloser) err
 // like ServeStream, until ctx is done. The identity of every client is the local user, so
 // the listener has to be one to which only that user can connect. A temporary error of
 // Accept, such as too few file descriptors, is logged, and Accept is called again after
-// 5 ms to 1 s, as net/http does. ServeSocket closes the listener, and returns after the
+// 5 ms to 1 s, as net/http does. Up to HTTPOptions.MaxConns connections are open at once; a
+// further one is closed at once. While the process uses 95 percent of its file
+// descriptors, new connections wait. ServeSocket closes the listener, and returns after the
 // last connection has ended.
 func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
-	err := listen.Serve(ctx, l, s.options.logger(), func(ctx context.Context, conn net.Conn) {
+	bounded := listen.New(l, s.options.orZero().HTTP.maxConns(), func(reached mcp.Limit) {
+		s.limits.Reached(mcp.LimitReached{Limit: reached})
+	})
+	err := listen.Serve(ctx, bounded, s.options.logger(), func(ctx context.Context, conn net.Conn) {
 		if err := s.ServeStream(ctx, conn); err != nil && ctx.Err() == nil {
 			s.options.logger().Info("connection ended", "error", err)
 		}

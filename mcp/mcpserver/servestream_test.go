@@ -92,6 +92,49 @@ func (f *flaky) Accept() (net.Conn, error) {
 	return f.Listener.Accept()
 }
 
+func TestServeSocketClosesConnectionsOverItsLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipes()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var reached []mcp.Limit
+		srv := newServer(&mcpserver.Options{
+			Logger: slog.New(slog.DiscardHandler), HTTP: &mcpserver.HTTPOptions{MaxConns: 1},
+			OnLimit: func(l mcp.LimitReached) { reached = append(reached, l.Limit) },
+		})
+		served := make(chan error, 1)
+		go func() { served <- srv.ServeSocket(ctx, p) }()
+		dial := func() net.Conn {
+			conn, err := p.dial(ctx, "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return conn
+		}
+		open := func(c net.Conn) bool {
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			_, err := c.Read(make([]byte, 1))
+			return errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		first := dial()
+		second := dial()
+		if !open(first) || open(second) || !slices.Equal(reached, []mcp.Limit{mcp.LimitConnections}) {
+			t.Errorf("got limits %q, want the first connection kept, the second closed and %q reported", reached, mcp.LimitConnections)
+		}
+		first.Close()
+		synctest.Wait()
+		if third := dial(); !open(third) {
+			t.Error("got the connection closed that came after the first had ended, want it served")
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("got %v, want nil", err)
+		}
+	})
+}
+
 func TestServeSocketGoesOnAfterATemporaryError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

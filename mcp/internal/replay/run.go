@@ -120,15 +120,25 @@ func (r *Run) Use(key string) error {
 		return r.ended
 	}
 	used := &r.newStepsLocked().used
-	switch {
-	case key == "" || len(key) > maxKey:
-		return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
-	case used.Has(key):
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if used.Has(key) {
 		return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
 	}
 	used.Set(key, struct{}{})
 	return nil
 }
+
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
+	}
+	return nil
+}
+
+// errTooManyQuestions reports that a run would leave more than maxOpen questions open.
+var errTooManyQuestions = fmt.Errorf("more than %d questions at once; want fewer, or several rounds", maxOpen)
 
 // Blocked returns why no step may be done any more: the run has ended, or a question is
 // open. Nil: the run goes on.
@@ -237,7 +247,7 @@ func (r *Run) askLocked(questions Table[Question]) error {
 	case !r.mayAskLocked():
 		return ErrRounds
 	case len(s.open)+len(questions) > maxOpen:
-		return fmt.Errorf("more than %d questions at once; want fewer, or several rounds", maxOpen)
+		return errTooManyQuestions
 	}
 	if s.open == nil {
 		s.open = questions
@@ -319,8 +329,22 @@ func (r *Run) Hold(key string, v *Value) error {
 // and gets the outcome; later ones get nil.
 func (r *Run) Close() *Outcome { return r.close(nil, false, nil) }
 
+// CheckQuestions returns an error if there are more questions than one run may leave open,
+// or if a key has no allowed length.
+func CheckQuestions(questions map[string]mcp.InputRequest) error {
+	if len(questions) > maxOpen {
+		return errTooManyQuestions
+	}
+	for key := range questions {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CloseRaw is Close for a handler that makes its questions itself and may have a state
-// of its own. Questions that were asked through the run take precedence.
+// of its own. CheckQuestions has to accept the questions. Questions that were asked through the run take precedence.
 func (r *Run) CloseRaw(questions map[string]mcp.InputRequest, state *string) *Outcome {
 	asked := make(Table[Question], 0, len(questions))
 	for key, q := range questions {
