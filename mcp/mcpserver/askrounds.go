@@ -9,6 +9,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // askInRounds asks in the stateless era. It returns nil if all questions are answered.
@@ -78,7 +79,7 @@ func (r *Request) askAndWait(ctx context.Context, questions []openQuestion) erro
 	var waiting sync.WaitGroup
 	for i := range questions[1:] {
 		waiting.Go(func() {
-			defer recoverTo(&errs[i+1])
+			defer usercode.Contain(&errs[i+1])
 			errs[i+1] = r.askOne(ctx, &questions[i+1])
 		})
 	}

@@ -20,8 +20,13 @@ func CompleteArg(name string, c Completer) CompletionOption {
 
 // CompleteWith is the option that sets the RawCompleter of all arguments of a prompt, or
 // variables of a resource template, that have no CompleteArg. Only the first 100 values
-// are sent.
-func CompleteWith(c RawCompleter) CompletionOption { return completeWith(c) }
+// are sent. CompleteWith panics when c is nil.
+func CompleteWith(c RawCompleter) CompletionOption {
+	if c == nil {
+		panic("mcpserver.CompleteWith: the RawCompleter is nil; leave the option out")
+	}
+	return completeWith(c)
+}
 
 type completeWith RawCompleter
 

@@ -38,8 +38,8 @@ type Background struct {
 // fails with ErrCallEnded. If a question is open, it fails with ErrInputRequired.
 //
 // done must be called when the work is finished, because Shutdown waits for it. Detach
-// fails with ErrNotInCall outside of a request, and when the request has ended or the
-// server is shutting down.
+// fails with ErrNotInCall outside of a request, with the cause of ctx when ctx has ended,
+// and with an error of code mcp.CodeOverloaded when the server is shutting down.
 func Detach(ctx context.Context, b Background) (background context.Context, done func(), err error) {
 	r := From(ctx)
 	switch {

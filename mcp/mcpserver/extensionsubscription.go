@@ -10,6 +10,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // feed yields the notifications of one extension for one subscription.
@@ -73,7 +74,7 @@ func (r *Request) startFeeds(open *lazyctx.Context, feeds []feed) (stop func()) 
 
 // sendFeed sends the notifications of one feed.
 func (r *Request) sendFeed(ctx context.Context, f feed) (err error) {
-	defer recoverTo(&err)
+	defer usercode.Contain(&err)
 	for method, params := range f {
 		if err := r.sendSubscribed(ctx, method, params); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // The pauses before a handler that has returned only state, and no questions, runs again.
@@ -46,7 +47,7 @@ func (r *Request) answerRaw(ctx context.Context, in *mcp.InputRequiredResult) (m
 	var waiting sync.WaitGroup
 	for i, key := range keys {
 		waiting.Go(func() {
-			defer recoverTo(&errs[i])
+			defer usercode.Contain(&errs[i])
 			answers[i], errs[i] = r.askRaw(ctx, key, in.InputRequests[key])
 		})
 	}

@@ -3,21 +3,12 @@ package mcpserver
 import (
 	"context"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // panicked is the error of a panic in user code.
 type panicked = usercode.Panic
-
-// recoverTo is deferred around user code. It stores a panic in err, so that the panic ends
-// only its own call.
-func recoverTo(err *error) {
-	if v := recover(); v != nil {
-		*err = &panicked{Value: v, Stack: debug.Stack()}
-	}
-}
 
 // recoverAndLog is deferred by a function that calls user code. It stores a panic in err and
 // logs it.

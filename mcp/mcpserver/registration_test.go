@@ -89,11 +89,12 @@ func TestRegistrationRefusesOptionsThatAreNilOrPanic(t *testing.T) {
 		}
 	}
 	for name, make := range map[string]func(){
-		"Define":      func() { mcpserver.Define(nil) },
-		"CompleteArg": func() { mcpserver.CompleteArg("a", nil) },
-		"Wrap":        func() { mcpserver.Wrap(nil) },
-		"ToolOptions": func() { mcpserver.ToolOptions(nil) },
-		"Tool":        func() { newServer(nil).Tool("a", "", nothing, nil) },
+		"Define":       func() { mcpserver.Define(nil) },
+		"CompleteArg":  func() { mcpserver.CompleteArg("a", nil) },
+		"CompleteWith": func() { mcpserver.CompleteWith(nil) },
+		"Wrap":         func() { mcpserver.Wrap(nil) },
+		"ToolOptions":  func() { mcpserver.ToolOptions(nil) },
+		"Tool":         func() { newServer(nil).Tool("a", "", nothing, nil) },
 	} {
 		if text := panicText(t, make); !strings.Contains(text, "is nil") {
 			t.Errorf("%s: got %q, want that it is nil", name, text)

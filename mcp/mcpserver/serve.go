@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Request handles one request, on the goroutine that the transport calls it on. A call of
@@ -59,7 +60,7 @@ func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
 // or cannot be encoded, such as text that is not UTF-8, is a mistake of the author of the
 // server. The error is private: the caller does not get the reason.
 func (s *Server) encode(call *dialect.Call, who mcp.Principal, result any) (e *dialect.Encoded, err error) {
-	defer recoverTo(&err) // user types encode themselves
+	defer usercode.Contain(&err) // user types encode themselves
 	e, err = call.Encode(result)
 	switch {
 	case err != nil:
@@ -89,7 +90,7 @@ func (s *Server) route(ctx context.Context, call *dialect.Call, in *exchange.Inb
 	r := &Request{share: share, method: call.Method, ctx: ctx, route: way, call: call, in: in, server: s}
 	defer r.endSlot()
 	defer r.end()
-	defer recoverTo(&err)
+	defer usercode.Contain(&err)
 	if err := s.authorize(r); err != nil {
 		return nil, err
 	}

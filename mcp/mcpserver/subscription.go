@@ -11,6 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // Updated sends notifications/resources/updated for the resource at uri to all of its
@@ -167,7 +168,7 @@ func runOnTemporaryStack(f func() error) error {
 	go func() {
 		var err error
 		defer func() { done <- err }()
-		defer recoverTo(&err)
+		defer usercode.Contain(&err)
 		err = f()
 	}()
 	return <-done

@@ -13,6 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
+	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
 // callTool handles tools/call. A malformed request is a protocol error; arguments that
@@ -67,7 +68,7 @@ func (s *Server) takesTasks(f *dialect.Facts) bool {
 // perform runs the handler of a tool, in the session era again for each round of raw
 // questions, and returns the result of the call.
 func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
-	defer recoverTo(&err)
+	defer usercode.Contain(&err)
 	r := From(ctx)
 	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
 	if err == nil {
@@ -147,7 +148,7 @@ func (s *Server) runWithTimeout(ctx context.Context, t *tool, p *mcp.CallToolPar
 		defer release()
 		var out handlerResult
 		func() {
-			defer recoverTo(&out.err)
+			defer usercode.Contain(&out.err)
 			out.result, out.err = t.call(timed, p)
 		}()
 		r.run.Spend(left - timed.Left())
