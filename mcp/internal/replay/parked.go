@@ -154,7 +154,11 @@ func (p *Parked) evict(set *parkedSet) {
 		}
 	}
 	if len(left) > 0 {
-		p.closing.Go(func() { closeValues(left) })
+		p.closing.Go(func() {
+			for _, v := range left {
+				v.Close()
+			}
+		})
 	}
 }
 
@@ -169,10 +173,4 @@ func (p *Parked) Shutdown(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	return p.closing.Drain(ctx)
-}
-
-func closeValues(values []*Value) {
-	for _, v := range values {
-		v.Close()
-	}
 }
