@@ -9,8 +9,8 @@ import (
 )
 
 // CompleteArg is the option that sets the Completer of an argument of a prompt or a
-// variable of a resource template. Registration fails when there is none of that name.
-// CompleteArg panics when c is nil.
+// variable of a resource template. Registration fails if the feature has no argument or
+// variable of that name. CompleteArg panics if c is nil.
 func CompleteArg(name string, c Completer) CompletionOption {
 	if c == nil {
 		panic(fmt.Sprintf("mcpserver.CompleteArg: argument %q: the Completer is nil; leave the option out", name))
@@ -20,7 +20,7 @@ func CompleteArg(name string, c Completer) CompletionOption {
 
 // CompleteWith is the option that sets the RawCompleter of all arguments of a prompt, or
 // variables of a resource template, that have no CompleteArg. Only the first 100 values
-// are sent. CompleteWith panics when c is nil.
+// are sent. CompleteWith panics if c is nil.
 func CompleteWith(c RawCompleter) CompletionOption {
 	if c == nil {
 		panic("mcpserver.CompleteWith: the RawCompleter is nil; leave the option out")
