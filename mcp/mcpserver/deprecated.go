@@ -16,15 +16,6 @@ import (
 //go:fix inline
 func Form[T any](key, message string, out *T) Question { return ElicitForm(key, message, out) }
 
-// Sample returns SampleQuestion(key, p, out).
-//
-// Deprecated: use [SampleQuestion].
-//
-//go:fix inline
-func Sample(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return SampleQuestion(key, p, out)
-}
-
 // Visit returns ElicitURL(key, message, address).
 //
 // Deprecated: use [ElicitURL].

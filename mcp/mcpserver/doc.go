@@ -41,10 +41,10 @@
 //
 // # Elicitation, sampling, progress and notifications
 //
-// [Ask] asks the user by a form (elicitation/create). [AskAll] asks several questions in
-// one round: [ElicitForm] and [ElicitURL] ask the user, [SampleQuestion] asks the client's
-// model (sampling/createMessage), [ListRoots] gets the client's roots (roots/list). They
-// work in every revision that has such requests. A handler that asks may be run again from
+// [Ask] asks the user by a form (elicitation/create), [Sample] asks the client's model
+// (sampling/createMessage). [AskAll] asks several questions in one round: [ElicitForm] and
+// [ElicitURL] ask the user, [SampleQuestion] asks the model, [ListRoots] gets the client's
+// roots (roots/list). They work in every revision that has such requests. A handler that asks may be run again from
 // the top, see [Ask]. [Progress] sends progress. When the client cancels a call, the
 // handler's context ends. [Server.Updated] notifies subscribers of a changed resource
 // (resources/subscribe). The list_changed notifications are sent automatically when
@@ -53,7 +53,7 @@
 // These names implement the messages of the specification:
 //
 //	elicitation/create                  Ask, AskAll with ElicitForm and ElicitURL
-//	sampling/createMessage              AskAll with SampleQuestion
+//	sampling/createMessage              Sample, AskAll with SampleQuestion
 //	roots/list                          AskAll with ListRoots
 //	resources/templates/list            Server.Template registers a resource template
 //	resources/subscribe                 automatic; Server.Updated reports a change

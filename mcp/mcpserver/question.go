@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -112,36 +111,6 @@ func ElicitURL(key, message, address string) Question {
 	}
 	q.err = checkAddress(address)
 	return q
-}
-
-// SampleQuestion returns a question to the client's model (sampling/createMessage). The
-// answer is stored in out. MaxTokens must be positive, each use of a tool must be followed
-// by its result, and a conversation may contain at most 10 messages with results of tools.
-//
-// Spec: 2026-07-28 client/sampling
-//
-// Deprecated: part of Sampling (SEP-2577), which the first revision released
-// on or after 2027-07-28 may remove.
-func SampleQuestion(key string, p *mcp.CreateMessageParams, out *mcp.CreateMessageResult) Question {
-	return Question{key: key, method: mcp.MethodCreateMessage, params: p, err: checkSample(p), answerDecoder: decodeAnswer(func(raw jsontext.Value) error {
-		var answer mcp.CreateMessageResult
-		if err := json.Unmarshal(raw, &answer); err != nil {
-			return invalidAnswer(err)
-		}
-		if answer.Role == "" || len(answer.Content) == 0 {
-			return invalidAnswer(errors.New("message of the model: want a role and content"))
-		}
-		*out = answer
-		return nil
-	})}
-}
-
-// checkSample returns what is wrong with a sampling request before it is sent.
-func checkSample(p *mcp.CreateMessageParams) error {
-	if err := dialect.CheckConversation(p); err != nil {
-		return fmt.Errorf("sampling: %w", err)
-	}
-	return nil
 }
 
 // ListRoots returns a question for the client's roots (roots/list). The answer is stored in

@@ -98,12 +98,14 @@ func (a *airline) book(ctx context.Context, _ struct{}) (booking, error) {
 }
 
 func summarise(ctx context.Context, text string) (string, error) {
-	var answer mcp.CreateMessageResult
-	err := mcpserver.AskAll(ctx, mcpserver.SampleQuestion("summary", &mcp.CreateMessageParams{
+	answer, err := mcpserver.Sample(ctx, "summary", &mcp.CreateMessageParams{
 		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("Summarise: " + text)}}},
 		MaxTokens: 100,
-	}, &answer))
-	return answer.Content.Text(), err
+	})
+	if err != nil {
+		return "", err
+	}
+	return answer.Content.Text(), nil
 }
 
 // passenger answers what an airline asks. A revision without forms has none to
