@@ -6,6 +6,8 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"iter"
+	"reflect"
+	"strconv"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -63,7 +65,7 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 //   - any other type is decoded from the structured content.
 //
 // If a result has no structured content, the text of its content is decoded instead,
-// which then has to be JSON. If the tool fails, the error is a *ToolError.
+// which then has to be JSON; the error for another text quotes it. If the tool fails, the error is a *ToolError.
 //
 // Names of JSON members are matched case-sensitively: the fields of args and of Out need
 // json tags with the names in the tool's schemas.
@@ -98,18 +100,37 @@ func decodeResult[Out any](result *mcp.CallToolResult, out *Out) error {
 		if raw == nil {
 			raw = jsontext.Value(result.Content.Text())
 		}
-		return decodeContent(raw, out)
+		decoded := new(Out) // json lets it escape; out stays on the stack
+		if err := json.Unmarshal(raw, decoded); err != nil {
+			return contentError(result, reflect.TypeFor[Out](), err)
+		}
+		*out = *decoded
 	}
 	return nil
 }
 
-func decodeContent[Out any](raw jsontext.Value, out *Out) error {
-	decoded := new(Out) // json lets it escape; out stays on the stack
-	if err := json.Unmarshal(raw, decoded); err != nil {
-		return fmt.Errorf("result: %w", err)
+// contentError returns the error of a result that cannot be decoded into a wanted type. It
+// says what the result has.
+func contentError(result *mcp.CallToolResult, wanted reflect.Type, err error) error {
+	text := result.Content.Text()
+	switch {
+	case result.StructuredContent != nil:
+		return fmt.Errorf("result: found structured content %s, want the JSON of %v: %w", excerpt(string(result.StructuredContent)), wanted, err)
+	case text != "":
+		return fmt.Errorf("result: found the text %s and no structured content, want the JSON of %v: %w", excerpt(text), wanted, err)
+	case len(result.Content) > 0:
+		return fmt.Errorf("result: found %d content blocks without text and no structured content, want the JSON of %v", len(result.Content), wanted)
 	}
-	*out = *decoded
-	return nil
+	return fmt.Errorf("result: found no content, want the JSON of %v", wanted)
+}
+
+// excerpt quotes the begin of a text for an error.
+func excerpt(text string) string {
+	const maxExcerpt = 64
+	if cut := fmt.Sprintf("%.*s", maxExcerpt, text); len(cut) < len(text) {
+		return strconv.Quote(cut) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // encodeArguments returns args as a JSON object, or nil for none.

@@ -85,3 +85,27 @@ func TestProtocolViolationsAreProtocolErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestAResultOfAnotherKindIsAnErrorThatSaysWhatWasFound(t *testing.T) {
+	t.Parallel()
+	result := ""
+	_, target := serve(t, stateless(func(_ *script, m message) string { return m.result(result) }))
+	c := connect(t, target, &mcpclient.Options{NoOutputCheck: true})
+	for _, tc := range []struct{ result, want string }{
+		{`{"content":[{"type":"text","text":"twelve"}]}`, `call "count": result: found the text "twelve" and no structured content, want the JSON of int: `},
+		{`{"content":[{"type":"text","text":"` + strings.Repeat("a", 100) + `"}]}`, `call "count": result: found the text "` + strings.Repeat("a", 64) + `"… and no structured content`},
+		{`{"content":[{"type":"text","text":"1.5"}]}`, `call "count": result: found the text "1.5" and no structured content, want the JSON of int: `},
+		{`{"content":[{"type":"text","text":"x"}],"structuredContent":{"n":12}}`, `call "count": result: found structured content "{\"n\":12}", want the JSON of int: `},
+		{`{"content":[{"type":"image","data":"iVBORw0=","mimeType":"image/png"}]}`, `call "count": result: found 1 content blocks without text and no structured content, want the JSON of int`},
+		{`{"content":[]}`, `call "count": result: found no content, want the JSON of int`},
+	} {
+		result = tc.result
+		if n, err := c.Call[int](t.Context(), "count", nil); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+			t.Errorf("%s: got %d, %v, want %s", tc.result, n, err, tc.want)
+		}
+	}
+	result = `{"content":[{"type":"text","text":"12"}]}`
+	if n, err := c.Call[int](t.Context(), "count", nil); err != nil || n != 12 {
+		t.Errorf("a text that is JSON: got %d, %v, want 12", n, err)
+	}
+}
