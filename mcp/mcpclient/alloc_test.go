@@ -44,7 +44,7 @@ func (c *canned) Write(_ context.Context, msg []byte) error {
 
 func (c *canned) Close() error { return nil }
 
-func TestACallAllocatesLittle(t *testing.T) {
+func TestCallAllocatesLittle(t *testing.T) {
 	conn := &canned{answers: make(chan []byte, 1)}
 	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(conn), nil)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestArgumentsAreCheckedBeforeTheyAreSent(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatCannotBeCheckedAreNotAtFault(t *testing.T) {
+func TestArgumentsWithoutAUsableSchemaAreSent(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"$ref":"https://example.com/other"}`, `{"type":7}`} {
 		err := mcpclient.CheckArguments(mcp.Tool{Name: "t", InputSchema: []byte(text)}, nil)

@@ -105,7 +105,7 @@ func asking() func(*exchange) {
 	})
 }
 
-func TestChallengedRequestIsSentAgainAsItWas(t *testing.T) {
+func TestChallengedRequestIsSentAgainUnchanged(t *testing.T) {
 	t.Parallel()
 	call := func(t *testing.T, c *mcpclient.Client) {
 		if _, err := c.CallTool(t.Context(), "ask", map[string]int{"n": 7}); err != nil {
@@ -201,7 +201,7 @@ func TestEveryRequestIsAuthorized(t *testing.T) {
 	}
 }
 
-func TestGoodbyesAreNoReasonToSignIn(t *testing.T) {
+func TestChallengeToACancellationOrDeleteStartsNoSignIn(t *testing.T) {
 	t.Parallel()
 	called := make(chan struct{})
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
@@ -234,7 +234,7 @@ func TestGoodbyesAreNoReasonToSignIn(t *testing.T) {
 	}
 }
 
-func TestCallsThatAreRefusedAtOnceAllSucceed(t *testing.T) {
+func TestCallsRefusedAtTheSameTimeAreAllAuthorizedAgain(t *testing.T) {
 	t.Parallel()
 	const calls = 50
 	for era, make := range map[string]func(func(*exchange)) func(*exchange){
@@ -377,7 +377,7 @@ func TestTwoSourcesOfOneHeaderAreRefused(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreNotLedToAnotherOrigin(t *testing.T) {
+func TestCredentialsAreNotRedirectedToAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	elsewhere := web(t, statelessWeb(nil))
 	secure := httptest.NewTLSServer(elsewhere)
@@ -425,7 +425,7 @@ func (h handlerTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func TestNoDeadlineRunsDuringASignIn(t *testing.T) {
+func TestDeadlinesArePausedDuringASignIn(t *testing.T) {
 	t.Parallel()
 	at := map[string]func(*exchange) bool{
 		"probe":      request("POST", mcp.MethodDiscover),
@@ -556,7 +556,7 @@ func TestTimeoutGoesOnAfterASignIn(t *testing.T) {
 	})
 }
 
-func TestWhatWasKeptGoesWithTheToken(t *testing.T) {
+func TestCacheIsClearedWhenTheTokenChanges(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-267")
 	reads := 0

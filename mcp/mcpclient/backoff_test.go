@@ -19,7 +19,7 @@ type crashing struct{ dialTarget }
 
 func (crashing) spawns() bool { return true }
 
-func TestCrashingCommandIsStartedRarely(t *testing.T) {
+func TestCrashingCommandIsRestartedWithBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		starts := 0

@@ -79,7 +79,7 @@ func read(t *testing.T, c *mcpclient.Client, uri string, opts ...mcpclient.CallO
 
 const first, second, third = "t1 p1 r:1 r:1{x} 1", "t2 p2 r:2 r:2{x} 2", "t3 p3 r:3 r:3{x} 3"
 
-func TestResultsAreKeptAsLongAsTheServerAllows(t *testing.T) {
+func TestResultsAreCachedAsLongAsTheServerAllows(t *testing.T) {
 	claim.Shows(t, "R-268a", "R-268b", "R-271")
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(counting(aMinute)))
@@ -107,7 +107,7 @@ func TestResultsAreKeptAsLongAsTheServerAllows(t *testing.T) {
 	})
 }
 
-func TestWhatTheServerDoesNotAllowIsNotKept(t *testing.T) {
+func TestResultsWithoutCachingHintsAreNotCached(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-268a", "D-20")
 	for name, hints := range map[string]string{
@@ -128,7 +128,7 @@ func TestWhatTheServerDoesNotAllowIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAnAbsurdTimeIsADay(t *testing.T) {
+func TestCacheTimeIsAtMostADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(counting(`,"ttlMs":9223372036854775807,"cacheScope":"no such scope"`)))
 		c := connect(t, target, nil)
@@ -145,7 +145,7 @@ func TestAnAbsurdTimeIsADay(t *testing.T) {
 }
 
 // Sessions say nothing of caching; what one says all the same has no meaning.
-func TestSessionsKeepNothing(t *testing.T) {
+func TestResultsOfSessionsAreNotCached(t *testing.T) {
 	t.Parallel()
 	for _, v := range mcp.Revisions()[:4] {
 		t.Run(v.String(), func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestOnlyTheSameQuestionHasTheSameAnswer(t *testing.T) {
 	}
 }
 
-func TestResultsOfAnswersAreNotKept(t *testing.T) {
+func TestResultsOfCallsWithAnswersAreNotCached(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-266b")
 	reads := 0
@@ -230,7 +230,7 @@ func TestResultsOfAnswersAreNotKept(t *testing.T) {
 	}
 }
 
-func TestNewsMakeResultsStaleAtOnce(t *testing.T) {
+func TestChangeNotificationsInvalidateCachedResultsAtOnce(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-270")
 	for _, test := range []struct {
@@ -264,7 +264,7 @@ func TestNewsMakeResultsStaleAtOnce(t *testing.T) {
 }
 
 // The answer was made before the change that the notification tells of.
-func TestAResultThatTheNewsOvertookIsNotKept(t *testing.T) {
+func TestResultOlderThanItsChangeNotificationIsNotCached(t *testing.T) {
 	claim.Shows(t, "R-270")
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(func(s *script, m message) string {
@@ -282,7 +282,7 @@ func TestAResultThatTheNewsOvertookIsNotKept(t *testing.T) {
 	})
 }
 
-func TestALostConnectionMakesEverythingStale(t *testing.T) {
+func TestLostConnectionInvalidatesTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, stateless(counting(aMinute)))
 		c := connect(t, target, nil)
@@ -318,7 +318,7 @@ func TestForgetAndNoCache(t *testing.T) {
 
 // Two clients of one server are two principals: neither gets what the other was
 // told, whatever the server says of the scope.
-func TestNothingKeptReachesAnotherPrincipal(t *testing.T) {
+func TestCachedResultsReachNoOtherPrincipal(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-267")
 	for _, scope := range []string{"private", "public"} {
@@ -334,7 +334,7 @@ func TestNothingKeptReachesAnotherPrincipal(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	t.Run("results", func(t *testing.T) {
 		t.Parallel()
@@ -377,7 +377,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	})
 }
 
-func TestACallerCannotChangeWhatIsKept(t *testing.T) {
+func TestCallerCannotChangeACachedResult(t *testing.T) {
 	t.Parallel()
 	_, target := serve(t, stateless(counting(aMinute)))
 	c := connect(t, target, nil)
@@ -392,7 +392,7 @@ func TestACallerCannotChangeWhatIsKept(t *testing.T) {
 }
 
 // Pages that are kept can name a cursor that the server knows no more.
-func TestAListWithAnOldCursorBeginsAgain(t *testing.T) {
+func TestListWithAnExpiredCursorStartsAgain(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-269a", "R-269b")
 	p := pages{
@@ -419,7 +419,7 @@ func TestAListWithAnOldCursorBeginsAgain(t *testing.T) {
 }
 
 // What was kept before a resource was watched may be older than the watching.
-func TestWatchingBeginsWithAFreshResource(t *testing.T) {
+func TestWatchInvalidatesTheCachedResource(t *testing.T) {
 	t.Parallel()
 	w := new(watchable)
 	_, target := serve(t, stateless(func(s *script, m message) string {

@@ -119,7 +119,7 @@ func TestInvalidResponseIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-func TestRequestsOfTheStatelessEraSayEverything(t *testing.T) {
+func TestStatelessRequestsCarryTheirMetadata(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-026", "R-027a", "R-027b", "R-028", "G-f", "G-h")
 	servers, target := serve(t, stateless(func(_ *script, m message) string { return m.result(`{"content":[]}`) }))
@@ -343,7 +343,7 @@ func TestMiddlewareSeesCallsOnceAndMayAnswer(t *testing.T) {
 	}
 }
 
-func TestPingIsWhatTheEraHas(t *testing.T) {
+func TestPingUsesTheMethodOfTheEra(t *testing.T) {
 	t.Parallel()
 	for era, handle := range eras(nil) {
 		t.Run(era, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestClosedClientRefusesEverything(t *testing.T) {
 	}
 }
 
-func TestMissingResourceOfAnOlderServerIsUnderstood(t *testing.T) {
+func TestNotFoundErrorOfAnOlderServerHasItsCode(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-227")
 	for era, handle := range eras(func(_ *script, m message) string { return m.fail(-32002, "gone", `{"uri":"a://b"}`) }) {

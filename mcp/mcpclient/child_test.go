@@ -109,7 +109,7 @@ func pidOf(t *testing.T, c *mcpclient.Client) int {
 	return pid
 }
 
-func TestDeadCommandIsStartedAgainAtTheNextCall(t *testing.T) {
+func TestExitedCommandIsRestartedAtTheNextCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-072b", "R-082a")
 	lines := make(chan string, 8)

@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestCompleterAsksOnceForQuickTypingAndRemembers(t *testing.T) {
+func TestCompleterDebouncesAndCaches(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-248a", "R-248b", "R-248c")
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 const numbered = `{"type":"object","properties":{"factor":{"type":"number","x-mcp-header":"Factor"}}}`
 
-func TestDraftIsSpokenWhereBothNameIt(t *testing.T) {
+func TestDraftIsUsedIfBothSidesEnableIt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-09")
 	drafts := append([]mcp.Revision{mcp.DraftV1}, mcp.Revisions()[:4]...)
@@ -68,7 +68,7 @@ func TestDraftIsSpokenWhereBothNameIt(t *testing.T) {
 }
 
 // A server of that time answers -32001, which means nothing elsewhere.
-func TestDraftServerThatMissesAHeaderIsAskedForItsToolsAgain(t *testing.T) {
+func TestDraftServerThatReportsAMissingHeaderIsListedAgain(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-019c", "D-11")
 	for _, v := range []mcp.Revision{mcp.DraftV1, mcp.V20251125} {

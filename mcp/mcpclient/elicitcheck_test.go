@@ -87,7 +87,7 @@ func TestFormsThatAskForSecretsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFormThatTheProtocolDoesNotAllowCannotAskForSecretsEither(t *testing.T) {
+func TestInvalidFormThatAsksForSecretsIsRefused(t *testing.T) {
 	t.Parallel()
 	srv := mcpserver.New("inquirer", "1", nil)
 	err := srv.SetTool(mcp.Tool{Name: "ask", InputSchema: jsontext.Value(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
@@ -256,7 +256,7 @@ func TestSamplingHooksEditAndRefuse(t *testing.T) {
 	})
 }
 
-func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
+func TestRootsAreFilteredByConsentAndExistence(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-315a", "R-315b", "R-315c", "R-316a")
 	dir := t.TempDir()
@@ -297,7 +297,7 @@ func TestRootsAreSharedByConsentAndAsFarAsTheyExist(t *testing.T) {
 	})
 }
 
-func TestPickModelTakesHintsBeforePriorities(t *testing.T) {
+func TestPickModelPrefersHintsToPriorities(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-324a", "R-324b")
 	models := []mcpclient.Model{
@@ -349,7 +349,7 @@ func TestManualInputRounds(t *testing.T) {
 	}
 }
 
-func TestAddressIsNotFetched(t *testing.T) {
+func TestURLOfAnElicitationIsNotFetched(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-347a")
 	site := web(t, func(e *exchange) { e.w.WriteHeader(http.StatusOK) })

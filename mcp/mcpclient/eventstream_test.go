@@ -81,7 +81,7 @@ func TestEndpointOfAnotherOriginIsRefused(t *testing.T) {
 	}
 }
 
-func TestNewestRevisionDoesNotTravelOverHTTPWithSSE(t *testing.T) {
+func TestStatelessRevisionIsRefusedOverHTTPWithSSE(t *testing.T) {
 	t.Parallel()
 	s := web(t, eventStreamWeb("/messages", makeChan()))
 	for target, want := range map[mcpclient.Target]string{

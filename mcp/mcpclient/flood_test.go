@@ -17,7 +17,7 @@ import (
 const ping = `{"jsonrpc":"2.0","id":"p%d","method":"ping"}`
 
 // Each answer is a connection, which the server need not take.
-func TestAnswersThatAServerDoesNotTakeAreBoundedOverHTTP(t *testing.T) {
+func TestUnsentAnswersAreBoundedOverHTTP(t *testing.T) {
 	t.Parallel()
 	var held atomic.Int32
 	flooded := make(chan bool)
@@ -77,7 +77,7 @@ func (d *deaf) Write(ctx context.Context, msg []byte) error {
 
 func (d *deaf) Close() error { return nil }
 
-func TestAnswersThatAServerDoesNotReadAreBounded(t *testing.T) {
+func TestUnreadAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		end, cancel := context.WithCancel(context.Background())

@@ -228,7 +228,7 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 
 // A failure here means that a call is lost to a server that leaves, or that one which
 // a server with too much to do has refused is sent to it again at once.
-func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
+func TestCallsThatADrainingServerRefusesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, draining := range map[string]bool{"draining": true, "overloaded": false} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestCallsThatALeavingServerRefusesAreMadeAgain(t *testing.T) {
 	}
 }
 
-func TestBadURLsAreNamed(t *testing.T) {
+func TestErrorQuotesTheBadURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"ftp://example.com/":    `URL with scheme "ftp" and host "example.com": want http or https, and a host`,
@@ -300,7 +300,7 @@ func TestStatelessRequestsCarryTheStandardHeaders(t *testing.T) {
 	}
 }
 
-func TestSessionIsKeptAndEnded(t *testing.T) {
+func TestSessionIDIsSentAndDeleted(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-050b", "R-100", "R-110a", "R-117a", "R-121a", "R-122")
 	s := web(t, sessionWeb(mcp.V20250618, func(e *exchange) {
@@ -413,7 +413,7 @@ func TestSessionThatExpiresTwiceIsNotReopenedAgain(t *testing.T) {
 	}
 }
 
-func TestAnswersOverHTTPThatAreNoneAreErrorsAtOnce(t *testing.T) {
+func TestInvalidHTTPResponsesAreErrorsAtOnce(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-005")
 	for name, test := range map[string]struct {
@@ -470,7 +470,7 @@ func TestErrorStatusWithAnAnswerIsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestSessionIDStaysBetweenTheTwo(t *testing.T) {
+func TestSessionIDIsSentToNoOtherOrigin(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-117b")
 	elsewhere := web(t, statelessWeb(nil))

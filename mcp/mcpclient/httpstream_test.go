@@ -79,7 +79,7 @@ func TestProgressOnTheStandaloneStreamReachesItsCall(t *testing.T) {
 	}
 }
 
-func TestBrokenStreamOfASessionIsTakenUpAgain(t *testing.T) {
+func TestBrokenStreamOfASessionIsResumed(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-106a", "R-106b", "R-114")
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {
@@ -285,7 +285,7 @@ func TestWatchOverHTTP(t *testing.T) {
 	}
 }
 
-func TestStandaloneStreamIsTakenUpAgain(t *testing.T) {
+func TestStandaloneStreamIsResumed(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-106b", "R-114")
 	var opened atomic.Int32

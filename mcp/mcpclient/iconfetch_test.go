@@ -172,7 +172,7 @@ func TestImagesThatAreUnfitAreRefused(t *testing.T) {
 	}
 }
 
-func TestSVGIsTakenWhereItIsWanted(t *testing.T) {
+func TestSVGIsAcceptedIfEnabled(t *testing.T) {
 	t.Parallel()
 	g := hang(t, show([]byte(scripted)))
 	c := g.visitor(t, mcpclient.IconOptions{SVG: true})
@@ -181,7 +181,7 @@ func TestSVGIsTakenWhereItIsWanted(t *testing.T) {
 	}
 }
 
-func TestIconsAreFetchedFromNowhereElse(t *testing.T) {
+func TestIconsAreFetchedOnlyFromTheOriginOfTheServer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-357a", "R-357b")
 	elsewhere := hang(t, show(pngOf(1, 1)))
@@ -232,7 +232,7 @@ func TestIconsAreFetchedFromNowhereElse(t *testing.T) {
 }
 
 // A server that is not on loopback itself, here a command, has no way to it.
-func TestIconsLeadToNoPrivateAddress(t *testing.T) {
+func TestIconsAreNotFetchedFromPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	g := hang(t, show(pngOf(1, 1)))
 	_, target := serve(t, stateless(nil))

@@ -101,7 +101,7 @@ func TestListingStopsWhenTheLoopDoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOfferedIsNotListed(t *testing.T) {
+func TestMissingCapabilityListsNothing(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-045b", "R-046b", "R-048b")
 	servers, target := serve(t, func(s *script, m message) string {

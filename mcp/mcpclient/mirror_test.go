@@ -78,7 +78,7 @@ func TestArgumentsAreMirroredInHeaders(t *testing.T) {
 	}
 }
 
-func TestMarksMeanNothingElsewhere(t *testing.T) {
+func TestHeaderMarksAreIgnoredOutsideOfStatelessHTTP(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-148c", "D-13")
 	s := web(t, sessionWeb(mcp.V20251125, mirrored))
@@ -95,7 +95,7 @@ func TestMarksMeanNothingElsewhere(t *testing.T) {
 	}
 }
 
-func TestMissedHeaderIsMendedByListingAgain(t *testing.T) {
+func TestMissingHeaderIsFixedByListingAgain(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-151", "D-15")
 	var calls, lists atomic.Int32

@@ -72,7 +72,7 @@ func TestEraIsFoundByTheAnswerToDiscover(t *testing.T) {
 	}
 }
 
-func TestSilentServerIsInitialized(t *testing.T) {
+func TestServerThatIgnoresDiscoverIsInitialized(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-083c")
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestSilentServerIsInitialized(t *testing.T) {
 	})
 }
 
-func TestSlowServerOfTheNewestRevisionIsFoundAfterAll(t *testing.T) {
+func TestSlowServerOfTheNewestRevisionIsDetectedLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		servers, target := serve(t, func(s *script, m message) string {
@@ -113,7 +113,7 @@ func TestSlowServerOfTheNewestRevisionIsFoundAfterAll(t *testing.T) {
 	})
 }
 
-func TestSlowServerIsWaitedForWhereThereCanBeNoOther(t *testing.T) {
+func TestSlowServerIsAwaitedIfOnlyStatelessIsPossible(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, func(s *script, m message) string {
@@ -281,7 +281,7 @@ func TestPinnedAndRememberedRevisionsOfSessionsAreNotProbed(t *testing.T) {
 	}
 }
 
-func TestWrongMemoryIsCorrected(t *testing.T) {
+func TestWrongLastRevisionIsCorrected(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-065b")
 	_, target := serve(t, stateless(nil))

@@ -264,7 +264,7 @@ func TestRoundsAreBoundedAndBackOffWithoutQuestions(t *testing.T) {
 	})
 }
 
-func TestTimeoutDoesNotRunWhileTheUserThinks(t *testing.T) {
+func TestTimeoutIsPausedDuringAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"session", "stateless"} {
 		t.Run(era, func(t *testing.T) {
@@ -411,7 +411,7 @@ func TestMiddlewareSeesWhatTheServerAsks(t *testing.T) {
 	}
 }
 
-func TestRootsChangedIsSaidToSessionsOnly(t *testing.T) {
+func TestRootsListChangedIsSentToSessionsOnly(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-313b", "R-314")
 	for era, handle := range eras(func(_ *script, m message) string { return "" }) {
@@ -434,7 +434,7 @@ func TestRootsChangedIsSaidToSessionsOnly(t *testing.T) {
 }
 
 // A session's question that the client must not take has an error for an answer.
-func TestQuestionsOfASessionThatMayNotBeAreRefused(t *testing.T) {
+func TestInvalidQuestionsOfASessionAreRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-320b", "R-333b")
 	const text = `{"role":"user","content":{"type":"text","text":"hi"}}`

@@ -16,7 +16,7 @@ type yesOrNo struct {
 	Yes bool `json:"yes"`
 }
 
-func TestAServerAsksAtARate(t *testing.T) {
+func TestQuestionsOfAServerAreRateLimited(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		s := mcpserver.New("s", "1", &mcpserver.Options{Logger: slog.New(slog.DiscardHandler)})

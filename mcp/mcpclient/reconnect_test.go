@@ -25,7 +25,7 @@ func dies(s *script, m message) string {
 	return m.result(`{"content":[]}`)
 }
 
-func TestLostConnectionIsMadeAnewAtTheNextCall(t *testing.T) {
+func TestLostConnectionIsReopenedAtTheNextCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-082a")
 	for era, handle := range eras(dies) {
@@ -59,7 +59,7 @@ func TestLostConnectionIsMadeAnewAtTheNextCall(t *testing.T) {
 	}
 }
 
-func TestConnectionThatKeepsBeingLostIsMadeAnewMoreSlowly(t *testing.T) {
+func TestConnectionLostRepeatedlyIsReopenedWithBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(dies))
@@ -187,7 +187,7 @@ func TestStatelessServerIsNotPinged(t *testing.T) {
 	})
 }
 
-func TestServerThatCeasesToSpeakTheRevisionIsAskedAgain(t *testing.T) {
+func TestServerThatDropsTheRevisionIsNegotiatedAgain(t *testing.T) {
 	t.Parallel()
 	upgraded := false
 	_, target := serve(t, func(s *script, m message) string {
@@ -240,7 +240,7 @@ func TestCloseEndsInTimeAlthoughAHandlerDoesNot(t *testing.T) {
 }
 
 // A client that believed the server would repeat a call that it calls harmless.
-func TestAnnotationsDoNotMakeACallRepeatable(t *testing.T) {
+func TestAnnotationsDoNotMakeACallRetryable(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-210")
 	for era, handle := range eras(func(s *script, m message) string {

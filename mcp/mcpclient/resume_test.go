@@ -56,7 +56,7 @@ func TestCallIsPolledAndEachMessageIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestStreamThatCannotBeTakenUpAgainIsALostCall(t *testing.T) {
+func TestStreamThatCannotBeResumedIsALostCall(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(e *exchange){
 		"refused":        func(e *exchange) { e.json(http.StatusBadRequest, e.fail(-32600, "not kept any more", "")) },
@@ -118,7 +118,7 @@ func TestRetryOfZeroDoesNotMakeTheClientFlood(t *testing.T) {
 }
 
 // What was missed on the standalone stream is lost; what comes is not.
-func TestStandaloneStreamGoesOnWhenItsPastIsNotKept(t *testing.T) {
+func TestStandaloneStreamContinuesWhenMissedEventsAreGone(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
 	s := web(t, sessionWeb(mcp.V20251125, func(e *exchange) {

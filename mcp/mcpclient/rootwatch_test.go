@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-func TestRootsThatVanishAndComeBackAreAnnounced(t *testing.T) {
+func TestRootsThatAreRemovedAndRestoredAreAnnounced(t *testing.T) {
 	claim.Shows(t, "R-313b", "R-315c")
 	dir := filepath.Join(t.TempDir(), "root")
 	make := func() {

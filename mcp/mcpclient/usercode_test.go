@@ -33,7 +33,7 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-func TestStackOfAPanicIsInTheLogAlone(t *testing.T) {
+func TestStackOfAPanicIsOnlyInTheLog(t *testing.T) {
 	t.Parallel()
 	for _, r := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		t.Run(r.String(), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestStackOfAPanicIsInTheLogAlone(t *testing.T) {
 	}
 }
 
-func TestMiddlewareMayUseTheClientWhileItIsMade(t *testing.T) {
+func TestMiddlewareMayUseTheClientWhileItIsConstructed(t *testing.T) {
 	t.Parallel()
 	srv := mcpserver.New("test", "1", nil)
 	srv.Tool("quick", "", func(context.Context, struct{}) (string, error) { return "", nil })

@@ -230,7 +230,7 @@ func TestWatchIsRenewedAfterReconnectAndNotifies(t *testing.T) {
 	})
 }
 
-func TestEndOfAListenIsAGap(t *testing.T) {
+func TestEndOfAListenIsReportedAsAGap(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-311", "G-a")
 	for name, end := range map[string]func(l message) string{
@@ -268,7 +268,7 @@ func TestEndOfAListenIsAGap(t *testing.T) {
 	}
 }
 
-func TestServerThatEndsEveryListenIsNotPressed(t *testing.T) {
+func TestListenThatAlwaysEndsIsRepeatedWithBackOff(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-311")
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestServerThatEndsEveryListenIsNotPressed(t *testing.T) {
 	})
 }
 
-func TestWatchThatIsRefusedEndsWithTheReason(t *testing.T) {
+func TestRefusedWatchEndsWithTheReason(t *testing.T) {
 	t.Parallel()
 	for era, handle := range eras(func(_ *script, m message) string { return m.fail(-32602, "no such thing", "") }) {
 		t.Run(era, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestWatchThatIsRefusedEndsWithTheReason(t *testing.T) {
 	}
 }
 
-func TestListHandlersHearOfChangesOnceAndALittleLater(t *testing.T) {
+func TestListChangeHandlersAreCalledOncePerBurst(t *testing.T) {
 	claim.Shows(t, "R-082b")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var changed []string
@@ -447,7 +447,7 @@ func TestSubscriptionThatTheServerTearsDownIsNotCancelledAgain(t *testing.T) {
 	})
 }
 
-func TestServerThatIsBeingRestartedIsWaitedFor(t *testing.T) {
+func TestWatchIsRetriedDuringARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, attempts := new(watchable), 0
@@ -546,7 +546,7 @@ func TestAcknowledgementIsComparedWithTheFilter(t *testing.T) {
 }
 
 // A subscription is in place once, however often the server says so.
-func TestSecondAcknowledgementIsNoNews(t *testing.T) {
+func TestSecondAcknowledgementIsIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, target := serve(t, stateless(func(s *script, m message) string {
