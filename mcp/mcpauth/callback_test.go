@@ -127,7 +127,7 @@ func TestStateBelongsToOneSignIn(t *testing.T) {
 	}
 }
 
-func TestWebApplicationsFinishThemselves(t *testing.T) {
+func TestWebApplicationsFinishTheirOwnSignIn(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-174", "R-182")
 	r := newRealm(t)
@@ -169,7 +169,7 @@ func TestWebApplicationsFinishThemselves(t *testing.T) {
 	}
 }
 
-func TestBrowserIsOpenedElsewhere(t *testing.T) {
+func TestSignInWithABrowserOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	o := r.options()
@@ -185,7 +185,7 @@ func TestBrowserIsOpenedElsewhere(t *testing.T) {
 	r.succeeds(c)
 }
 
-func TestSignInTakesItsTimeOnly(t *testing.T) {
+func TestSignInTimesOut(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	o := r.options()

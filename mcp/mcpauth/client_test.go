@@ -89,7 +89,7 @@ func TestRefusedTokenIsRefreshedOnceBeforeTheUserIsAsked(t *testing.T) {
 	}
 }
 
-func TestServerThatRefusesNewTokensIsNotAskedForEver(t *testing.T) {
+func TestRefusedNewTokensEndTheRequest(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	c := mcpauth.NewClient(r.options())
@@ -103,7 +103,7 @@ func TestServerThatRefusesNewTokensIsNotAskedForEver(t *testing.T) {
 	}
 }
 
-func TestOneSignInServesAllWhoWait(t *testing.T) {
+func TestConcurrentCallersShareOneSignIn(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	c := mcpauth.NewClient(r.options())
@@ -168,7 +168,7 @@ func TestTokensGoToNoOtherServer(t *testing.T) {
 	}
 }
 
-func TestPKCEHasToBePromised(t *testing.T) {
+func TestServerWithoutPKCEIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-169b")
 	for _, methods := range []any{nil, []string{}, []string{"plain"}, []string{"s256"}} {

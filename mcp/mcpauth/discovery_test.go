@@ -86,7 +86,7 @@ func TestServerMetadataIsFoundInOrder(t *testing.T) {
 	}
 }
 
-func TestMetadataOfAnotherIssuerLeadsNowhere(t *testing.T) {
+func TestMetadataOfAnotherIssuerIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-164")
 	for _, change := range []members{

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestMemoryForProofsIsBounded(t *testing.T) {
+func TestReplayCacheOfProofsIsBounded(t *testing.T) {
 	t.Parallel()
 	m, now := newProofMemory(time.Minute), time.Now()
 	add := func(key string, n int) (fresh int) {

@@ -200,7 +200,7 @@ func (f *forger) swapped(change fields) string {
 	return parts[0] + "." + encode(encodeJSON(f.tb, changed(f.claims(), change))) + "." + parts[2]
 }
 
-func TestKeysThatAreNotForSignaturesAreNoKeys(t *testing.T) {
+func TestKeysForOtherUsesAreIgnored(t *testing.T) {
 	t.Parallel()
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {

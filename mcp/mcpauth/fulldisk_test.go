@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestFullDisksKeepTheOldValue runs itself in a process whose files cannot grow.
-func TestFullDisksKeepTheOldValue(t *testing.T) {
+// TestFullDiskKeepsTheOldValue runs itself in a process whose files cannot grow.
+func TestFullDiskKeepsTheOldValue(t *testing.T) {
 	if dir := os.Getenv(envStoreDir); dir != "" {
 		updateOnFullDisk(t, dir)
 		return
@@ -22,7 +22,7 @@ func TestFullDisksKeepTheOldValue(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tokens")
 	s := fileStoreIn(t, dir)
 	set(t, s, "a", []byte("old"))
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisksKeepTheOldValue$", "-test.timeout=60s")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDiskKeepsTheOldValue$", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), envStoreDir+"="+dir)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, output)

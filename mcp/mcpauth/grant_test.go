@@ -108,7 +108,7 @@ func TestClientCredentialsByKey(t *testing.T) {
 
 func idToken(context.Context) (Secret, error) { return "id-token", nil }
 
-func TestEnterpriseExchangesThenAsks(t *testing.T) {
+func TestEnterpriseExchangesTheTokenFirst(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-399", "R-402")
 	var exchanged, asked url.Values
@@ -147,7 +147,7 @@ func TestEnterpriseExchangesThenAsks(t *testing.T) {
 	}
 }
 
-func TestEnterpriseSendsNoOtherTokenOn(t *testing.T) {
+func TestEnterpriseForwardsNoOtherToken(t *testing.T) {
 	t.Parallel()
 	for _, issued := range []string{"", "urn:ietf:params:oauth:token-type:access_token"} {
 		provider := wire(func(*http.Request, url.Values) (int, string) {
@@ -246,7 +246,7 @@ func grants(t *testing.T, provider wire) map[string]Grant {
 	}
 }
 
-func TestServersThatTheGrantIsNotForAreSentNothing(t *testing.T) {
+func TestGrantsOfOtherServersAreNotSent(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-165", "R-175b")
 	never := wire(func(r *http.Request, _ url.Values) (int, string) {
@@ -265,7 +265,7 @@ func TestServersThatTheGrantIsNotForAreSentNothing(t *testing.T) {
 	}
 }
 
-func TestFailingGrantsTellNoSecrets(t *testing.T) {
+func TestErrorsOfGrantsContainNoSecrets(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-399")
 	// Whatever was sent comes back, in each place where an answer has one.
@@ -301,7 +301,7 @@ func TestFailingGrantsTellNoSecrets(t *testing.T) {
 	}
 }
 
-func TestGrantsSayWhatTheyLack(t *testing.T) {
+func TestIncompleteGrantsNameTheMissingField(t *testing.T) {
 	t.Parallel()
 	key := new(PrivateKey)
 	for want, g := range map[string]Grant{
@@ -322,7 +322,7 @@ func TestGrantsSayWhatTheyLack(t *testing.T) {
 	}
 }
 
-func TestMachinesGetTokensWithoutAUser(t *testing.T) {
+func TestClientCredentialsNeedNoUser(t *testing.T) {
 	t.Parallel()
 	requests := 0
 	m := machineOf(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "s"})

@@ -49,8 +49,8 @@ func variants(of string) map[string]string {
 	}
 }
 
-// TestIssuerThatLooksLikeAnother is about metadata, and about responses.
-func TestIssuerThatLooksLikeAnother(t *testing.T) {
+// TestSimilarIssuersAreDifferent is about metadata, and about responses.
+func TestSimilarIssuersAreDifferent(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-164", "R-179")
 	issuer := newHostile(t).issuer.URL
@@ -105,8 +105,8 @@ func TestMetadataWithPrivateAddressesIsRefused(t *testing.T) {
 	}
 }
 
-// TestPublicServersLeadToNothingOnThisMachine is about a server out there.
-func TestPublicServersLeadToNothingOnThisMachine(t *testing.T) {
+// TestPublicServersCannotReachLoopbackAddresses is about a server out there.
+func TestPublicServersCannotReachLoopbackAddresses(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-184a")
 	h := newHostile(t)
@@ -224,7 +224,7 @@ func TestPostsAreNeverRedirected(t *testing.T) {
 	}
 }
 
-func TestDocumentsAreNotFetchedInTheClear(t *testing.T) {
+func TestMetadataIsNotFetchedOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"/prm", "AS " + serverPlace} {
 		h := newHostile(t)
@@ -310,7 +310,7 @@ func TestHeadersAreReadToTheirLimitOnly(t *testing.T) {
 	h.ends("the connection broke, or the response is not HTTP")
 }
 
-func TestAnswersThatAreNoDocuments(t *testing.T) {
+func TestInvalidMetadataResponsesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"/prm", "AS " + serverPlace, "AS /register", "AS /token"} {
 		for _, lie := range []http.HandlerFunc{
@@ -385,9 +385,9 @@ func TestAddressesInTokensAreNotFetched(t *testing.T) {
 	h.secretsStay()
 }
 
-// TestHostOfARequestChoosesNothing has hosts in the first line of a request. The
+// TestHostOfARequestDoesNotSelectTheHandler has hosts in the first line of a request. The
 // handler is that of the path, whatever they say.
-func TestHostOfARequestChoosesNothing(t *testing.T) {
+func TestHostOfARequestDoesNotSelectTheHandler(t *testing.T) {
 	t.Parallel()
 	p := newAuthority(t).protect(t)
 	mux := http.NewServeMux()

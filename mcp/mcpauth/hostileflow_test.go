@@ -18,9 +18,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// TestMixUp is about an authorization server that sends its users to another one,
+// TestMixUpAttackIsRefused is about an authorization server that sends its users to another one,
 // to get the codes of that.
-func TestMixUp(t *testing.T) {
+func TestMixUpAttackIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-179")
 	h, honest := newHostile(t), newRealm(t)
@@ -34,10 +34,10 @@ func TestMixUp(t *testing.T) {
 	h.lacks("the log and the errors", h.log.String()+printed(h.errs[0]), "CANARY-honest-code", honest.asked[0].Get("state"))
 }
 
-// TestMixUpOfServersThatDoNotNameThemselves is the same where no response has iss,
+// TestMixUpAttackWithoutIssuerParameterIsRefused is the same where no response has iss,
 // and the client has the same identifier at both. The honest server does not take
 // the redirect URI that was registered with the other.
-func TestMixUpOfServersThatDoNotNameThemselves(t *testing.T) {
+func TestMixUpAttackWithoutIssuerParameterIsRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-170b")
 	h, honest := newHostile(t), newRealm(t)
@@ -164,9 +164,9 @@ var badTokens = map[string]string{
 	"two tokens":          `{"access_token":"CANARY-access","access_token":"CANARY-access","token_type":"Bearer"}`,
 }
 
-// TestTokensThatAreNone has them in the place of the first token, and in that of its
+// TestInvalidTokenResponsesAreErrors has them in the place of the first token, and in that of its
 // successor. The refresh token that we have is then neither lost nor replaced.
-func TestTokensThatAreNone(t *testing.T) {
+func TestInvalidTokenResponsesAreErrors(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-181a")
 	for name, body := range badTokens {
@@ -245,9 +245,9 @@ func hijack(w http.ResponseWriter, text string) {
 	_, _ = io.WriteString(conn, text)
 }
 
-// TestEchoesAreNotRepeated has a token endpoint say what it was sent: code, verifier,
+// TestSecretsEchoedByAServerAreNotInErrors has a token endpoint say what it was sent: code, verifier,
 // refresh token and the client's secret.
-func TestEchoesAreNotRepeated(t *testing.T) {
+func TestSecretsEchoedByAServerAreNotInErrors(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-182")
 	for name, echo := range echoes {
@@ -279,9 +279,9 @@ func TestEchoesAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestNoncesWithoutEnd is about servers that take no proof, and want another each
+// TestEndlessNoncesEndTheRequest is about servers that take no proof, and want another each
 // time.
-func TestNoncesWithoutEnd(t *testing.T) {
+func TestEndlessNoncesEndTheRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-403")
 	h := newHostile(t)
@@ -311,8 +311,8 @@ func TestNoncesWithoutEnd(t *testing.T) {
 	h.secretsStay()
 }
 
-// TestRegistrationsThatAreOdd are answers to a dynamic registration.
-func TestRegistrationsThatAreOdd(t *testing.T) {
+// TestOddRegistrationResponses are answers to a dynamic registration.
+func TestOddRegistrationResponses(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-173")
 	for name, test := range map[string]struct {
@@ -352,8 +352,8 @@ func TestRegistrationsThatAreOdd(t *testing.T) {
 	}
 }
 
-// TestTrickleEnds has servers that send a byte in a second, for ever.
-func TestTrickleEnds(t *testing.T) {
+// TestSlowResponsesTimeOut has servers that send a byte in a second, for ever.
+func TestSlowResponsesTimeOut(t *testing.T) {
 	t.Parallel()
 	for place, want := range map[string]time.Duration{
 		"/prm":      10 * time.Second,

@@ -134,7 +134,7 @@ func TestJWTsOfAKnownIssuerAreNotIntrospected(t *testing.T) {
 	p.passes("opaque")
 }
 
-func TestIntrospectionHidesItsSecret(t *testing.T) {
+func TestIntrospectionSecretIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	i := mcpauth.Introspection{Issuer: "https://id.example.com", ClientID: "notes", ClientSecret: "canary"}
 	var log strings.Builder

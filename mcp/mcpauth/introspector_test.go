@@ -95,7 +95,7 @@ func TestRefusalsOfIntrospectionAreNotKept(t *testing.T) {
 	}
 }
 
-func TestMemoryForIntrospectedTokensIsBounded(t *testing.T) {
+func TestCacheOfIntrospectedTokensIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newTestIntrospector(func() (int, string) { return 200, activeAnswer })
@@ -138,7 +138,7 @@ func TestIntrospectionWithoutAnswerTimesOut(t *testing.T) {
 	})
 }
 
-func TestVerifierThatIsLateIsNotBelieved(t *testing.T) {
+func TestLateVerifierIsIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		token := &Token{Issuer: "static", Subject: "ada", Audience: []string{"x"}}

@@ -108,7 +108,7 @@ func TestFloodOfUnknownKeysBeforeTheFirstFetchIsOneFetch(t *testing.T) {
 	})
 }
 
-func TestRotationFailsNoCall(t *testing.T) {
+func TestKeyRotationFailsNoCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}, takes: time.Second}
@@ -194,7 +194,7 @@ func TestKeysAreUsedForATimeWhileTheIssuerIsDown(t *testing.T) {
 	})
 }
 
-func TestOldKeysAreUsedWhileOneCallerFetches(t *testing.T) {
+func TestCachedKeysAreUsedDuringAFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}}

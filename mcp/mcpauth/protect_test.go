@@ -137,7 +137,7 @@ func TestAllScopesThatARequestNeedsAreAskedForAtOnce(t *testing.T) {
 	}
 }
 
-func TestScopesCountForThoseThatTheyInclude(t *testing.T) {
+func TestScopesIncludeOtherScopes(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-190")
 	a := newAuthority(t)
@@ -153,7 +153,7 @@ func TestScopesCountForThoseThatTheyInclude(t *testing.T) {
 	p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"scope": "notes:write"})), http.StatusForbidden, "insufficient_scope")
 }
 
-func TestEachIssuerSpeaksForItsOwnTokens(t *testing.T) {
+func TestKeysOfAnIssuerVerifyOnlyItsOwnTokens(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-193a")
 	a, b := newAuthority(t), newAuthority(t)

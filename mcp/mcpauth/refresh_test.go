@@ -61,7 +61,7 @@ func wantToken(t *testing.T, k *tokenSource, want string) {
 	}
 }
 
-func TestOneRefreshForAllWhoWait(t *testing.T) {
+func TestConcurrentCallersShareOneRefresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k, n := rotating(t, MemoryStore(), time.Hour)
@@ -164,7 +164,7 @@ func TestFailedRefreshKeepsTheGrant(t *testing.T) {
 	})
 }
 
-func TestSpentGrantsWantASignIn(t *testing.T) {
+func TestRefusedRefreshTokenRequiresASignIn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k, n := rotating(t, MemoryStore(), time.Hour)
@@ -348,7 +348,7 @@ func TestRefreshNamesTheResource(t *testing.T) {
 	}
 }
 
-func TestRefreshSaysWhatIsAmiss(t *testing.T) {
+func TestRefreshErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	for code, signIn := range map[string]bool{"invalid_grant": true, "invalid_client": false, "temporarily_unavailable": false, "refresh-0": false} {
 		e := wire(func(*http.Request, url.Values) (int, string) { return 400, `{"error":"` + code + `"}` }).endpoint()

@@ -68,7 +68,7 @@ func TestClientsAreRegisteredInOrder(t *testing.T) {
 	}
 }
 
-func TestClientMadeByHandGoesToNoOtherIssuer(t *testing.T) {
+func TestManualClientIsUsedOnlyAtItsIssuer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-175b")
 	r := newRealm(t)
@@ -110,7 +110,7 @@ func TestSecretsAreSentAsTheServerWants(t *testing.T) {
 	}
 }
 
-func TestDynamicRegistrationSaysWhatItIs(t *testing.T) {
+func TestDynamicRegistrationSendsTheClientMetadata(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-174", "R-181b", "R-170a")
 	r := newRealm(t)

@@ -55,7 +55,7 @@ func TestMetadataIsServedAtBothPlaces(t *testing.T) {
 	}
 }
 
-func TestMetadataIsForReading(t *testing.T) {
+func TestMetadataAllowsOnlyReads(t *testing.T) {
 	t.Parallel()
 	metadata := newAuthority(t).protect(t).auth.Metadata()
 	do := func(method string, headers ...string) *httptest.ResponseRecorder {
@@ -82,7 +82,7 @@ func TestMetadataIsForReading(t *testing.T) {
 	}
 }
 
-func TestIdentifiersOfEveryKindHaveAPlaceForMetadata(t *testing.T) {
+func TestEachResourceIdentifierHasAMetadataURL(t *testing.T) {
 	t.Parallel()
 	issuer := mcpauth.Issuer("https://id.example.com")
 	for identifier, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 )
 
-func TestWhatMakesNoSensePanics(t *testing.T) {
+func TestInvalidOptionsPanic(t *testing.T) {
 	t.Parallel()
 	const issuer = "https://id.example.com"
 	verify := func(context.Context, string) (*mcpauth.Token, error) { return nil, nil }

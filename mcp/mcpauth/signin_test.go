@@ -18,7 +18,7 @@ func (r *realm) manual() *mcpauth.ClientOptions {
 	return o
 }
 
-func TestNobodyIsAskedBeforeSignIn(t *testing.T) {
+func TestManualSignInOpensNoBrowserBeforeSignIn(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	r.challenge += `, scope="read"`
@@ -152,7 +152,7 @@ func TestSignOutDeletesAndRevokesTokens(t *testing.T) {
 	}
 }
 
-func TestMachinesGetANewTokenBySignIn(t *testing.T) {
+func TestSignInRenewsAClientCredentialsToken(t *testing.T) {
 	t.Parallel()
 	r := newRealm(t)
 	o := r.options()

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-func TestRunEndsWhenNobodyWaitsForIt(t *testing.T) {
+func TestSharedCallEndsWithItsLastWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s callGroup

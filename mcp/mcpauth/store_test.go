@@ -170,7 +170,7 @@ func makePrivate(t *testing.T, path string) {
 	}
 }
 
-func TestFilesOpenWithTheirKeyInTheirPlaceOnly(t *testing.T) {
+func TestFileCannotBeOpenedUnderAnotherKeyOrName(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-175a")
 	dir := filepath.Join(t.TempDir(), "tokens")
@@ -199,7 +199,7 @@ func TestFilesOpenWithTheirKeyInTheirPlaceOnly(t *testing.T) {
 	}
 }
 
-func TestPlacesOfOthersAreRefused(t *testing.T) {
+func TestDirectoriesOfOtherUsersAreRefused(t *testing.T) {
 	t.Parallel()
 	if !systemHasModes {
 		t.Logf("%s has no modes", runtime.GOOS)
@@ -232,7 +232,7 @@ func TestPlacesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatACrashHasLeftIsWrittenAnew(t *testing.T) {
+func TestFilesLeftByACrashAreReplaced(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tokens")
 	s := fileStoreIn(t, dir)
