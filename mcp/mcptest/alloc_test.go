@@ -24,7 +24,7 @@ func lines() (a, b mcp.Conn) {
 	return stdio.New(left, left, left, nil), stdio.New(right, right, right, nil)
 }
 
-func TestACallBetweenAClientAndAServerAllocatesLittle(t *testing.T) {
+func TestCallBetweenAClientAndAServerAllocatesLittle(t *testing.T) {
 	type text struct {
 		Text string `json:"text"`
 	}

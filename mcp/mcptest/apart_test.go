@@ -14,7 +14,7 @@ import (
 
 // A failure here means that our client hands what belongs to one call to
 // another, or that two clients of one process get in each other's way.
-func TestCallsOfOurClientsAreKeptApart(t *testing.T) {
+func TestConcurrentClientsGetTheirOwnResults(t *testing.T) {
 	const clients, calls = 4, 50
 	eachWire(t, func(t *testing.T, w wire) {
 		to := w.serve(t, meetingPlace(clients*calls))

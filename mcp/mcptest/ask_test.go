@@ -242,7 +242,7 @@ func (a *airline) check(t *testing.T, v mcp.Revision, call func(tool string) (*m
 	}
 }
 
-func TestAnswersFindTheirQuestions(t *testing.T) {
+func TestAnswersReachTheirQuestions(t *testing.T) {
 	t.Parallel()
 	mcptest.EachRevision(t, newAirline(), func(t *testing.T, c *mcpclient.Client) {
 		mcptest.Answer(c, "seat", seat{7, "aisle"})

@@ -103,7 +103,7 @@ func inMemory(t *testing.T, s mcpclient.Server) mcpclient.Target {
 
 // A failure here means that a client and a server of ours cannot do over this
 // transport, in this revision, what the protocol lets them.
-func TestEveryLegalCell(t *testing.T) {
+func TestEveryTransportAndRevisionConnects(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-003", "R-004", "R-012", "R-013", "R-014", "R-015a", "R-015b", "R-073", "R-087", "R-088a")
 	for name, transport := range transports {
@@ -145,7 +145,7 @@ func TestTheStatelessEraIsRefusedOverHTTPSSE(t *testing.T) {
 	}
 }
 
-func TestEachRevisionSpeaksEach(t *testing.T) {
+func TestEachRevisionConnectsInEachRevision(t *testing.T) {
 	t.Parallel()
 	var spoken []mcp.Revision
 	mcptest.EachRevision(t, newFixture(nil), func(t *testing.T, c *mcpclient.Client) {

@@ -48,7 +48,7 @@ func eachWireInFakeTime(t *testing.T, test func(t *testing.T, w wire)) {
 
 // A failure here means that changes do not reach clients of our server, or that one
 // that does not read holds up the others.
-func TestChangesReachEverybodyAlthoughSomeDoNotRead(t *testing.T) {
+func TestChangesReachAllClientsThatRead(t *testing.T) {
 	eachWireInFakeTime(t, func(t *testing.T, w wire) {
 		claim.Shows(t, "R-206", "R-235a")
 		s := quietServer()
@@ -182,7 +182,7 @@ func TestTraceIsPassedOnByAHandlerThatCalls(t *testing.T) {
 	})
 }
 
-func TestClientsOfTwoReplicasHearOfTheSameChange(t *testing.T) {
+func TestClientsOfTwoReplicasGetTheSameChange(t *testing.T) {
 	t.Parallel()
 	for _, v := range mcp.Revisions() {
 		t.Run(v.String(), func(t *testing.T) {

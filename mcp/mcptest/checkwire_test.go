@@ -133,7 +133,7 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 	})
 }
 
-func TestOnlyOneSideIsJudged(t *testing.T) {
+func TestOnlyMessagesOfOneSideAreChecked(t *testing.T) {
 	t.Parallel()
 	try := &trial{TB: t}
 	conn := mcptest.CheckWire(try, mcptest.Dial(t, newFixture(nil)), mcptest.Client, mcptest.JudgeOnly(mcptest.Server))
@@ -180,7 +180,7 @@ func TestMethodOfAnExtension(t *testing.T) {
 	}
 }
 
-func TestGreaseFindsWhoTakesUnknownMethodsForKnown(t *testing.T) {
+func TestGreaseDetectsAPeerThatAcceptsUnknownMethods(t *testing.T) {
 	t.Parallel()
 	try := &trial{TB: t}
 	s := played{`{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`}
@@ -195,7 +195,7 @@ func TestGreaseFindsWhoTakesUnknownMethodsForKnown(t *testing.T) {
 }
 
 // Without this the tests under grease and with bad peers could show nothing.
-func TestGreaseAndFaultsAreThere(t *testing.T) {
+func TestGreaseAndFaultsAreInjected(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		wrap func(mcp.Conn) mcp.Conn
@@ -224,7 +224,7 @@ func TestGreaseAndFaultsAreThere(t *testing.T) {
 	}
 }
 
-func TestDisorderLetsAnswersOvertake(t *testing.T) {
+func TestReorderSendsAnswersInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	ours, theirs := memory.Pair()
 	conn := mcptest.InjectFaults(ours, mcptest.Faults{Disorder: true})

@@ -79,7 +79,7 @@ func paintClient(v mcp.Revision, sessions bool, news chan string) *mcpclient.Opt
 	}}}
 }
 
-func TestExtensionHoldsBetweenThoseWhoDeclareIt(t *testing.T) {
+func TestExtensionIsActiveIfBothSidesDeclareIt(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-018", "R-405")
 	news := make(chan string, 1)
@@ -133,7 +133,7 @@ func TestExtensionIsOffUntilItIsDeclared(t *testing.T) {
 	}
 }
 
-func TestServerWithoutTheExtensionKnowsNothingOfIt(t *testing.T) {
+func TestServerWithoutTheExtensionRefusesItsMethods(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-405")
 	c := mcptest.Connect(t, mcpserver.New("plain", "1", nil), paintClient(mcp.V20260728, true, nil))
@@ -145,7 +145,7 @@ func TestServerWithoutTheExtensionKnowsNothingOfIt(t *testing.T) {
 	}
 }
 
-func TestExtensionTravelsInInitializeWhereItAllowsThat(t *testing.T) {
+func TestExtensionIsDeclaredInInitializeIfItAllowsThat(t *testing.T) {
 	t.Parallel()
 	for _, v := range mcp.Revisions() {
 		for _, sessions := range []bool{true, false} {

@@ -82,7 +82,7 @@ func TestAddUnderGrease(t *testing.T) {
 
 // The guide shows code that runs: each block of Go is in this file or among the
 // examples.
-func TestGuideShowsWhatRuns(t *testing.T) {
+func TestCodeOfTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	var code string
 	for _, name := range []string{"guide_test.go", "example_test.go"} {

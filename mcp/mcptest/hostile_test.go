@@ -24,7 +24,7 @@ func asItIs(conn mcp.Conn) mcp.Conn { return conn }
 
 // A failure here means that a peer of the next revision, or one with extensions,
 // could not talk with ours.
-func TestEverythingWorksUnderGrease(t *testing.T) {
+func TestEveryFeatureWorksUnderGrease(t *testing.T) {
 	t.Parallel()
 	for _, v := range mcp.Revisions() {
 		for seed := range uint64(2) {
@@ -39,7 +39,7 @@ func TestEverythingWorksUnderGrease(t *testing.T) {
 
 // A failure here means that a peer which answers twice, late or without having
 // been asked gets in the way of what has nothing to do with it.
-func TestEverythingWorksWithABadPeer(t *testing.T) {
+func TestEveryFeatureWorksWithABadPeer(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]mcptest.Faults{
 		"answers": {Duplicates: true, Disorder: true, Strays: true},

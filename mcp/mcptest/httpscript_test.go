@@ -43,14 +43,14 @@ type httpScript struct {
 	names map[string]string
 }
 
-func TestHTTPTranscriptsAreKept(t *testing.T) {
+func TestHTTPTranscriptsHold(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-010a", "R-011", "R-102a", "R-104", "R-105a", "R-105b", "R-113a", "R-114", "R-115b", "R-119")
 	playHTTP(t, "testdata/http", mcp.Revisions())
 }
 
 // The draft between the eras: sessions with standard headers.
-func TestDraftTranscriptsAreKept(t *testing.T) {
+func TestDraftTranscriptsHold(t *testing.T) {
 	t.Parallel()
 	playHTTP(t, "testdata/draft", []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.DraftV1})
 }

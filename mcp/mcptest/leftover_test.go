@@ -36,7 +36,7 @@ func holds() (h held) {
 
 // A server that goes on keeps nothing of questions that found no answer. It runs
 // alone, so that what it counts is its own.
-func TestNothingIsLeftOfQuestionsWithoutAnAnswer(t *testing.T) {
+func TestUnansweredQuestionsLeaveNothing(t *testing.T) {
 	mcptest.CheckLeaks(t)
 	const short = 50 * time.Millisecond
 	s := mcpserver.New("desk", "1", &mcpserver.Options{

@@ -152,7 +152,7 @@ func TestPanicEndsItsOwnCallAlone(t *testing.T) {
 }
 
 // A failure here means that a client can make others wait by not reading.
-func TestClientThatStopsReadingDelaysNobodyElse(t *testing.T) {
+func TestClientThatStopsReadingDelaysNoOtherClient(t *testing.T) {
 	eachWire(t, func(t *testing.T, w wire) {
 		n := newNeighbourhood(t, w)
 		f := newFlood(n.Server)

@@ -58,7 +58,7 @@ func TestPlayComparesByValue(t *testing.T) {
 	}
 }
 
-func TestPlayHoldsToTheOrderButForChanges(t *testing.T) {
+func TestPlayChecksTheOrderExceptOfChangeNotifications(t *testing.T) {
 	t.Parallel()
 	const (
 		progress = `{"method":"notifications/progress"}`
@@ -87,7 +87,7 @@ func TestPlayHoldsToTheOrderButForChanges(t *testing.T) {
 	}
 }
 
-func TestPlayDoesNotWaitForEver(t *testing.T) {
+func TestPlayTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		err := playAgainst(t, `<- {"id":1,"result":{}}`, nil)

@@ -130,7 +130,7 @@ func startReplicas(t *testing.T, steps string) (*balancer, *httptest.Server) {
 	return b, web
 }
 
-func TestRoundsReachOtherProcesses(t *testing.T) {
+func TestRoundsContinueInOtherProcesses(t *testing.T) {
 	claim.Shows(t, "R-294", "R-299a", "R-301")
 	t.Parallel()
 	for _, test := range []struct {

@@ -183,7 +183,7 @@ func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
 	})
 }
 
-func TestAnswerThatComesTooLate(t *testing.T) {
+func TestLateAnswerIsIgnored(t *testing.T) {
 	claim.Shows(t, "R-294")
 	t.Parallel()
 	eachKind(t, func(t *testing.T, v mcp.Revision, kind string) {
@@ -219,7 +219,7 @@ func holdOn(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	return nil, context.Cause(ctx)
 }
 
-func TestClientThatVanishesWhileItIsAsked(t *testing.T) {
+func TestClientThatDisconnectsDuringAQuestion(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, v mcp.Revision, kind string) {
 		s := desk(nil)
@@ -255,7 +255,7 @@ func TestClientThatVanishesWhileItIsAsked(t *testing.T) {
 	})
 }
 
-func TestAnswersThatRace(t *testing.T) {
+func TestAnswersThatArriveAtTheSameTime(t *testing.T) {
 	claim.Shows(t, "R-381b")
 	t.Parallel()
 	t.Run("calls", func(t *testing.T) {

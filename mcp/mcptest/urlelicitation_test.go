@@ -13,7 +13,7 @@ import (
 
 // A handler that wants a sign-in first, and its client, come to the same result
 // in each revision that has URL elicitation, over each transport.
-func TestSignInFirst(t *testing.T) {
+func TestRequiredURLElicitationOverEachTransport(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		for name, way := range map[string]func(*testing.T, *mcpserver.Server) mcpclient.Target{
@@ -59,7 +59,7 @@ func TestSignInFirst(t *testing.T) {
 }
 
 // The list is kept until the server tells that it has changed.
-func TestAKeptListIsAskedForAgainWhenItHasChanged(t *testing.T) {
+func TestCachedListIsFetchedAgainAfterAChange(t *testing.T) {
 	t.Parallel()
 	s := newFixture(&mcpserver.Options{ListCache: mcpserver.Cache{TTL: time.Hour}})
 	var lists atomic.Int32
