@@ -64,7 +64,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestBreakerLeavesAServerAloneThatFails(t *testing.T) {
+func TestBreakerStopsCallsToAFailingServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, server(func(context.Context, number) (string, error) { return "ok", nil }))

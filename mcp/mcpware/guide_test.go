@@ -34,7 +34,7 @@ func guide(reached *expvar.Map, order func(context.Context, struct{}) (string, e
 	return srv
 }
 
-func TestTheCodeOfTheGuideCountsLimits(t *testing.T) {
+func TestCodeOfTheGuideCountsLimits(t *testing.T) {
 	t.Parallel()
 	reached := new(expvar.Map)
 	c := connect(t, guide(reached, func(context.Context, struct{}) (string, error) { return "ok", nil }))

@@ -16,7 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
 
-func TestRateLimitRefusesWhatComesTooSoon(t *testing.T) {
+func TestRateLimitRefusesCallsBeyondTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := server(func(context.Context, number) (string, error) { return "ok", nil })
@@ -40,7 +40,7 @@ func TestRateLimitRefusesWhatComesTooSoon(t *testing.T) {
 	})
 }
 
-func TestBulkheadKeepsRoomForOthers(t *testing.T) {
+func TestBulkheadLeavesSlotsForOtherCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})

@@ -13,9 +13,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpware"
 )
 
-// TestCallThatWaitsForItsClientIsNeitherLateNorInTheWay is about a user who thinks for
+// TestWaitForAnAnswerCountsForNeitherTimeoutNorBulkhead is about a user who thinks for
 // minutes, behind a bulkhead of one place and a timeout of a minute.
-func TestCallThatWaitsForItsClientIsNeitherLateNorInTheWay(t *testing.T) {
+func TestWaitForAnAnswerCountsForNeitherTimeoutNorBulkhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcpserver.New("s", "1", nil)

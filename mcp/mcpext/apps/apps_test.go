@@ -175,7 +175,7 @@ func TestModelAndDocumentsHaveTheToolsThatAreForThem(t *testing.T) {
 	}
 }
 
-func TestViewIsTheDocumentUnderItsPolicy(t *testing.T) {
+func TestViewHasTheDocumentAndItsPolicy(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-392")
 	c := connect(t, weather(nil), mcp.V20260728)
@@ -249,7 +249,7 @@ func TestDocumentsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestLinksThatMakeNoSenseAreForNobody(t *testing.T) {
+func TestInvalidLinksAreIgnored(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-391")
 	for _, meta := range []string{

@@ -234,7 +234,7 @@ func TestLinksResolveOnlyInsideOfTheRoot(t *testing.T) {
 	})
 }
 
-func TestLinkThatIsExchangedWhileItIsReadLeadsNowhere(t *testing.T) {
+func TestLinkReplacedDuringAReadStaysInsideTheRoot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "inside.txt")
 	s.link("inside.txt", "flip")
@@ -428,7 +428,7 @@ func TestRescansAtOnceEndWithTheLatest(t *testing.T) {
 	}
 }
 
-func TestAuthorsOwnResourceStays(t *testing.T) {
+func TestResourceOfTheAuthorIsNotReplaced(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.txt", "b.txt")
 		srv := newServer()
@@ -449,7 +449,7 @@ func TestAuthorsOwnResourceStays(t *testing.T) {
 	})
 }
 
-func TestOptionsHoldForEveryFile(t *testing.T) {
+func TestOptionsApplyToEveryFile(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		s := newSite(t, "a.txt")
 		srv, _ := s.serve(nil, hidden())

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-func TestWhatIsNoFileIsNotThere(t *testing.T) {
+func TestSpecialFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "a.txt")
 	s.must(syscall.Mkfifo(s.path("fifo"), 0o600))

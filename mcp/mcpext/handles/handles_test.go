@@ -57,7 +57,7 @@ func TestHandleKeepsAValue(t *testing.T) {
 	}
 }
 
-func TestHandlesDiffer(t *testing.T) {
+func TestHandlesAreUnique(t *testing.T) {
 	t.Parallel()
 	numbers := handles.New[int](nil)
 	seen := make(map[string]bool)
@@ -70,7 +70,7 @@ func TestHandlesDiffer(t *testing.T) {
 	}
 }
 
-func TestCopyOfAValueIsItsOwn(t *testing.T) {
+func TestCopiesOfAValueAreIndependent(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	baskets := handles.New[basket](nil)
@@ -221,7 +221,7 @@ func TestUpdatesOfOneHandleTakeEffectOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestSlowUpdateDelaysNobody(t *testing.T) {
+func TestSlowUpdateDelaysNoOtherHandle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -317,7 +317,7 @@ func TestHandlesNeedAJSONForm(t *testing.T) {
 	}
 }
 
-func TestHandleInAnErrorIsCleaned(t *testing.T) {
+func TestHandleInAnErrorIsEscaped(t *testing.T) {
 	t.Parallel()
 	_, err := handles.New[int](nil).Get(t.Context(), "\x1b[31m"+strings.Repeat("x", 1000))
 	if err == nil || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 250 {
@@ -397,7 +397,7 @@ func TestHandlesAreKeptInTheStoreOfTheServer(t *testing.T) {
 	}
 }
 
-func TestOneOfThoseWhoDeleteAtOnceGetsTheValue(t *testing.T) {
+func TestOneOfConcurrentDeletesGetsTheValue(t *testing.T) {
 	t.Parallel()
 	store := handles.New[int](nil)
 	h := handle(t, store, 7)

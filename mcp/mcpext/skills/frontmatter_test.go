@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestFrontmatterIsJSONOfWhatIsWritten(t *testing.T) {
+func TestFrontmatterIsConvertedToJSON(t *testing.T) {
 	t.Parallel()
 	for yaml, want := range map[string]string{
 		"a: b":                         `{"a":"b"}`,
@@ -36,7 +36,7 @@ func TestFrontmatterIsJSONOfWhatIsWritten(t *testing.T) {
 	}
 }
 
-func TestFrontmatterThatHasNoJSONIsRefused(t *testing.T) {
+func TestFrontmatterWithoutAJSONFormIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"empty":             "",
@@ -64,7 +64,7 @@ func TestFrontmatterThatHasNoJSONIsRefused(t *testing.T) {
 	}
 }
 
-func TestSameFieldsAreTheSameInAnyOrderAndSpelling(t *testing.T) {
+func TestEqualFieldsInAnyOrderAreEqual(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		a, b string

@@ -81,7 +81,7 @@ func TestContentThatIsNotWhatTheEntrySaysIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestAfterAMismatchNothingFurtherIsRead(t *testing.T) {
+func TestReadingStopsAtAMismatch(t *testing.T) {
 	t.Parallel()
 	text := string(manifest("x"))
 	f := &forger{
@@ -110,7 +110,7 @@ func TestAfterAMismatchNothingFurtherIsRead(t *testing.T) {
 	}
 }
 
-func TestEntriesThatMakeNoSenseAreRefusedUnread(t *testing.T) {
+func TestInvalidEntriesAreRefusedBeforeReading(t *testing.T) {
 	t.Parallel()
 	const digest = `"digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000"`
 	file := func(uri string, size string) string {

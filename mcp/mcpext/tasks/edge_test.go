@@ -214,7 +214,7 @@ func TestTaskRequestDisclosesNothingOfHiddenTools(t *testing.T) {
 }
 
 // A server that wishes for an absurd pause is polled seldom and not without pause.
-func TestAbsurdPauseIsTheLongest(t *testing.T) {
+func TestPollIntervalIsAtMostTheLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
 		endLater(t, srv)
@@ -308,7 +308,7 @@ func TestErrorOfATaskHasTheNumberOfTheCall(t *testing.T) {
 	})
 }
 
-func TestATaskAsksSoOftenAndNoMore(t *testing.T) {
+func TestQuestionsOfATaskAreLimited(t *testing.T) {
 	t.Parallel()
 	var reached []mcp.Limit
 	srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet, OnLimit: func(e mcp.LimitReached) { reached = append(reached, e.Limit) }})

@@ -23,7 +23,7 @@ var taskMethods = map[mcp.Revision][]string{
 	mcp.V20260728: {mcp.MethodTasksGet, tasks.MethodUpdate, mcp.MethodTasksCancel},
 }
 
-func TestTaskOfAnotherIsTheSameAsNone(t *testing.T) {
+func TestTaskOfAnotherPrincipalIsUnknown(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		claim.Shows(t, "R-373a", "R-374a", "R-381b", "R-388a")
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTaskOfAnotherIsTheSameAsNone(t *testing.T) {
 	})
 }
 
-func TestTasksAreKnownToThoseWhoDeclareThemOnly(t *testing.T) {
+func TestTasksNeedTheDeclaredExtension(t *testing.T) {
 	claim.Shows(t, "R-383", "R-388b")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)

@@ -58,7 +58,7 @@ func TestCallThatIsGivenUpCancelsItsTask(t *testing.T) {
 	})
 }
 
-func TestListenersHearOfEachState(t *testing.T) {
+func TestListenersGetEachState(t *testing.T) {
 	claim.Shows(t, "R-384")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)
@@ -285,7 +285,7 @@ func taskWhoseProcessIsGone(t *testing.T, v mcp.Revision) {
 	})
 }
 
-func TestServerAsksAsATaskOfItsClient(t *testing.T) {
+func TestServerCanAskByATaskOfTheClient(t *testing.T) {
 	claim.Shows(t, "R-369a", "R-370a")
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(t, nil)

@@ -89,7 +89,7 @@ func connectAnswering(t *testing.T, srv *mcpserver.Server, v mcp.Revision) *mcpc
 	return c
 }
 
-func TestVisitThatATaskRequiresIsAskedForInIt(t *testing.T) {
+func TestRequiredURLElicitationOfATaskIsAskedInTheTask(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		for action, want := range map[mcp.ElicitAction]string{mcp.ElicitAccept: "in", mcp.ElicitDecline: "the user declined"} {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestVisitThatATaskRequiresIsAskedForInIt(t *testing.T) {
 	})
 }
 
-func TestHandlerOfATaskMayAskByItself(t *testing.T) {
+func TestRawHandlerOfATaskMayReturnQuestions(t *testing.T) {
 	eachEra(t, func(t *testing.T, v mcp.Revision) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})
@@ -240,7 +240,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestWhatTheHandlerHoldsGoesOverIntoTheTask(t *testing.T) {
+func TestParkedValuesAndStepsMoveToTheTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var steps, closed int
 		srv := mcpserver.New("works", "1", &mcpserver.Options{Logger: quiet})

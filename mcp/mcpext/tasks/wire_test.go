@@ -176,7 +176,7 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
-func TestNameHeaderIsTheTask(t *testing.T) {
+func TestNameHeaderIsTheTaskID(t *testing.T) {
 	claim.Shows(t, "R-386")
 	srv := newServer(t, nil)
 	var mu sync.Mutex
