@@ -71,7 +71,7 @@ func serve(t *testing.T) (*changes.Hub, *changes.Subscriber, server, received) {
 	return h, sub, s, r
 }
 
-func TestOfManyChangesTheFirstAndTheLastAreDelivered(t *testing.T) {
+func TestFirstAndLastOfManyChangesAreDelivered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _, _, r := serve(t)
@@ -103,9 +103,9 @@ func TestWatchFuncRunsWhileSomebodyIsSubscribed(t *testing.T) {
 	})
 }
 
-// TestSubscribersThatMakeRoomForEachOtherLeaveNothing has more subscribers than there is
+// TestSubscribersThatEvictEachOtherLeaveNothing has more subscribers than there is
 // room for subscribe and unsubscribe at once.
-func TestSubscribersThatMakeRoomForEachOtherLeaveNothing(t *testing.T) {
+func TestSubscribersThatEvictEachOtherLeaveNothing(t *testing.T) {
 	t.Parallel()
 	h, watches := new(changes.Hub), limit.NewPool(limit.PoolBounds{Total: 4})
 	h.Open(unwatched{}, watches)

@@ -33,7 +33,7 @@ func sealed(t *testing.T, s *dialect.Server, version string, result any) string 
 	return string(m)
 }
 
-func TestResultsSayWhatTheRevisionCan(t *testing.T) {
+func TestResultsHaveOnlyMembersOfTheRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-016", "R-033", "R-263a", "D-02a", "D-19", "D-21", "B-08")
 	s := newServer()
@@ -62,7 +62,7 @@ func TestResultsSayWhatTheRevisionCan(t *testing.T) {
 	}
 }
 
-func TestToolResultsAreBroughtDown(t *testing.T) {
+func TestToolResultsAreConvertedToOlderRevisions(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-045a", "R-046a", "D-21")
 	s := newServer()
@@ -138,7 +138,7 @@ func TestSamplingOfOneBlockIsNoList(t *testing.T) {
 	}
 }
 
-func TestNothingIsAskedThatTheClientDidNotDeclare(t *testing.T) {
+func TestQuestionsNeedADeclaredCapability(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-032", "R-293", "R-318a", "R-320a", "R-333a")
 	form, url := &mcp.ElicitParams{Message: "?"}, &mcp.ElicitParams{Mode: mcp.ElicitURL, URL: "https://example.com"}

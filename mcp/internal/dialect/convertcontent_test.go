@@ -328,7 +328,7 @@ func FuzzContentInEveryRevision(f *testing.F) {
 	})
 }
 
-func TestConversationsWithToolsAreChecked(t *testing.T) {
+func TestSamplingMessagesWithToolsAreChecked(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-322", "R-323", "R-328b", "R-330b")
 	user := func(cs ...mcp.Content) mcp.SamplingMessage {

@@ -49,7 +49,7 @@ func formOf(t testing.TB, v mcp.Revision, form string) (*dialect.Question, strin
 	return q, string(p.RequestedSchema)
 }
 
-func TestFormsAreBroughtDown(t *testing.T) {
+func TestFormsAreConvertedToOlderRevisions(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-335a", "R-335b")
 	const head, tail = `{"type":"object","properties":{`, `}}`
@@ -113,7 +113,7 @@ func TestFormsAreBroughtDown(t *testing.T) {
 
 // Converting a plain form back yields the original form, as far as the plain
 // form can express it.
-func TestFormsAreBroughtUp(t *testing.T) {
+func TestFormsAreConvertedFromOlderRevisions(t *testing.T) {
 	t.Parallel()
 	rich := `{"type":"object","properties":{` +
 		`"a":{"type":"string","title":"A","oneOf":[{"const":"x","title":"X"},{"const":"y","title":"y"}]},` +
@@ -220,7 +220,7 @@ func FuzzFoldedAnswers(f *testing.F) {
 	})
 }
 
-func TestVisitsHaveAnIDWhereTheRevisionHasOne(t *testing.T) {
+func TestURLElicitationsHaveAnIDIfTheRevisionHasOne(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-343a", "R-345")
 	visit := &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "sign in", URL: "https://example.com/s"}
@@ -248,7 +248,7 @@ func TestVisitsHaveAnIDWhereTheRevisionHasOne(t *testing.T) {
 	}
 }
 
-func TestCapabilitiesSayWhatTheRevisionCan(t *testing.T) {
+func TestCapabilitiesAreThoseOfTheRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-319b", "R-332b")
 	all := *asking(mcp.V20260728).Capabilities

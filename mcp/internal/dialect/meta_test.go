@@ -13,7 +13,7 @@ import (
 
 // A user's values for the protocol's keys are not sent; the protocol always
 // sets its own.
-func TestReservedMetadataIsStampedAnew(t *testing.T) {
+func TestReservedMetadataIsReplaced(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-024", "R-026", "R-027a", "R-027b", "R-028")
 	forged := mcp.Meta{

@@ -137,7 +137,7 @@ func seal(t *testing.T, e *dialect.Encoded, inParts bool) dialect.Reply {
 	return call.Reply(e, nil)
 }
 
-func TestOnlyWhatIsLargeIsAPart(t *testing.T) {
+func TestOnlyLargeValuesAreSeparateParts(t *testing.T) {
 	for size, want := range map[int]int{100: 0, 16 << 10: 0, 16<<10 + 1: 1} {
 		e, err := dialect.Newest(dialect.StatelessEra).Encode(&mcp.CallToolResult{Content: mcp.Contents{mcp.Text(strings.Repeat("x", size))}})
 		if err != nil {

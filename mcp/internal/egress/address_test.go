@@ -65,7 +65,7 @@ func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 	}
 }
 
-func TestPolicyWidensWhatIsAllowed(t *testing.T) {
+func TestPolicyAllowsMoreAddresses(t *testing.T) {
 	t.Parallel()
 	p := &egress.Policy{Loopback: true, Prefixes: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
 	for text, want := range map[string]bool{
@@ -78,7 +78,7 @@ func TestPolicyWidensWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestBrowsersAreLedToPublicHosts(t *testing.T) {
+func TestBrowsersAreSentOnlyToPublicHosts(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-184b")
 	loopback := &egress.Policy{Loopback: true}

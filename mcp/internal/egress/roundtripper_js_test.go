@@ -10,7 +10,7 @@ import (
 )
 
 // Run it with go test -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec".
-func TestRequestUnderNodeSaysThatThereIsNoFetch(t *testing.T) {
+func TestRequestUnderNodeReportsTheMissingFetch(t *testing.T) {
 	t.Parallel()
 	_, err := Configured(nil, slog.Default()).Get("http://127.0.0.1:1/")
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "Go disables it under Node") {

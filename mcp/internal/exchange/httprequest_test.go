@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
-func TestLoopbackIsWhereTheRequestCameTo(t *testing.T) {
+func TestLoopbackIsDecidedByTheLocalAddress(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string

@@ -40,7 +40,7 @@ func TestTimeoutCountsOnlyTheTimeWhileItIsNotPaused(t *testing.T) {
 	})
 }
 
-func TestStoppedTimerIsNotWoundUpAgain(t *testing.T) {
+func TestStoppedTimerIsNotReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		timer := exchange.AfterFunc(time.Second, func() { t.Error("called") })

@@ -14,9 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// TestLargeResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers is about connections whose
+// TestUnreadLargeResultsAreEvictedForThoseOfOtherClients is about connections whose
 // clients call a tool with a result of 400 KiB and do not read, where 1 MiB may be unsent.
-func TestLargeResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers(t *testing.T) {
+func TestUnreadLargeResultsAreEvictedForThoseOfOtherClients(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-11")
 	synctest.Test(t, func(t *testing.T) {

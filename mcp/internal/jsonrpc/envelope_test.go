@@ -255,7 +255,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestDecodedValuesCannotGrowIntoTheText(t *testing.T) {
+func TestDecodedValuesHaveNoSpareCapacity(t *testing.T) {
 	t.Parallel()
 	data := []byte(toolsCall)
 	m, err := jsonrpc.Decode(data, jsonrpc.Limits{})

@@ -84,7 +84,7 @@ func TestZeroIDHasNoText(t *testing.T) {
 	}
 }
 
-func TestMadeIDsAreParsedBack(t *testing.T) {
+func TestIDsAreFormattedAndParsed(t *testing.T) {
 	t.Parallel()
 	for _, id := range []jsonrpc.ID{
 		jsonrpc.NumberID(0), jsonrpc.NumberID(-5), jsonrpc.NumberID(1<<63 - 1),

@@ -128,7 +128,7 @@ func TestNumbersThatParsersDisagreeOnAreRefused(t *testing.T) {
 	}
 }
 
-func TestRefusedBombCostsNoMemory(t *testing.T) {
+func TestRefusedBombAllocatesLittle(t *testing.T) {
 	// Not parallel: it reads the allocation counter of the process.
 	for _, text := range []string{
 		strings.Repeat("[", 4<<20),

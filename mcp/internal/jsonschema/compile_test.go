@@ -15,7 +15,7 @@ import (
 
 const draft07 = `"$schema":"http://json-schema.org/draft-07/schema#"`
 
-func TestDialects(t *testing.T) {
+func TestSupportedDialects(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-351a", "R-351b", "R-351c")
 	for _, name := range []string{

@@ -88,7 +88,7 @@ func TestHeaderMarksThatMayNotBe(t *testing.T) {
 	}
 }
 
-func TestMarksOfOneSchemaAreBounded(t *testing.T) {
+func TestHeaderMarksOfOneSchemaAreBounded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 65 {

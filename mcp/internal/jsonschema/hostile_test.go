@@ -103,7 +103,7 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 	}
 }
 
-func TestNothingIsLoaded(t *testing.T) {
+func TestSchemasAreNotLoadedFromURLs(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-353", "R-354a", "D-02c")
 	var requests atomic.Int32
@@ -282,7 +282,7 @@ func TestLimitsAreOptions(t *testing.T) {
 
 // The budget must never count less than the library does: then a cost would go
 // unseen.
-func TestBudgetCoversTheLibrary(t *testing.T) {
+func TestBudgetCountsNoLessThanTheLibrary(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	var compared, large int

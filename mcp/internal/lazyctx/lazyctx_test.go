@@ -28,7 +28,7 @@ var ends = []struct {
 	{"the other", func(_ *lazyctx.Context, _, also context.CancelCauseFunc) { also(errWhy) }, errWhy},
 }
 
-func TestEveryEndIsTheSameWhoeverWaitsAndWhen(t *testing.T) {
+func TestEveryEndGivesTheSameErrorAndCause(t *testing.T) {
 	t.Parallel()
 	waits := map[string]func(context.Context){
 		"nobody":     func(context.Context) {},
@@ -84,7 +84,7 @@ func TestTheFirstCauseCounts(t *testing.T) {
 	}
 }
 
-func TestAnEndOfTheParentThatComesLaterChangesNothing(t *testing.T) {
+func TestLaterEndOfTheParentChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{nil, errWhy} {
 		parent, endParent := context.WithCancelCause(t.Context())

@@ -47,7 +47,7 @@ func (w *watched) Errorf(format string, args ...any) {
 	w.failures = append(w.failures, fmt.Sprintf(format, args...))
 }
 
-func TestGoroutinesOfOthersAreNotTheTests(t *testing.T) {
+func TestGoroutinesOfOtherTestsAreNotReported(t *testing.T) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

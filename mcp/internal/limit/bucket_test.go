@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-func TestBucketLetsABurstThroughAndThenSoMuchASecond(t *testing.T) {
+func TestBucketAdmitsABurstAndThenItsRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := limit.NewBuckets[string](mcp.Rate{PerSecond: 2, Burst: 3})
@@ -32,7 +32,7 @@ func TestBucketLetsABurstThroughAndThenSoMuchASecond(t *testing.T) {
 	})
 }
 
-func TestNoBucketLetsEverythingThrough(t *testing.T) {
+func TestNilBucketAdmitsEverything(t *testing.T) {
 	t.Parallel()
 	none := limit.NewBuckets[string](mcp.Rate{PerSecond: -1})
 	for range 1000 {

@@ -43,7 +43,7 @@ func TestCallsBeyondTheTotalLimitWaitInTurn(t *testing.T) {
 	})
 }
 
-func TestOwnersTakeTurns(t *testing.T) {
+func TestOwnersAreAdmittedInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(10), time.Minute)
@@ -67,7 +67,7 @@ func TestOwnersTakeTurns(t *testing.T) {
 	})
 }
 
-func TestAFullLineIsShortenedWhereItIsLongest(t *testing.T) {
+func TestFullQueueDropsFromTheLongestOwner(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(2), time.Minute)
@@ -94,7 +94,7 @@ func TestAFullLineIsShortenedWhereItIsLongest(t *testing.T) {
 	})
 }
 
-func TestAFullShareDoesNotExcludeOtherCallers(t *testing.T) {
+func TestFullShareDoesNotExcludeOtherCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(10), bounds(10), time.Second)
@@ -133,7 +133,7 @@ func TestBytesAreBoundedLikeCalls(t *testing.T) {
 	})
 }
 
-func TestACancelledCallIsRemovedFromTheQueue(t *testing.T) {
+func TestCancelledCallIsRemovedFromTheQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[string](bounds(1), bounds(1), time.Hour)
@@ -177,7 +177,7 @@ func TestEveryConcurrentCallIsAnsweredAndNoSlotIsLost(t *testing.T) {
 	}
 }
 
-func TestTheFastPathAllocatesNothing(t *testing.T) {
+func TestFastPathAllocatesNothing(t *testing.T) {
 	g := limit.NewGate[string](bounds(10), bounds(10), time.Minute)
 	shares := limit.NewShares[string](bounds(10))
 	ctx, who := context.Background(), func() string { return "a" }

@@ -63,7 +63,7 @@ func (l *ledger) wantLost(want ...string) {
 	l.lost = nil
 }
 
-func TestAFullPoolEvictsTheNewestPlaceOfTheLargestOwner(t *testing.T) {
+func TestFullPoolEvictsTheNewestEntryOfTheLargestOwner(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 6})}
 	greedy, modest := session("192.0.2.1"), session("192.0.2.2")
@@ -109,7 +109,7 @@ func TestOnLoopbackSessionsAreCountedOneByOne(t *testing.T) {
 	l.wantLost("a")
 }
 
-func TestOneAddressWithASessionForEachPlaceDoesNotExcludeOthers(t *testing.T) {
+func TestOneAddressWithManySessionsDoesNotExcludeOthers(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}
 	for range 200 {
@@ -151,7 +151,7 @@ func TestEachOwnerHasABoundOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestUnitsAreBoundedAndNotPlaces(t *testing.T) {
+func TestPoolBoundsUnitsAndNotEntries(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100})}
 	large := l.takes(loopback(), "larger than all", 1000)
@@ -171,7 +171,7 @@ func TestUnitsAreBoundedAndNotPlaces(t *testing.T) {
 	}
 }
 
-func TestARefusalChangesNothing(t *testing.T) {
+func TestRefusedEntryChangesNothing(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 10})}
 	greedy := session("192.0.2.1")
@@ -193,7 +193,7 @@ func TestARefusalChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAPlaceEndsOnceByReleaseOrByEviction(t *testing.T) {
+func TestEntryOfAPoolEndsOnceByReleaseOrByEviction(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 2})}
 	a, b := loopback(), loopback()
@@ -212,7 +212,7 @@ func TestAPlaceEndsOnceByReleaseOrByEviction(t *testing.T) {
 	}
 }
 
-func TestIdlePlacesGoFirst(t *testing.T) {
+func TestIdleEntriesAreEvictedFirst(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 4, KeepBusy: true})}
 	used := l.takes(loopback(), "used", 1)
@@ -231,7 +231,7 @@ func TestIdlePlacesGoFirst(t *testing.T) {
 	l.wantLost("idle, and then busy again") // of the busy ones it was there first
 }
 
-func TestIdlePlacesCanBeTakenWhenThereIsRoom(t *testing.T) {
+func TestIdleEntriesAreTakenOnlyIfNotFull(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 10, KeepBusy: true})}
 	l.takes(session("192.0.2.1"), "busy", 1)
@@ -250,7 +250,7 @@ func TestIdlePlacesCanBeTakenWhenThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestAPoolUnderAStormKeepsItsBoundsAndLosesNothing(t *testing.T) {
+func TestConcurrentUseOfAPoolKeepsItsBoundsAndLeaksNothing(t *testing.T) {
 	t.Parallel()
 	const total = 50
 	pool := limit.NewPool(limit.PoolBounds{Total: total, Each: 20})
@@ -319,7 +319,7 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
-func TestAPlaceCanGrowAndShrink(t *testing.T) {
+func TestEntryOfAPoolCanGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	l := &ledger{t: t, pool: limit.NewPool(limit.PoolBounds{Total: 100, Each: 90})}
 	greedy := session("192.0.2.1")

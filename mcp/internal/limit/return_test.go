@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-func TestCallThatReturnsGoesBeforeNewOnes(t *testing.T) {
+func TestCallThatReturnsIsAdmittedBeforeNewCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[int](limit.Bounds{Calls: 1, Bytes: 10}, limit.Bounds{Calls: 9, Bytes: 10}, time.Hour)
@@ -46,7 +46,7 @@ func TestCallThatReturnsGoesBeforeNewOnes(t *testing.T) {
 	})
 }
 
-func TestReturnOfACallWhoseShareIsFullDelaysNobody(t *testing.T) {
+func TestReturnOfACallWithAFullShareDelaysNoOtherCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := limit.NewGate[int](limit.Bounds{Calls: 9, Bytes: 10}, limit.Bounds{Calls: 9, Bytes: 10}, time.Hour)

@@ -86,7 +86,7 @@ func TestCallsOfOwnersWithOneCallEachAreLeftAlone(t *testing.T) {
 	c.wantEnded(t)
 }
 
-func TestOneThatOpensASessionForEachCallLosesTheOldest(t *testing.T) {
+func TestClientThatOpensASessionForEachCallLosesTheOldest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCalls()

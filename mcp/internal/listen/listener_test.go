@@ -345,7 +345,7 @@ func TestEvictionDoesNotWaitForTLS(t *testing.T) {
 	})
 }
 
-func TestTLSConnectionIsPassedOnAndGivesItsPlaceBack(t *testing.T) {
+func TestTLSConnectionIsAcceptedAndFreesItsSlot(t *testing.T) {
 	t.Parallel()
 	for _, last := range []http.ConnState{http.StateClosed, http.StateHijacked} {
 		ours, theirs := net.Pipe()

@@ -207,7 +207,7 @@ func TestOnlyCodesOfTheStandardsAreRepeated(t *testing.T) {
 	}
 }
 
-func TestTokensAreNotAskedForInTheClear(t *testing.T) {
+func TestTokensAreNotRequestedOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-182")
 	for address, allowed := range map[string]bool{

@@ -118,7 +118,7 @@ func TestAnswersReachTheirRequestAndNoOther(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToARequestComesInOrderBeforeItsAnswer(t *testing.T) {
+func TestMessagesOfARequestComeInOrderBeforeItsAnswer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-273c")
 	var p peer.Pending
@@ -139,7 +139,7 @@ func TestWhatBelongsToARequestComesInOrderBeforeItsAnswer(t *testing.T) {
 
 // A failure here means that a caller that does not listen can make the reader
 // of its connection wait, or lose its answer.
-func TestAFullQueueDropsTheOldestNotificationAndNeverTheAnswer(t *testing.T) {
+func TestFullQueueDropsTheOldestNotificationAndNeverTheAnswer(t *testing.T) {
 	t.Parallel()
 	var p peer.Pending
 	w, _ := p.Open()
@@ -165,7 +165,7 @@ func TestAFullQueueDropsTheOldestNotificationAndNeverTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAQueueIsBoundedInBytesToo(t *testing.T) {
+func TestQueueIsBoundedInBytesToo(t *testing.T) {
 	t.Parallel()
 	var p peer.Pending
 	w, _ := p.Open()
@@ -189,7 +189,7 @@ func TestAQueueIsBoundedInBytesToo(t *testing.T) {
 	}
 }
 
-func TestCancelledWaitFreesItsSlotWhileThePeerIsSilent(t *testing.T) {
+func TestCancelledWaitFreesItsSlotIfThePeerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-049b")
 	synctest.Test(t, func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestPageIsEncodedOncePerSnapshotAndView(t *testing.T) {
 	}
 }
 
-func TestGroupLeavesFeaturesOfOthers(t *testing.T) {
+func TestGroupDoesNotReplaceFeaturesOutsideOfIt(t *testing.T) {
 	t.Parallel()
 	r, told := recorder(Options{})
 	r.Put(Tools, named("own"), false)

@@ -18,7 +18,7 @@ func fullMemory() replay.Memory {
 	}
 }
 
-func TestAMemorySurvivesItsEncoding(t *testing.T) {
+func TestMemoryIsEncodedAndDecodedWithoutLoss(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]replay.Memory{"full": fullMemory(), "empty": {}, "later": {StartedAt: time.Now(), Running: -1}} {
 		got, err := replay.DecodeMemory(m.Encode())
@@ -28,7 +28,7 @@ func TestAMemorySurvivesItsEncoding(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMemoryIsRefused(t *testing.T) {
+func TestInvalidMemoryIsRefused(t *testing.T) {
 	t.Parallel()
 	m := fullMemory()
 	whole := m.Encode()
@@ -45,7 +45,7 @@ func TestWhatIsNoMemoryIsRefused(t *testing.T) {
 	}
 }
 
-func TestADamagedMemoryDoesNotPanic(t *testing.T) {
+func TestDamagedMemoryDoesNotPanic(t *testing.T) {
 	t.Parallel()
 	m := fullMemory()
 	whole := m.Encode()

@@ -82,7 +82,7 @@ func TestQuestionsAskedBeforeTheCloseShareTheRound(t *testing.T) {
 	}
 }
 
-func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
+func TestCallsAfterTheEndChangeNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		before func(*replay.Run)
@@ -189,7 +189,7 @@ func TestKeysAreUsedOnce(t *testing.T) {
 	}
 }
 
-func TestMoveTakesMemoryAndValuesAlong(t *testing.T) {
+func TestMoveTransfersMemoryAndValues(t *testing.T) {
 	t.Parallel()
 	from, to := started(replay.Memory{}, nil), new(replay.Run)
 	v := replay.NewValue(1, func() {})

@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-func TestATableHoldsOneValueForEachKeyInOrder(t *testing.T) {
+func TestTableHasOneValueForEachKeyInOrder(t *testing.T) {
 	t.Parallel()
 	var table replay.Table[int]
 	for i, key := range []string{"b", "", "c", "a", "b"} {

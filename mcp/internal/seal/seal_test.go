@@ -33,7 +33,7 @@ func ring(t *testing.T, keys ...seal.Key) *seal.Ring {
 	return r
 }
 
-func TestWhatIsSealedOpens(t *testing.T) {
+func TestSealedStateOpens(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 100, 64 << 10} {
 		plain := bytes.Repeat([]byte("x"), size)

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 )
 
-func TestBrowserGetsOneCleanArgumentOrNone(t *testing.T) {
+func TestBrowserGetsOneSafeArgumentOrNone(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-183a", "R-183b")
 	for address, want := range map[string]string{

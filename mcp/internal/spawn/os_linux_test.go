@@ -123,7 +123,7 @@ func TestDescendantThatEscapesDoesNotHoldUpTheReader(t *testing.T) {
 	mustBeAlive(t, strings.TrimSpace(pid)) // or this test shows nothing
 }
 
-func TestMarksOfOuterGenerationsAreKept(t *testing.T) {
+func TestMarksOfOuterProcessesAreKept(t *testing.T) {
 	const mark = "FONDACO_SPAWN"
 	t.Setenv(mark, "outer")
 	for _, inherit := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/spawn"
 )
 
-func TestWhatIsWrittenComesBack(t *testing.T) {
+func TestChildEchoesItsInput(t *testing.T) {
 	t.Parallel()
 	p := start(t, command("echo"), nil)
 	if _, err := io.WriteString(p, "hello\n"); err != nil {
@@ -82,7 +82,7 @@ func TestReadDeadlineOfARunningChildIsObeyed(t *testing.T) {
 	}
 }
 
-func TestFloodOfStandardErrorNeitherBlocksNorPilesUp(t *testing.T) {
+func TestFloodOfStandardErrorNeitherBlocksNorIsBuffered(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-072a", "R-072b")
 	var mu sync.Mutex

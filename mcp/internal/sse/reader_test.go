@@ -170,7 +170,7 @@ func TestDataBelongsToTheCaller(t *testing.T) {
 	}
 }
 
-func TestMemoryGrowsOnlyWithWhatArrives(t *testing.T) {
+func TestMemoryGrowsOnlyWithTheBytesRead(t *testing.T) {
 	// Not parallel: it reads the allocation counter of the process.
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -132,7 +132,7 @@ func TestStandardStreamsAreRestored(t *testing.T) {
 	exchange(t, c, `{"id":1}`)
 }
 
-func TestServerGivesUpAClientThatDoesNotRead(t *testing.T) {
+func TestServerClosesTheStreamsOfAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	c := start(t, nil, "talker")
 	select {
@@ -146,7 +146,7 @@ func TestServerGivesUpAClientThatDoesNotRead(t *testing.T) {
 }
 
 // The streams of a server may be files, which cannot be interrupted.
-func TestServerTakesOverFiles(t *testing.T) {
+func TestServerUsesFilesAsStandardStreams(t *testing.T) {
 	t.Parallel()
 	in, err := os.CreateTemp(t.TempDir(), "in")
 	if err != nil {

@@ -118,7 +118,7 @@ func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
 	}
 }
 
-func TestBufferGrowsWithWhatHasArrived(t *testing.T) {
+func TestBufferGrowsWithTheBytesRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		have      int
@@ -149,7 +149,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-func TestBodyHasToKeepComing(t *testing.T) {
+func TestReadDeadlineIsExtendedAsTheBodyArrives(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 3*bodyProgress)))

@@ -65,7 +65,7 @@ func cut(t *testing.T, sizes ...int) (reply *dialect.Reply, whole []byte) {
 	return reply, whole
 }
 
-func TestAReplyInPartsIsSentWhole(t *testing.T) {
+func TestReplyInPartsIsSentCompletely(t *testing.T) {
 	for _, sizes := range [][]int{{}, {10}, {writeAtOnce - 7}, {writeAtOnce - 6}, {writeAtOnce}, {3*writeAtOnce + 1}, {0, writeAtOnce}, {10, 200_000, 300_000, 7, 0, 400_000}, {writeAtOnce, 0, writeAtOnce}} {
 		for _, form := range []Answer{AnswerJSON, AnswerStream} {
 			reply, whole := cut(t, sizes...)
@@ -97,7 +97,7 @@ func TestNothingIsWrittenAfterAFailure(t *testing.T) {
 }
 
 // A write of two pieces may take twice as long as one.
-func TestEveryPieceHasItsTime(t *testing.T) {
+func TestEachPieceExtendsTheWriteDeadline(t *testing.T) {
 	for size, want := range map[int]time.Duration{1: 1, writePiece: 1, writePiece + 1: 2, writeAtOnce: 2} {
 		w := &taker{header: make(http.Header), most: -1}
 		a := newResponder(w, &Options{WriteTimeout: time.Hour}, nil)
@@ -110,7 +110,7 @@ func TestEveryPieceHasItsTime(t *testing.T) {
 	}
 }
 
-func TestALargeEventIsTheSameAsASmallOne(t *testing.T) {
+func TestLargeEventHasTheFormOfASmallOne(t *testing.T) {
 	for _, data := range []string{strings.Repeat("x", writePiece), strings.Repeat("x", writePiece+1), strings.Repeat("x", 5*writePiece), strings.Repeat("x\n", writePiece), strings.Repeat("\rx", writePiece)} {
 		ev := sse.Event{ID: "1", Name: "message", Retry: time.Second, Data: []byte(data)}
 		w := &taker{header: make(http.Header), most: -1}

@@ -53,7 +53,7 @@ func TestTheForwardedAddressCountsBehindTrustedProxiesOnly(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutSessionCountsForItsConnection(t *testing.T) {
+func TestRequestWithoutSessionCountsForItsConnection(t *testing.T) {
 	t.Parallel()
 	o := &Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	owner := func(from, forwarded string) limit.Owner {

@@ -37,7 +37,7 @@ func TestMethodsThatAreNotServedAre405WithAllow(t *testing.T) {
 	}
 }
 
-func TestBrowserGetsASentence(t *testing.T) {
+func TestBrowserGetsAnExplanation(t *testing.T) {
 	t.Parallel()
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for name, tt := range map[string]struct {

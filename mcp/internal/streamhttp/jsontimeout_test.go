@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
-func TestAnswersBecomeStreamsThoughAClientReadsNothing(t *testing.T) {
+func TestAnswersBecomeStreamsForAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var queue jsonTimeouts

@@ -108,7 +108,7 @@ func TestStreamBeginsWithAnEventThatHasAnIDAndNoData(t *testing.T) {
 }
 
 // Clients of older revisions would take empty data for a broken message.
-func TestOlderRevisionsAreNotPrimed(t *testing.T) {
+func TestOlderRevisionsGetNoPrimingEvent(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20241105, mcp.V20250326, mcp.V20250618} {
 		s := serveTest(t, newTestCore(plainTools), nil)
@@ -247,7 +247,7 @@ func TestForeignAndForgedEventIDsAreRefused(t *testing.T) {
 	}
 }
 
-func TestSecondConnectionTakesOver(t *testing.T) {
+func TestSecondConnectionReplacesTheFirst(t *testing.T) {
 	t.Parallel()
 	notes := make(chan string)
 	s := serveTest(t, newTestCore(map[string]tool{"feed": feed(notes)}), nil)
@@ -426,7 +426,7 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 	}
 }
 
-func TestHandlerHangsUpAndTheClientComesBack(t *testing.T) {
+func TestHandlerClosesItsStreamAndTheClientResumes(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-105a", "R-105b", "R-107b")
 	proceed := make(chan struct{})
@@ -481,7 +481,7 @@ func TestResumedCallEndsBeforeAGracefulShutdown(t *testing.T) {
 	}
 }
 
-func TestStuckConnectionIsTakenOverAtOnce(t *testing.T) {
+func TestBlockedConnectionIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		notes := make(chan string)

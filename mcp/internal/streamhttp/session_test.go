@@ -321,7 +321,7 @@ func TestDeleteCancelsTheCallsOfTheSession(t *testing.T) {
 }
 
 // Decision 26: what a call asks of its client goes out on the call's own stream.
-func TestCallAsksOnItsOwnStream(t *testing.T) {
+func TestQuestionIsSentOnTheStreamOfItsCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-108a", "R-108b", "R-111a", "R-111b", "D-07")
 	question := func(id jsonrpc.ID) []byte {
@@ -426,7 +426,7 @@ func TestGETNeedsEventStreamAndSession(t *testing.T) {
 	}
 }
 
-func TestLostStreamPassesItsMessagesToAnother(t *testing.T) {
+func TestMessagesOfALostStreamAreSentOnAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(newTestCore(plainTools), nil)
@@ -455,7 +455,7 @@ func TestLostStreamPassesItsMessagesToAnother(t *testing.T) {
 }
 
 // S-046.
-func TestSlowReaderOfAStreamIsBoundedAndAffectsNobodyElse(t *testing.T) {
+func TestSlowReaderOfAStreamIsBoundedAndAffectsNoOtherStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHandler(newTestCore(plainTools), &Options{KeepAlive: time.Hour})

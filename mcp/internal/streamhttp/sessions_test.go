@@ -137,7 +137,7 @@ func TestCoreClosedIsCalledAfterTheLastCall(t *testing.T) {
 	})
 }
 
-func TestCoreThatShutsDownOpensNoSession(t *testing.T) {
+func TestShutdownOpensNoSession(t *testing.T) {
 	t.Parallel()
 	core := newTestCore(nil)
 	core.full = errors.New("shutting down")

@@ -35,7 +35,7 @@ func (u *unread) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-func TestResultsThatAClientDoesNotReadMakeRoomForThoseOfOthers(t *testing.T) {
+func TestUnreadResultsAreEvictedForThoseOfOtherClients(t *testing.T) {
 	claim.Shows(t, "B-11")
 	synctest.Test(t, func(t *testing.T) {
 		var reached int

@@ -36,7 +36,7 @@ func check(lines ...string) error {
 	return nil
 }
 
-func TestWhatIsNotValidIsFound(t *testing.T) {
+func TestInvalidMessagesAreFound(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -85,7 +85,7 @@ func TestWhatIsNotValidIsFound(t *testing.T) {
 	}
 }
 
-func TestWhatIsValidPasses(t *testing.T) {
+func TestValidMessagesPass(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{
 		{initialize, initialized, `-> {"jsonrpc":"2.0","method":"notifications/initialized"}`, call, `<- {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`},

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the schemas in testdata anew")
 
 // The schemas stand in testdata for people to read, and for others to compare
 // theirs with: a line for each part of a message and for each definition.
-func TestSchemasAreOnRecord(t *testing.T) {
+func TestSchemasMatchTheRecordedOnes(t *testing.T) {
 	t.Parallel()
 	for _, v := range mcp.Revisions() {
 		name := filepath.Join("testdata", v.String()+".json")

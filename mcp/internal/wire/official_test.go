@@ -23,7 +23,7 @@ const publishedSchemas = "../shared/spec/schema"
 
 // A failure here means that our schemas and the published ones do not give the
 // same verdict on a message. Without the published ones nothing is compared.
-func TestVerdictsAreThoseOfThePublishedSchemas(t *testing.T) {
+func TestVerdictsEqualThoseOfThePublishedSchemas(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(moduleRoot(t), publishedSchemas)
 	if _, err := os.Stat(directory); err != nil {
