@@ -87,7 +87,7 @@ func holding(load *mcpserver.LoadOptions, l *limitsTold) (s *mcpserver.Server, l
 	return s, sync.OnceFunc(func() { close(gate) })
 }
 
-func TestCallsThatFindNoRoomAreRefusedWithATimeToTryAgain(t *testing.T) {
+func TestCallsBeyondTheLimitAreRefusedWithARetryAfter(t *testing.T) {
 	t.Parallel()
 	ann := &mcp.Identity{Principal: mcp.Principal{Issuer: "i", Subject: "ann"}}
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ func TestCallsThatFindNoRoomAreRefusedWithATimeToTryAgain(t *testing.T) {
 	}
 }
 
-func TestAConnectionHasItsShareAndPingsTakeNone(t *testing.T) {
+func TestRunningCallsOfOneConnectionAreLimitedAndPingsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := new(limitsTold)
@@ -163,7 +163,7 @@ func connectTo(t *testing.T, s *mcpserver.Server) *mcpclient.Client {
 	return c
 }
 
-func TestToolsAreCalledAtARateBeyondTheLoopbackInterface(t *testing.T) {
+func TestCallsOfToolsAreRateLimitedBeyondTheLoopbackInterface(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := new(limitsTold)
@@ -221,7 +221,7 @@ func TestCompletionIsLimited(t *testing.T) {
 	})
 }
 
-func TestAToolHasARate(t *testing.T) {
+func TestRateOfAToolIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := new(limitsTold)
@@ -242,7 +242,7 @@ func TestAToolHasARate(t *testing.T) {
 	})
 }
 
-func TestAMemoryStoreTakesNoValueThatOthersWouldNot(t *testing.T) {
+func TestMemoryStoreRefusesValuesThatOtherStoresRefuse(t *testing.T) {
 	t.Parallel()
 	var s mcpserver.MemoryStore
 	if err := s.Put(t.Context(), "k", make([]byte, 1<<20), 0); err != nil {

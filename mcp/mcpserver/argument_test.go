@@ -36,7 +36,7 @@ func TestIntegerWithPointOrExponentIsAnInteger(t *testing.T) {
 	})
 }
 
-func TestArgumentThatFitsTheSchemaAndNotItsTypeIsForTheModelToRead(t *testing.T) {
+func TestArgumentThatFitsTheSchemaAndNotItsTypeIsAToolError(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		type tight struct {
 			N int     `json:"n,omitzero"`

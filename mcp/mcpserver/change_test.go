@@ -135,7 +135,7 @@ func TestChangeThatPanicsIsAnnounced(t *testing.T) {
 	})
 }
 
-func TestSlowClientDelaysNobody(t *testing.T) {
+func TestSlowClientDelaysNoOtherClient(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := everything(nil)
 		slow, w := dial(t, srv, r), dial(t, srv, r)

@@ -81,7 +81,7 @@ func TestCompletionSendsHundredAndCountsAll(t *testing.T) {
 	}
 }
 
-func TestCompleterSeesWhatIsTypedAndChosen(t *testing.T) {
+func TestCompleterGetsTheValueAndTheChosenArguments(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, planner(func(_ context.Context, c mcpserver.Completing) ([]string, error) {
 			return []string{fmt.Sprint(c)}, nil
@@ -159,7 +159,7 @@ func TestMatcherKeepsItsOwnList(t *testing.T) {
 	}
 }
 
-func TestRawCompletionSaysWhatItKnows(t *testing.T) {
+func TestRawCompletionIsLimitedAndKeepsItsTotal(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		answer := func(_ context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
 			switch p.Argument.Value {

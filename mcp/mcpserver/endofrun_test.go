@@ -147,7 +147,7 @@ func TestRetryThatIsRefusedMayBeMadeAgain(t *testing.T) {
 	})
 }
 
-func TestWhatBackgroundWorkDoesNotTakeIsClosedWithIt(t *testing.T) {
+func TestParkedValuesAreClosedWithBackgroundWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, l := newServer(nil), new(lot)

@@ -245,7 +245,7 @@ func unknownLike(id string) string {
 
 // A15, A16. Whatever is kept for a principal is for everybody else the same as what
 // does not exist, to the byte.
-func TestWhatIsKeptForOthersDoesNotExist(t *testing.T) {
+func TestStateOfAnotherPrincipalIsUnknown(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-125a", "R-125b", "R-125c", "R-295")
 	for name, hold := range keys {

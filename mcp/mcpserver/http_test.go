@@ -337,7 +337,7 @@ func TestListenAndServeUntilItsContextEnds(t *testing.T) {
 }
 
 // A listen has its own stream, and a call that asks has no request on its.
-func TestStreamsOfTheStatelessEraCarryWhatBelongsToThem(t *testing.T) {
+func TestStatelessStreamsCarryOnlyMessagesOfTheirRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-134a", "R-134b")
 	srv, _ := asks(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: mcpserver.ResponseStream}})

@@ -46,7 +46,7 @@ func TestGoroutinesThatOutliveTheirHandlerChangeNothing(t *testing.T) {
 	})
 }
 
-func TestLateGoroutineGetsTheErrorThatEndedTheRun(t *testing.T) {
+func TestGoroutineThatAsksLateGetsTheErrorThatEndedTheRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		asks bool
@@ -141,7 +141,7 @@ func TestValuesOfOneCallAreParkedTogetherOrNotAtAll(t *testing.T) {
 	})
 }
 
-func TestWhatACallLeavesParkedIsClosedWithIt(t *testing.T) {
+func TestParkedValuesAreClosedWithTheirCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-297")
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestWhatACallLeavesParkedIsClosedWithIt(t *testing.T) {
 	})
 }
 
-func TestValueThatIsOpenedBesideAQuestionIsClosed(t *testing.T) {
+func TestValueParkedDuringAQuestionIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, l, opening, outcome := newServer(nil), new(lot), make(chan struct{}), make(chan error, 1)
@@ -191,7 +191,7 @@ func TestValueThatIsOpenedBesideAQuestionIsClosed(t *testing.T) {
 	})
 }
 
-func TestQuestionsTakeNoTimeOfTheirOwn(t *testing.T) {
+func TestQuestionsAddNoFixedDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)

@@ -29,7 +29,7 @@ func initialize(version string) string {
 	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"0"}}`, version)
 }
 
-func TestInitializeSettlesOnARevision(t *testing.T) {
+func TestInitializeNegotiatesARevision(t *testing.T) {
 	claim.Shows(t, "R-038", "R-043a", "R-043b", "R-043c", "R-048a")
 	for _, test := range []struct{ offer, want string }{
 		{"2024-11-05", "2024-11-05"},
@@ -320,7 +320,7 @@ func TestNewPanicsWithWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestWhatAClientSaysOfItselfChangesNothing(t *testing.T) {
+func TestClientInfoAndMetadataGrantNoAccess(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		claim.Shows(t, "R-034", "R-204c", "R-341")
 		srv := mostlyHidden()
@@ -363,7 +363,7 @@ func TestExtensionOfOneSideChangesNothing(t *testing.T) {
 	})
 }
 
-func TestDynamicServerDeclaresWhatMayCome(t *testing.T) {
+func TestDynamicServerDeclaresAllListCapabilities(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, newServer(&mcpserver.Options{Dynamic: true}), r)
 		for method, member := range map[string]string{

@@ -48,7 +48,7 @@ func (w *wire) levels() string {
 
 const allLevels = "debug info notice warning error critical alert emergency"
 
-func TestLevelIsSetForTheSession(t *testing.T) {
+func TestLogLevelIsSetForTheSession(t *testing.T) {
 	claim.Shows(t, "R-250b", "R-251", "R-252a")
 	eachOf(t, revisions[:4], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
@@ -73,7 +73,7 @@ func TestLevelIsSetForTheSession(t *testing.T) {
 	})
 }
 
-func TestLevelIsSaidWithTheRequest(t *testing.T) {
+func TestLogLevelIsReadFromTheRequest(t *testing.T) {
 	claim.Shows(t, "R-250b", "R-253a")
 	eachOf(t, revisions[4:], func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(every), r)
@@ -190,7 +190,7 @@ func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
 	})
 }
 
-func TestLogIsLimitedAndSaysWhatItLeavesOut(t *testing.T) {
+func TestLogMessagesAreLimitedAndDroppedOnesCounted(t *testing.T) {
 	claim.Shows(t, "R-255a", "R-257")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, talking(func(l *slog.Logger) {

@@ -57,7 +57,7 @@ func TestMalformedFrameIsAnsweredAndTheConnectionGoesOn(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsNoAnswerGetsNone(t *testing.T) {
+func TestNotificationsAndResponsesAreNotAnswered(t *testing.T) {
 	claim.Shows(t, "R-009b", "R-281b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)

@@ -108,7 +108,7 @@ func TestMemoryStoreDeletesExpiredEntries(t *testing.T) {
 	})
 }
 
-func TestMarksOfUsedStatesTakeNoRoomFromOtherEntries(t *testing.T) {
+func TestSingleUseMarkersTakeNoRoomFromOtherEntries(t *testing.T) {
 	t.Parallel()
 	s := new(mcpserver.MemoryStore)
 	full := false

@@ -188,7 +188,7 @@ type bomb struct{}
 
 func (bomb) MarshalJSON() ([]byte, error) { panic("boom") }
 
-func TestMiddlewareMayRegisterWhileItIsMade(t *testing.T) {
+func TestMiddlewareMayRegisterWhileItIsConstructed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registered := false
@@ -291,7 +291,7 @@ func TestCustomMethod(t *testing.T) {
 	})
 }
 
-func TestCustomMethodHasToBeOnesOwn(t *testing.T) {
+func TestCustomMethodCannotReplaceAMethodOfTheProtocol(t *testing.T) {
 	t.Parallel()
 	handler := func(context.Context, *mcpserver.Request) (any, error) { return nil, nil }
 	for _, test := range []struct {
@@ -340,7 +340,7 @@ func TestUseAndHandleUnderLoad(t *testing.T) {
 	}
 }
 
-func TestRequestContextKnowsTheCall(t *testing.T) {
+func TestRequestContextDescribesTheCall(t *testing.T) {
 	claim.Shows(t, "R-035", "D-02b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		var seen []string
@@ -377,7 +377,7 @@ func TestRequestContextKnowsTheCall(t *testing.T) {
 	})
 }
 
-func TestClientNeedNotSayWhoItIs(t *testing.T) {
+func TestClientInfoIsOptional(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-030", "G-h")
 	synctest.Test(t, func(t *testing.T) {
@@ -427,7 +427,7 @@ func TestParamsOfARequestAreRaw(t *testing.T) {
 	})
 }
 
-func TestTransportOfOnesOwnSaysWhoIsThere(t *testing.T) {
+func TestCustomTransportGivesThePrincipal(t *testing.T) {
 	claim.Shows(t, "R-088a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		ada := mcp.Principal{Issuer: "https://id.example.com", Subject: "ada"}

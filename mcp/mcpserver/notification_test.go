@@ -323,7 +323,7 @@ func TestShutdownWaitsForNotificationHandlers(t *testing.T) {
 	}
 }
 
-func TestShutdownThatMayNotWaitCancelsNotificationHandlers(t *testing.T) {
+func TestShutdownWithAnEndedContextCancelsNotificationHandlers(t *testing.T) {
 	t.Parallel()
 	for _, transport := range noteTransports {
 		t.Run(transport.name, func(t *testing.T) {

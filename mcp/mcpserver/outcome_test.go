@@ -64,7 +64,7 @@ func answerEach(t *testing.T, w *wire, method, params, answer string) (reply mes
 	}
 }
 
-func TestWhatBecomesOfAQuestion(t *testing.T) {
+func TestOutcomesOfAQuestion(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-221a", "R-236", "R-243", "R-263b", "R-291a", "R-303a", "R-339", "R-342a")
 	requests := []struct{ method, params, text string }{
@@ -121,7 +121,7 @@ func TestWhatBecomesOfAQuestion(t *testing.T) {
 	}
 }
 
-func TestClientThatCannotBeAskedIsNotAsked(t *testing.T) {
+func TestClientWithoutTheCapabilityGetsNoQuestion(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-031", "R-032", "R-293", "R-333a")
 	for _, test := range []struct {
@@ -265,7 +265,7 @@ func TestURLElicitationAndRootsInBothEras(t *testing.T) {
 	})
 }
 
-func TestHandlerThatAsksByItself(t *testing.T) {
+func TestRawHandlerReturnsQuestions(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddTool(mcp.Tool{Name: "raw"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
@@ -287,7 +287,7 @@ func TestHandlerThatAsksByItself(t *testing.T) {
 	})
 }
 
-func TestHandlerThatAsksByItselfGetsAsManyRoundsAsItNeeds(t *testing.T) {
+func TestRawHandlerThatReturnsQuestionsGetsManyRounds(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddTool(mcp.Tool{Name: "raw"}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
@@ -310,7 +310,7 @@ func TestHandlerThatAsksByItselfGetsAsManyRoundsAsItNeeds(t *testing.T) {
 	})
 }
 
-func TestHandlerThatOnlyKeepsStateIsNotRunInATightLoop(t *testing.T) {
+func TestRawHandlerThatReturnsOnlyStateIsNotRunInATightLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, began := newServer(nil), time.Now()
@@ -326,7 +326,7 @@ func TestHandlerThatOnlyKeepsStateIsNotRunInATightLoop(t *testing.T) {
 	})
 }
 
-func TestHandlerThatAsksByItselfForEverIsStopped(t *testing.T) {
+func TestRawHandlerThatAlwaysReturnsQuestionsIsStopped(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.AddTool(mcp.Tool{Name: "raw"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {

@@ -79,7 +79,7 @@ func TestParkedValueLivesUntilItsCallIsDone(t *testing.T) {
 	})
 }
 
-func TestParkedValueIsThatOfAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
+func TestParkedValueIsKeptForAllRoundsOfARawHandler(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		g := newGarage(nil)
 		g.AddTool(mcp.Tool{Name: "raw"}, func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {

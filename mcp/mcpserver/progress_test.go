@@ -113,7 +113,7 @@ func TestProgressIsSentOnlyToThoseWhoAsked(t *testing.T) {
 	})
 }
 
-func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
+func TestInfiniteTotalOfProgressIsOmitted(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, reporting(func(ctx context.Context) { mcpserver.Progress(ctx, 1, math.Inf(1), "\xff\x00") }), r)
 		w.Must("tools/call", `{"_meta":{"progressToken":1},"name":"work"}`)
@@ -123,7 +123,7 @@ func TestProgressOfNoFiniteTotalHasNone(t *testing.T) {
 	})
 }
 
-func TestNothingIsSentForACallThatIsOver(t *testing.T) {
+func TestNothingIsSentAfterTheEndOfACall(t *testing.T) {
 	claim.Shows(t, "R-273c")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		late := make(chan func(), 2)
@@ -338,7 +338,7 @@ func TestLimitLetsSoManyRunAtOnce(t *testing.T) {
 	})
 }
 
-func TestWaitForATurnEndsWithTheCall(t *testing.T) {
+func TestWaitForASlotEndsWithTheCall(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		runs := 0

@@ -35,7 +35,7 @@ func TestOptionThatMakesNoSensePanics(t *testing.T) {
 	}
 }
 
-func TestIconsThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidIconsAreRefused(t *testing.T) {
 	t.Parallel()
 	bad := mcp.Icon{Src: "http://example.com/i.png"}
 	icons := []mcp.Icon{bad}

@@ -397,7 +397,7 @@ func TestStoredStatesHaveABound(t *testing.T) {
 	})
 }
 
-func TestOpenQuestionDecidesTheCall(t *testing.T) {
+func TestOpenQuestionEndsTheRunWhateverTheHandlerReturns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, seen := newServer(nil), make(chan error, 4)

@@ -64,7 +64,7 @@ func TestChangesAnnouncedOnOneReplicaReachSubscribersOfAll(t *testing.T) {
 	})
 }
 
-func TestReplicasOfAnotherNameHearNothing(t *testing.T) {
+func TestReplicasOfAnotherServerNameGetNoChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus := new(mcpserver.MemoryBus)
@@ -80,7 +80,7 @@ func TestReplicasOfAnotherNameHearNothing(t *testing.T) {
 	})
 }
 
-func TestReplicasTellOnlyThoseWhoMayKnow(t *testing.T) {
+func TestChangesOfReplicasReachOnlyClientsThatSeeTheFeature(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		bus := new(mcpserver.MemoryBus)
 		one, two := replica(t, bus), replica(t, bus)
@@ -176,7 +176,7 @@ func (b *sickBus) Publish(ctx context.Context, topic string, msg []byte) error {
 	return b.MemoryBus.Publish(ctx, topic, msg)
 }
 
-func TestBusThatFailsDelaysNoCallAndIsRetried(t *testing.T) {
+func TestFailingBusDelaysNoCallAndIsRetried(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		bus := &sickBus{refuse: 6, hang: true}
 		srv := replica(t, bus)

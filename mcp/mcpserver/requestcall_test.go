@@ -119,7 +119,7 @@ func TestCancelledCallCancelsItsQuestion(t *testing.T) {
 	})
 }
 
-func TestManyQuestionsFindTheirOwnAnswers(t *testing.T) {
+func TestEachOfManyQuestionsGetsItsOwnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv, outcome := curious()
@@ -141,7 +141,7 @@ func TestManyQuestionsFindTheirOwnAnswers(t *testing.T) {
 	})
 }
 
-func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
+func TestNotificationHandlerThatAsksBlocksNoOtherMessage(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-041")
 	synctest.Test(t, func(t *testing.T) {
@@ -164,9 +164,9 @@ func TestNotificationHandlerThatAsksBlocksNobody(t *testing.T) {
 	})
 }
 
-// TestMissingCapabilityIsSaidInTheWordsOfTheRevision is about a capability that a
+// TestMissingCapabilityHasTheErrorOfTheRevision is about a capability that a
 // handler finds missing and does not do without.
-func TestMissingCapabilityIsSaidInTheWordsOfTheRevision(t *testing.T) {
+func TestMissingCapabilityHasTheErrorOfTheRevision(t *testing.T) {
 	claim.Shows(t, "R-032")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		missing := &mcp.Error{

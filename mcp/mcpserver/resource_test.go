@@ -60,7 +60,7 @@ func TestEmptyResourceHasContents(t *testing.T) {
 	})
 }
 
-func TestUnknownResourceIsSaidInTheWordsOfTheRevision(t *testing.T) {
+func TestUnknownResourceHasTheErrorOfTheRevision(t *testing.T) {
 	claim.Shows(t, "R-008", "R-021", "R-225a", "R-225b", "R-226", "R-231a", "E-01")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
@@ -182,7 +182,7 @@ func TestTemplateIsListedAndServesWhatMatches(t *testing.T) {
 	})
 }
 
-func TestMostSpecificIsNotGuessedTheFirstTemplateServes(t *testing.T) {
+func TestFirstMatchingTemplateServes(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		type path struct {
 			Path string `json:"path"`

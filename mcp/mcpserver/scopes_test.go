@@ -246,7 +246,7 @@ func TestSessionIsNotifiedOfWhatItsLastCredentialsMayRead(t *testing.T) {
 	})
 }
 
-func TestUserOfThisMachineIsNotAskedForScopes(t *testing.T) {
+func TestLocalPrincipalNeedsNoScopes(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(&mcpserver.Options{HideForbidden: true})
 		w := dial(t, srv, r)
@@ -299,7 +299,7 @@ func TestHandlerAsksForScopesThatDependOnArguments(t *testing.T) {
 	}
 }
 
-func TestHandlerKnowsWhoCalls(t *testing.T) {
+func TestHandlerGetsThePrincipalOfItsCaller(t *testing.T) {
 	t.Parallel()
 	srv := newServer(nil)
 	defer func() { _ = srv.Shutdown(context.Background()) }()
@@ -412,7 +412,7 @@ func TestScopesThatMakeNoSensePanic(t *testing.T) {
 	}
 }
 
-func TestClientLearnsWhichScopesAreMissing(t *testing.T) {
+func TestRefusalNamesTheMissingScopes(t *testing.T) {
 	t.Parallel()
 	srv := vault(nil)
 	for _, v := range revisions {
@@ -443,7 +443,7 @@ func TestClientLearnsWhichScopesAreMissing(t *testing.T) {
 	}
 }
 
-func TestURLElicitationsGrantNothing(t *testing.T) {
+func TestURLElicitationGrantsNoScopes(t *testing.T) {
 	claim.Shows(t, "R-349a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
@@ -478,7 +478,7 @@ func TestURLElicitationsGrantNothing(t *testing.T) {
 	})
 }
 
-func TestIdentityOfTheOpeningRequestIsThatOfAForeignTransport(t *testing.T) {
+func TestCustomTransportHasTheIdentityOfItsRequest(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(nil)
 		ours, theirs := pipe(t)

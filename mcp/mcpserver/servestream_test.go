@@ -201,7 +201,7 @@ func TestMainServesStandardStreams(t *testing.T) {
 }
 
 // The last word of a subscription would take a second, each time.
-func TestSubscriptionDoesNotHoldTheEndUp(t *testing.T) {
+func TestSubscriptionDoesNotDelayTheEndOfTheProcess(t *testing.T) {
 	t.Parallel()
 	shortest := time.Hour
 	for range 3 {

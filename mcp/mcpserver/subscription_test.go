@@ -231,7 +231,7 @@ func TestSeveralSubscriptionsOnOneConnection(t *testing.T) {
 	})
 }
 
-func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
+func TestListenOnAServerWithoutNotifications(t *testing.T) {
 	claim.Shows(t, "R-312")
 	t.Parallel()
 	claim.Shows(t, "R-312", "G-n")
@@ -247,7 +247,7 @@ func TestListenOnAServerWithNothingToHearOf(t *testing.T) {
 	})
 }
 
-func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
+func TestNothingIsSentBeforeTheResultOfInitialize(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-041")
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestNothingComesBeforeTheAnswerToInitialize(t *testing.T) {
 	})
 }
 
-func TestNewsOfOneResourceDoesNotWaitForAnother(t *testing.T) {
+func TestUpdatesOfOneResourceDoNotWaitForThoseOfAnother(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := notes()
 		w := dial(t, srv, r)
@@ -333,7 +333,7 @@ func TestThousandResourcesChangeAtOnce(t *testing.T) {
 	})
 }
 
-func TestPartsWithoutEndFallBackToTheWhole(t *testing.T) {
+func TestTooManyUpdatedPartsNotifyTheResourceItself(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		srv.Template("n://dir/{part}", "part", "", anything)
@@ -465,7 +465,7 @@ func TestHostileListenersAreRefused(t *testing.T) {
 	})
 }
 
-func TestSubscriptionCarriesChangesAndNothingElse(t *testing.T) {
+func TestSubscriptionStreamHasOnlyItsNotifications(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-134b", "R-253b", "R-306")
 	synctest.Test(t, func(t *testing.T) {
@@ -497,7 +497,7 @@ func (b brittle) Write(ctx context.Context, msg []byte) error {
 }
 
 // A client that leaves while it is being told something is no failure of the server.
-func TestListenerThatLeavesIsNoFailure(t *testing.T) {
+func TestCancelledListenIsNotLoggedAsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var book logbook
 		srv := newServer(&mcpserver.Options{Logger: textLog(&book)})

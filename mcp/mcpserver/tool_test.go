@@ -83,7 +83,7 @@ func TestToolWithoutArgumentsMayBeCalledWithoutThem(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatBreakTheSchemaAreForTheModelToRead(t *testing.T) {
+func TestArgumentsThatBreakTheSchemaAreAToolError(t *testing.T) {
 	claim.Shows(t, "R-216", "R-218a", "G-b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
@@ -142,7 +142,7 @@ func TestMalformedCallIsAProtocolError(t *testing.T) {
 	})
 }
 
-func TestErrorOfAToolIsForTheModelToRead(t *testing.T) {
+func TestErrorOfAToolHandlerIsAToolError(t *testing.T) {
 	claim.Shows(t, "R-214c", "R-215", "R-218d", "D-22")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)

@@ -166,7 +166,7 @@ func TestStructuredContentGoesWhereItExists(t *testing.T) {
 	})
 }
 
-func TestResultThatMayNotLeaveIsAnInternalError(t *testing.T) {
+func TestInvalidResultIsAnInternalError(t *testing.T) {
 	claim.Shows(t, "R-211a")
 	raw := func(def mcp.Tool, result *mcp.CallToolResult) func(*mcpserver.Server) {
 		return func(s *mcpserver.Server) {

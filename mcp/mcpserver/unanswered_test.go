@@ -15,10 +15,10 @@ import (
 
 var unanswered = flag.Int("unanswered", 2_000, "questions of one owner without an answer; make hostile has 100,000")
 
-// TestUnansweredQuestionsOfOneOwnerDelayNobody is about one principal who has that many
+// TestUnansweredQuestionsOfOneOwnerDelayNoOtherOwner is about one principal who has that many
 // questions, with 1,000 on each of its connections, and answers none. The calls of another
 // client are not refused and do not wait, and the first question can still be answered.
-func TestUnansweredQuestionsOfOneOwnerDelayNobody(t *testing.T) {
+func TestUnansweredQuestionsOfOneOwnerDelayNoOtherOwner(t *testing.T) {
 	claim.Shows(t, "B-12")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := patient(&mcpserver.Options{Ask: &mcpserver.AskOptions{MaxQuestions: *unanswered, OwnerQuestions: *unanswered}})

@@ -71,7 +71,7 @@ func TestHiddenIsTheSameAsUnknown(t *testing.T) {
 	})
 }
 
-func TestListenForWhatIsHiddenIsNotHonoured(t *testing.T) {
+func TestListenIgnoresHiddenFeatures(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-306")
 	synctest.Test(t, func(t *testing.T) {

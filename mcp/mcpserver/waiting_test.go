@@ -30,9 +30,9 @@ func patient(o *mcpserver.Options, opts ...mcpserver.ToolOption) *mcpserver.Serv
 	return srv
 }
 
-// TestCallsThatWaitForTheirUserAreNoLoad is about a server with as many calls as it may
+// TestCallsThatWaitForAnAnswerUseNoSlot is about a server with as many calls as it may
 // run, all of which wait for their users. Other calls run meanwhile.
-func TestCallsThatWaitForTheirUserAreNoLoad(t *testing.T) {
+func TestCallsThatWaitForAnAnswerUseNoSlot(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {
@@ -133,9 +133,9 @@ func TestTimeoutCountsTheTimeThatTheHandlerRuns(t *testing.T) {
 	})
 }
 
-// TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself is about a handler that runs for 4 s
+// TestTimeoutCoversAllRoundsOfARawHandler is about a handler that runs for 4 s
 // in each of two rounds, between which its user thinks for an hour.
-func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
+func TestTimeoutCoversAllRoundsOfARawHandler(t *testing.T) {
 	claim.Shows(t, "B-12")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		for limit, want := range map[time.Duration]bool{9 * time.Second: true, 7 * time.Second: false} {
@@ -171,9 +171,9 @@ func TestTimeoutCoversAllRoundsOfAHandlerThatAsksByItself(t *testing.T) {
 	})
 }
 
-// TestTimeoutDoesNotCountTheWayBackToTheSlot is about a call whose answer arrives while
+// TestTimeoutDoesNotCountTheWaitForASlotAfterAnAnswer is about a call whose answer arrives while
 // another call has the only slot for a minute.
-func TestTimeoutDoesNotCountTheWayBackToTheSlot(t *testing.T) {
+func TestTimeoutDoesNotCountTheWaitForASlotAfterAnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)
@@ -227,9 +227,9 @@ func TestCallThatPausesBetweenItsRunsHasNoSlot(t *testing.T) {
 	})
 }
 
-// TestAnsweredCallComesBackBeforeNewOnes is about a tool with one slot: who has waited
+// TestAnsweredCallContinuesBeforeNewCallsStart is about a tool with one slot: who has waited
 // for an answer does not line up again.
-func TestAnsweredCallComesBackBeforeNewOnes(t *testing.T) {
+func TestAnsweredCallContinuesBeforeNewCallsStart(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {
@@ -303,10 +303,10 @@ func TestUnansweredQuestionsOfOneOwnerDoNotAffectOthers(t *testing.T) {
 	})
 }
 
-// TestCallThatComesBackAndANewOneDoNotWaitForEachOther is about a server and a
+// TestCallThatContinuesAndNewCallDoNotWaitForEachOther is about a server and a
 // tool with one slot each: a call whose question is answered must not take the slot of the
 // tool and then wait for that of the server, while a new call has it and waits for the tool.
-func TestCallThatComesBackAndANewOneDoNotWaitForEachOther(t *testing.T) {
+func TestCallThatContinuesAndNewCallDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "B-12")
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ func crowded() (*mcpserver.Server, *atomic.Int32) {
 	return srv, reached
 }
 
-func TestFullTableOfWatchedResourcesTakesFromWhoWatchesMost(t *testing.T) {
+func TestFullTableOfSubscriptionsEvictsFromTheLargestOwner(t *testing.T) {
 	claim.Shows(t, "B-11")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, reached := crowded()

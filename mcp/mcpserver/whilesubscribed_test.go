@@ -41,7 +41,7 @@ func (l *watchlog) run(ctx context.Context, uri string) {
 	l.add("end " + uri)
 }
 
-func TestFunctionRunsWhileSomebodyWatches(t *testing.T) {
+func TestWhileSubscribedRunsUntilTheLastUnsubscribe(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, log := newServer(nil), new(watchlog)
 		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(log.run))
@@ -73,7 +73,7 @@ func TestFunctionRunsWhileSomebodyWatches(t *testing.T) {
 	})
 }
 
-func TestFunctionOfWhileWatchedNeverRunsTwiceAtOnce(t *testing.T) {
+func TestWhileSubscribedNeverRunsTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		running, most, runs := 0, 0, 0
@@ -105,7 +105,7 @@ func TestFunctionOfWhileWatchedNeverRunsTwiceAtOnce(t *testing.T) {
 	})
 }
 
-func TestPanicOfWhileWatchedEndsThatRunOnly(t *testing.T) {
+func TestPanicOfWhileSubscribedEndsThatRunOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		logged, runs := new(logbook), 0
@@ -126,7 +126,7 @@ func TestPanicOfWhileWatchedEndsThatRunOnly(t *testing.T) {
 	})
 }
 
-func TestShutdownEndsWhatIsWatched(t *testing.T) {
+func TestShutdownEndsWhileSubscribedFunctions(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv, log := newServer(nil), new(watchlog)
 		srv.Resource("notes://a", "a", "", fixed(""), mcpserver.WhileSubscribed(func(ctx context.Context, uri string) {

@@ -215,7 +215,7 @@ func proofStep(name, flags string) step {
 func questionsStep() step {
 	return step{
 		name: "100,000 unanswered questions", outcome: testJSON,
-		command: words("go test -json -run ^TestUnansweredQuestionsOfOneOwnerDelayNobody$ -count 1 -parallel 1 ./mcp/mcpserver -unanswered 100000"),
+		command: words("go test -json -run ^TestUnansweredQuestionsOfOneOwnerDelayNoOtherOwner$ -count 1 -parallel 1 ./mcp/mcpserver -unanswered 100000"),
 	}
 }
 
