@@ -6,7 +6,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-func TestWhatIsNotPrintableIsShown(t *testing.T) {
+func TestUnprintableCharactersAreEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"rm -rf ~/größe 日本":   "rm -rf ~/größe 日本",

@@ -29,7 +29,7 @@ func TestWireNamesFitEveryModel(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreCutStayDifferent(t *testing.T) {
+func TestTruncatedNamesStayUnique(t *testing.T) {
 	long := strings.Repeat("x", 80)
 	seen := make(map[string]string)
 	for _, name := range []string{"a.b", "a_b", "a/b", "a b", long, long + "y", long + "z"} {
@@ -41,7 +41,7 @@ func TestNamesThatAreCutStayDifferent(t *testing.T) {
 	}
 }
 
-func TestBothWaysToWriteANameAreTaken(t *testing.T) {
+func TestBothFormsOfANameAreAccepted(t *testing.T) {
 	for _, name := range []string{"read_file", "_x", "a.b", strings.Repeat("x", 80)} {
 		wire := host.WireName("files", name)
 		for _, written := range []string{wire, "files/" + name, host.DisplayName(wire)} {

@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-func TestNearestNameIsTheOneMeant(t *testing.T) {
+func TestNearestNameIsSuggested(t *testing.T) {
 	t.Parallel()
 	known := []string{"files/read_file", "files/write_file", "weather", "tools", "call", ""}
 	for written, want := range map[string]string{

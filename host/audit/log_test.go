@@ -100,7 +100,7 @@ func TestFilesAreBoundedInSizeAndNumber(t *testing.T) {
 	}
 }
 
-func TestSeveralWritersLoseNothing(t *testing.T) {
+func TestConcurrentWritersLoseNothing(t *testing.T) {
 	t.Parallel()
 	one, path := open(t, &audit.Options{MaxSize: 2000, Keep: 100})
 	two, err := audit.Open(path, &audit.Options{MaxSize: 2000, Keep: 100})

@@ -14,7 +14,7 @@ import (
 // splitWords splits a command at spaces.
 func splitWords(command string) []string { return strings.Fields(command) }
 
-func TestFlagsStandAnywhere(t *testing.T) {
+func TestFlagsAreAcceptedAnywhere(t *testing.T) {
 	t.Parallel()
 	s := up(t)
 	for _, args := range [][]string{
@@ -119,7 +119,7 @@ func TestInterruptedCallIsCancelled(t *testing.T) {
 	}
 }
 
-func TestNothingListensIsExplained(t *testing.T) {
+func TestRefusedConnectionIsExplained(t *testing.T) {
 	t.Parallel()
 	const gone = "http://127.0.0.1:1/mcp"
 	s := session{}

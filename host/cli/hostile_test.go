@@ -107,7 +107,7 @@ func TestProgressIsShownAndCleaned(t *testing.T) {
 	}
 }
 
-func TestTextGoesIntoAPipeAsItIs(t *testing.T) {
+func TestTextIsWrittenToAPipeUnchanged(t *testing.T) {
 	t.Parallel()
 	s := serve(t, newEvilServer())
 	if stdout, stderr, code := s.run(t.Context(), "read", "x://y"); stdout != evil+"\n" || code != 0 {

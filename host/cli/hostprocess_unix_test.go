@@ -70,7 +70,7 @@ func status(t *testing.T, words *output, home string) *control.Status {
 	return s
 }
 
-func TestProgramIsNotStartedUnasked(t *testing.T) {
+func TestProgramIsNotStartedWithoutApproval(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-363a")
 	words, home, _ := begin(t, "")

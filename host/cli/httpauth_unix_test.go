@@ -95,7 +95,7 @@ func as(t *testing.T, url, token string, revision mcp.Revision) (*mcpclient.Clie
 	return c, err
 }
 
-func TestTokensOfCallersGoNoFurtherThanTheHost(t *testing.T) {
+func TestTokensOfCallersAreNotForwardedToUpstreams(t *testing.T) {
 	t.Parallel()
 	var heard listener
 	url, words, home := guarded(t, fmt.Sprintf(`{"mcpServers": {"up": {"url": %q}}}`, heard.serve(t)), "--auth-tokens", tokenFile(t))
@@ -206,7 +206,7 @@ func TestSessionsOfOtherPrincipalsDoNotExist(t *testing.T) {
 	}
 }
 
-func TestProtectedHostServesNobodyElse(t *testing.T) {
+func TestProtectedHostRefusesOtherClients(t *testing.T) {
 	t.Parallel()
 	auth := newAuthority(t)
 	config := `{"mcpServers": {}}`

@@ -155,7 +155,7 @@ func configure(t *testing.T, home string) string {
 	return path
 }
 
-func TestBrokenServersDoNotKeepTheGoodOneFromWorking(t *testing.T) {
+func TestBrokenServersDoNotDisableTheOthers(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	host := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config "+configure(t, home))

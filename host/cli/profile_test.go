@@ -90,7 +90,7 @@ func TestProfilesAreNotForWebPages(t *testing.T) {
 	}
 }
 
-func TestProfilesAreNotAmongWhatTheHostServes(t *testing.T) {
+func TestProfilesAreNotServedOnTheMCPAddress(t *testing.T) {
 	t.Parallel()
 	s, words := upTelling(t)
 	base := strings.TrimSuffix(strings.TrimPrefix(s.env[1], "FONDACO_URL="), "/mcp")

@@ -142,7 +142,7 @@ func TestUserIsAskedOnTheTerminal(t *testing.T) {
 	}
 }
 
-func TestUserCanSayNo(t *testing.T) {
+func TestUserCanDecline(t *testing.T) {
 	t.Parallel()
 	p := inTerminal(t, nil, append([]string{"call", "book"}, scriptServer(t)...)...)
 	p.press(t, `Row \(an integer\): `, ctrlD)
@@ -151,7 +151,7 @@ func TestUserCanSayNo(t *testing.T) {
 	}
 }
 
-func TestProgressIsDrawnInPlace(t *testing.T) {
+func TestProgressIsDrawnOnOneLine(t *testing.T) {
 	t.Parallel()
 	p := inTerminal(t, nil, append([]string{"call", "slow"}, scriptServer(t)...)...)
 	p.screen.await(t, "\r\x1b\\[K  █+░+  80 %  [0-9]+ s  working")

@@ -24,7 +24,7 @@ func TestTerminalControlSequencesAreRemoved(t *testing.T) {
 	}
 }
 
-func TestOrdinaryTextStaysAsItIs(t *testing.T) {
+func TestOrdinaryTextIsUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "plain", "größe 東京 é", "C:\\dir", "🕑", "a\n\tb"} {
 		if got := clean(s); got != s {
@@ -36,7 +36,7 @@ func TestOrdinaryTextStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestCleanJSONMeansTheSame(t *testing.T) {
+func TestEscapedJSONHasTheSameValue(t *testing.T) {
 	t.Parallel()
 	for _, s := range Hostile {
 		s = strings.ToValidUTF8(s, "?")

@@ -63,7 +63,7 @@ func TestInputsAreAskedForOnATerminalAlone(t *testing.T) {
 	}
 }
 
-func TestTakenPortIsExplained(t *testing.T) {
+func TestPortInUseIsExplained(t *testing.T) {
 	t.Parallel()
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
@@ -73,7 +73,7 @@ func TestTakenPortIsExplained(t *testing.T) {
 	}
 }
 
-func TestPageSaysWhatThisIs(t *testing.T) {
+func TestPageNamesTheProgram(t *testing.T) {
 	t.Parallel()
 	s := up(t)
 	url := strings.TrimSuffix(strings.TrimPrefix(s.env[1], "FONDACO_URL="), "/mcp")

@@ -45,7 +45,7 @@ func connect(t *testing.T, c config.Client, path string, at config.Endpoint) str
 
 var atURL = config.Endpoint{URL: "http://127.0.0.1:7332/mcp"}
 
-func TestEditsLeaveTheRestOfAFileAsItIs(t *testing.T) {
+func TestEditsKeepTheRestOfAFile(t *testing.T) {
 	t.Parallel()
 	const entry = `"url": "http://127.0.0.1:7332/mcp"`
 	tests := []struct{ before, want string }{
@@ -83,7 +83,7 @@ func TestEditsLeaveTheRestOfAFileAsItIs(t *testing.T) {
 	}
 }
 
-func TestEachClientGetsTheHostInItsOwnWords(t *testing.T) {
+func TestHostIsAddedInTheFormatOfEachClient(t *testing.T) {
 	t.Parallel()
 	command := config.Endpoint{Command: []string{"/bin/fondaco", "stdio"}}
 	tests := map[string][2]string{ // what it becomes of {}, in one line, for a URL and for a command
@@ -125,7 +125,7 @@ func TestEachClientGetsTheHostInItsOwnWords(t *testing.T) {
 	}
 }
 
-func TestTablesOfTOMLAreReplacedInTheirPlace(t *testing.T) {
+func TestTablesOfTOMLAreReplacedInPlace(t *testing.T) {
 	t.Parallel()
 	const table = "[mcp_servers.fondaco]\nurl = 'http://127.0.0.1:7332/mcp'"
 	for before, want := range map[string]string{

@@ -103,7 +103,7 @@ func TestFileThatEverybodyMayWriteIsRefused(t *testing.T) {
 	}
 }
 
-func TestFileThatIsNoneIsAnError(t *testing.T) {
+func TestUnreadableFileIsAnError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	large := write(t, dir, "large", strings.Repeat(" ", 4<<20+1))

@@ -97,7 +97,7 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestBrokenServerKeepsItselfAloneFromBeingRun(t *testing.T) {
+func TestBrokenServerEntryDisablesOnlyItself(t *testing.T) {
 	t.Parallel()
 	path := write(t, t.TempDir(), "mcp.json", `{"mcpServers": {
 		"bad": {"command": 7},
@@ -117,7 +117,7 @@ func TestBrokenServerKeepsItselfAloneFromBeingRun(t *testing.T) {
 	}
 }
 
-func TestMistakesInTOMLHaveTheirPlaces(t *testing.T) {
+func TestErrorsInTOMLHaveLineAndColumn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for content, want := range map[string]string{

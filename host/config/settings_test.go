@@ -9,7 +9,7 @@ import (
 	"github.com/fondaco/fondaco/host"
 )
 
-func TestOwnSettingsStandInOneMember(t *testing.T) {
+func TestOwnSettingsAreInOneMember(t *testing.T) {
 	t.Parallel()
 	tests := map[string]host.Settings{
 		`{}`:                           {},

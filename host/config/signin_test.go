@@ -11,7 +11,7 @@ import (
 	"github.com/fondaco/fondaco/host/config"
 )
 
-func TestSignInIsReadInTheWordsOfEachProgram(t *testing.T) {
+func TestSignInIsReadInTheFormatOfEachProgram(t *testing.T) {
 	t.Parallel()
 	app := host.SignIn{Issuer: "https://id.example.com", ClientID: "app", ClientSecret: "s3cret", Scopes: []string{"a", "b"}}
 	tests := map[string]host.SignIn{
@@ -41,7 +41,7 @@ func TestSignInIsReadInTheWordsOfEachProgram(t *testing.T) {
 	}
 }
 
-func TestSignInThatMakesNoSenseIsAFault(t *testing.T) {
+func TestInvalidSignInIsAnError(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`"url": "https://a", "auth": {"clientId": "app"}`:                                                                            `want "issuer" beside it`,

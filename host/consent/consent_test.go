@@ -124,7 +124,7 @@ func copyOf(t *testing.T, path string) string {
 	return copied
 }
 
-func TestNameLeadsToTheFileThatWasApproved(t *testing.T) {
+func TestCommandNameIsResolvedToTheApprovedFile(t *testing.T) {
 	t.Parallel()
 	b, _ := open(t)
 	dir, other := t.TempDir(), t.TempDir()
@@ -151,7 +151,7 @@ func TestNameLeadsToTheFileThatWasApproved(t *testing.T) {
 	}
 }
 
-func TestCommandIsShownForWhatItIs(t *testing.T) {
+func TestCommandIsShownQuotedAndEscaped(t *testing.T) {
 	t.Parallel()
 	p := consent.Program{Command: "npx", Args: []string{"-y", "it's", "", "a\u202eb", strings.Repeat("x", 5000)}}
 	want := `npx -y 'it'\''s' '' 'a\u202eb' ` + strings.Repeat("x", 5000)
@@ -160,7 +160,7 @@ func TestCommandIsShownForWhatItIs(t *testing.T) {
 	}
 }
 
-func TestVariableThatDecidesWhatRunsCountsWithItsValue(t *testing.T) {
+func TestApprovalCoversValuesOfVariablesThatChooseTheProgram(t *testing.T) {
 	t.Parallel()
 	b, _ := open(t)
 	u, c := program(t, "#!/bin/sh")
@@ -176,7 +176,7 @@ func TestVariableThatDecidesWhatRunsCountsWithItsValue(t *testing.T) {
 	}
 }
 
-func TestServersThatAreReachedAreAdmitted(t *testing.T) {
+func TestRemoteServersNeedNoApproval(t *testing.T) {
 	t.Parallel()
 	b, _ := open(t)
 	u := &host.Upstream{Key: "remote", Target: mcpclient.URL("https://example.com/mcp")}
@@ -240,7 +240,7 @@ func TestToolIsWithheldWhenItsDefinitionChanges(t *testing.T) {
 	}
 }
 
-func TestApprovalIsOfWhatWasSeen(t *testing.T) {
+func TestApprovalCoversOnlyTheShownDefinition(t *testing.T) {
 	t.Parallel()
 	b, dir := open(t)
 	u, _ := program(t, "x")
@@ -273,7 +273,7 @@ func TestApprovalIsOfWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestAnotherServerUnderTheSameNameIsAnother(t *testing.T) {
+func TestApprovalDoesNotCoverAnotherServerOfTheSameName(t *testing.T) {
 	t.Parallel()
 	b, _ := open(t)
 	one, c := program(t, "x")
@@ -293,7 +293,7 @@ func TestAnotherServerUnderTheSameNameIsAnother(t *testing.T) {
 	}
 }
 
-func TestFilesAreForTheUserAlone(t *testing.T) {
+func TestFilesAreReadableByTheUserOnly(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -358,7 +358,7 @@ func approveTool(b *consent.Store, name string) error {
 	return err
 }
 
-func TestProcessesLoseNothingOfEachOther(t *testing.T) {
+func TestConcurrentProcessesKeepAllApprovals(t *testing.T) {
 	t.Parallel()
 	b, dir := open(t)
 	var work sync.WaitGroup

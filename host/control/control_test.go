@@ -123,7 +123,7 @@ func TestSocketOfACrashedHostIsReplaced(t *testing.T) {
 	}
 }
 
-func TestDirectoryOfOthersIsRefused(t *testing.T) {
+func TestDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")

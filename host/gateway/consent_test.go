@@ -163,7 +163,7 @@ func TestCallThatNeedsConsentIsRefusedWhereNobodyCanBeAsked(t *testing.T) {
 	})
 }
 
-func TestUpstreamCannotPretendThatTheHostRefused(t *testing.T) {
+func TestUpstreamCannotImitateARefusalOfTheHost(t *testing.T) {
 	t.Parallel()
 	srv := newServer("s")
 	srv.AddTool(mcp.Tool{Name: "pretend"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {

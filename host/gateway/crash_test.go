@@ -21,7 +21,7 @@ func (s *crashingTarget) Serve(ctx context.Context, conn mcp.Conn) error {
 	return err
 }
 
-func TestUpstreamThatCannotRunIsStartedRarely(t *testing.T) {
+func TestUpstreamThatCannotRunIsRestartedWithBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dead := new(crashingTarget)

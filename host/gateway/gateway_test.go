@@ -80,7 +80,7 @@ type greeting struct {
 
 func greet(_ context.Context, in greeting) (string, error) { return "Hello " + in.Name, nil }
 
-func TestFeaturesAreBroughtThroughInEveryRevision(t *testing.T) {
+func TestFeaturesAreRelayedInEveryRevision(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "E-01", "E-02")
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {

@@ -137,7 +137,7 @@ func (w *wordClient) heard() (progress string, updates int) {
 
 // A session has a connection of its own, and so a state of its own. Nothing that belongs
 // to it reaches another session.
-func TestSessionsKnowNothingOfEachOther(t *testing.T) {
+func TestSessionsAreIsolated(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-406a", "R-406b", "R-412")
 	for _, up := range []mcp.Revision{mcp.V20250326, mcp.V20251125} {
@@ -200,7 +200,7 @@ func TestConnectionOfASessionEndsWithIt(t *testing.T) {
 }
 
 // In the stateless era only the principal distinguishes callers.
-func TestPrincipalsOfTheStatelessEraAreKeptApart(t *testing.T) {
+func TestStatelessPrincipalsAreIsolated(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-412")
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func (s serveAs) Serve(ctx context.Context, conn mcp.Conn) error {
 
 // Callers of a shared connection share its state. Messages of a call or a subscription
 // reach only their own caller.
-func TestSharedConnectionKeepsCallsApart(t *testing.T) {
+func TestSharedConnectionSeparatesCalls(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-406a", "R-406b")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -297,7 +297,7 @@ func TestLogMessagesOfASharedSessionReachNoCaller(t *testing.T) {
 }
 
 // Messages to and from one upstream are not sent to another.
-func TestNothingOfOneUpstreamReachesAnother(t *testing.T) {
+func TestStateOfOneUpstreamReachesNoOther(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-361a", "R-361b")
 	const canary = "canary-7f3a"

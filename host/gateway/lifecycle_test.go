@@ -61,7 +61,7 @@ func (f *failingTarget) count() int {
 	return len(f.starts)
 }
 
-func TestLostUpstreamComesBackByItself(t *testing.T) {
+func TestLostUpstreamReconnects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer("a")
@@ -84,7 +84,7 @@ func TestLostUpstreamComesBackByItself(t *testing.T) {
 
 // An upstream that crashes repeatedly is started at most eight times within five minutes.
 // Its tools leave the list and come back with it.
-func TestCrashingUpstreamIsSuspendedAndItsReturnAnnounced(t *testing.T) {
+func TestCrashingUpstreamIsSuspendedAndItsRecoveryAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		good, bad := newServer("good"), newServer("bad")
@@ -236,7 +236,7 @@ func TestFirstListWaitsForTheSlowestWithinABound(t *testing.T) {
 	}
 }
 
-func TestListsAreNotToBeKept(t *testing.T) {
+func TestListsHaveNoCachingTime(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-413")
 	srv := newServer("good")

@@ -192,7 +192,7 @@ func TestEachSessionHasAProcessOfItsOwn(t *testing.T) {
 }
 
 // Whatever becomes of one upstream, calls to the others are answered meanwhile.
-func TestUpstreamInTroubleDisturbsNoOther(t *testing.T) {
+func TestFailingUpstreamAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -268,7 +268,7 @@ func TestUpstreamInTroubleDisturbsNoOther(t *testing.T) {
 	}
 }
 
-func TestChildrenDieWithTheirHost(t *testing.T) {
+func TestChildrenExitWithTheirHost(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells children of the death of their host; elsewhere they see the end of their input")
@@ -297,7 +297,7 @@ func TestChildrenDieWithTheirHost(t *testing.T) {
 
 // Nothing is left of processes that were started and stopped: no process, dead
 // or alive, no descriptor, no goroutine.
-func TestStartsAndStopsLeaveNothing(t *testing.T) {
+func TestStartsAndStopsLeakNothing(t *testing.T) {
 	cycles := 5
 	if n, err := strconv.Atoi(os.Getenv("FONDACO_CYCLES")); err == nil {
 		cycles = n

@@ -50,7 +50,7 @@ func serveHTTP(t *testing.T, srv *mcpserver.Server) *served {
 }
 
 // Upstreams over every transport are brought to clients over every transport.
-func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
+func TestEveryTransportIsRelayedToEveryOther(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-406a", "R-406b")
 	type cell struct {
@@ -98,7 +98,7 @@ func TestEveryTransportIsBroughtToEveryOther(t *testing.T) {
 }
 
 // What a client authenticates itself with is between it and the host.
-func TestCredentialsOfClientsStayHere(t *testing.T) {
+func TestCredentialsOfClientsAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-407")
 	web := serveHTTP(t, recordingServer(&mcpserver.Options{Logger: quiet}))

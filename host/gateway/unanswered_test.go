@@ -69,7 +69,7 @@ func answering(revision mcp.Revision, answer func(context.Context) (*mcp.ElicitR
 	}
 }
 
-func TestWhatTheUserDecidesReachesTheUpstream(t *testing.T) {
+func TestDecisionOfTheUserReachesTheUpstream(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[mcp.ElicitAction]error{mcp.ElicitDecline: mcpserver.ErrDeclined, mcp.ElicitCancel: mcpserver.ErrDismissed} {
 		eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
@@ -140,7 +140,7 @@ func TestFailureOfTheClientReachesAnUpstreamOfTheSessionEra(t *testing.T) {
 	}
 }
 
-func TestAnswerThatComesLateIsNone(t *testing.T) {
+func TestLateAnswerIsNotUsed(t *testing.T) {
 	t.Parallel()
 	for _, up := range asking {
 		for _, down := range []mcp.Revision{mcp.V20250618, mcp.V20251125} {
@@ -189,7 +189,7 @@ const adaAnswers = `{"action":"accept","content":{"name":"Ada"}}`
 // noAnswer is for tests that answer by hand.
 func noAnswer(context.Context) (*mcp.ElicitResult, error) { return nil, errors.New("asked") }
 
-func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
+func TestCallEndsIfTheCallerDoesNotRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := newAskingServer(mcp.V20251125)
@@ -214,7 +214,7 @@ func TestCallerWhoDoesNotComeBackEndsTheCall(t *testing.T) {
 	})
 }
 
-func TestOneOfTwoRacingRetriesHasTheCall(t *testing.T) {
+func TestOneOfTwoConcurrentRetriesGetsTheCall(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-411")
 	i := newAskingServer(mcp.V20251125)
@@ -244,7 +244,7 @@ func TestOneOfTwoRacingRetriesHasTheCall(t *testing.T) {
 }
 
 // A state is bound to its principal and its request, and is encrypted.
-func TestStateIsOfNoUseToOthers(t *testing.T) {
+func TestStateIsBoundToItsPrincipalAndRequest(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-411")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
@@ -275,7 +275,7 @@ func TestStateIsOfNoUseToOthers(t *testing.T) {
 }
 
 // Each request of the stateless era declares its capabilities.
-func TestRetryThatDeclaresLessGoesOnWithTheSameCall(t *testing.T) {
+func TestRetryWithFewerCapabilitiesContinuesTheSameCall(t *testing.T) {
 	t.Parallel()
 	i := newAskingServer(mcp.V20251125)
 	g, _ := i.open(t)
@@ -311,7 +311,7 @@ func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
+func TestCallEndsIfTheCallerDisconnects(t *testing.T) {
 	t.Parallel()
 	eachAskingPair(t, func(t *testing.T, up, down mcp.Revision) {
 		i := newAskingServer(up)
@@ -337,7 +337,7 @@ func TestCallerWhoGoesAwayEndsTheCall(t *testing.T) {
 
 // A question in a call that was given up is no question of the next call, which may be of
 // another client.
-func TestQuestionInACallThatWasGivenUpReachesNobodyElse(t *testing.T) {
+func TestQuestionOfACancelledCallReachesNoOtherClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(serveLate))})

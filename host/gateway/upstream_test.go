@@ -55,7 +55,7 @@ func (s *hangingTarget) Close() error {
 	return nil
 }
 
-func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
+func TestUpstreamsThatDoNotStartDelayListsOnlyBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer("good")
 		srv.Tool("greet", "Greet", greet)
@@ -102,7 +102,7 @@ func TestUpstreamsThatDoNotComeUpDelayNobodyForLong(t *testing.T) {
 	})
 }
 
-func TestOfTwoClaimsTheFirstCounts(t *testing.T) {
+func TestFirstUpstreamWithAURIServesIt(t *testing.T) {
 	t.Parallel()
 	text := func(s string) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return []byte(s), nil }
@@ -134,7 +134,7 @@ func TestOfTwoClaimsTheFirstCounts(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOfferedIsLeftOutWithItsReason(t *testing.T) {
+func TestInvalidFeaturesOfAnUpstreamAreOmittedWithAReason(t *testing.T) {
 	t.Parallel()
 	answer := func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("ok")}}, nil

@@ -42,7 +42,7 @@ func get(t *testing.T, hostname string) (*http.Response, string) {
 	return w.Result(), string(body)
 }
 
-func TestPageShowsWhatThereIs(t *testing.T) {
+func TestPageShowsUpstreamsAndTheirState(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-220")
 	_, body := get(t, "localhost:7332")

@@ -59,7 +59,7 @@ func look(t *testing.T, dir string, o *signin.Options) (string, error) {
 
 const goodKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-func TestTokensAreSealedUnderAKeyThatLiesElsewhere(t *testing.T) {
+func TestTokensAreEncryptedWithAKeyStoredElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*signin.Options{
 		"keyring":     {Keyring: new(ring), Env: env("")},
@@ -182,7 +182,7 @@ func TestKeyringWithoutAnswerTimesOut(t *testing.T) {
 	}
 }
 
-func TestAnnouncementsAreSeen(t *testing.T) {
+func TestMarkChangedAdvancesModTime(t *testing.T) {
 	t.Parallel()
 	w := signin.Open(filepath.Join(t.TempDir(), "fondaco"), nil)
 	before := w.ModTime()

@@ -28,7 +28,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 	return path
 }
 
-func TestHoldersAreKnownByTheirTokens(t *testing.T) {
+func TestTokensIdentifyTheirHolders(t *testing.T) {
 	t.Parallel()
 	f, err := tokenfile.Open(write(t, "", "# two\n\nlaptop:"+canary+"\nrobot:sha256:a665a45920422f9d417e4867efdc4fb8a04a1f3fff1fa07e998e86f7f7a27ae3\n", 0o600))
 	if err != nil {
