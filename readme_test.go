@@ -41,12 +41,12 @@ make() {
 }
 `
 
-// TestReadmeDoesWhatItSays pastes each shell block of README.md into a shell, in
+// TestBlocksOfTheReadmeRun pastes each shell block of README.md into a shell, in
 // order. Every script and every command of a session starts in the root of a copy
 // of the tree, or beside it when it clones. "make run" starts a host on a free
 // port, which goes on while the later commands use it under that port; in the end
 // it is interrupted and has to succeed.
-func TestReadmeDoesWhatItSays(t *testing.T) {
+func TestBlocksOfTheReadmeRun(t *testing.T) {
 	if os.Getenv(insideReadme) != "" {
 		t.Skip("a command of README.md runs the tests")
 	}

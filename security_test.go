@@ -61,7 +61,7 @@ var bans = []ban{
 	}},
 }
 
-func TestBannedNamesAreNotUsed(t *testing.T) {
+func TestForbiddenFunctionsAreNotUsed(t *testing.T) {
 	for _, s := range parseSources(t) {
 		if s.isTest() {
 			continue

@@ -78,7 +78,7 @@ func newestMarks(changelog, name string) []string {
 	return nil
 }
 
-func TestNewestSectionHasTheSay(t *testing.T) {
+func TestMarksOfTheNewestSectionCount(t *testing.T) {
 	changelog := "\n## [Unreleased]\n- a (api a 00000001)\n- more (api a 00000002)\n## [0.1.0]\n- old (api a 00000000)\n- b (api b 00000003)\n"
 	for name, want := range map[string][]string{
 		"a": {"(api a 00000001)", "(api a 00000002)"},

@@ -37,9 +37,9 @@ func renames(t *testing.T) []rename {
 	return all
 }
 
-// TestRenamesAreTrue shows that go fix can replace each name that is not marked
+// TestRenamesMatchTheForwarders shows that go fix can replace each name that is not marked
 // manual, and that each forwarder is in the list.
-func TestRenamesAreTrue(t *testing.T) {
+func TestRenamesMatchTheForwarders(t *testing.T) {
 	packages := publicPackages(t)
 	listed := make(map[string]bool)
 	forwarders := forwarders(t)

@@ -43,7 +43,7 @@ func TestOutcomeIsStricterThanTheSuite(t *testing.T) {
 	}
 }
 
-func TestScenarioThatLeavesNothingHasFailed(t *testing.T) {
+func TestScenarioWithoutAResultHasFailed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "server-broken-2026-01-02T03-04-05-006Z/checks.json", "[")

@@ -43,7 +43,7 @@ client:
 	}
 }
 
-func TestGateCountsWhatIsExpectedApart(t *testing.T) {
+func TestGateCountsExpectedFailuresSeparately(t *testing.T) {
 	t.Parallel()
 	bad := []string{"no"}
 	tests := []struct {

@@ -133,7 +133,7 @@ func TestTokensAreKept(t *testing.T) {
 	}
 }
 
-func TestMachineNeedsNoUser(t *testing.T) {
+func TestClientCredentialsNeedNoUser(t *testing.T) {
 	t.Parallel()
 	server, issuer := protectedServer(t)
 	if said, visits, err := connect(t, []string{"ROBOT_SECRET=correct horse"}, "-machine", issuer, server, "publish"); err != nil || said != "Published by robot.\n" || visits != 0 {
@@ -149,9 +149,9 @@ var (
 	margin  = regexp.MustCompile(`(?m)^[ \t]+`)
 )
 
-// TestGuidesShowCodeThatRuns holds the code in the guides against the programs here
+// TestCodeOfTheGuidesRuns holds the code in the guides against the programs here
 // and the examples of the package, indentation apart.
-func TestGuidesShowCodeThatRuns(t *testing.T) {
+func TestCodeOfTheGuidesRuns(t *testing.T) {
 	t.Parallel()
 	var sources strings.Builder
 	for _, pattern := range []string{"*/*.go", "../mcp/mcpauth/example_test.go"} {

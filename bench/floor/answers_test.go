@@ -7,7 +7,7 @@ import (
 	"github.com/fondaco/fondaco/bench/internal/contest"
 )
 
-func TestFloorAnswers(t *testing.T) {
+func TestMinimalServerAnswers(t *testing.T) {
 	a := newAnswers(&contest.Config{Era: "26", Tools: 1})
 	tests := []struct{ request, answer string }{
 		{

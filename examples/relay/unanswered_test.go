@@ -108,7 +108,7 @@ func resultText(r *mcp.CallToolResult, err error) string {
 }
 
 // The test covers the relay's column of the table in docs/asking.md.
-func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
+func TestErrorOfAQuestionWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		elicit             elicitor
@@ -154,7 +154,7 @@ func (d *upstreamServer) ran(t *testing.T, want int32) {
 	}
 }
 
-func TestClientThatVanishesEndsTheCallUpstream(t *testing.T) {
+func TestDisconnectOfTheClientCancelsTheUpstreamCall(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		t.Run(v.String(), func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestClientThatVanishesEndsTheCallUpstream(t *testing.T) {
 	}
 }
 
-func TestOneOfTwoRetriesThatRaceWins(t *testing.T) {
+func TestOneOfTwoConcurrentRetriesWins(t *testing.T) {
 	t.Parallel()
 	d := newUpstreamServer()
 	c := connect(t, d, mcp.V20260728, answer(row4), nil)

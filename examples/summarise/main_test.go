@@ -8,7 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-func TestModelOfTheClientSummarises(t *testing.T) {
+func TestSamplingSummarises(t *testing.T) {
 	mcptest.EachRevision(t, newServer(), func(t *testing.T, c *mcpclient.Client) {
 		mcptest.Answer(c, "summary", &mcp.CreateMessageResult{
 			Role: mcp.RoleAssistant, Model: "any", Content: mcp.Contents{mcp.Text("It was long.")},

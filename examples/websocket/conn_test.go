@@ -41,7 +41,7 @@ func TestEveryRevisionOverWebSocket(t *testing.T) {
 	}
 }
 
-func TestForeignPagesAndNamesAreRefused(t *testing.T) {
+func TestForeignOriginsAndHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	url := serve(t)
 	for _, test := range []struct {
@@ -88,7 +88,7 @@ func TestBinaryMessageIsRefusedAndTheConnectionGoesOn(t *testing.T) {
 	}
 }
 
-func TestEndOfACallLeavesTheConnection(t *testing.T) {
+func TestCancelledCallKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	c, err := mcpclient.Connect(t.Context(), target(serve(t)), &mcpclient.Options{NoRestart: true})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestEndOfACallLeavesTheConnection(t *testing.T) {
 	}
 }
 
-func TestPeerReadsAnOrderlyEnd(t *testing.T) {
+func TestPeerReadsACloseFrame(t *testing.T) {
 	t.Parallel()
 	accepted := make(chan conn, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -120,7 +120,7 @@ func eachKind(t *testing.T, test func(t *testing.T, v mcp.Revision, kind string)
 
 // What becomes of a question is the table of the guide. The column of a relay is
 // shown by the example of that name.
-func TestWhatTheCallerReadsWhenAQuestionHasNoAnswer(t *testing.T) {
+func TestErrorOfAQuestionWithoutAnAnswer(t *testing.T) {
 	claim.Shows(t, "R-293")
 	t.Parallel()
 	answer := func(r mcp.ElicitResult) elicitor {

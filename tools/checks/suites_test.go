@@ -39,7 +39,7 @@ func TestCIRunsEverySuite(t *testing.T) {
 	}
 }
 
-func TestPackagesThatSearchOrdersAreFuzzedLonger(t *testing.T) {
+func TestStateMachineFuzzersRunLonger(t *testing.T) {
 	d := durations{fuzz: 2 * time.Second, fuzzLong: time.Minute}
 	for pkg, want := range map[string]string{
 		"github.com/fondaco/fondaco/mcp/internal/replay":  "1m0s",

@@ -61,7 +61,7 @@ func TestStepWithoutTestsFails(t *testing.T) {
 	}
 }
 
-func TestSilentStepFailsWhenItPrints(t *testing.T) {
+func TestSilentStepFailsIfItPrints(t *testing.T) {
 	total := tally{out: t.Output()}
 	step{name: "loud", command: words("go version"), outcome: silent}.run(&total)
 	step{name: "lacking", missing: "a tool"}.run(&total)

@@ -64,7 +64,7 @@ func TestGatewayListsTheToolsOfEachServer(t *testing.T) {
 	}
 }
 
-func TestEveryPlaceOfTheIDIsWritten(t *testing.T) {
+func TestEveryOccurrenceOfTheIDIsWritten(t *testing.T) {
 	c := newCall(Params{Era: "25", Call: "echo", Size: 12})
 	for _, at := range c.ids {
 		putID(c.body[at:], firstID+5)
