@@ -62,7 +62,7 @@ type Feature struct {
 //	replicas, by the Bus ───┘          └→ replicas, as another Subscriber
 type Hub struct {
 	server   Server
-	watches  *limit.Pool // the subscriptions of all subscribers, in units of watchSize
+	pool     *limit.Pool // the subscriptions of all subscribers, in units of reservationSize
 	replicas replicas
 
 	mu          sync.Mutex
@@ -75,12 +75,12 @@ type Hub struct {
 // subscription is the set of subscribers to a topic.
 type subscription struct {
 	topic Topic
-	subs  map[*Subscriber]*watch
+	subs  map[*Subscriber]*reservation
 }
 
 // Open sets the server, and the pool that bounds all subscriptions: each takes one unit per
 // started 256 bytes of its URI. It must be called once, before every other method.
-func (h *Hub) Open(s Server, watches *limit.Pool) { h.server, h.watches = s, watches }
+func (h *Hub) Open(s Server, pool *limit.Pool) { h.server, h.pool = s, pool }
 
 // AddSession subscribes a session to every list, if the session is open.
 func (h *Hub) AddSession(session *exchange.Session) {
@@ -157,16 +157,16 @@ func (h *Hub) Subscribe(sub *Subscriber, topics []Topic, bytes int) error {
 			runs[i] = h.server.WatchFunc(t.subject, sub.Identity())
 		}
 	}
-	w, err := h.startWatch(sub, topics, bytes)
+	r, err := h.reserve(sub, topics, bytes)
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w.topics = 1 // until all are added
-	defer w.dropLocked()
+	r.topics = 1 // until all are added
+	defer r.dropLocked()
 	for i, t := range topics {
-		if err := h.subscribeLocked(w, t); err != nil {
+		if err := h.subscribeLocked(r, t); err != nil {
 			return err
 		}
 		if runs[i] != nil {
@@ -183,8 +183,8 @@ func (h *Hub) notSubscribed(sub *Subscriber, topics []Topic) []Topic {
 	return slices.DeleteFunc(slices.Clone(topics), func(t Topic) bool { return h.isSubscribedLocked(sub, t) })
 }
 
-func (h *Hub) subscribeLocked(w *watch, t Topic) error {
-	sub, s := w.sub, h.subscribers[t]
+func (h *Hub) subscribeLocked(r *reservation, t Topic) error {
+	sub, s := r.sub, h.subscribers[t]
 	if h.isSubscribedLocked(sub, t) {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (h *Hub) subscribeLocked(w *watch, t Topic) error {
 	switch {
 	case sub.removed:
 		return ErrRemoved
-	case w.evicted:
+	case r.evicted:
 		return limit.ErrPoolFull
 	case len(sub.topics) >= maxTopics || sub.bytes+len(t.subject) > MaxResourceBytes:
 		return ErrTooMany
@@ -204,11 +204,11 @@ func (h *Hub) subscribeLocked(w *watch, t Topic) error {
 		h.subscribers = make(map[Topic]*subscription)
 	}
 	if s == nil {
-		s = &subscription{topic: t, subs: make(map[*Subscriber]*watch)}
+		s = &subscription{topic: t, subs: make(map[*Subscriber]*reservation)}
 		h.subscribers[t] = s
 	}
-	s.subs[sub] = w
-	w.topics++
+	s.subs[sub] = r
+	r.topics++
 	sub.topics = append(sub.topics, s)
 	sub.bytes += len(t.subject)
 	return nil

@@ -17,13 +17,13 @@ var (
 	ErrEvicted = errors.New("the subscription was ended to make room for another owner")
 )
 
-// watchUnit is how many bytes of a URI count as one watched resource, so that the bound
-// on watched resources bounds the memory of their URIs.
-const watchUnit = 256
+// bytesPerUnit is how many bytes of a URI count as one resource, so that the limit of
+// subscribed resources also limits the memory of their URIs.
+const bytesPerUnit = 256
 
-// watch is what one call of Subscribe holds among all that is watched. It ends with its
-// last topic, or earlier as a whole, when the Pool takes its place.
-type watch struct {
+// reservation is what one call of Subscribe takes of the Pool of all subscriptions. It ends
+// with its last topic, or earlier as a whole, when the Pool evicts it for another owner.
+type reservation struct {
 	hub *Hub
 	sub *Subscriber
 
@@ -33,10 +33,10 @@ type watch struct {
 	evicted bool
 }
 
-// watchSize returns how much the topics count for. Lists count for nothing: their number
-// is small, and the bounds on sessions and streams bound those who subscribe.
-func watchSize(topics []Topic, bytes int) int {
-	units := func(bytes int) int { return (bytes + watchUnit - 1) / watchUnit }
+// reservationSize returns how many units the topics count for. Lists count for none: there
+// are few, and the limits of sessions and streams limit their subscribers.
+func reservationSize(topics []Topic, bytes int) int {
+	units := func(bytes int) int { return (bytes + bytesPerUnit - 1) / bytesPerUnit }
 	size := units(bytes)
 	for _, t := range topics {
 		if t.method == mcp.NotificationResourceUpdated {
@@ -46,54 +46,54 @@ func watchSize(topics []Topic, bytes int) int {
 	return size
 }
 
-// startWatch takes the place for topics of a subscriber.
-func (h *Hub) startWatch(sub *Subscriber, topics []Topic, bytes int) (*watch, error) {
-	w := &watch{hub: h, sub: sub}
-	size := watchSize(topics, bytes)
+// reserve takes the units for topics of a subscriber from the Pool.
+func (h *Hub) reserve(sub *Subscriber, topics []Topic, bytes int) (*reservation, error) {
+	r := &reservation{hub: h, sub: sub}
+	size := reservationSize(topics, bytes)
 	if size == 0 {
-		return w, nil
+		return r, nil
 	}
-	place, err := h.watches.Take(sub.owner, size, w.evict)
+	place, err := h.pool.Take(sub.owner, size, r.evict)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w.place = place
-	return w, nil
+	r.place = place
+	return r, nil
 }
 
-// dropLocked counts one topic less. The last one frees the place.
-func (w *watch) dropLocked() {
-	if w.topics--; w.topics == 0 {
-		w.place.Release()
+// dropLocked removes one topic. The last one frees the units.
+func (r *reservation) dropLocked() {
+	if r.topics--; r.topics == 0 {
+		r.place.Release()
 	}
 }
 
 // evict ends the subscriptions, because the place goes to another owner. A listen request
 // ends as a whole. A session is notified of each resource once more, so that its client
 // knows the resource as it was when the subscription ended.
-func (w *watch) evict() {
-	h := w.hub
+func (r *reservation) evict() {
+	h := r.hub
 	h.mu.Lock()
-	w.evicted = true
+	r.evicted = true
 	var lost []Topic
-	for _, s := range w.sub.topics {
-		if s.subs[w.sub] == w {
+	for _, s := range r.sub.topics {
+		if s.subs[r.sub] == r {
 			lost = append(lost, s.topic)
 		}
 	}
 	for _, t := range lost {
-		h.unsubscribeLocked(w.sub, t)
+		h.unsubscribeLocked(r.sub, t)
 	}
 	h.mu.Unlock()
-	h.server.Evicted(w.sub.owner.Principal())
-	if w.sub.how == byServe {
-		w.sub.fail(ErrEvicted)
+	h.server.Evicted(r.sub.owner.Principal())
+	if r.sub.how == byServe {
+		r.sub.fail(ErrEvicted)
 		return
 	}
 	for _, t := range lost {
 		e := newEvent(t)
-		w.sub.offer(e, e)
+		r.sub.offer(e, e)
 	}
 }
