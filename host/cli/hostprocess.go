@@ -210,6 +210,24 @@ func secretsOf(upstreams []host.Upstream) (secrets []string) {
 	return secrets
 }
 
+// startUpstreams starts the upstreams, and calls started when each of them is ready or has
+// failed, at the latest after the start timeout. The function that it returns waits for
+// started.
+func (h *hostProcess) startUpstreams(ctx context.Context, started func()) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if h.gateway.Start(ctx); ctx.Err() == nil {
+			started()
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // startWatching watches the files of the host until stop is called. SIGHUP reloads the
 // configuration if there is no terminal; otherwise it means that the terminal has closed,
 // and ends the host.

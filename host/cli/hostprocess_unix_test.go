@@ -5,6 +5,7 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,9 +56,13 @@ func begin(t *testing.T, stdin string, args ...string) (words *output, home stri
 	return words, home, end
 }
 
+// upstreamsStarted is printed when each upstream is ready or has failed.
+const upstreamsStarted = `(?m)^Ctrl-C stops it`
+
 // status asks a host what is running.
 func status(t *testing.T, words *output, home string) *control.Status {
 	t.Helper()
+	words.await(t, upstreamsStarted)
 	port := words.await(t, `(?m)^LISTEN 127\.0\.0\.1:(\d+)$`)[1]
 	number, err := strconv.Atoi(port)
 	if err != nil {
@@ -130,7 +135,7 @@ func TestApprovalIsRememberedAndNoticed(t *testing.T) {
 func TestConfigurationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	words, home, _ := begin(t, "", "--yes")
-	words.await(t, `(?m)^LISTEN`)
+	words.await(t, upstreamsStarted)
 	path := filepath.Join(home, "mcp.json")
 	configureOne(t, path, "better")
 	words.await(t, `configuration: reloaded`)
@@ -152,7 +157,7 @@ func TestHangupReadsTheConfigurationAgain(t *testing.T) {
 	home := t.TempDir()
 	configureOne(t, filepath.Join(home, "mcp.json"), "good")
 	p := start(t, home, program(t)+" up --yes --addr 127.0.0.1:0 --config mcp.json")
-	p.stderr.await(t, `(?m)^LISTEN`)
+	p.stderr.await(t, upstreamsStarted)
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +219,7 @@ func TestTrustInOtherConfigurationsIsIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, home, program(t)+" up --addr 127.0.0.1:0 --config "+path)
-	p.stderr.await(t, `(?m)^LISTEN`)
+	p.stderr.await(t, upstreamsStarted)
 	time.Sleep(50 * time.Millisecond)
 	if _, err := os.Stat(started); !os.IsNotExist(err) || !strings.Contains(p.stderr.String(), "needs approval") {
 		t.Errorf("got %v, %s, want nothing started", err, p.stderr.String())
@@ -224,7 +229,7 @@ func TestTrustInOtherConfigurationsIsIgnored(t *testing.T) {
 func TestChangedToolIsWithheldAndReported(t *testing.T) {
 	t.Parallel()
 	words, home, end := begin(t, "", "--yes")
-	words.await(t, `(?m)^LISTEN`)
+	words.await(t, upstreamsStarted)
 	end()
 	// The same server comes with another definition, as if it had been updated.
 	approvals, err := filepath.Glob(filepath.Join(home, ".local", "state", "fondaco", "approvals", "good-*.json"))
@@ -247,4 +252,30 @@ func TestChangedToolIsWithheldAndReported(t *testing.T) {
 		t.Errorf("got %d, %s, want the change", code, call.stderr.String())
 	}
 	p.signal(t, syscall.SIGTERM)
+}
+
+// A server that does not answer delays neither the host's address nor the requests to it.
+func TestSlowServerDoesNotDelayListening(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"slow": {"command": "sleep", "args": ["600"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, home, program(t)+" up --addr 127.0.0.1:0 --yes --config "+path)
+	base := "http://" + p.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1]
+	response, err := http.Get(base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("got %s, want 200", response.Status)
+	}
+	if strings.Contains(p.stderr.String(), "upstream   slow") {
+		t.Errorf("got %s, want the address before the state of the server", p.stderr.String())
+	}
+	if code := p.signal(t, syscall.SIGTERM); code != 0 {
+		t.Errorf("got exit code %d, want 0", code)
+	}
 }

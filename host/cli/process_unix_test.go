@@ -78,6 +78,7 @@ func TestPrintedCommandsWorkAsPrinted(t *testing.T) {
 	home := t.TempDir()
 	host := start(t, home, program(t)+" up --addr 127.0.0.1:0")
 	addr := host.stderr.await(t, `(?m)^LISTEN (127\.0\.0\.1:\d+)$`)[1]
+	host.stderr.await(t, upstreamsStarted)
 	_, pasted, found := strings.Cut(host.stderr.String(), "from a second terminal:\n\n")
 	pasted, _, _ = strings.Cut(pasted, "\n\n") // news of upstreams may follow
 	commands := regexp.MustCompile(`(?m)^  (\S.*)$`).FindAllStringSubmatch(pasted, -1)

@@ -42,14 +42,7 @@ func (v *stdioCommand) run(ctx context.Context, m *Main, operands []string) erro
 		return err
 	}
 	news.config = v.config
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	defer v.startWatching(ctx)()
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
-		v.gateway.Start(ctx)
-	}()
-	defer func() { cancel(); <-started }()
+	defer v.startUpstreams(ctx, func() {})()
 	return v.gateway.Server().Run(ctx)
 }

@@ -71,10 +71,6 @@ func (v *upCommand) run(ctx context.Context, m *Main, operands []string) error {
 		}
 		m.message("starting the servers of the configuration: %d", len(v.upstreams))
 	}
-	v.gateway.Start(ctx)
-	if ctx.Err() != nil {
-		return nil
-	}
 	return v.serve(ctx, listener, s, protection)
 }
 
@@ -86,12 +82,13 @@ func (v *upCommand) protection(m *Main, base string) (*mcpauth.Resource, error) 
 	return v.auth.protect(base, m.logger())
 }
 
-// serve prints the summary, and serves until ctx is done.
+// serve starts the upstreams, and serves until ctx is done. It does not wait for the
+// upstreams: the summary is printed when each of them is ready or has failed.
 func (v *upCommand) serve(ctx context.Context, listener net.Listener, s *summary, r *mcpauth.Resource) error {
 	m := v.main
 	v.serveControl(listener.Addr().(*net.TCPAddr).Port, s.base+"/mcp")
 	defer v.startWatching(ctx)()
-	s.print(v.gateway)
+	defer v.startUpstreams(ctx, func() { s.print(v.gateway) })()
 	m.message("LISTEN %s", listener.Addr())
 	err := v.gateway.Server().ServeListener(ctx, listener, v.routes(s.base, r))
 	if err != nil && ctx.Err() != nil {
