@@ -17,12 +17,14 @@ func (u *upstream) completePrompt(name string) []mcpserver.PromptOption {
 	return []mcpserver.PromptOption{mcpserver.CompleteWith(u.completer(mcp.PromptRef(name)))}
 }
 
-// completeTemplate forwards the completion of a template's variables to the upstream.
-func (u *upstream) completeTemplate(uriTemplate string) []mcpserver.ResourceOption {
-	if !u.lastCatalog().hasCompletions {
-		return nil
+// templateOptions leave the values of a template's variables to the upstream: their check,
+// and their completion if it has any.
+func (u *upstream) templateOptions(uriTemplate string) []mcpserver.ResourceOption {
+	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
+	if u.lastCatalog().hasCompletions {
+		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate))))
 	}
-	return []mcpserver.ResourceOption{mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate)))}
+	return opts
 }
 
 func (u *upstream) completer(ref mcp.Reference) mcpserver.RawCompleter {

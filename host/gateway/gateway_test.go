@@ -283,3 +283,23 @@ func TestCompletionSaysHowManyThereAre(t *testing.T) {
 		}
 	})
 }
+
+func TestValuesOfATemplateAreCheckedByTheUpstreamAlone(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
+		srv := mcpserver.New("a", "1", up)
+		srv.AddTemplate(mcp.ResourceTemplate{URITemplate: "any://{+path}", Name: "any"}, func(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: "text"}}}, nil
+		}, mcpserver.UncheckedVariables("path"))
+		srv.AddTemplate(mcp.ResourceTemplate{URITemplate: "one://{name}", Name: "one"}, func(_ context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: "text"}}}, nil
+		})
+		_, c := open(t, down, upstream("a", srv))
+		if _, err := c.ReadResource(t.Context(), "any:///etc/../x"); err != nil {
+			t.Errorf("got %v, want the upstream's contents", err)
+		}
+		if _, err := c.ReadResource(t.Context(), "one://.."); err == nil || !strings.Contains(err.Error(), `variable "name"`) {
+			t.Errorf("got %v, want the upstream's error", err)
+		}
+	})
+}

@@ -63,7 +63,7 @@ func (g *Gateway) merge() {
 			return s.SetResource(entry.definition, entry.upstream.readResource)
 		})
 		reconcile(m.registered.templates, wanted.templates, omitted, "template", s.RemoveTemplate, func(entry catalogEntry[mcp.ResourceTemplate]) error {
-			return s.SetTemplate(entry.definition, entry.upstream.readResource, entry.upstream.completeTemplate(entry.upstreamName)...)
+			return s.SetTemplate(entry.definition, entry.upstream.readResource, entry.upstream.templateOptions(entry.upstreamName)...)
 		})
 		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", s.RemovePrompt, func(entry catalogEntry[mcp.Prompt]) error {
 			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName), entry.upstream.completePrompt(entry.upstreamName)...)

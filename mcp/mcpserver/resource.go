@@ -32,6 +32,8 @@ type resource struct {
 	read     ResourceHandler
 	cache    *Cache // nil: that of Options
 
+	unchecked *uncheckedVariables // nil: all values are checked
+
 	whileWatched changes.WatchFunc
 }
 
@@ -135,6 +137,10 @@ func (r *resource) apply(opts []ResourceOption) error {
 		return errors.New("the handler is nil")
 	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
 		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
+	case r.template == nil && r.unchecked != nil:
+		return errors.New("option UncheckedVariables: it is for templates")
+	case r.template != nil && !r.unchecked.of(r.template.Vars()):
+		return fmt.Errorf("option UncheckedVariables: want variables of the template: %v", r.template.Vars())
 	case r.template != nil && !coversAll(r.template.Vars(), r.completers):
 		return fmt.Errorf("completion of %v: want variables of the template: %v", slices.Sorted(maps.Keys(r.completers)), r.template.Vars())
 	}
@@ -183,7 +189,7 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	}
 	f := resourceAt(snap, p.URI, r.Identity())
 	if f == nil {
-		return nil, notFound(p.URI)
+		return nil, noResourceAt(snap, p.URI, r.Identity())
 	}
 	if err := r.RequireScopes(f.Scopes...); err != nil {
 		return nil, err
@@ -236,11 +242,23 @@ func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bo
 		}
 		for _, f := range s.All(registry.Templates) {
 			t := f.(*resource)
-			if _, ok := t.template.Match(uri); ok && !yield(t) {
+			if ok, err := t.serves(uri); ok && err == nil && !yield(t) {
 				return
 			}
 		}
 	}
+}
+
+// noResourceAt returns the error of reading a URI that no resource serves. It gives the
+// reason if a template that the caller may see refuses a value in the URI.
+func noResourceAt(s *registry.Snapshot, uri string, who *mcp.Identity) error {
+	for _, f := range s.All(registry.Templates) {
+		t := f.(*resource)
+		if ok, err := t.serves(uri); ok && err != nil && t.VisibleTo(who) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "resource %q: %v", cleanText(uri, 128), err)
+		}
+	}
+	return notFound(uri)
 }
 
 // finishRead checks the result of a handler and adds the caching hints.

@@ -14,7 +14,8 @@ import (
 
 // Template registers a resource template: resources whose URIs match an RFC 6570 template.
 // The values of the variables are stored in the fields of Vars with the same json names;
-// every variable needs a field. Otherwise Template does what Resource does.
+// every variable needs a field. Values that would lead out of their place in a path are
+// refused, see [UncheckedVariables]. Otherwise Template does what Resource does.
 func (s *Server) Template[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts ...ResourceOption) {
 	if err := s.putTemplate(uriTemplate, name, mimeType, read, opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", uriTemplate, err))
@@ -38,8 +39,8 @@ func (s *Server) putTemplate[Vars any](uriTemplate, name, mimeType string, read 
 	return s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, replace)
 }
 
-// AddTemplate registers a resource template with its definition and a handler. It panics
-// as Template does.
+// AddTemplate registers a resource template with its definition and a handler. Values are
+// checked as in Template. It panics as Template does.
 func (s *Server) AddTemplate(def mcp.ResourceTemplate, h ResourceHandler, opts ...ResourceOption) {
 	if err := s.addTemplate(templateOf(def, h), opts, false); err != nil {
 		panic(fmt.Sprintf("template %q: %v", def.URITemplate, err))

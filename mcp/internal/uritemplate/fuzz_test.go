@@ -1,6 +1,7 @@
 package uritemplate_test
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -116,4 +117,41 @@ func literals(text string) string {
 		_, text, _ = strings.Cut(rest, "}")
 	}
 	return out.String()
+}
+
+// FuzzCheck checks that values that Check accepts stay below a directory, as paths of Unix
+// and of Windows.
+func FuzzCheck(f *testing.F) {
+	for _, seed := range []string{"a", "a/b", "..", "%2e%2e", "%2e%2e%2f", "..%5c", "%252e%252e%252f", "//etc", "C:/x", "c:%5c", "%00", "%c0%af", "／..", "..%20", ".%2e/x"} {
+		f.Add(seed)
+	}
+	var templates []*uritemplate.Template
+	for _, text := range []string{"f://{x}", "f://{+x}", "f:/{/x*}", "f://{a}{b}", "f://.{+x}"} {
+		template, err := uritemplate.Parse(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		templates = append(templates, template)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		uri := "f://" + text
+		for _, template := range templates {
+			values, ok := template.Match(uri)
+			if !ok || template.Check(uri, values, func(string) bool { return false }) != nil {
+				continue
+			}
+			var joined string
+			for _, name := range template.Vars() {
+				joined += strings.Join(values[name].Strings(), "/")
+			}
+			if template.String() == "f://.{+x}" {
+				joined = "." + joined
+			}
+			for _, local := range []string{joined, strings.ReplaceAll(joined, `\`, "/")} {
+				if below := path.Join("/base", local); below != "/base" && !strings.HasPrefix(below, "/base/") || strings.Contains(local, "\x00") {
+					t.Fatalf("%s of %q: %q leads to %q", template, uri, local, below)
+				}
+			}
+		}
+	})
 }

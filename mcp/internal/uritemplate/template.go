@@ -22,8 +22,8 @@
 //     the rest of the template matches. A variable that occurs more than once must then
 //     have the same value everywhere.
 //
-// Segments such as ".." have no meaning here. The caller must check, after decoding, what
-// a value refers to.
+// Match gives segments such as ".." no meaning. Check refuses values that would lead out of
+// their place in a path.
 //
 // The time to match is bounded by the length of the URI times that of the template.
 package uritemplate

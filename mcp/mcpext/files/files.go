@@ -113,12 +113,13 @@ func Serve(srv *mcpserver.Server, base string, root *os.Root, o *Options, opts .
 	complete := mcpserver.CompleteArg("path", func(ctx context.Context, c mcpserver.Completing) ([]string, error) {
 		return (*f.completer.Load())(ctx, c)
 	})
+	unchecked := mcpserver.UncheckedVariables("path") // the os.Root decides what is outside of it
 	srv.BatchChanges(func() {
 		srv.AddTemplate(mcp.ResourceTemplate{
 			URITemplate: base + "{+path}",
 			Name:        name,
 			Description: fmt.Sprintf("A file below %s, or a directory, whose path ends with a slash.", base),
-		}, f.read, append([]mcpserver.ResourceOption{complete}, opts...)...)
+		}, f.read, append([]mcpserver.ResourceOption{complete, unchecked}, opts...)...)
 		_, err = f.show(scan, found)
 	})
 	if err != nil {
