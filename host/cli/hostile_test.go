@@ -54,7 +54,7 @@ func newEvilServer() *mcpserver.Server {
 		func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{mcpserver.UserMessage(evil)}}, nil
 		},
-		mcpserver.CompleteArg("word", func(context.Context, mcpserver.Completing) ([]string, error) { return []string{evil}, nil }))
+		mcpserver.CompleteArg("word", func(context.Context, mcpserver.CompletionRequest) ([]string, error) { return []string{evil}, nil }))
 	return srv
 }
 

@@ -100,7 +100,7 @@ func (n *notes) delete(_ context.Context, in titled) (string, error) {
 }
 
 // complete suggests titles of notes.
-func (n *notes) complete(ctx context.Context, c mcpserver.Completing) ([]string, error) {
+func (n *notes) complete(ctx context.Context, c mcpserver.CompletionRequest) ([]string, error) {
 	n.mu.Lock()
 	titles := slices.Sorted(maps.Keys(n.bodies))
 	n.mu.Unlock()

@@ -47,7 +47,7 @@ func open(t *testing.T, opts *mcpclient.Options, upstreams ...host.Upstream) (*g
 		opts = new(mcpclient.Options)
 	}
 	opts.Logger = quiet
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.CheckWire(t, mcptest.Dial(t, g.Server()), mcptest.Client, mcptest.JudgeOnly(mcptest.Client))), opts)
+	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.CheckWire(t, mcptest.Dial(t, g.Server()), mcptest.Client, mcptest.CheckOnly(mcptest.Client))), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

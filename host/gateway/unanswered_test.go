@@ -298,7 +298,7 @@ func TestAnswersThatFitNoQuestionAreAskedForAgain(t *testing.T) {
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		i := newAskingServer(up)
 		g, _ := i.open(t)
-		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer), mcptest.JudgeOnly(mcptest.Server))
+		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, noAnswer), mcptest.CheckOnly(mcptest.Server))
 		asks := round(t, c, "a__stay")
 		asks = round(t, c, "a__stay", with(asks, `{"action":"perhaps"}`))
 		asks = round(t, c, "a__stay", mcpclient.WithInput(mcp.InputResponseParams{

@@ -54,7 +54,7 @@ type webServer struct {
 func web(t *testing.T, handle func(e *exchange)) *webServer {
 	t.Helper()
 	s := &webServer{handle: handle}
-	s.Server = httptest.NewServer(mcptest.CheckHandler(t, s, mcptest.JudgeOnly(mcptest.Client)))
+	s.Server = httptest.NewServer(mcptest.CheckHandler(t, s, mcptest.CheckOnly(mcptest.Client)))
 	t.Cleanup(s.Server.Close)
 	return s
 }

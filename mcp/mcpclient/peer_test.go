@@ -151,7 +151,7 @@ func (ss *scripts) open() mcp.Conn {
 		defer theirs.Close()
 		s.run()
 	})
-	return mcptest.CheckWire(ss.t, ours, mcptest.Client, mcptest.JudgeOnly(mcptest.Client))
+	return mcptest.CheckWire(ss.t, ours, mcptest.Client, mcptest.CheckOnly(mcptest.Client))
 }
 
 // nth returns the server of the nth connection, counted from 0.

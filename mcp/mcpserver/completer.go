@@ -13,10 +13,10 @@ import (
 // Completer returns values for an argument of a prompt or a variable of a resource
 // template, the best first. At most 100 are sent, with a flag if there are more. A
 // Completer runs while a user types, on several goroutines at once, and must be fast.
-type Completer func(ctx context.Context, c Completing) ([]string, error)
+type Completer func(ctx context.Context, c CompletionRequest) ([]string, error)
 
-// Completing is the input of a Completer.
-type Completing struct {
+// CompletionRequest is the input of a Completer: an argument and what was typed of it.
+type CompletionRequest struct {
 	// Argument is the name of the argument, and Value the text that was typed so far.
 	Argument, Value string
 	// Others are the arguments that were completed before, if the client sends them.
@@ -82,7 +82,7 @@ func matching(values []string, rank func(value, typed string) int) Completer {
 		lower[i] = strings.ToLower(v)
 	}
 	type match struct{ rank, at int }
-	return func(_ context.Context, c Completing) ([]string, error) {
+	return func(_ context.Context, c CompletionRequest) ([]string, error) {
 		typed := strings.ToLower(c.Value)
 		var matches []match
 		for i := range values {

@@ -92,11 +92,11 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 	byName := c.completers[p.Argument.Name]
 	switch {
 	case byName != nil:
-		typing := Completing{Argument: p.Argument.Name, Value: p.Argument.Value}
+		r := CompletionRequest{Argument: p.Argument.Name, Value: p.Argument.Value}
 		if p.Context != nil {
-			typing.Others = p.Context.Arguments
+			r.Others = p.Context.Arguments
 		}
-		found.Values, err = byName(ctx, typing)
+		found.Values, err = byName(ctx, r)
 		found.Total = new(int64(len(found.Values)))
 	case c.completeAny != nil:
 		var raw *mcp.Completion

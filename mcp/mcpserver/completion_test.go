@@ -83,7 +83,7 @@ func TestCompletionSendsHundredAndCountsAll(t *testing.T) {
 
 func TestCompleterGetsTheValueAndTheChosenArguments(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
-		w := dial(t, planner(func(_ context.Context, c mcpserver.Completing) ([]string, error) {
+		w := dial(t, planner(func(_ context.Context, c mcpserver.CompletionRequest) ([]string, error) {
 			return []string{fmt.Sprint(c)}, nil
 		}), r)
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"},"context":{"arguments":{"to":"OSL"}}}`
@@ -97,9 +97,11 @@ func TestFailureOfACompleterIsPrivate(t *testing.T) {
 	claim.Shows(t, "R-247c")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		params := `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"from","value":"T"}}`
-		fail := func(context.Context, mcpserver.Completing) ([]string, error) { return nil, errors.New("disk on fire") }
+		fail := func(context.Context, mcpserver.CompletionRequest) ([]string, error) {
+			return nil, errors.New("disk on fire")
+		}
 		incident(t, dial(t, planner(fail), r).Refused("completion/complete", params, -32603).Message)
-		explode := func(context.Context, mcpserver.Completing) ([]string, error) { panic("disk on fire") }
+		explode := func(context.Context, mcpserver.CompletionRequest) ([]string, error) { panic("disk on fire") }
 		incident(t, dial(t, planner(explode), r).Refused("completion/complete", params, -32603).Message)
 	})
 }
@@ -142,7 +144,7 @@ func TestMatchers(t *testing.T) {
 		{"fuzzy", mcpserver.Fuzzy("a..b", "xxab", "ab"), "ab", "ab|a..b|xxab"},
 		{"fuzzy", mcpserver.Fuzzy("axxab", "a.b"), "ab", "a.b|axxab"},
 	} {
-		got, err := test.matcher(t.Context(), mcpserver.Completing{Value: test.typed})
+		got, err := test.matcher(t.Context(), mcpserver.CompletionRequest{Value: test.typed})
 		if err != nil || strings.Join(got, "|") != test.want {
 			t.Errorf("%s %q: got %q, %v, want %q", test.name, test.typed, strings.Join(got, "|"), err, test.want)
 		}
@@ -154,7 +156,7 @@ func TestMatcherKeepsItsOwnList(t *testing.T) {
 	values := []string{"Oslo"}
 	m := mcpserver.Prefix(values...)
 	values[0] = "Turin"
-	if got, _ := m(t.Context(), mcpserver.Completing{Value: "o"}); !slices.Equal(got, []string{"Oslo"}) {
+	if got, _ := m(t.Context(), mcpserver.CompletionRequest{Value: "o"}); !slices.Equal(got, []string{"Oslo"}) {
 		t.Errorf("got %q, want Oslo", got)
 	}
 }

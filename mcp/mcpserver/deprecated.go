@@ -81,6 +81,13 @@ func RelayLog(ctx context.Context, m *mcp.LoggingMessageParams) error { return F
 //go:fix inline
 type Apart = Background
 
+// Completing is CompletionRequest.
+//
+// Deprecated: use [CompletionRequest].
+//
+//go:fix inline
+type Completing = CompletionRequest
+
 // Answer is ResponseMode.
 //
 // Deprecated: use [ResponseMode].

@@ -75,7 +75,7 @@ func (p post) open(t *testing.T) *http.Response {
 // web serves a server over HTTP until the test ends.
 func web(t *testing.T, srv *mcpserver.Server) string {
 	t.Helper()
-	s := httptest.NewServer(mcptest.CheckHandler(t, byToken(srv.HTTPHandler()), mcptest.JudgeOnly(mcptest.Server)))
+	s := httptest.NewServer(mcptest.CheckHandler(t, byToken(srv.HTTPHandler()), mcptest.CheckOnly(mcptest.Server)))
 	t.Cleanup(func() {
 		if err := srv.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)

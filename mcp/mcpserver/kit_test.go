@@ -68,5 +68,5 @@ func incident(t *testing.T, text string) string {
 func pipe(t *testing.T) (ours, theirs mcp.Conn) {
 	t.Helper()
 	ours, theirs = memory.Pair()
-	return mcptest.CheckWire(t, ours, mcptest.Client, mcptest.JudgeOnly(mcptest.Server)), theirs
+	return mcptest.CheckWire(t, ours, mcptest.Client, mcptest.CheckOnly(mcptest.Server)), theirs
 }

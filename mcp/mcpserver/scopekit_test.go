@@ -41,7 +41,7 @@ type caller struct {
 // callerOf connects a client. In the session era the token opens a session.
 func callerOf(t *testing.T, srv *mcpserver.Server, r mcp.Revision, token string) *caller {
 	t.Helper()
-	c := &caller{t: t, h: mcptest.CheckHandler(t, byToken(srv.HTTPHandler()), mcptest.JudgeOnly(mcptest.Server)), revision: r}
+	c := &caller{t: t, h: mcptest.CheckHandler(t, byToken(srv.HTTPHandler()), mcptest.CheckOnly(mcptest.Server)), revision: r}
 	if isModern(r) {
 		return c
 	}

@@ -186,7 +186,7 @@ var userCodes = []userCode{
 		},
 		) ([]byte, error) {
 			return nil, nil
-		}, mcpserver.CompleteArg("it", func(context.Context, mcpserver.Completing) ([]string, error) {
+		}, mcpserver.CompleteArg("it", func(context.Context, mcpserver.CompletionRequest) ([]string, error) {
 			hook()
 			return nil, nil
 		}))

@@ -132,7 +132,7 @@ func passenger(tb testing.TB, v mcp.Revision) *mcpclient.Options {
 // askTransports are the ways to an airline.
 var askTransports = map[string]func(t *testing.T, a *airline) mcpclient.Target{
 	"memory": func(t *testing.T, a *airline) mcpclient.Target {
-		return mcpclient.Conn(mcptest.CheckWire(t, mcptest.Dial(t, a, taskWire...), mcptest.Client, append(taskWire, mcptest.JudgeOnly(mcptest.Client))...))
+		return mcpclient.Conn(mcptest.CheckWire(t, mcptest.Dial(t, a, taskWire...), mcptest.Client, append(taskWire, mcptest.CheckOnly(mcptest.Client))...))
 	},
 	"stdio": func(t *testing.T, a *airline) mcpclient.Target {
 		return mcpclient.Conn(mcptest.CheckWire(t, framed(t, a), mcptest.Client, taskWire...))

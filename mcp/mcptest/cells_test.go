@@ -97,7 +97,7 @@ var transports = map[string]func(t *testing.T) mcpclient.Target{
 // send what is valid.
 func inMemory(t *testing.T, s mcpclient.Server) mcpclient.Target {
 	return mcpclient.Dial(func(context.Context) (mcp.Conn, error) {
-		return mcptest.CheckWire(t, mcptest.Dial(t, s), mcptest.Client, mcptest.JudgeOnly(mcptest.Client)), nil
+		return mcptest.CheckWire(t, mcptest.Dial(t, s), mcptest.Client, mcptest.CheckOnly(mcptest.Client)), nil
 	})
 }
 

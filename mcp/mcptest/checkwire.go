@@ -49,15 +49,15 @@ func CheckTransport(tb testing.TB, rt http.RoundTripper, opts ...CheckOption) ht
 type CheckOption func(*check)
 
 type check struct {
-	judged  []wire.Side
+	checked []wire.Side
 	methods map[string]wire.Method
 	schemas sync.Map // of *dialect.Facts to *wire.Schema
 }
 
-// JudgeOnly checks only the messages of one side. It is for tests whose other side sends
+// CheckOnly checks only the messages of one side. It is for tests whose other side sends
 // invalid messages.
-func JudgeOnly(side Side) CheckOption {
-	return func(c *check) { c.judged = append(c.judged, wireSide(side)) }
+func CheckOnly(side Side) CheckOption {
+	return func(c *check) { c.checked = append(c.checked, wireSide(side)) }
 }
 
 // ExpectMethod adds a method of an extension to the schema. Params and results are values
@@ -100,7 +100,7 @@ func newMonitor(tb testing.TB, opts []CheckOption) *wire.Monitor {
 		defer mu.Unlock()
 		over = true
 	})
-	return &wire.Monitor{Judged: c.judged, Schemas: c.schema, Report: func(err error) {
+	return &wire.Monitor{CheckOnly: c.checked, Schemas: c.schema, Report: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {

@@ -136,12 +136,12 @@ func TestWrongMessageFailsTheTest(t *testing.T) {
 func TestOnlyMessagesOfOneSideAreChecked(t *testing.T) {
 	t.Parallel()
 	try := &trial{TB: t}
-	conn := mcptest.CheckWire(try, mcptest.Dial(t, newFixture(nil)), mcptest.Client, mcptest.JudgeOnly(mcptest.Server))
+	conn := mcptest.CheckWire(try, mcptest.Dial(t, newFixture(nil)), mcptest.Client, mcptest.CheckOnly(mcptest.Server))
 	if err := conn.Write(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/progress"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if len(try.failures) != 0 {
-		t.Errorf("got %q of the side that is not judged", try.failures)
+		t.Errorf("got %q of the side that is not checked", try.failures)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestGreaseAndFaultsAreInjected(t *testing.T) {
 		mark string
 	}{
 		"grease":     {func(c mcp.Conn) mcp.Conn { return mcptest.Grease(t, c, 1) }, `"grease`},
-		"strays":     {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{Strays: true}) }, `"stray`},
+		"strays":     {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{UnknownResponses: true}) }, `"stray`},
 		"duplicates": {func(c mcp.Conn) mcp.Conn { return mcptest.InjectFaults(c, mcptest.Faults{Duplicates: true}) }, `"id":3,"result"`},
 	} {
 		between := mcptest.Record(test.wrap(mcptest.Dial(t, newFixture(nil))), mcptest.Client)
@@ -227,7 +227,7 @@ func TestGreaseAndFaultsAreInjected(t *testing.T) {
 func TestReorderSendsAnswersInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	ours, theirs := memory.Pair()
-	conn := mcptest.InjectFaults(ours, mcptest.Faults{Disorder: true})
+	conn := mcptest.InjectFaults(ours, mcptest.Faults{Reorder: true})
 	defer conn.Close()
 	const n = 40
 	for i := range n {

@@ -46,7 +46,7 @@ func EachRevision(t *testing.T, s mcpclient.Server, test func(t *testing.T, c *m
 // checked as by CheckWire, with the options.
 func Dial(tb testing.TB, s mcpclient.Server, opts ...CheckOption) mcp.Conn {
 	tb.Helper()
-	return CheckWire(tb, dial(tb, s), Client, append(slices.Clone(opts), JudgeOnly(Server))...)
+	return CheckWire(tb, dial(tb, s), Client, append(slices.Clone(opts), CheckOnly(Server))...)
 }
 
 func dial(tb testing.TB, s mcpclient.Server) mcp.Conn {

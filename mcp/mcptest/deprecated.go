@@ -46,3 +46,10 @@ func Exercise(t *testing.T, target mcpclient.Target, v mcp.Revision) { TestTrans
 //
 //go:fix inline
 func Leaks(tb testing.TB) { CheckLeaks(tb) }
+
+// JudgeOnly returns CheckOnly(side).
+//
+// Deprecated: use [CheckOnly].
+//
+//go:fix inline
+func JudgeOnly(side Side) CheckOption { return CheckOnly(side) }

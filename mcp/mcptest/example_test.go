@@ -55,7 +55,7 @@ func ExampleTranscript_Check() {
 // A server whose client answers twice, late, and without having been asked.
 func ExampleInjectFaults() {
 	s := mcptest.WrapConn(newServer(), func(conn mcp.Conn) mcp.Conn {
-		return mcptest.InjectFaults(conn, mcptest.Faults{Duplicates: true, Disorder: true, Strays: true})
+		return mcptest.InjectFaults(conn, mcptest.Faults{Duplicates: true, Reorder: true, UnknownResponses: true})
 	})
 	c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(s), nil)
 	if err != nil {

@@ -18,11 +18,11 @@ type Faults struct {
 	Seed uint64
 	// Duplicates delivers every response twice.
 	Duplicates bool
-	// Disorder delays about half of the responses until after the next message, or
+	// Reorder delays about half of the responses until after the next message, or
 	// for a few milliseconds.
-	Disorder bool
-	// Strays adds responses to requests that were never sent.
-	Strays bool
+	Reorder bool
+	// UnknownResponses adds responses to requests that were never sent.
+	UnknownResponses bool
 	// Delay is the time that the reader takes for each message, so that the writer
 	// fills the buffers and finally blocks.
 	Delay time.Duration
@@ -39,8 +39,8 @@ func InjectFaults(conn mcp.Conn, f Faults) mcp.Conn {
 	}
 }
 
-// maxDisorder is the maximum time for which a response is held back.
-const maxDisorder = 5 * time.Millisecond
+// maxReorder is the maximum time for which a response is held back.
+const maxReorder = 5 * time.Millisecond
 
 // faultyConn is the Conn of InjectFaults.
 type faultyConn struct {
@@ -91,11 +91,11 @@ func (c *faultyConn) run() {
 	}
 }
 
-// next waits for a message, or until a held one has waited for maxDisorder.
+// next waits for a message, or until a held one has waited for maxReorder.
 func (c *faultyConn) next(ctx context.Context) error {
 	var waited <-chan time.Time
 	if c.held != nil {
-		waited = time.After(maxDisorder)
+		waited = time.After(maxReorder)
 	}
 	select {
 	case msg, ok := <-c.pumped:
@@ -127,10 +127,10 @@ func (c *faultyConn) take(msg []byte) {
 	if c.faults.Duplicates {
 		copies = append(copies, msg)
 	}
-	if c.faults.Strays {
+	if c.faults.UnknownResponses {
 		c.ready = append(c.ready, c.strays()...)
 	}
-	if c.faults.Disorder && c.held == nil && c.random.IntN(2) == 0 {
+	if c.faults.Reorder && c.held == nil && c.random.IntN(2) == 0 {
 		c.held = copies
 		return
 	}

@@ -67,7 +67,7 @@ func (g *greased) Write(ctx context.Context, msg []byte) error {
 	return nil
 }
 
-// answersGrease reports whether a message answers an unknown request, and judges
+// answersGrease reports whether a message answers an unknown request, and checks
 // the answer.
 func (g *greased) answersGrease(asker *greaser, msg []byte) bool {
 	m := decode[envelope](msg)

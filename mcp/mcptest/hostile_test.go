@@ -42,7 +42,7 @@ func TestEveryFeatureWorksUnderGrease(t *testing.T) {
 func TestEveryFeatureWorksWithABadPeer(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]mcptest.Faults{
-		"answers": {Duplicates: true, Disorder: true, Strays: true},
+		"answers": {Duplicates: true, Reorder: true, UnknownResponses: true},
 		"slow":    {Delay: time.Millisecond},
 	} {
 		disturb := func(conn mcp.Conn) mcp.Conn { return mcptest.InjectFaults(conn, f) }

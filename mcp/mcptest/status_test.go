@@ -22,7 +22,7 @@ func TestStatusOverHTTPFollowsTheEra(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-036a", "R-140a", "R-140b", "R-225a", "R-409", "D-15", "E-09")
 	s := newFixture(nil)
-	url := serveHTTP(t, s, s.HTTPHandler(), mcptest.JudgeOnly(mcptest.Server))
+	url := serveHTTP(t, s, s.HTTPHandler(), mcptest.CheckOnly(mcptest.Server))
 	opened, _ := postTo(t, url, initialize, nil)
 	session := map[string]string{"Mcp-Session-Id": opened.Header.Get("Mcp-Session-Id")}
 	stateless := func(version, method, name string) map[string]string {

@@ -20,12 +20,12 @@ type Entry struct {
 	// Name is the tool, the prompt or the URI of the resource in the params. The sender chooses it:
 	// it may have any length and any characters.
 	Name string
-	// Asked is true for requests of a server to its client.
-	Asked bool
-	// Begun is when the message was received or sent, and Took the time until
+	// ToClient is true for requests of a server to its client: elicitation, sampling, roots.
+	ToClient bool
+	// StartedAt is when the message was received or sent, and Duration the time until
 	// its outcome.
-	Begun time.Time
-	Took  time.Duration
+	StartedAt time.Time
+	Duration  time.Duration
 	// Failed is true if the result of a tool has isError.
 	Failed bool
 	// Err is the error of a message without a result, or nil.
@@ -38,7 +38,7 @@ type Entry struct {
 func Audit(record func(context.Context, Entry)) mcpserver.Middleware {
 	return func(next mcpserver.Handler) mcpserver.Handler {
 		return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-			e := Entry{Principal: r.Principal(), Method: r.Method(), Name: nameIn(r.Params()), Asked: r.Outbound(), Begun: time.Now()}
+			e := Entry{Principal: r.Principal(), Method: r.Method(), Name: nameIn(r.Params()), ToClient: r.Outbound(), StartedAt: time.Now()}
 			result, err := next(ctx, r)
 			record(ctx, e.done(result, err))
 			return result, err
@@ -50,7 +50,7 @@ func Audit(record func(context.Context, Entry)) mcpserver.Middleware {
 func AuditClient(record func(context.Context, Entry)) mcpclient.Middleware {
 	return func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, r *mcpclient.Request) (any, error) {
-			e := Entry{Method: r.Method, Name: nameOf(r.Params), Asked: r.Inbound, Begun: time.Now()}
+			e := Entry{Method: r.Method, Name: nameOf(r.Params), ToClient: r.Inbound, StartedAt: time.Now()}
 			result, err := next(ctx, r)
 			record(ctx, e.done(result, err))
 			return result, err
@@ -60,7 +60,7 @@ func AuditClient(record func(context.Context, Entry)) mcpclient.Middleware {
 
 // done returns the entry with the outcome.
 func (e Entry) done(result any, err error) Entry {
-	e.Took, e.Err = time.Since(e.Begun), err
+	e.Duration, e.Err = time.Since(e.StartedAt), err
 	if r, ok := result.(*mcp.CallToolResult); ok && r != nil {
 		e.Failed = r.IsError
 	}

@@ -217,7 +217,7 @@ func judged(t *testing.T, core *testCore, h http.Handler) http.Handler {
 	if core.opaque {
 		return h
 	}
-	m := &wire.Monitor{Judged: []wire.Side{wire.Server}, Report: func(err error) { t.Error(err) }}
+	m := &wire.Monitor{CheckOnly: []wire.Side{wire.Server}, Report: func(err error) { t.Error(err) }}
 	return m.Handler(h, httpheader.SessionID)
 }
 

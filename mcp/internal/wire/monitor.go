@@ -17,9 +17,9 @@ import (
 type Monitor struct {
 	// Report is called with each fault and its message. It must be set.
 	Report func(error)
-	// Judged are the sides whose messages are validated; empty means both.
+	// CheckOnly are the sides whose messages are validated; empty means both.
 	// Requests of the other side are only tracked.
-	Judged []Side
+	CheckOnly []Side
 	// Schemas returns the schema of a revision. Nil means Strict.
 	Schemas func(*dialect.Facts) *Schema
 
@@ -36,12 +36,12 @@ func (m *Monitor) conversation() *Conversation {
 	return NewConversation(m.Schemas)
 }
 
-func (m *Monitor) judges(from Side) bool {
-	return len(m.Judged) == 0 || slices.Contains(m.Judged, from)
+func (m *Monitor) checks(from Side) bool {
+	return len(m.CheckOnly) == 0 || slices.Contains(m.CheckOnly, from)
 }
 
 func (m *Monitor) check(c *Conversation, from Side, msg []byte) {
-	if m.judges(from) {
+	if m.checks(from) {
 		m.checked.Add(1)
 	}
 	m.report(c.Check(from, msg), msg)
@@ -49,7 +49,7 @@ func (m *Monitor) check(c *Conversation, from Side, msg []byte) {
 
 func (m *Monitor) report(faults []Fault, msg []byte) {
 	for _, f := range faults {
-		if m.judges(f.From) {
+		if m.checks(f.From) {
 			m.Report(fmt.Errorf("the %s sent an invalid message: %w\n%s", f.From, f.Err, msg))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 const session = "Mcp-Session-Id"
 
 // A session goes over many requests, in JSON and in events, and every message of
-// it is judged once, also one that was sent again.
+// it is checked once, also one that was sent again.
 func TestSessionOverHTTPIsOneConversation(t *testing.T) {
 	t.Parallel()
 	const (

@@ -69,7 +69,7 @@ func Load(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces
 func (i *Interfaces) ModelTools() []mcp.Tool {
 	var tools []mcp.Tool
 	for _, t := range i.tools {
-		if i.links[t.Name].To(Model) {
+		if i.links[t.Name].VisibleTo(Model) {
 			tools = append(tools, t)
 		}
 	}
@@ -86,7 +86,7 @@ var ErrNotForApps = errors.New("the tool is not for documents of this server")
 //
 // Spec: ext-apps 2026-01-26#visibility
 func (i *Interfaces) Call(ctx context.Context, tool string, args any, opts ...mcpclient.CallOption) (*mcp.CallToolResult, error) {
-	if l, ok := i.links[tool]; !ok || !l.To(App) {
+	if l, ok := i.links[tool]; !ok || !l.VisibleTo(App) {
 		return nil, fmt.Errorf("call %q from a document: %w", tool, ErrNotForApps)
 	}
 	return i.c.CallTool(ctx, tool, args, opts...)
@@ -156,6 +156,6 @@ func (o *HostOptions) view(uri string, contents []mcp.ResourceContents) (*View, 
 		return nil, err
 	}
 	v.Policy, v.Refused = v.Meta.CSP.Policy()
-	v.Permissions = v.Meta.Permissions.Both(o.orZero().Grant)
+	v.Permissions = v.Meta.Permissions.Intersect(o.orZero().Grant)
 	return v, nil
 }

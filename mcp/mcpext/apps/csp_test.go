@@ -114,7 +114,7 @@ func TestPermissionsAreAnAllowAttribute(t *testing.T) {
 	if got := (apps.Permissions{}).Allow(); got != "" {
 		t.Errorf("none: got %q, want nothing", got)
 	}
-	if got := all.Both(apps.Permissions{Microphone: true}); got != (apps.Permissions{Microphone: true}) {
+	if got := all.Intersect(apps.Permissions{Microphone: true}); got != (apps.Permissions{Microphone: true}) {
 		t.Errorf("both: got %+v, want the microphone", got)
 	}
 }

@@ -23,3 +23,17 @@ func Of(ctx context.Context, c *mcpclient.Client, o *HostOptions) (*Interfaces, 
 //
 //go:fix inline
 func Shown(ctx context.Context) bool { return Supported(ctx) }
+
+// To returns l.VisibleTo(v).
+//
+// Deprecated: use [Link.VisibleTo].
+//
+//go:fix inline
+func (l Link) To(v Visibility) bool { return l.VisibleTo(v) }
+
+// Both returns p.Intersect(q).
+//
+// Deprecated: use [Permissions.Intersect].
+//
+//go:fix inline
+func (p Permissions) Both(q Permissions) Permissions { return p.Intersect(q) }

@@ -48,8 +48,10 @@ type Link struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// To reports whether the tool is for v.
-func (l Link) To(v Visibility) bool { return l.Visibility == nil || slices.Contains(l.Visibility, v) }
+// VisibleTo reports whether the tool is for v.
+func (l Link) VisibleTo(v Visibility) bool {
+	return l.Visibility == nil || slices.Contains(l.Visibility, v)
+}
 
 // LinkOf returns the link of a tool, also from the deprecated key. It returns an error for an
 // invalid link; such a tool should not be used at all.
@@ -124,8 +126,8 @@ func (p *Permissions) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Both returns the permissions that p and q have in common.
-func (p Permissions) Both(q Permissions) Permissions {
+// Intersect returns the permissions that p and q have in common.
+func (p Permissions) Intersect(q Permissions) Permissions {
 	return Permissions{
 		p.Camera && q.Camera, p.Microphone && q.Microphone,
 		p.Geolocation && q.Geolocation, p.ClipboardWrite && q.ClipboardWrite,

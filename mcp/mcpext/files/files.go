@@ -110,7 +110,7 @@ func Serve(srv *mcpserver.Server, base string, root *os.Root, o *Options, opts .
 		return nil, f.error(err)
 	}
 	f.completer.Store(new(mcpserver.Prefix()))
-	complete := mcpserver.CompleteArg("path", func(ctx context.Context, c mcpserver.Completing) ([]string, error) {
+	complete := mcpserver.CompleteArg("path", func(ctx context.Context, c mcpserver.CompletionRequest) ([]string, error) {
 		return (*f.completer.Load())(ctx, c)
 	})
 	unchecked := mcpserver.UncheckedVariables("path") // the os.Root decides what is outside of it
