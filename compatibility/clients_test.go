@@ -1,0 +1,62 @@
+package compatibility
+
+import "net/http"
+
+// clientRows are the clients that deviate. docs/compatibility.md has a line for each.
+var clientRows = []clientRow{
+	{
+		name: "ping-with-meta", fresh: true,
+		steps: []step{{
+			send:   `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			header: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"ping"}},
+			want:   `{"id":1,"error":{"code":-32601}}`, status: 404,
+		}},
+	},
+	{
+		name: "batch",
+		steps: []step{{
+			send: `[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`,
+			want: `{"error":{"code":-32600,"message":"this session has no batches"}}`, status: 400,
+		}},
+	},
+	{
+		name: "id-of-another-type",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":null,"method":"tools/list"}`, want: `{"error":{"code":-32600,"message":"id"}}`, status: 400},
+			{send: `{"jsonrpc":"2.0","id":1.0,"method":"tools/list"}`, want: `{"error":{"code":-32600,"message":"id"}}`, status: 400},
+			{send: `{"jsonrpc":"2.0","id":{},"method":"tools/list"}`, want: `{"error":{"code":-32600,"message":"id"}}`, status: 400},
+		},
+	},
+	{
+		name: "version-of-json-rpc",
+		steps: []step{
+			{send: `{"id":1,"method":"tools/list"}`, want: `{"id":1,"error":{"code":-32600,"message":"jsonrpc"}}`, status: 400},
+		},
+	},
+	{
+		name: "params-array",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, want: `{"id":1,"error":{"code":-32600,"message":"params"}}`, status: 400},
+		},
+	},
+	{
+		name: "content-type-text", over: overHTTP, fresh: true,
+		steps: []step{{send: openSession, header: http.Header{"Content-Type": {"text/plain"}}, status: 415, text: "want application/json"}},
+	},
+	{
+		name: "origin-unknown", over: overHTTP, fresh: true,
+		steps: []step{{send: openSession, header: http.Header{"Origin": {"https://attacker.example"}}, status: 403, text: "origin"}},
+	},
+	{
+		name: "host-unknown", over: overHTTP, fresh: true,
+		steps: []step{{send: openSession, header: http.Header{"Host": {"attacker.example"}}, status: 403, text: "host"}},
+	},
+	{
+		name: "version-header-unknown", over: overHTTP,
+		steps: []step{{
+			send:   `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+			header: http.Header{"Mcp-Protocol-Version": {"2024-10-07"}},
+			want:   `{"error":{"code":-32600,"message":"protocol version header"}}`, status: 400,
+		}},
+	},
+}

@@ -1,0 +1,15 @@
+// Package compatibility tests peers that deviate from the protocol. It has tests only:
+//
+//   - servers_test.go: servers that deviate, and what their client gets;
+//   - clients_test.go: clients that deviate, and what they are answered;
+//   - page_test.go: docs/compatibility.md describes these rows and no others.
+//
+// A row is one literal. Each is run over stdio and over HTTP, with our client or server at
+// the other end and with a host in between, and each answer has to be there within two
+// seconds. A row holds the raw bytes that the peer sends:
+//
+//	row ── rawServer (rawserver_test.go) ── stdio of a child, or HTTP ──┬─ mcpclient
+//	                                                                    └─ fondaco up ── mcpclient
+//	row ── rawClient (rawclient_test.go) ── stdio, or HTTP ──┬─ mcpserver
+//	                                                         └─ fondaco up or stdio ── mcpserver
+package compatibility

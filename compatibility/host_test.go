@@ -1,0 +1,130 @@
+package compatibility
+
+import (
+	"bufio"
+	"encoding/json/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// An upstream is an entry of the configuration of a host.
+type upstream struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+}
+
+// startTime bounds the start of a host, which waits for slow upstreams.
+const startTime = time.Minute
+
+// hostCommand returns the command fondaco with a configuration, in a home of its own.
+func hostCommand(t *testing.T, upstreams map[string]upstream, args ...string) *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	path := filepath.Join(home, "mcp.json")
+	config, err := json.Marshal(map[string]any{"mcpServers": upstreams})
+	if err == nil {
+		err = os.WriteFile(path, config, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self(t), append(args, "--yes", "--config", path)...)
+	cmd.Env = append(os.Environ(), roleVariable+"=fondaco",
+		"HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home, "XDG_RUNTIME_DIR="+home)
+	return cmd
+}
+
+// startHost starts "fondaco up" for the time of the test and returns its base URL.
+func startHost(t *testing.T, upstreams map[string]upstream) string {
+	t.Helper()
+	cmd := hostCommand(t, upstreams, "up", "--addr", "127.0.0.1:0")
+	output, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	words, listening := new(transcript), make(chan string, 1)
+	var work sync.WaitGroup
+	work.Go(func() {
+		defer close(listening)
+		lines := bufio.NewScanner(output)
+		for lines.Scan() {
+			words.add(lines.Text())
+			if addr, ok := strings.CutPrefix(lines.Text(), "LISTEN "); ok {
+				listening <- addr
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		late := time.AfterFunc(startTime, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		work.Wait()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("fondaco up: %v\n%s", err, words)
+		}
+	})
+	select {
+	case addr, ok := <-listening:
+		if ok {
+			return "http://" + addr
+		}
+	case <-time.After(startTime):
+	}
+	t.Fatalf("fondaco up does not listen:\n%s", words)
+	return ""
+}
+
+// startStdioHost starts "fondaco stdio" for the time of the test and returns a client of it.
+func startStdioHost(t *testing.T, upstreams map[string]upstream) *rawStream {
+	t.Helper()
+	cmd := hostCommand(t, upstreams, "stdio", "-q")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		late := time.AfterFunc(startTime, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("fondaco stdio: %v", err)
+		}
+	})
+	return newRawStream(t, in, out)
+}
+
+// transcript is what a program has printed.
+type transcript struct {
+	mu    sync.Mutex
+	lines []string // guarded by mu
+}
+
+func (w *transcript) add(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.lines, "\n")
+}

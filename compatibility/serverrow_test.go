@@ -1,0 +1,255 @@
+package compatibility
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A serverRow is a server that deviates from the protocol, and what its client gets.
+type serverRow struct {
+	name    string // of at most 30 of a-z, 0-9 and '-'
+	over    transport
+	replies replies // in place of those of plain
+	first   string  // over stdio: sent before anything else
+	// events makes the server one of HTTP+SSE, whose event stream answers any method.
+	events   bool
+	endpoint string // for POST, if it is not on the server
+	ask      func(context.Context, *mcpclient.Client, names) (string, error)
+	want     string // the text that ask returns
+	fails    *failure
+	behind   *failure // behind a host, if it differs
+	// waits is the time for which the client waits for a server that is silent.
+	waits map[transport]time.Duration
+}
+
+// A failure is the error that a client gets.
+type failure struct {
+	number int64    // of the *mcp.Error, 0 if the error is none
+	texts  []string // in the text of the error
+	data   string   // of the *mcp.Error
+}
+
+// names are those of one server for its client: a host puts a prefix before the names of
+// tools and prompts.
+type names struct{ server, prefix string }
+
+// callTool calls the tool "go".
+func callTool(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r, err := c.CallTool(ctx, n.prefix+"go", map[string]string{})
+	if err != nil {
+		return "", err
+	}
+	if r.IsError { // a host reports the failure of an upstream so
+		return "", &mcpclient.ToolError{Result: r}
+	}
+	return r.Content.Text(), nil
+}
+
+func TestServersThatDeviate(t *testing.T) {
+	t.Parallel()
+	servers := startRawServers(t)
+	eachServerRow(func(row *serverRow, over transport) {
+		s := newRawServer(row, over)
+		servers.add(s)
+		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
+			t.Parallel()
+			row.check(t, s, over, func(ctx context.Context) (string, error) {
+				c, err := mcpclient.Connect(ctx, servers.target(t, s.name, over), clientOptions())
+				if err != nil {
+					return "", err
+				}
+				defer c.Close()
+				return row.question()(ctx, c, names{server: s.name})
+			})
+		})
+	})
+}
+
+func TestServersThatDeviateBehindAHost(t *testing.T) {
+	t.Parallel()
+	servers, upstreams := startRawServers(t), make(map[string]upstream)
+	eachServerRow(func(row *serverRow, over transport) {
+		s := newRawServer(row, over)
+		servers.add(s)
+		upstreams[s.name] = servers.upstream(t, s.name, over)
+	})
+	client, lists := connect(t, mcpclient.URL(startHost(t, upstreams)+"/mcp"))
+	eachServerRow(func(row *serverRow, over transport) {
+		s := servers.named(serverName(row, over))
+		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
+			t.Parallel()
+			row := *row
+			row.fails = cmp.Or(row.behind, row.fails)
+			row.check(t, s, over, func(ctx context.Context) (string, error) {
+				if row.waits != nil {
+					if err := lists.awaitTool(ctx, client, s.name+"__go"); err != nil {
+						return "", err
+					}
+				}
+				return row.question()(ctx, client, names{server: s.name, prefix: s.name + "__"})
+			})
+		})
+	})
+}
+
+// eachServerRow calls f for each row and each transport over which it is run.
+func eachServerRow(f func(*serverRow, transport)) {
+	for i := range serverRows {
+		for _, over := range serverRows[i].over.transports() {
+			f(&serverRows[i], over)
+		}
+	}
+}
+
+// serverName is the name of an upstream, of at most 32 characters.
+func serverName(row *serverRow, over transport) string { return over.String()[:1] + "-" + row.name }
+
+func (row *serverRow) question() func(context.Context, *mcpclient.Client, names) (string, error) {
+	if row.ask == nil {
+		return callTool
+	}
+	return row.ask
+}
+
+// check asks, and compares what comes and when with the row.
+func (row *serverRow) check(t *testing.T, s *rawServer, over transport, ask func(context.Context) (string, error)) {
+	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
+	defer cancel()
+	began := time.Now()
+	got, err := ask(ctx)
+	answered := time.Now()
+	row.checkOutcome(t, got, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.strict != nil {
+		t.Errorf("the server got a message that is not strict JSON: %v", s.strict)
+	}
+	wait := answered.Sub(later(began, s.spoken))
+	if row.waits != nil {
+		wait = answered.Sub(began) - row.waits[over]
+	}
+	if wait > answerTime {
+		t.Errorf("the answer came %v after the last bytes of the server, want %v", wait, answerTime)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (row *serverRow) checkOutcome(t *testing.T, got string, err error) {
+	t.Helper()
+	if row.fails == nil {
+		if err != nil || got != row.want {
+			t.Errorf("got %q, %v, want %q", got, err, row.want)
+		}
+		return
+	}
+	if err == nil {
+		t.Errorf("got %q, want an error with %q", got, row.fails.texts)
+		return
+	}
+	for _, text := range row.fails.texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("got the error %q, want %q in it", err, text)
+		}
+	}
+	if row.fails.number == 0 {
+		return
+	}
+	e, ok := errors.AsType[*mcp.Error](err)
+	if !ok || e.Number != row.fails.number || string(e.Data) != row.fails.data {
+		t.Errorf("got %#v, want an error of the server with number %d and data %s", err, row.fails.number, row.fails.data)
+	}
+}
+
+func (all *rawServers) upstream(t *testing.T, name string, over transport) upstream {
+	if over == overHTTP {
+		return upstream{URL: all.web.URL + "/" + name}
+	}
+	return upstream{Command: self(t), Args: []string{all.listener.Addr().String(), name}, Env: map[string]string{roleVariable: "child"}}
+}
+
+func (all *rawServers) target(t *testing.T, name string, over transport) mcpclient.Target {
+	u := all.upstream(t, name, over)
+	if over == overHTTP {
+		return mcpclient.URL(u.URL)
+	}
+	command := mcpclient.Command(u.Command, u.Args...)
+	command.Env = u.Env
+	return command
+}
+
+func clientOptions() *mcpclient.Options {
+	return &mcpclient.Options{Logger: slog.New(slog.DiscardHandler)}
+}
+
+// connect returns a client for the time of the test, and the changes of its list of tools.
+// It fails the test if the server sends a message that is not strict JSON.
+func connect(t *testing.T, target mcpclient.Target) (*mcpclient.Client, *listChanges) {
+	t.Helper()
+	o, lists := clientOptions(), newListChanges()
+	o.HTTP.Client = &http.Client{Transport: &strictTransport{Transport: new(http.Transport), t: t}}
+	o.OnToolsChanged = func(context.Context, *mcpclient.Client) { lists.publish() }
+	c, err := mcpclient.Connect(t.Context(), target, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c, lists
+}
+
+// listChanges wakes those who wait for a change of a list.
+type listChanges struct {
+	mu   sync.Mutex
+	next chan struct{} // guarded by mu: closed by the next change
+}
+
+func newListChanges() *listChanges { return &listChanges{next: make(chan struct{})} }
+
+func (l *listChanges) publish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.next)
+	l.next = make(chan struct{})
+}
+
+func (l *listChanges) changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next
+}
+
+// awaitTool waits until the tool is listed.
+func (l *listChanges) awaitTool(ctx context.Context, c *mcpclient.Client, name string) error {
+	for {
+		changed := l.changed() // before the list is read, so that no change is missed
+		for tool, err := range c.Tools(ctx) {
+			if err != nil {
+				return err
+			}
+			if tool.Name == name {
+				return nil
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("tool %s is not listed: %w", name, ctx.Err())
+		}
+	}
+}
