@@ -88,7 +88,8 @@ func (c *Client) roundTrip(ctx context.Context, r *Request) (any, error) {
 type call struct {
 	*Request
 	callDeadline
-	conn *connection // nil until there is one
+	conn *connection                  // nil until there is one
+	lost *httpclient.SessionLostError // the first refusal, because the session was lost; or nil
 }
 
 var _ exchange.Caller = (*call)(nil)
@@ -111,11 +112,15 @@ func (c *Client) sendNotification(ctx context.Context, r *Request) error {
 	var p callDeadline
 	p.start(ctx, c, &r.opts)
 	defer p.stop()
-	k, err := c.currentConnection(p.ctx)
-	if err == nil {
-		err = k.markLost(k.notify(p.ctx, r.Method, r.Params))
+	for retries := 0; ; retries++ {
+		k, err := c.currentConnection(p.ctx)
+		if err == nil {
+			err = k.markLost(k.notify(p.ctx, r.Method, r.Params))
+		}
+		if retries > 0 || !errors.Is(err, httpclient.ErrSessionLost) {
+			return withPublicErrors(err)
+		}
 	}
-	return withPublicErrors(err)
 }
 
 // maxRetries bounds how often one request is sent again. Two, because a server may
@@ -131,16 +136,41 @@ func (c *Client) sendWithRetries(w *call) (dialect.Outcome, error) {
 		}
 		w.conn = k
 		outcome, err := k.call(w)
-		if err == nil || retries == maxRetries || !c.mayRetry(w.ctx, k, w.Request, err, retries) {
-			return outcome, k.markLost(err)
+		if err == nil || retries == maxRetries || !c.mayRetry(w, err, retries) {
+			return outcome, k.markLost(w.firstRefusal(err))
 		}
 	}
+}
+
+// firstRefusal returns the first refusal of a request that a new session has not helped,
+// as the error that the server gave, and any other error unchanged.
+func (w *call) firstRefusal(err error) error {
+	again, ok := errors.AsType[*httpclient.SessionLostError](err)
+	if !ok || !again.Refuted {
+		return err
+	}
+	refusal := again
+	if w.lost.Status.Status == again.Status.Status {
+		refusal = w.lost
+	}
+	if refusal.Answer != nil {
+		return w.conn.dialect().Error(refusal.Answer)
+	}
+	return refusal.Status
 }
 
 // mayRetry reports whether to send a failed request again, and makes the preparations:
 // it renegotiates the revision or lists the tools again. Only a request that the server
 // has not begun is sent again, and only if the error may not occur the next time.
-func (c *Client) mayRetry(ctx context.Context, k *connection, r *Request, err error, retries int) bool {
+func (c *Client) mayRetry(w *call, err error, retries int) bool {
+	k := w.conn
+	if lost, ok := errors.AsType[*httpclient.SessionLostError](err); ok {
+		if w.lost != nil { // in the new session, too
+			return false
+		}
+		w.lost = lost
+		return c.target.canReconnect()
+	}
 	if e, ok := errors.AsType[*exchange.NotSentError](err); ok {
 		if !e.Alive {
 			k.link.End(e.Err)
@@ -152,8 +182,8 @@ func (c *Client) mayRetry(ctx context.Context, k *connection, r *Request, err er
 		return false
 	case e.Code == mcp.CodeUnsupportedVersion && k.stateless():
 		return c.renegotiate(k)
-	case k.dialect().MissesHeader(e) && r.Method == mcp.MethodToolsCall && k.mirrors():
-		return c.relist(ctx, r)
+	case k.dialect().MissesHeader(e) && w.Method == mcp.MethodToolsCall && k.mirrors():
+		return c.relist(w.ctx, w.Request)
 	}
 	return false
 }
@@ -238,7 +268,7 @@ func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Requ
 
 // exchange sends the request once and returns its outcome.
 func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
-	m, err := k.link.Call(w.ctx, exchange.Outbound{Message: req, Caller: w, Logs: w.Method != mcp.MethodListen})
+	m, err := k.link.Call(w.ctx, exchange.Outbound{Message: req, Caller: w, Logs: w.Method != mcp.MethodListen, Repeated: w.lost != nil})
 	if err != nil {
 		return dialect.Outcome{}, markMayHaveRun(err)
 	}

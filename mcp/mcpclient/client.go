@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/drain"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
@@ -35,6 +36,7 @@ type Client struct {
 	notifications *exchange.Dispatcher[func()]
 	handlers      handlerActivity
 	questionRates questionRates
+	sessionLosses httpclient.SessionLosses
 	limits        *limit.Reporter
 	level         atomic.Pointer[mcp.LoggingLevel]
 	capabilities  sync.Map // of *dialect.Facts to *mcp.ClientCapabilities; see declared

@@ -150,5 +150,7 @@ func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 		MaxMessage:   c.opts.maxMessage(),
 		CloseTimeout: c.opts.closeTimeout(),
 		Gap:          func() { c.notificationsMissed(errInterrupted) },
+		Losses:       &c.sessionLosses,
+		CheckSession: func() { c.checkSession(k) },
 	}
 }

@@ -26,6 +26,7 @@ type connection struct {
 	lossCounted  bool         // lasted has returned its duration; guarded by Client.mu
 	endedAt      atomic.Int64 // when the end of the link was noticed, in Unix nanoseconds
 
+	checking         atomic.Bool    // checkSession runs
 	reportOnce       sync.Once      // reports the end of the link
 	subscriptionLock chan struct{}  // capacity 1; held while subscriptions of a session change
 	subscribed       map[string]int // by URI: number of subscribers; guarded by subscriptionLock

@@ -79,9 +79,17 @@
 // A call in flight fails with a [LostError]. Its chain has a [MayHaveRunError], because
 // the server may have processed the call; so have the errors of all other requests that
 // were sent without getting a response. The client itself repeats a call that the server
-// certainly has not begun: the server no longer knew the session (404), was shutting
-// down (503 with Retry-After, and it closed the connection), or refused the headers or
-// the revision.
+// certainly has not begun: the server no longer knew the session, was shutting down (503
+// with Retry-After, and it closed the connection), or refused the headers or the
+// revision.
+//
+// A session over HTTP is lost when the server answers 404, or 400 with a body that is not
+// the answer to the request: an error without its id, or with the code -32000 or -32600,
+// or no JSON. Calls that see the same loss share one new session, and each is sent again
+// once. The others in flight may still get their results, for up to 5 s; then the old
+// session is deleted. If a repeated call gets 400 again, the first 400 is its error, and
+// for a minute 400 is not taken for the loss of a session. Subscriptions, the log level
+// and the stream of notifications are opened again in the new session.
 //
 // # Timeouts
 //

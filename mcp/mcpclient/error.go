@@ -21,6 +21,11 @@ import (
 // ErrClosed is the error of all operations of a closed client.
 var ErrClosed = exchange.ErrClosed
 
+// ErrSessionLost is in the chain of the errors of calls and events, beside LostError, when
+// a server over HTTP does not know the session any more: it answered 404, or 400 without
+// an answer to the request. The next call opens a new session.
+var ErrSessionLost = httpclient.ErrSessionLost
+
 // HTTPError reports an HTTP response that is not an MCP message. It does not have the
 // body of the response, because that text is not trusted and errors go to logs and
 // models.

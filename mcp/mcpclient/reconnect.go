@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 )
@@ -156,6 +157,25 @@ func (c *Client) renegotiate(k *connection) bool {
 
 var errRenegotiate = errors.New("the server no longer supports the revision")
 
+// checkSession sends a ping in the background, to find out whether the server still
+// knows the session. If it does not, the ping opens a new one, like every request.
+func (c *Client) checkSession(k *connection) {
+	if k.checking.Swap(true) {
+		return
+	}
+	started := c.goTracked(func() {
+		defer k.checking.Store(false)
+		select {
+		case <-c.started:
+			_, _, _ = c.sendRequest(c.ctx, &Request{Method: mcp.MethodPing, client: c})
+		case <-c.ctx.Done():
+		}
+	})
+	if !started {
+		k.checking.Store(false)
+	}
+}
+
 // monitor pings the server of an idle session, and closes the connection when it is
 // lost.
 func (c *Client) monitor(k *connection) {
@@ -173,6 +193,7 @@ func (c *Client) monitor(k *connection) {
 		case <-k.link.Done():
 			k.endedAt.Store(time.Now().UnixNano())
 			k.reportLost()
+			k.link.Drain(c.ctx)
 			_ = k.link.Close()
 			return
 		}

@@ -27,6 +27,9 @@ type Link interface {
 	// End makes all running and later calls fail with the given reason. It does not wait.
 	// The link still needs Close.
 	End(why error)
+	// Drain waits, after the link has ended, for the calls in flight that may still get
+	// their response. It does not wait long, nor after ctx has ended.
+	Drain(ctx context.Context)
 	// Close ends the link and returns when its goroutines have ended.
 	Close() error
 	// Done is closed when the link has ended; Err then returns the reason.
@@ -45,6 +48,9 @@ type Outbound struct {
 	// name their request: Receive gets those that arrive on the response stream of the
 	// request, or that cannot belong to another request.
 	Logs bool
+	// Repeated says that the server has refused the request before as one of a session
+	// that it does not know, and that it is sent again in a new session.
+	Repeated bool
 }
 
 // Caller handles the messages of one Call. Its methods are called on the goroutine of Call.
@@ -169,6 +175,9 @@ func (l *connLink) Notify(ctx context.Context, out Outbound) error {
 	}
 	return nil
 }
+
+// Drain implements Link. A connection that has ended brings no response.
+func (l *connLink) Drain(context.Context) {}
 
 func (l *connLink) Close() error {
 	l.End(ErrClosed)

@@ -175,13 +175,17 @@ func (s *eventSource) open(ctx context.Context) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = resp.refusal(); err == ErrSessionLost {
+	if err = resp.refusal(); errors.Is(err, ErrSessionLost) {
+		err = ErrSessionLost // the request of the stream was sent, and may have run
 		s.link.End(err)
 	}
 	switch kind := mediaType(resp.Header); {
 	case err != nil:
 	case !resp.ok():
 		err = statusError(resp.Response)
+		if s.opened || !s.requestID.IsZero() { // many servers refuse the first GET of a session, because they have no such stream
+			s.link.checkAfter(err)
+		}
 	case kind != httpheader.TypeEventStream:
 		err = &ContentError{Status: resp.StatusCode, Type: kind}
 	default:

@@ -31,12 +31,13 @@ type ClientParams struct {
 	CloseTimeout time.Duration
 	// Gap is called when notifications may have been missed. May be nil.
 	Gap func()
+	// Losses are those of all sessions of the client. Nil means that there is only this one.
+	Losses *SessionLosses
+	// CheckSession is called when a message without a response was refused in a way that
+	// may mean that the session is lost. It sends a request, in the background. May be
+	// nil.
+	CheckSession func()
 }
-
-// ErrSessionLost ends a link when the server does not know its session any more.
-//
-// Spec: 2025-11-25 basic/transports#session-management
-var ErrSessionLost = errors.New("the server has ended the session")
 
 // Link is an exchange.Link over Streamable HTTP. Each message is a POST of its
 // own; the answer is JSON, or an event stream that ends with it:
@@ -54,11 +55,14 @@ type Link struct {
 	running peer.Running
 	answers atomic.Int64 // requests of the server up to the end of the POST of the answer
 
-	ctx    context.Context // of the work that outlives a call
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error // set before done is closed
-	once   sync.Once
+	ctx         context.Context // of the work that outlives a call; ends with the link
+	cancel      context.CancelFunc
+	calls       context.Context // of the calls in flight
+	cancelCalls context.CancelFunc
+	done        chan struct{}
+	err         error           // set before done is closed
+	idle        <-chan struct{} // closed when no call is in flight; set before done is closed
+	once        sync.Once
 
 	mu      sync.Mutex
 	closing bool           // guarded by mu: no more work may begin
@@ -73,7 +77,11 @@ var _ exchange.Link = (*Link)(nil)
 // first call.
 func NewLink(p ClientParams) *Link {
 	l := &Link{ClientParams: p, done: make(chan struct{})}
+	if l.Losses == nil {
+		l.Losses = new(SessionLosses)
+	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.calls, l.cancelCalls = context.WithCancel(context.Background())
 	return l
 }
 
@@ -119,7 +127,7 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 	id := w.ID // the answer may still be read when w is closed
 	l.goTracked(func() {
 		defer stop()
-		defer context.AfterFunc(l.ctx, stop)()
+		defer context.AfterFunc(l.calls, stop)()
 		l.roundTrip(carrying, id, out)
 	})
 	for {
@@ -147,6 +155,7 @@ func (l *Link) Call(ctx context.Context, out exchange.Outbound) (jsonrpc.Message
 func (l *Link) Notify(ctx context.Context, out exchange.Outbound) error {
 	err := l.postWithoutAnswer(ctx, out.Message.Encode(jsonrpc.ID{}), &out.Message.Headers)
 	l.endIfLost(err)
+	l.checkAfter(err)
 	return err
 }
 
@@ -178,15 +187,22 @@ func (l *Link) sendAndForget(ctx context.Context, o *outgoing) {
 	}
 }
 
-// Close implements exchange.Link. It ends the session on the server, too.
+// Close implements exchange.Link. It ends the session on the server, too, even if that
+// has refused it: another replica may know it, or a 400 had another reason.
 func (l *Link) Close() error {
 	l.End(exchange.ErrClosed)
+	l.pending.Fail(l.err)
+	l.cancelCalls()
 	l.mu.Lock()
 	session := l.session
 	l.session, l.closing = "", true
 	l.mu.Unlock()
-	if session != "" && errors.Is(l.err, exchange.ErrClosed) {
-		l.delete(session)
+	switch {
+	case session == "":
+	case errors.Is(l.err, exchange.ErrClosed):
+		l.delete(session, l.CloseTimeout)
+	case errors.Is(l.err, ErrSessionLost):
+		l.delete(session, min(l.CloseTimeout, lostDeleteTimeout))
 	}
 	l.work.Wait()
 	l.HTTP.CloseIdleConnections()
@@ -206,12 +222,17 @@ func (l *Link) Err() error {
 	}
 }
 
-// End implements exchange.Link. Only the first call has an effect.
+// End implements exchange.Link. Only the first call has an effect. Calls in flight in a
+// session that is lost may still get a response, see Drain.
 func (l *Link) End(why error) {
 	l.once.Do(func() {
 		l.err = why
+		l.idle = l.pending.Close(why)
 		close(l.done)
-		l.pending.Fail(why)
+		if !errors.Is(why, ErrSessionLost) {
+			l.pending.Fail(why)
+			l.cancelCalls()
+		}
 		l.cancel()
 	})
 }

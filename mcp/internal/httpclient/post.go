@@ -19,24 +19,18 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
-// response is a response of the server with the session id of its request.
+// response is a response of the server to a message.
 type response struct {
 	*http.Response
-	session string
+	session string // id of the session of the message, or empty
 }
 
 // roundTrip posts one request and delivers all messages of the response. It fails the
 // call if no answer can come any more.
 func (l *Link) roundTrip(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) {
 	if err := l.exchange(ctx, id, out); err != nil {
+		l.endIfLost(err) // first, because the caller sends the request again at once
 		l.pending.Refuse(id, err)
-		l.endIfLost(err)
-	}
-}
-
-func (l *Link) endIfLost(err error) {
-	if errors.Is(err, ErrSessionLost) {
-		l.End(ErrSessionLost)
 	}
 }
 
@@ -47,7 +41,7 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	}
 	defer resp.Body.Close()
 	if err := resp.refusal(); err != nil {
-		return notSent(err)
+		return err
 	}
 	if out.Message.Method == mcp.MethodInitialize {
 		if err := l.keepSession(resp.Header.Get(httpheader.SessionID)); err != nil {
@@ -58,9 +52,12 @@ func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outboun
 	case kind == httpheader.TypeEventStream && resp.ok():
 		return l.followAnswer(ctx, id, resp)
 	case kind == httpheader.TypeJSON:
-		return l.readAnswer(id, resp)
+		return l.readAnswer(id, resp, out.Repeated)
 	case resp.ok():
 		return &dialect.ProtocolError{Err: &ContentError{Status: resp.StatusCode, Type: kind}}
+	}
+	if err := l.sessionRefused(resp, nil, out.Repeated); err != nil {
+		return err
 	}
 	return resp.withoutAnswer()
 }
@@ -77,17 +74,25 @@ func (r *response) withoutAnswer() error {
 }
 
 // readAnswer reads and delivers an answer in JSON.
-func (l *Link) readAnswer(id jsonrpc.ID, resp *response) error {
+func (l *Link) readAnswer(id jsonrpc.ID, resp *response, repeated bool) error {
 	data, err := l.readAll(resp.Body)
 	if err != nil {
 		return err
 	}
 	items, err := exchange.DecodeAll(data, l.Inbox.Limits())
 	if err != nil && !resp.ok() {
+		if err := l.sessionRefused(resp, nil, repeated); err != nil {
+			return err
+		}
 		return statusError(resp.Response)
 	}
 	if err != nil {
 		return dialect.Invalid("%w", err)
+	}
+	if refusal, ok := refusalOfSession(items, id); ok {
+		if err := l.sessionRefused(resp, refusal, repeated); err != nil {
+			return err
+		}
 	}
 	if resp.StatusCode == http.StatusServiceUnavailable && (isRefusal(items) || resp.Close && isOverload(items)) {
 		return resp.withoutAnswer()
@@ -212,7 +217,7 @@ func (l *Link) postWithoutAnswer(ctx context.Context, msg []byte, headers *diale
 	defer resp.Body.Close()
 	defer drainBody(resp.Body)
 	if err := resp.refusal(); err != nil {
-		return notSent(err)
+		return err
 	}
 	if !resp.ok() {
 		return statusError(resp.Response)
@@ -302,8 +307,8 @@ func (l *Link) keepSession(id string) error {
 }
 
 // delete ends the session on the server. Not every server lets clients do that.
-func (l *Link) delete(session string) {
-	ctx, stop := context.WithTimeout(context.Background(), l.CloseTimeout)
+func (l *Link) delete(session string, timeout time.Duration) {
+	ctx, stop := context.WithTimeout(context.Background(), timeout)
 	defer stop()
 	l.sendAndForget(ctx, l.outgoing(http.MethodDelete, nil, func(h http.Header) { h.Set(httpheader.SessionID, session) }))
 }
@@ -315,23 +320,14 @@ func (r *response) ok() bool { return r.StatusCode >= 200 && r.StatusCode < 300 
 func (r *response) refusal() error {
 	switch {
 	case r.StatusCode == http.StatusNotFound && r.session != "":
-		return ErrSessionLost
+		return &exchange.NotSentError{Err: &SessionLostError{Status: statusError(r.Response)}}
 	case wantsCredentials(r.Response):
 		return statusError(r.Response)
 	}
 	return nil
 }
 
-// notSent wraps ErrSessionLost in a NotSentError: the server did not process a message
-// for a session that it does not know.
-func notSent(err error) error {
-	if err == ErrSessionLost {
-		return &exchange.NotSentError{Err: err}
-	}
-	return err
-}
-
-func statusError(r *http.Response) error {
+func statusError(r *http.Response) *StatusError {
 	return &StatusError{Status: r.StatusCode, Header: r.Header}
 }
 

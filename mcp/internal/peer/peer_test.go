@@ -228,3 +228,39 @@ func TestFailureEndsEveryRequestOfNowAndLater(t *testing.T) {
 		t.Errorf("later: got %v, want %v", err, gone)
 	}
 }
+
+func TestClosedTableRefusesNewRequestsAndLetsTheOthersEnd(t *testing.T) {
+	t.Parallel()
+	var p peer.Pending
+	answered, left, failed := open(t, &p), open(t, &p), open(t, &p)
+	gone := errors.New("gone")
+	idle := p.Close(gone)
+	if _, err := p.Open(); err != gone {
+		t.Errorf("later: got %v, want %v", err, gone)
+	}
+	p.Resolve(jsonrpc.Message{Kind: jsonrpc.Response, ID: answered.ID})
+	if m, err := answered.Next(t.Context()); err != nil || m.Kind != jsonrpc.Response {
+		t.Errorf("got %v, %v, want the response", m, err)
+	}
+	left.Close()
+	select {
+	case <-idle:
+		t.Error("idle while a request waits")
+	default:
+	}
+	p.Fail(errors.New("another"))
+	if _, err := failed.Next(t.Context()); err != gone {
+		t.Errorf("waiting: got %v, want %v", err, gone)
+	}
+	<-idle
+	<-p.Close(gone)
+}
+
+func open(t *testing.T, p *peer.Pending) *peer.Waiter {
+	t.Helper()
+	w, err := p.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

@@ -23,7 +23,8 @@ type Pending struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[string]*Waiter // by ID.Key
-	failed  error              // why no answer can come any more
+	failed  error              // why no new request can wait
+	idle    chan struct{}      // made by Close, closed when no request waits any more
 	spare   []*Waiter          // closed ones, to be used again
 }
 
@@ -87,7 +88,7 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	if w == nil {
 		return false
 	}
-	delete(p.waiting, key)
+	p.remove(key)
 	w.answer = m
 	w.signal()
 	return true
@@ -154,25 +155,58 @@ func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 	if w == nil {
 		return false
 	}
-	delete(p.waiting, id.Key())
+	p.remove(id.Key())
 	w.err = err
 	w.signal()
 	return true
 }
 
-// Fail ends every waiting request, and every later one, with err.
+// Close refuses new requests with err. Those that wait may still get their response; the
+// channel is closed when none waits any more. Only the first call has an effect.
+func (p *Pending) Close(err error) (idle <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		p.failed = err
+	}
+	if p.idle == nil {
+		p.idle = make(chan struct{})
+		p.closeIdle()
+	}
+	return p.idle
+}
+
+// Fail ends every waiting request, and every later one, with err, or with the error of an
+// earlier Close.
 func (p *Pending) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed != nil {
+	if p.failed == nil {
+		p.failed = err
+	}
+	for key, w := range p.waiting {
+		w.err = p.failed
+		w.signal()
+		p.remove(key)
+	}
+}
+
+// remove removes a request that no longer waits. The caller holds mu.
+func (p *Pending) remove(key string) {
+	delete(p.waiting, key)
+	p.closeIdle()
+}
+
+// closeIdle closes the channel of Close if no request waits. The caller holds mu.
+func (p *Pending) closeIdle() {
+	if p.idle == nil || len(p.waiting) > 0 {
 		return
 	}
-	p.failed = err
-	for _, w := range p.waiting {
-		w.err = err
-		w.signal()
+	select {
+	case <-p.idle:
+	default:
+		close(p.idle)
 	}
-	clear(p.waiting)
 }
 
 // Len returns the number of waiting requests.
@@ -203,7 +237,7 @@ func (w *Waiter) Close() {
 	p := w.table
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.waiting, w.ID.Key())
+	p.remove(w.ID.Key())
 	if len(p.spare) == maxSpare {
 		return
 	}
