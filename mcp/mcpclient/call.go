@@ -257,7 +257,7 @@ func (k *connection) rounds(w *call, d *dialect.Client, first, req *dialect.Requ
 		case err != nil || outcome.InputRequired == nil:
 			return outcome, rounds, err
 		case w.opts.manual:
-			return outcome, rounds, &InputRequiredError{outcome.InputRequired}
+			return outcome, rounds, inputRequired(outcome.InputRequired)
 		}
 		if req, err = k.client.answerInput(&w.callDeadline, d, first, outcome.InputRequired, rounds); err != nil {
 			return outcome, rounds, err

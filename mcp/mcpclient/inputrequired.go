@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -31,58 +29,48 @@ var mayRequireInput = map[string]bool{
 // unchanged state of the server.
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
-func (c *Client) answerInput(p *callDeadline, d *dialect.Client, first *dialect.Request, in *mcp.InputRequiredResult, round int) (*dialect.Request, error) {
+func (c *Client) answerInput(p *callDeadline, d *dialect.Client, first *dialect.Request, in *dialect.InputRequired, round int) (*dialect.Request, error) {
 	switch {
 	case !mayRequireInput[first.Method]:
 		return nil, fmt.Errorf("invalid response: input_required is not a valid result of %s", first.Method)
-	case len(in.InputRequests) == 0 && in.RequestState == nil:
+	case len(in.Questions) == 0 && in.State == nil:
 		return nil, fmt.Errorf("invalid response: input_required with neither inputRequests nor requestState")
 	case round >= c.opts.maxRounds():
 		return nil, fmt.Errorf("the server still requires input after %d rounds", round)
 	}
-	again := mcp.InputResponseParams{RequestState: in.RequestState}
-	if len(in.InputRequests) == 0 {
+	if len(in.Questions) == 0 {
 		if err := sleep(p.ctx, min(minInputPause<<min(round, 10), maxInputPause)); err != nil {
 			return nil, err
 		}
-		return first.Again(again)
 	}
-	again.InputResponses = make(map[string]jsontext.Value, len(in.InputRequests))
-	keys := slices.AppendSeq(make([]string, 0, len(in.InputRequests)), maps.Keys(in.InputRequests))
-	slices.Sort(keys)
-	for _, key := range keys {
-		answer, err := c.answerQuestion(p.ctx, d, key, in.InputRequests[key])
-		if err != nil {
-			// The protocol cannot express a failed answer, so the call ends here.
-			return nil, fmt.Errorf("input %.64q: %w", key, err)
-		}
-		again.InputResponses[key] = answer
-	}
-	return first.Again(again)
+	return first.Next(in, func(q dialect.KeyedQuestion) (any, error) {
+		return c.answerQuestion(p.ctx, d.Facts, q.Key, q.InputRequest)
+	})
 }
 
 // Answer calls the handler of this client for a question and returns its encoded
 // answer. It is for extensions whose messages contain questions. The key is that of the
 // question, for QuestionFrom and errors.
 func (c *Client) Answer(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
-	answer, err := c.answerQuestion(ctx, c.agreement().dialect, key, q)
+	d := c.agreement().dialect
+	result, err := c.answerQuestion(ctx, d.Facts, key, q)
+	var answer jsontext.Value
+	if err == nil {
+		answer, err = d.InputResponse(result)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("input %.64q: %w", key, err)
 	}
 	return answer, nil
 }
 
-func (c *Client) answerQuestion(ctx context.Context, d *dialect.Client, key string, q mcp.InputRequest) (jsontext.Value, error) {
+// answerQuestion answers one question of a round.
+func (c *Client) answerQuestion(ctx context.Context, f *dialect.Facts, key string, q mcp.InputRequest) (any, error) {
 	switch q.Method {
 	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList:
-	default:
-		return nil, fmt.Errorf("invalid response: method %.64q: want one that a client answers, such as elicitation/create", q.Method)
+		return c.answerRequest(ctx, f, key, q.Method, q.Params)
 	}
-	result, err := c.answerRequest(ctx, d.Facts, key, q.Method, q.Params)
-	if err != nil {
-		return nil, err
-	}
-	return d.InputResponse(result)
+	return nil, fmt.Errorf("invalid response: method %.64q: want one that a client answers, such as elicitation/create", q.Method)
 }
 
 // InputRequiredError is the error of a call with ManualInput that requires input, in the
@@ -90,6 +78,15 @@ func (c *Client) answerQuestion(ctx context.Context, d *dialect.Client, key stri
 type InputRequiredError struct {
 	// Result holds the questions, and the state to send back.
 	Result *mcp.InputRequiredResult
+}
+
+// inputRequired returns the error of a call with ManualInput.
+func inputRequired(in *dialect.InputRequired) error {
+	result, err := in.Result()
+	if err != nil {
+		return invalid("%w", err)
+	}
+	return &InputRequiredError{result}
 }
 
 // Error returns that the server requires input.

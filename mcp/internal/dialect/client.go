@@ -165,11 +165,7 @@ func (r *Request) addTrace(t mcp.Trace) error {
 	return err
 }
 
-// Again returns the request with the additional members for its next round,
-// after it was answered with input_required. In later rounds call it on the
-// first request, too.
-//
-// Spec: 2026-07-28 basic/patterns/mrtr
+// Again returns the request with the answers and the state of a user's own round.
 func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
 	more := plainInputResponses(&in)
 	if more == nil {
@@ -179,9 +175,7 @@ func (r *Request) Again(in mcp.InputResponseParams) (*Request, error) {
 		}
 		more = raw[1 : len(raw)-1]
 	}
-	again := *r
-	again.responses = more
-	return &again, nil
+	return r.withResponses(more), nil
 }
 
 // splitMeta returns the members of an object without its _meta, and the members
@@ -320,7 +314,7 @@ type Outcome struct {
 	Type   mcp.ResultType
 	Result jsontext.Value
 	// InputRequired is set if the server needs input before it can answer.
-	InputRequired *mcp.InputRequiredResult
+	InputRequired *InputRequired
 }
 
 // Result decodes a response. It returns an error of the server as an *mcp.Error with Remote set. An
@@ -347,11 +341,8 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 	case "", mcp.ResultComplete:
 		return Outcome{Type: mcp.ResultComplete, Result: m.Result}, nil
 	case mcp.ResultInputRequired:
-		if in, ok := readInputRequired(m.Result); ok {
-			return Outcome{InputRequired: in}, nil
-		}
-		in := new(mcp.InputRequiredResult)
-		if err := json.Unmarshal(m.Result, in); err != nil {
+		in, err := decodeInputRequired(m.Result)
+		if err != nil {
 			return Outcome{}, Invalid("%s: %s", method, reason(err))
 		}
 		return Outcome{InputRequired: in}, nil
@@ -365,8 +356,11 @@ func (c *Client) Result(method string, m jsonrpc.Message, extensions ...mcp.Resu
 // resultType returns the type of a result. The default is ResultComplete.
 func resultType(result jsontext.Value) (mcp.ResultType, error) {
 	raw := rawjson.Member(result, "resultType")
-	if raw == nil || string(raw) == `"complete"` {
+	switch string(raw) {
+	case "", `"complete"`:
 		return mcp.ResultComplete, nil
+	case `"input_required"`:
+		return mcp.ResultInputRequired, nil
 	}
 	var kind mcp.ResultType
 	err := json.Unmarshal(raw, &kind)

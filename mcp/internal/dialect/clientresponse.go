@@ -31,12 +31,23 @@ func (c *Client) Reply(id jsonrpc.ID, result any, err error) []byte {
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 func (c *Client) InputResponse(result any) (jsontext.Value, error) {
-	if result == nil {
-		return jsontext.Value("{}"), nil
+	return c.appendInputResponse(nil, result)
+}
+
+// appendInputResponse is InputResponse, which appends the answer to dst.
+func (c *Client) appendInputResponse(dst []byte, result any) ([]byte, error) {
+	var raw []byte
+	var err error
+	switch r := result.(type) {
+	case nil:
+		return append(dst, "{}"...), nil
+	case *mcp.ElicitResult:
+		dst, err = appendElicitResult(dst, r)
+	default:
+		raw, err = c.Facts.marshal(result)
 	}
-	raw, err := c.Facts.marshal(result)
 	if err != nil {
 		return nil, fmt.Errorf("encode result: %w", err)
 	}
-	return raw, nil
+	return append(dst, raw...), nil
 }

@@ -78,66 +78,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// readInputRequired decodes a result of strict JSON. Its params share memory with it.
-func readInputRequired(result jsontext.Value) (*mcp.InputRequiredResult, bool) {
-	in := new(mcp.InputRequiredResult)
-	for name, value := range rawjson.Members(result) {
-		ok := true
-		switch string(name) {
-		case "resultType":
-			in.ResultType = mcp.ResultInputRequired
-		case "_meta":
-			in.Meta, ok = readMeta(value)
-		case "inputRequests":
-			in.InputRequests, ok = readInputRequests(value)
-		case "requestState":
-			ok = value.Kind() == '"'
-			in.RequestState = new(string(rawjson.Unquote(value)))
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return in, true
-}
-
-func readInputRequests(object jsontext.Value) (requests map[string]mcp.InputRequest, ok bool) {
-	requests = make(map[string]mcp.InputRequest)
-	for key, request := range rawjson.Members(object) {
-		if request.Kind() != '{' {
-			return nil, false
-		}
-		var q mcp.InputRequest
-		for name, value := range rawjson.Members(request) {
-			switch string(name) {
-			case "method":
-				if value.Kind() != '"' {
-					return nil, false
-				}
-				q.Method = methodName(rawjson.Unquote(value))
-			case "params":
-				q.Params = value
-			default:
-				return nil, false
-			}
-		}
-		requests[string(key)] = q
-	}
-	return requests, object.Kind() == '{'
-}
-
-// methodName returns the name of a method without a copy if it is that of a question.
-func methodName(name []byte) string {
-	for _, known := range [...]string{mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodRootsList} {
-		if known == string(name) {
-			return known
-		}
-	}
-	return string(name)
-}
-
 // plainInputResponses encodes the members that a request has in its later rounds.
 func plainInputResponses(in *mcp.InputResponseParams) []byte {
 	if in.RequestState != nil && !utf8.ValidString(*in.RequestState) {
@@ -255,17 +195,19 @@ func readElicitation(params jsontext.Value) (*mcp.ElicitParams, bool) {
 	return p, accepted && usual
 }
 
-// plainElicitResult encodes the answer of a user.
-func plainElicitResult(r *mcp.ElicitResult) []byte {
+// appendElicitResult appends the answer of a user to dst.
+func appendElicitResult(dst []byte, r *mcp.ElicitResult) ([]byte, error) {
 	if r.ResultType != "" || len(r.Meta) > 0 || r.Content != nil && !isLine(r.Content) || !utf8.ValidString(string(r.Action)) {
-		return nil
+		raw, err := json.Marshal(r)
+		return append(dst, raw...), err
 	}
 	const around = len(`{"action":"","content":}`)
-	dst := appendText(append(make([]byte, 0, around+len(r.Action)+len(r.Content)), '{'), "action", string(r.Action))
+	dst = slices.Grow(dst, around+len(r.Action)+len(r.Content))
+	dst = appendText(append(dst, '{'), "action", string(r.Action))
 	if r.Content != nil {
 		dst = appendValue(dst, "content", r.Content)
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // DecodeElicitResult decodes the answer of a user, which is strict JSON. Its content

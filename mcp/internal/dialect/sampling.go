@@ -155,10 +155,7 @@ func (f *Facts) marshal(v any) ([]byte, error) {
 		}
 		return json.Marshal(f.convert(v))
 	case *mcp.ElicitResult:
-		if plain := plainElicitResult(v); plain != nil {
-			return plain, nil
-		}
-		return json.Marshal(v)
+		return appendElicitResult(nil, v)
 	case *mcp.CreateMessageParams:
 		depth = 3
 	case *mcp.CreateMessageResult:
