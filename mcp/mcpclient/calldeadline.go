@@ -115,12 +115,16 @@ func (d *callDeadline) expire() {
 	}
 }
 
-// restart starts the timeout again, also after a pause.
+// restart starts the timeout again, also after a pause. A timer that runs stays as it is:
+// it ends too early, and expire then sets it again.
 func (d *callDeadline) restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.restarted, d.paused = time.Now(), false
-	d.resetTimer()
+	d.restarted = time.Now()
+	if d.paused {
+		d.paused = false
+		d.resetTimer()
+	}
 }
 
 // pause stops the timer until restart.
