@@ -189,8 +189,12 @@ func (c *Client) Instructions() string { return c.agreement().instructions }
 // Revision returns the negotiated revision. It can change when the client reconnects.
 func (c *Client) Revision() mcp.Revision { return c.agreement().dialect.Facts.Revision }
 
+// agreement returns what was agreed with the server, or nil before the handshake.
 func (c *Client) agreement() *agreement {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.current == nil {
+		return nil
+	}
 	return c.current.agreed.Load()
 }

@@ -19,11 +19,33 @@ type Question struct {
 	Key string
 }
 
+// questionContext is the context of a handler that answers a question.
+type questionContext struct {
+	context.Context
+	method, key string
+	agreed      *agreement // nil before the handshake
+}
+
 type questionKey struct{}
+
+// Value implements context.Context.
+func (c *questionContext) Value(key any) any {
+	if key == (questionKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
 
 // QuestionFrom returns the question that a handler answers, given the context of the
 // handler. It returns false for any other context.
 func QuestionFrom(ctx context.Context) (Question, bool) {
-	q, ok := ctx.Value(questionKey{}).(Question)
-	return q, ok
+	c, ok := ctx.Value(questionKey{}).(*questionContext)
+	if !ok {
+		return Question{}, false
+	}
+	q := Question{Method: c.method, Key: c.key}
+	if c.agreed != nil {
+		q.Server = c.agreed.server
+	}
+	return q, true
 }

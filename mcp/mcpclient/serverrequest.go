@@ -19,22 +19,8 @@ func (c *Client) answerRequest(ctx context.Context, f *dialect.Facts, key, metho
 	}
 	c.handlers.begin()
 	defer c.handlers.end()
-	ctx = context.WithValue(ctx, questionKey{}, Question{Method: method, Server: c.serverInfo(), Key: key})
+	ctx = &questionContext{ctx, method, key, c.agreement()}
 	return c.handle(ctx, &Request{Method: method, Params: params, Inbound: true, client: c, facts: f})
-}
-
-// serverInfo returns the server's description of itself, or zero before the handshake.
-func (c *Client) serverInfo() mcp.Implementation {
-	c.mu.Lock()
-	k := c.current
-	c.mu.Unlock()
-	if k == nil {
-		return mcp.Implementation{}
-	}
-	if a := k.agreed.Load(); a != nil {
-		return a.server
-	}
-	return mcp.Implementation{}
 }
 
 // route calls the handler of a message of the server. It is the innermost handler of
