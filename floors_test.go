@@ -51,6 +51,7 @@ var floors = []placement{
 	{floor: 0, path: "mcp/internal/seal"},
 	{floor: 0, path: "mcp/internal/spawn"},
 	{floor: 0, path: "mcp/internal/sse"},
+	{floor: 0, path: "mcp/internal/textcache"},
 	{floor: 0, path: "mcp/internal/uritemplate"},
 	{floor: 0, path: "mcp/internal/usercode"},
 	// The vocabulary.
@@ -61,7 +62,7 @@ var floors = []placement{
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp", "mcp/internal/drain"}},
-	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp"}},
+	{floor: 2, path: "mcp/internal/dialect", only: []string{"mcp/internal/jsonrpc", "mcp/internal/rawjson", "mcp/internal/textcache", "mcp"}},
 	// One message and its reply, the transports that carry messages, and what a server offers.
 	{floor: 3, path: "mcp/internal/exchange"},
 	{floor: 3, path: "mcp/internal/changes", beside: []string{"mcp/internal/exchange"}},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
-	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
 // elicit checks an elicitation of the server and calls its handler.
@@ -23,49 +22,54 @@ func (c *Client) elicit(ctx context.Context, f *dialect.Facts, p *mcp.ElicitPara
 	if err := c.checkDeclared(f, mcp.MethodElicit, p); err != nil {
 		return nil, err
 	}
-	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
-	handler, check := c.opts.ElicitForm, checkForm
 	if p.Mode == mcp.ElicitURL {
-		handler, check = c.opts.ElicitURL, checkURL
-	} else if c.opts.Ask.AllowSecretFields {
-		check = func(*mcp.ElicitParams) error { return nil }
+		return c.elicitURL(ctx, p)
 	}
-	if err := check(p); err != nil {
+	return c.elicitForm(ctx, p)
+}
+
+func (c *Client) elicitURL(ctx context.Context, p *mcp.ElicitParams) (any, error) {
+	if err := checkURL(p); err != nil {
 		return nil, err
 	}
+	result, err := askUser(ctx, c.opts.ElicitURL, p)
+	if err != nil {
+		return nil, err
+	}
+	result.Content = nil
+	return &result, nil
+}
+
+func (c *Client) elicitForm(ctx context.Context, p *mcp.ElicitParams) (any, error) {
+	p.RequestedSchema = dialect.RichForm(p.RequestedSchema)
+	form, err := c.formOf(p)
+	if err != nil {
+		return nil, err
+	}
+	result, err := askUser(ctx, c.opts.ElicitForm, p)
+	if err != nil {
+		return nil, err
+	}
+	if result.Action != mcp.ElicitAccept {
+		result.Content = nil
+		return &result, nil
+	}
+	if result.Content, err = form.complete(result.Content); err != nil {
+		return nil, err
+	}
+	return &result, nil
+}
+
+// askUser calls the handler of an elicitation and returns a copy of its result.
+func askUser(ctx context.Context, handler func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error), p *mcp.ElicitParams) (mcp.ElicitResult, error) {
 	result, err := handler(ctx, p)
 	switch {
 	case err != nil:
-		return nil, err
+		return mcp.ElicitResult{}, err
 	case result == nil:
-		return nil, errors.New("elicitation: the handler returned neither a result nor an error")
+		return mcp.ElicitResult{}, errors.New("elicitation: the handler returned neither a result nor an error")
 	case result.Action != mcp.ElicitAccept && result.Action != mcp.ElicitDecline && result.Action != mcp.ElicitCancel:
-		return nil, fmt.Errorf("elicitation: the handler returned action %q: want accept, decline or cancel", result.Action)
+		return mcp.ElicitResult{}, fmt.Errorf("elicitation: the handler returned action %q: want accept, decline or cancel", result.Action)
 	}
-	return checkResult(result, p)
-}
-
-// checkResult adds the defaults of the schema to an accepted form and checks it. All
-// other results have no content.
-func checkResult(result *mcp.ElicitResult, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	out := *result
-	if out.Action != mcp.ElicitAccept || p.Mode == mcp.ElicitURL {
-		out.Content = nil
-		return &out, nil
-	}
-	form, err := jsonschema.Compile(p.RequestedSchema, nil)
-	if err != nil {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: requestedSchema: %v", mcp.MethodElicit, err)
-	}
-	if out.Content, err = form.ApplyDefaults(out.Content); err != nil {
-		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
-	}
-	err = form.Validate(out.Content)
-	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		invalid.Subject = "content"
-	}
-	if err != nil {
-		return nil, fmt.Errorf("elicitation: answer of the handler: %w", err)
-	}
-	return &out, nil
+	return *result, nil
 }

@@ -1,42 +1,13 @@
 package mcpclient
 
 import (
-	"bytes"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
 
 	"github.com/fondaco/fondaco/mcp"
-	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 )
-
-// secretField matches the names and titles of fields that a form must not have.
-//
-// Spec: 2026-07-28 client/elicitation#security-considerations
-var secretField = regexp.MustCompile(`(?i)pass ?(word|phrase|code)|secret|api[-_ ]?key|access[-_ ]?(key|token)|private[-_ ]?key|credential|\b(pin|cvv|cvc|ssn)\b|credit[-_ ]?card|card[-_ ]?number`)
-
-// checkForm refuses a form with a field whose name or title suggests a secret. It does
-// not check the schema otherwise, because checkResult compiles it.
-func checkForm(p *mcp.ElicitParams) error {
-	for name, field := range rawjson.Members(rawjson.Member(p.RequestedSchema, "properties")) {
-		var title []byte
-		if text := rawjson.Member(field, "title"); text.Kind() == '"' {
-			title = rawjson.Unquote(text)
-		}
-		if isSecretName(name) || len(title) > 0 && secretField.Match(title) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "%s: field %.64q looks like a secret; use URL elicitation for it", mcp.MethodElicit, name)
-		}
-	}
-	return nil
-}
-
-// isSecretName reports whether the name of a field, whose words underscores may separate,
-// looks like that of a secret.
-func isSecretName(name []byte) bool {
-	return secretField.Match(name) ||
-		bytes.IndexByte(name, '_') >= 0 && secretField.Match(bytes.ReplaceAll(name, []byte{'_'}, []byte{' '}))
-}
 
 // checkURL refuses a URL that is neither https nor http on this machine.
 //

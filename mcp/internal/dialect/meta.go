@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+	"github.com/fondaco/fondaco/mcp/internal/textcache"
 )
 
 // Reserved keys of _meta.
@@ -20,6 +21,21 @@ const (
 	keySubscription = "io.modelcontextprotocol/subscriptionId"
 	keyProgress     = "progressToken"
 )
+
+// A client of the stateless era sends its info and capabilities in each
+// request, as the same text.
+var (
+	versions        = textcache.New(decodeNew[string])
+	capabilities    = textcache.New(decodeNew[mcp.ClientCapabilities])
+	implementations = textcache.New(decodeNew[mcp.Implementation])
+	levels          = textcache.New(decodeNew[mcp.LoggingLevel])
+)
+
+// decodeNew returns nil for null, as decoding into a pointer does.
+func decodeNew[T any](text []byte) (value *T, err error) {
+	err = json.Unmarshal(text, &value)
+	return value, err
+}
 
 // RequestMeta is the _meta of a request, with the protocol's own keys decoded.
 // The values behind its pointers are shared with other requests and must not be
@@ -100,13 +116,13 @@ func (m *RequestMeta) read(key []byte, value jsontext.Value) (err error) {
 	case keyProgress:
 		err = json.Unmarshal(value, &m.Progress)
 	case keyVersion:
-		m.Version, err = versions.decode(value)
+		m.Version, err = versions.Get(value)
 	case keyCapabilities:
-		m.Capabilities, err = capabilities.decode(value)
+		m.Capabilities, err = capabilities.Get(value)
 	case keyClientInfo:
-		m.ClientInfo, err = implementations.decode(value)
+		m.ClientInfo, err = implementations.Get(value)
 	case keyLogLevel:
-		m.LogLevel, err = levels.decode(value)
+		m.LogLevel, err = levels.Get(value)
 	case mcp.MetaTraceparent:
 		err = json.Unmarshal(value, &m.TraceParent)
 	case mcp.MetaTracestate:

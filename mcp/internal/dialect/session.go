@@ -9,6 +9,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
+	"github.com/fondaco/fondaco/mcp/internal/textcache"
 )
 
 // Session is the state that one initialize negotiated. Open uses it for every
@@ -68,14 +69,14 @@ func (s *Server) Negotiate(c *Call) (*Session, error) {
 	}
 	return &Session{
 		Facts:        f,
-		Client:       shared(&implementations, rawjson.Member(c.Params, "clientInfo"), &offer.ClientInfo),
-		Capabilities: shared(&capabilities, rawjson.Member(c.Params, "capabilities"), &offer.Capabilities),
+		Client:       shared(implementations, rawjson.Member(c.Params, "clientInfo"), &offer.ClientInfo),
+		Capabilities: shared(capabilities, rawjson.Member(c.Params, "capabilities"), &offer.Capabilities),
 	}, nil
 }
 
 // shared returns the decoded value of a text, from the cache if possible.
-func shared[T any](r *decodeCache[T], text jsontext.Value, own *T) *T {
-	if value, err := r.decode(text); err == nil && value != nil {
+func shared[T any](c *textcache.Cache[T], text jsontext.Value, own *T) *T {
+	if value, err := c.Get(text); err == nil && value != nil {
 		return value
 	}
 	return own

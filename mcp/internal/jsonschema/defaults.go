@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
@@ -9,8 +10,9 @@ import (
 )
 
 // ApplyDefaults returns the object instance with each top-level property that is missing
-// and has a default in the schema added at the end. An empty instance is an empty object.
-// It is for the schema of a form: it follows no references.
+// and has a default in the schema added at the end, without white space, or the instance
+// itself if it is that already. An empty instance is an empty object. It is for the schema
+// of a form: it follows no references.
 func (v *Validator) ApplyDefaults(instance jsontext.Value) (jsontext.Value, error) {
 	if len(instance) == 0 {
 		instance = jsontext.Value("{}")
@@ -20,6 +22,9 @@ func (v *Validator) ApplyDefaults(instance jsontext.Value) (jsontext.Value, erro
 		return nil, err
 	}
 	if instance.Kind() == '{' && rawjson.Accepts(instance, ordinary) && hasAll(instance, defaults) {
+		if !bytes.ContainsAny(instance, " \t\r\n") {
+			return instance, nil
+		}
 		compact := instance.Clone()
 		err := compact.Compact()
 		return compact, err

@@ -1,58 +1,47 @@
-package dialect
+// Package textcache caches what is derived from texts that come again and again, such as
+// the info that a client sends in each request.
+package textcache
 
 import (
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"hash/maphash"
 	"sync/atomic"
-
-	"github.com/fondaco/fondaco/mcp"
 )
 
-// A client of the stateless era sends its info and capabilities in each
-// request, as the same text.
-var (
-	versions        decodeCache[string]
-	capabilities    decodeCache[mcp.ClientCapabilities]
-	implementations decodeCache[mcp.Implementation]
-	levels          decodeCache[mcp.LoggingLevel]
-)
-
-// decodeCache decodes texts and caches recently decoded values. All senders share the cache,
-// because equal texts have equal values. It is safe for concurrent use.
-type decodeCache[T any] struct {
-	slots [64]atomic.Pointer[decoded[T]]
+// Cache derives values from texts and caches those of recent texts. All users of a Cache
+// share its values, because equal texts have equal values. It is safe for concurrent use.
+type Cache[T any] struct {
+	derive func(text []byte) (*T, error)
+	slots  [64]atomic.Pointer[entry[T]]
 }
 
-type decoded[T any] struct {
+type entry[T any] struct {
 	text  string
 	value *T
 }
 
-// maxCachedText is the maximum size of a cached text, in bytes.
-const maxCachedText = 2048
+// maxText is the maximum size of a cached text, in bytes.
+const maxText = 2048
 
 var seed = maphash.MakeSeed()
 
-// decode returns the value of a text. The value is shared and must not be
-// changed.
-func (r *decodeCache[T]) decode(text jsontext.Value) (*T, error) {
-	if len(text) > maxCachedText {
-		return decodeNew[T](text)
-	}
-	slot := &r.slots[maphash.Bytes(seed, text)%uint64(len(r.slots))]
-	if d := slot.Load(); d != nil && d.text == string(text) {
-		return d.value, nil
-	}
-	value, err := decodeNew[T](text)
-	if err == nil && value != nil {
-		slot.Store(&decoded[T]{string(text), value})
-	}
-	return value, err
+// New returns a cache of what derive returns. derive must not keep the text. Errors and nil
+// are not cached.
+func New[T any](derive func(text []byte) (*T, error)) *Cache[T] {
+	return &Cache[T]{derive: derive}
 }
 
-// decodeNew returns nil for null, as decoding into a pointer does.
-func decodeNew[T any](text jsontext.Value) (value *T, err error) {
-	err = json.Unmarshal(text, &value)
+// Get returns the value of a text. The value is shared and must not be changed.
+func (c *Cache[T]) Get(text []byte) (*T, error) {
+	if len(text) > maxText {
+		return c.derive(text)
+	}
+	slot := &c.slots[maphash.Bytes(seed, text)%uint64(len(c.slots))]
+	if e := slot.Load(); e != nil && e.text == string(text) {
+		return e.value, nil
+	}
+	value, err := c.derive(text)
+	if err == nil && value != nil {
+		slot.Store(&entry[T]{string(text), value})
+	}
 	return value, err
 }
