@@ -35,7 +35,12 @@ import (
 // that goroutines of a handler have asked before the handler returns are sent together. The
 // handler has to wait for its goroutines. In a goroutine that asks after the handler has
 // returned, Ask fails with ErrInputRequired if the run has asked something, else with
-// [ErrCallEnded], and the question is not sent.
+// [ErrCallEnded], and the question is not sent. When the call ends earlier, because its
+// client cancels it, its time is over or the server shuts down, Ask fails with an error that
+// wraps ErrCallEnded and the cause of the call's context. When only ctx ends, the error wraps
+// the cause of ctx.
+//
+// Every error except ErrInputRequired begins with the key: ask "seat": the user declined.
 func Ask[T any](ctx context.Context, key, message string) (T, error) {
 	var answer T
 	err := AskAll(ctx, ElicitForm(key, message, &answer))
@@ -43,27 +48,30 @@ func Ask[T any](ctx context.Context, key, message string) (T, error) {
 }
 
 // AskAll asks several questions at once, in one round. It returns nil when all of them are
-// answered, and otherwise the error of the first one that is not. The rules of [Ask] apply,
-// also for concurrent use. A call stores answers only in the variables of its own questions.
+// answered, and otherwise the error of the first one that is not, with its key. The rules of
+// [Ask] apply, also for concurrent use. A call stores answers only in the variables of its own
+// questions.
 func AskAll(ctx context.Context, questions ...Question) error {
 	r := From(ctx)
-	if r == nil {
+	switch {
+	case len(questions) == 0 && r == nil:
 		return ErrNotInCall
-	}
-	if len(questions) == 0 {
+	case len(questions) == 0:
 		return nil
+	case r == nil:
+		return questions[0].wrap(ErrNotInCall)
 	}
-	if err := r.resume(); err != nil {
-		return err
+	if err := r.mayAsk(ctx); err != nil {
+		return questions[0].wrap(err)
 	}
 	for i := range questions {
 		if err := r.run.Use(questions[i].key); err != nil {
-			return err
+			return questions[i].wrap(err)
 		}
 	}
 	waits := r.call.CanRequest() || r.detached != nil
 	if !waits && !r.replays {
-		return fmt.Errorf("%s: %w", r.method, ErrCannotAsk)
+		return questions[0].wrap(fmt.Errorf("%s: %w", r.method, ErrCannotAsk))
 	}
 	var room [2]openQuestion // most calls of AskAll have one question
 	open := room[:0]

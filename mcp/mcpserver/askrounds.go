@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -27,7 +28,7 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return q.wrap(err)
 		}
 		request, err := r.call.InputRequest(q.method, q.params)
 		if err != nil {
@@ -40,7 +41,33 @@ func (r *Request) askInRounds(questions []openQuestion) error {
 	}
 	err := r.run.Ask(unanswered)
 	if errors.Is(err, replay.ErrRounds) {
-		return r.tooManyRounds(nil)
+		err = r.tooManyRounds(nil)
+	}
+	return wrapAsk(unanswered[0].Key, err)
+}
+
+// mayAsk returns an error if the call can ask nothing any more, or if its state is refused. A
+// run that has asked is no such call: its goroutines may ask more in the same round, although
+// its context has ended.
+func (r *Request) mayAsk(ctx context.Context) error {
+	if ctx.Err() != nil {
+		if cause := context.Cause(ctx); !errors.Is(cause, ErrInputRequired) {
+			return r.endedError(ctx, cause)
+		}
+	}
+	return r.resume()
+}
+
+// endedError returns err, the cause of a context, and adds ErrCallEnded if the call itself has
+// ended. Other errors are returned as they are.
+func (r *Request) endedError(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause == nil || !errors.Is(err, cause) {
+		return err
+	}
+	_, timeout := errors.AsType[*toolTimeoutError](cause)
+	if timeout || r.ctx.Err() != nil || r.hasHandlers() && r.handlers.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrCallEnded, err)
 	}
 	return err
 }
@@ -99,23 +126,21 @@ func (r *Request) withAskDeadline(ctx context.Context) (context.Context, context
 
 // askOne asks one question until there is a valid answer.
 func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
-	if known, err := r.answered(q); known {
+	known, err := r.answered(q)
+	if known || err != nil {
 		return q.wrap(err)
-	} else if err != nil {
-		return err
 	}
-	var err error
 	for range r.server.options.asking().maxRounds() {
 		var raw jsontext.Value
 		if raw, err = r.send(ctx, q.key, q.method, q.params); err != nil {
-			return q.wrap(answerError(err))
+			return q.wrap(r.endedError(ctx, answerError(err)))
 		}
 		err = q.decode(raw, false)
 		if _, bad := errors.AsType[*invalidAnswerError](err); bad {
 			continue
 		}
 		if kept := r.run.Keep(q.key, q.digest, raw); kept != nil {
-			return kept
+			return q.wrap(kept)
 		}
 		return q.wrap(err)
 	}

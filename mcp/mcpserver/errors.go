@@ -29,7 +29,9 @@ var ErrInputRequired = replay.ErrAsked
 
 // ErrCallEnded reports that the handler has returned, or that Detach has moved the call to
 // background work. With the context of the call, goroutines can neither ask nor remember
-// anything then.
+// anything then. Ask and AskAll also return it, together with the cause of the context, when
+// the call ends before its handler returns: by a cancellation of the client, by [Timeout] or
+// by a shutdown.
 var ErrCallEnded = replay.ErrEnded
 
 // ErrCannotAsk reports that the server cannot send a request to the client while it

@@ -40,7 +40,7 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 		return zero, err
 	}
 	if err := r.run.Use(key); err != nil {
-		return zero, fmt.Errorf("once: %w", err)
+		return zero, fmt.Errorf("once %q: %w", key, err)
 	}
 	if err := r.run.Blocked(); err != nil {
 		return zero, err

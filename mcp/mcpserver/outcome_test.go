@@ -217,7 +217,7 @@ func TestMisuseOfKeysAndFormsIsAnError(t *testing.T) {
 			return "done", nil
 		})
 		dialAs(t, srv, r, canAll).Must("tools/call", `{"name":"misuse"}`)
-		for _, want := range []string{"", `key "a": used already`, "want 1 to 64 bytes", `ask "deep"`, "want an absolute one"} {
+		for _, want := range []string{"", `once "a": the key is used already`, "want 1 to 64 bytes", `ask "deep"`, "want an absolute one"} {
 			if got := fmt.Sprint(<-seen); want != "" && !strings.Contains(got, want) {
 				t.Errorf("got %s, want %q", got, want)
 			}

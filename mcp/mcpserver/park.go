@@ -44,7 +44,7 @@ func Park[T any](ctx context.Context, key string, open func(context.Context) (T,
 		return zero, err
 	}
 	if err := r.run.Use(key); err != nil {
-		return zero, fmt.Errorf("park: %w", err)
+		return zero, fmt.Errorf("park %q: %w", key, err)
 	}
 	if err := r.run.Blocked(); err != nil {
 		return zero, err

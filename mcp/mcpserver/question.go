@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -213,9 +214,14 @@ func first(errs []error) error {
 	return nil
 }
 
-func (q *Question) wrap(err error) error {
-	if err == nil {
-		return nil
+// wrap adds the key of the question to an error.
+func (q *Question) wrap(err error) error { return wrapAsk(q.key, err) }
+
+// wrapAsk adds the key of a question to an error. ErrInputRequired ends every run that asks,
+// and is not a fault of a question: it is returned as it is, without an allocation.
+func wrapAsk(key string, err error) error {
+	if err == nil || errors.Is(err, ErrInputRequired) {
+		return err
 	}
-	return fmt.Errorf("ask %q: %w", q.key, err)
+	return fmt.Errorf("ask %q: %w", key, err)
 }

@@ -116,6 +116,10 @@ func (r *Request) beginHandlers() context.Context {
 	return (*handlerContext)(r)
 }
 
+// hasHandlers reports whether beginHandlers was called, which it is not for notifications and
+// detached work.
+func (r *Request) hasHandlers() bool { return r.detached == nil && !r.call.ID.IsZero() }
+
 // owner returns the owner to whose limits the request counts. It is the zero Owner for a
 // nil Request and for a request that the server sends.
 func (r *Request) owner() (nobody limit.Owner) {

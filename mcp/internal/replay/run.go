@@ -124,15 +124,21 @@ func (r *Run) Use(key string) error {
 		return err
 	}
 	if used.Has(key) {
-		return fmt.Errorf("key %q: used already in this call; want another one for each step", key)
+		return errKeyUsed
 	}
 	used.Set(key, struct{}{})
 	return nil
 }
 
+// Errors of keys. The caller adds the key.
+var (
+	errKeyUsed   = errors.New("the key is used already in this call; want another one for each step")
+	errKeyLength = fmt.Errorf("a key of that length is not allowed; want 1 to %d bytes", maxKey)
+)
+
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey {
-		return fmt.Errorf("key %q: want 1 to %d bytes", key, maxKey)
+		return errKeyLength
 	}
 	return nil
 }
@@ -337,7 +343,7 @@ func CheckQuestions(questions map[string]mcp.InputRequest) error {
 	}
 	for key := range questions {
 		if err := checkKey(key); err != nil {
-			return err
+			return fmt.Errorf("question %q: %w", key, err)
 		}
 	}
 	return nil
