@@ -1,19 +1,20 @@
 package mcpserver
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// A call sends 100 log messages at once, then one every 10 ms.
+// A call or session sends 100 log messages at once, then one every 10 ms.
 const (
 	logBurst = 100
 	logEvery = 10 * time.Millisecond
 )
 
-// clientLogLimit limits how often a call sends log messages to its client, and counts the
+// clientLogLimit limits how often a call or session sends log messages to its client, and counts the
 // messages that it omits. The zero value is ready for use. It is safe for concurrent use.
 type clientLogLimit struct {
 	mu       sync.Mutex
@@ -25,6 +26,14 @@ type clientLogLimit struct {
 type omittedLog struct {
 	count int
 	level mcp.LoggingLevel // of the most urgent one
+}
+
+// report returns the message that reports the number of omitted messages.
+func (o omittedLog) report(logger string) *mcp.LoggingMessageParams {
+	return &mcp.LoggingMessageParams{
+		Level: o.level, Logger: logger,
+		Data: fmt.Appendf(nil, `{"msg":"log messages left out","count":%d}`, o.count),
+	}
 }
 
 // take reports whether a message of the level may be sent now. If so, it returns the

@@ -12,8 +12,9 @@ type listing struct {
 	result func(page []registry.Feature, next *string, hints mcp.Caching) any
 }
 
-// list handles a list request with one page.
-func (s *Server) list(r *Request, l listing) (any, error) {
+// list handles a list request with one page. more are features that only some requests
+// see, see registry.PageParams.
+func (s *Server) list(r *Request, l listing, more ...registry.Feature) (any, error) {
 	var params mcp.ListParams
 	if err := r.Decode(&params); err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (s *Server) list(r *Request, l listing) (any, error) {
 	if !snap.Offers(l.kind) {
 		return nil, undeclared(r.method)
 	}
-	page := registry.PageParams{Kind: l.kind, Cursor: params.Cursor, Who: r.Identity(), Facts: r.call.Facts, Size: s.options.pageSize()}
+	page := registry.PageParams{Kind: l.kind, Cursor: params.Cursor, Who: r.Identity(), Facts: r.call.Facts, Size: s.options.pageSize(), More: more}
 	encoded, err := snap.Page(page, func(page []registry.Feature, next *string, restricted bool) any {
 		private := restricted || len(s.middleware.scopes(r.method)) > 0
 		return l.result(page, next, s.options.cacheFor(r.method).hints(private))

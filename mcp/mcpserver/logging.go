@@ -78,14 +78,60 @@ func (r *Request) wantsLog(level mcp.LoggingLevel) bool {
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove.
 func ForwardLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
-	if !m.Level.Valid() || !m.Data.IsValid() {
-		return fmt.Errorf("log message: level %.32q, %d bytes of data: want a level of RFC 5424 and a JSON value", m.Level, len(m.Data))
+	if err := checkLog(m); err != nil {
+		return err
 	}
 	r := From(ctx)
 	if r == nil || !r.wantsLog(m.Level) {
 		return nil
 	}
 	return r.log(&mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data, Meta: r.detached.meta()})
+}
+
+// ForwardLog sends a log message of another server that belongs to no call to the client of
+// the session, with its level, logger and data, if the client asked for that level. The rate
+// limit is the one of [Log], for the whole session. It does nothing when the session has
+// ended or is nil. It returns an error for a message that has no data or an unknown level.
+//
+// Deprecated: part of Logging (SEP-2577), which the first revision released on or
+// after 2027-07-28 may remove.
+func (s *Session) ForwardLog(ctx context.Context, m *mcp.LoggingMessageParams) error {
+	if err := checkLog(m); err != nil {
+		return err
+	}
+	if s == nil || s.ctx.Err() != nil {
+		return nil
+	}
+	least, _ := s.of.Agreed().LogLevel()
+	if m.Level.Severity() > least.Severity() {
+		return nil
+	}
+	ok, omitted := s.logs.take(m.Level)
+	if !ok {
+		return nil
+	}
+	if omitted.count > 0 {
+		if err := s.push(ctx, omitted.report(s.server.info.Name)); err != nil {
+			return err
+		}
+	}
+	return s.push(ctx, &mcp.LoggingMessageParams{Level: m.Level, Logger: m.Logger, Data: m.Data})
+}
+
+func (s *Session) push(ctx context.Context, m *mcp.LoggingMessageParams) error {
+	msg, err := s.of.Agreed().Facts.Notification(mcp.NotificationMessage, m)
+	if err != nil || msg == nil {
+		return err
+	}
+	return s.of.Push(ctx, msg)
+}
+
+// checkLog returns an error for a log message that has no data or an unknown level.
+func checkLog(m *mcp.LoggingMessageParams) error {
+	if !m.Level.Valid() || !m.Data.IsValid() {
+		return fmt.Errorf("log message: level %.32q, %d bytes of data: want a level of RFC 5424 and a JSON value", m.Level, len(m.Data))
+	}
+	return nil
 }
 
 // Handle sends one record.
@@ -157,10 +203,9 @@ func (r *Request) reportOmitted(o omittedLog) error {
 	if o.count == 0 {
 		return nil
 	}
-	return r.Notify(r.ctx, mcp.NotificationMessage, &mcp.LoggingMessageParams{
-		Level: o.level, Logger: r.server.info.Name, Meta: r.detached.meta(),
-		Data: fmt.Appendf(nil, `{"msg":"log messages left out","count":%d}`, o.count),
-	})
+	report := o.report(r.server.info.Name)
+	report.Meta = r.detached.meta()
+	return r.Notify(r.ctx, mcp.NotificationMessage, report)
 }
 
 // setLevel handles logging/setLevel of the session era.

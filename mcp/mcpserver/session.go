@@ -24,8 +24,11 @@ import (
 // nothing. State that a client of the stateless era can use again belongs into
 // [Server.Store] or a handle of mcpext/handles.
 type Session struct {
-	id  string
-	ctx lazyctx.Context
+	id     string
+	ctx    lazyctx.Context
+	server *Server
+	of     *exchange.Session
+	logs   clientLogLimit // of ForwardLog
 
 	mu     sync.Mutex
 	values map[reflect.Type]any // pointers to the types; guarded by mu
@@ -38,7 +41,7 @@ func (r *Request) Session() *Session {
 	if r == nil || r.call.Session == nil || r.in.Session == nil {
 		return nil
 	}
-	return r.server.sessions.session(r.in.Session)
+	return r.server.sessions.session(r.server, r.in.Session)
 }
 
 // ID returns a random id, which no other session has in any process, for logs and
@@ -148,9 +151,9 @@ func (s *sessions) isOpen(session *exchange.Session) bool {
 	return s.open[session]
 }
 
-// session returns the Session of an exchange.Session, which is made when it is first
+// session returns the Session of an exchange.Session of the server, which is made when it is first
 // requested: most sessions are not.
-func (s *sessions) session(x *exchange.Session) *Session {
+func (s *sessions) session(server *Server, x *exchange.Session) *Session {
 	if found := madeSession(x); found != nil {
 		return found
 	}
@@ -159,7 +162,7 @@ func (s *sessions) session(x *exchange.Session) *Session {
 	if found := madeSession(x); found != nil {
 		return found
 	}
-	session := &Session{id: rand.Text()}
+	session := &Session{id: rand.Text(), server: server, of: x}
 	session.ctx.Begin(context.Background(), nil)
 	if !s.open[x] {
 		session.ctx.Cancel(nil)

@@ -144,6 +144,11 @@ func (s *Server) listen(ctx context.Context, r *Request) (any, error) {
 // requestListener sends changes to a listen request.
 type requestListener struct{ *Request }
 
+// Client implements changes.Listener.
+func (r requestListener) Client() (mcp.Revision, *mcp.ClientCapabilities) {
+	return r.Revision(), r.call.Capabilities
+}
+
 // Deliver implements changes.Listener.
 func (r requestListener) Deliver(ctx context.Context, e *changes.Event) error {
 	a, err := e.In(r.call.Facts)

@@ -115,6 +115,17 @@ func (s *Server) EnableTool(name string, on bool) bool {
 }
 
 func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
+	if err := s.prepareTool(t, opts); err != nil {
+		return err
+	}
+	if !s.features.Put(registry.Tools, t, replace) {
+		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")
+	}
+	return nil
+}
+
+// prepareTool applies the options to a tool and makes it ready to be called.
+func (s *Server) prepareTool(t *tool, opts []ToolOption) error {
 	t.def = copyTool(t.def)
 	if err := applyOptions(opts, func(o ToolOption) { o.tool(t) }); err != nil {
 		return err
@@ -131,9 +142,6 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 		if t.perform == nil {
 			return errors.New("option Wrap: the function returned nil; want a handler that calls next")
 		}
-	}
-	if !s.features.Put(registry.Tools, t, replace) {
-		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")
 	}
 	return nil
 }
@@ -239,5 +247,5 @@ var toolListing = listing{registry.Tools, func(page []registry.Feature, next *st
 }}
 
 func (s *Server) listTools(_ context.Context, r *Request) (any, error) {
-	return s.list(r, toolListing)
+	return s.list(r, toolListing, s.listedTools(r)...)
 }

@@ -31,6 +31,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	}
 	t, ok := registry.Lookup[*tool](snap, registry.Tools, p.Name, r.Identity())
 	if !ok {
+		t = s.toolOf(r, p.Name)
+	}
+	if t == nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
 	}
 	if err := r.RequireScopes(t.Scopes...); err != nil {

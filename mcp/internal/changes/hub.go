@@ -124,6 +124,12 @@ func (h *Hub) sessionLocked(session *exchange.Session) *Subscriber {
 // sessionListener sends changes to a session.
 type sessionListener struct{ *exchange.Session }
 
+// Client implements Listener.
+func (s sessionListener) Client() (mcp.Revision, *mcp.ClientCapabilities) {
+	agreed := s.Agreed()
+	return agreed.Facts.Revision, agreed.Capabilities
+}
+
 // Deliver implements Listener.
 func (s sessionListener) Deliver(ctx context.Context, e *Event) error {
 	a, err := e.In(s.Agreed().Facts)
@@ -272,6 +278,25 @@ func (h *Hub) subscribersOf(t Topic) []*Subscriber {
 func (h *Hub) ListChanged(changed []Feature) {
 	h.notifyLists(changed)
 	h.replicas.listChanged(changed)
+}
+
+// ToolsChangedFor announces a change of the tools to the subscribers of this replica that
+// match.
+func (h *Hub) ToolsChangedFor(match func(Listener) bool) {
+	e := newEvent(toolsTopic)
+	for _, sub := range h.subscribersOf(toolsTopic) {
+		if match(sub) {
+			sub.offer(e, e)
+		}
+	}
+}
+
+// ToolsChangedIn announces a change of the tools to one session.
+func (h *Hub) ToolsChangedIn(session *exchange.Session) {
+	if sub := h.Session(session); sub != nil {
+		e := newEvent(toolsTopic)
+		sub.offer(e, e)
+	}
 }
 
 // notifyLists offers one event per list to the subscribers that may see a changed feature.

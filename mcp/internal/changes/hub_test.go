@@ -45,6 +45,8 @@ type received struct{ messages chan string }
 
 func (received) Identity() *mcp.Identity { return nil }
 
+func (received) Client() (mcp.Revision, *mcp.ClientCapabilities) { return mcp.Revision{}, nil }
+
 func (r received) Deliver(_ context.Context, e *changes.Event) error {
 	a, err := e.In(dialect.Newest(dialect.SessionEra))
 	r.messages <- string(a.Message())

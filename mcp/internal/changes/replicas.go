@@ -89,6 +89,9 @@ func (r *replicas) updated(uri string) {
 // Identity implements Listener.
 func (r *replicas) Identity() *mcp.Identity { return localUser }
 
+// Client implements Listener.
+func (r *replicas) Client() (mcp.Revision, *mcp.ClientCapabilities) { return mcp.Revision{}, nil }
+
 // Deliver implements Listener: it publishes one event. If that fails the event is lost; a Bus
 // may lose any event.
 func (r *replicas) Deliver(ctx context.Context, e *Event) error {

@@ -24,6 +24,9 @@ const (
 type Listener interface {
 	// Identity returns the current identity of the recipient.
 	Identity() *mcp.Identity
+	// Client returns the revision and the capabilities of the recipient. The capabilities
+	// are nil if the recipient is not a client. They must not be modified.
+	Client() (mcp.Revision, *mcp.ClientCapabilities)
 	// Deliver sends an event.
 	Deliver(ctx context.Context, e *Event) error
 }

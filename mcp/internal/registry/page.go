@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/base64"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -17,6 +18,10 @@ type PageParams struct {
 	Who    *mcp.Identity
 	Facts  *dialect.Facts // of the revision to encode for
 	Size   int            // features on a page
+	// More are further features that the caller may see, with distinct keys, in any order.
+	// A feature of the snapshot that the caller may see takes precedence. Pages of lists
+	// with further features are encoded for each request.
+	More []Feature
 }
 
 // Page returns one encoded page of a list. result returns the list result for the features of
@@ -25,6 +30,9 @@ type PageParams struct {
 // same features. The error is an *mcp.Error for an invalid cursor, or one of encoding.
 func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, restricted bool) any) (*dialect.Encoded, error) {
 	c := &s.catalogs[p.Kind]
+	if len(p.More) > 0 {
+		return c.with(p.More, p.Who).encodePage(p, result)
+	}
 	start, err := c.startOf(p.Kind, p.Cursor)
 	if err != nil {
 		return nil, err
@@ -41,6 +49,29 @@ func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, 
 	}
 	s.pages.put(at, encoded)
 	return encoded, nil
+}
+
+// with returns a catalog of the features that the caller may see and of further ones.
+func (c *catalog) with(more []Feature, who *mcp.Identity) *catalog {
+	hidden, _ := c.view(who)
+	all := slices.DeleteFunc(slices.Clone(c.order), func(f Feature) bool { return hidden[f] })
+	for _, f := range more {
+		if known := c.byKey[f.Key()]; known == nil || hidden[known] {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, byKey)
+	return &catalog{order: all}
+}
+
+// encodePage encodes the page of a catalog whose features the caller may all see.
+func (c *catalog) encodePage(p PageParams, result func([]Feature, *string, bool) any) (*dialect.Encoded, error) {
+	start, err := c.startOf(p.Kind, p.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	page, next := c.page(p.Kind, start, nil, p.Size)
+	return p.Facts.Encode(result(page, next, true))
 }
 
 // page returns the features of the page that starts at the given index, without the hidden

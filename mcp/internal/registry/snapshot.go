@@ -47,7 +47,7 @@ func newCatalog(all map[string]Feature, disabled map[string]bool) catalog {
 	for key := range disabled {
 		delete(c.byKey, key)
 	}
-	c.order = slices.SortedFunc(maps.Values(c.byKey), func(a, b Feature) int { return cmp.Compare(a.Key(), b.Key()) })
+	c.order = slices.SortedFunc(maps.Values(c.byKey), byKey)
 	for _, f := range c.order {
 		if f.Restricted() {
 			c.restricted = append(c.restricted, f)
@@ -55,6 +55,8 @@ func newCatalog(all map[string]Feature, disabled map[string]bool) catalog {
 	}
 	return c
 }
+
+func byKey(a, b Feature) int { return cmp.Compare(a.Key(), b.Key()) }
 
 // Offers reports whether the server declares the capability for a kind of feature:
 // once one was registered, or always with Options.Dynamic. Resources and templates
