@@ -26,16 +26,19 @@ type arguments struct {
 	missing   *missingArguments
 }
 
-// argumentTypes caches the arguments of each type.
+// argumentTypes caches the arguments of each type without Options.Schemas.
 var argumentTypes sync.Map
 
-func argumentsOf(t reflect.Type) (*arguments, error) {
-	once, _ := argumentTypes.LoadOrStore(t, sync.OnceValues(func() (*arguments, error) { return newArguments(t) }))
+func argumentsOf(t reflect.Type, opts []schema.Option) (*arguments, error) {
+	if len(opts) > 0 {
+		return newArguments(t, opts)
+	}
+	once, _ := argumentTypes.LoadOrStore(t, sync.OnceValues(func() (*arguments, error) { return newArguments(t, nil) }))
 	return once.(func() (*arguments, error))()
 }
 
-func newArguments(t reflect.Type) (*arguments, error) {
-	text, err := schema.ForType(t, schema.Input)
+func newArguments(t reflect.Type, opts []schema.Option) (*arguments, error) {
+	text, err := schema.ForType(t, schema.Input, opts...)
 	if err != nil {
 		return nil, err
 	}

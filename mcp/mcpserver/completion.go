@@ -9,7 +9,8 @@ import (
 )
 
 // CompleteArg is the option that sets the Completer of an argument of a prompt or a
-// variable of a resource template. Registration fails if the feature has no argument or
+// variable of a resource template. Without it, the values of an enum of a typed prompt or
+// template complete by their beginning. Registration fails if the feature has no argument or
 // variable of that name. CompleteArg panics if c is nil.
 func CompleteArg(name string, c Completer) CompletionOption {
 	if c == nil {
@@ -86,10 +87,13 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	return &mcp.CompleteResult{Completion: found}, nil
 }
 
-// complete calls the Completer of the argument, or else that of CompleteWith. Without both
-// it returns no values.
+// complete calls the Completer of the argument, or else that of CompleteWith, or else
+// completes the values of its enum. Without all of them it returns no values.
 func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp.Completion, err error) {
 	byName := c.completers[p.Argument.Name]
+	if byName == nil && c.completeAny == nil {
+		byName = c.enums[p.Argument.Name]
+	}
 	switch {
 	case byName != nil:
 		r := CompletionRequest{Argument: p.Argument.Name, Value: p.Argument.Value}

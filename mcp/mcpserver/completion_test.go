@@ -193,3 +193,38 @@ func TestRawCompletionIsLimitedAndKeepsItsTotal(t *testing.T) {
 		}
 	})
 }
+
+type dye struct {
+	Color string `json:"color" enum:"red|rose|green"`
+	Size  int    `json:"size" enum:"10|12|20"`
+	Note  string `json:"note,omitzero"`
+}
+
+func TestValuesOfAnEnumCompleteByThemselves(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		paint := func(context.Context, dye) ([]mcp.PromptMessage, error) { return nil, nil }
+		srv.Prompt("plain", "", paint)
+		srv.Prompt("one", "", paint, mcpserver.CompleteArg("color", mcpserver.Prefix("ruby")))
+		srv.Prompt("all", "", paint, mcpserver.CompleteWith(func(context.Context, *mcp.CompleteParams) (*mcp.Completion, error) {
+			return &mcp.Completion{Values: []string{"own"}}, nil
+		}))
+		srv.Template("dye://{color}/{size}", "dye", "", func(context.Context, dye) ([]byte, error) { return nil, nil })
+		w := dial(t, srv, r)
+		for _, test := range []struct{ ref, argument, typed, want string }{
+			{`"type":"ref/prompt","name":"plain"`, "color", "R", `{"total":2,"values":["red","rose"]}`},
+			{`"type":"ref/prompt","name":"plain"`, "size", "1", `{"total":2,"values":["10","12"]}`},
+			{`"type":"ref/prompt","name":"plain"`, "note", "", `{"values":[]}`},
+			{`"type":"ref/prompt","name":"one"`, "color", "r", `{"total":1,"values":["ruby"]}`},
+			{`"type":"ref/prompt","name":"one"`, "size", "2", `{"total":1,"values":["20"]}`},
+			{`"type":"ref/prompt","name":"all"`, "color", "r", `{"values":["own"]}`},
+			{`"type":"ref/resource","uri":"dye://{color}/{size}"`, "color", "g", `{"total":1,"values":["green"]}`},
+			{`"type":"ref/resource","uri":"dye://red/10"`, "size", "", `{"total":3,"values":["10","12","20"]}`},
+		} {
+			params := fmt.Sprintf(`{"ref":{%s},"argument":{"name":%q,"value":%q}}`, test.ref, test.argument, test.typed)
+			if got := at(t, w.Must("completion/complete", params), "/completion"); got != test.want {
+				t.Errorf("%s: got %s, want %s", params, got, test.want)
+			}
+		}
+	})
+}

@@ -12,11 +12,12 @@ import (
 type common struct {
 	registry.Access
 	completers  map[string]Completer
-	completeAny RawCompleter // for arguments without a completer; may be nil
+	completeAny RawCompleter         // for arguments without a completer; may be nil
+	enums       map[string]Completer // of arguments with an enum, if there is neither
 }
 
 // Completes implements registry.Feature.
-func (c *common) Completes() bool { return len(c.completers) > 0 || c.completeAny != nil }
+func (c *common) Completes() bool { return len(c.completers)+len(c.enums) > 0 || c.completeAny != nil }
 
 // applyOptions calls apply with each option. It returns an error for an option that is nil
 // or panics.

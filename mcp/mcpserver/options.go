@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 // Options of a Server. The zero value, like a nil pointer, gives the defaults. New
@@ -69,6 +70,15 @@ type Options struct {
 	// general sentence with an incident id, and the log has the error with this id.
 	// Recommended for servers on a public network.
 	MaskErrors bool
+
+	// Schemas are the schemas of types of other packages in arguments and results of typed
+	// features: schema.Describe[big.Int](…). Forms of elicitation do not use them.
+	Schemas []schema.Option
+	// AllowInvalidResults sends results of tools that are not valid under the tool's own output
+	// schema, or have no structured content for it, and logs what is wrong. Clients may refuse
+	// them, because the protocol requires valid results. Default: the caller gets an internal
+	// error with an incident id, and the log has what is wrong, with this id.
+	AllowInvalidResults bool
 
 	// PageSize is the number of entries on one page of a list. Default: 1000.
 	PageSize int
@@ -281,7 +291,7 @@ func (o *Options) copied() *Options {
 	c.Icons, c.Revisions = copyIcons(c.Icons), slices.Clone(c.Revisions)
 	c.Experimental, c.MethodCache = copyValues(c.Experimental), maps.Clone(c.MethodCache)
 	c.Load, c.Ask = copyPointer(c.Load), copyPointer(c.Ask)
-	c.Keys = slices.Clone(c.Keys)
+	c.Keys, c.Schemas = slices.Clone(c.Keys), slices.Clone(c.Schemas)
 	for i := range c.Keys {
 		c.Keys[i].Secret = slices.Clone(c.Keys[i].Secret)
 	}
@@ -310,6 +320,9 @@ func (o *Options) check() error {
 	}
 	if err := checkIcons(o.Icons); err != nil {
 		return fmt.Errorf("Icons: %w", err)
+	}
+	if _, err := schema.For[string](schema.Input, o.Schemas...); err != nil {
+		return fmt.Errorf("Schemas: %w", err)
 	}
 	for method := range o.MethodCache {
 		if !dialect.Cacheable(method) {
@@ -353,6 +366,8 @@ func (o *Options) orZero() *Options {
 	}
 	return o
 }
+
+func (o *Options) schemas() []schema.Option { return o.orZero().Schemas }
 
 func (o *Options) revisions() []mcp.Revision { return o.orZero().Revisions }
 

@@ -34,7 +34,7 @@ func (p *prompt) Definition() any { return &p.def }
 // goroutines at once. Prompt panics when the name is empty or registered already, when h
 // is nil, and when a type or tag is not valid.
 func (s *Server) Prompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) {
-	p, err := typedPrompt(name, description, h)
+	p, err := s.typedPrompt(name, description, h)
 	if err == nil {
 		err = s.addPrompt(p, opts, false)
 	}
@@ -54,7 +54,7 @@ func (s *Server) AddPrompt(def mcp.Prompt, h PromptHandler, opts ...PromptOption
 // ReplacePrompt registers a prompt as Prompt does, in place of the prompt of that name, if
 // there is one. The rules of ReplaceTool apply.
 func (s *Server) ReplacePrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error), opts ...PromptOption) error {
-	p, err := typedPrompt(name, description, h)
+	p, err := s.typedPrompt(name, description, h)
 	if err == nil {
 		err = s.addPrompt(p, opts, true)
 	}
@@ -117,11 +117,11 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 }
 
 // typedPrompt returns a prompt that calls a typed Go function.
-func typedPrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error)) (*prompt, error) {
+func (s *Server) typedPrompt[Args any](name, description string, h func(context.Context, Args) ([]mcp.PromptMessage, error)) (*prompt, error) {
 	if h == nil {
 		return nil, errors.New("the handler is nil")
 	}
-	b, err := newBinder(reflect.TypeFor[Args]())
+	b, err := newBinder(reflect.TypeFor[Args](), s.options.schemas())
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func typedPrompt[Args any](name, description string, h func(context.Context, Arg
 			Name: f.Name, Title: f.Title, Description: f.Description, Required: f.Required,
 		})
 	}
-	return &prompt{def: def, make: func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
+	return &prompt{common: common{enums: b.completers()}, def: def, make: func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
 		var args Args
 		if err := b.bind(p.Arguments, &args); err != nil {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: %v", name, err)

@@ -32,11 +32,16 @@ func (s *Server) ReplaceTemplate[Vars any](uriTemplate, name, mimeType string, r
 }
 
 func (s *Server) putTemplate[Vars any](uriTemplate, name, mimeType string, read func(context.Context, Vars) ([]byte, error), opts []ResourceOption, replace bool) error {
-	h, err := templateHandler(uriTemplate, mimeType, read)
+	b, err := newBinder(reflect.TypeFor[Vars](), s.options.schemas())
 	if err != nil {
 		return err
 	}
-	return s.addTemplate(&resource{def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}, opts, replace)
+	h, err := templateHandler(b, uriTemplate, mimeType, read)
+	if err != nil {
+		return err
+	}
+	r := &resource{common: common{enums: b.completers()}, def: mcp.Resource{URI: uriTemplate, Name: name, MIMEType: mimeType}, read: h}
+	return s.addTemplate(r, opts, replace)
 }
 
 // AddTemplate registers a resource template with its definition and a handler. Values are
@@ -86,15 +91,11 @@ func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {
 }
 
 // templateHandler returns a handler that calls read with the variables of a template.
-func templateHandler[Vars any](text, mimeType string, read func(context.Context, Vars) ([]byte, error)) (ResourceHandler, error) {
+func templateHandler[Vars any](b *binder, text, mimeType string, read func(context.Context, Vars) ([]byte, error)) (ResourceHandler, error) {
 	if read == nil {
 		return nil, errors.New("the handler is nil")
 	}
 	t, err := uritemplate.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	b, err := newBinder(reflect.TypeFor[Vars]())
 	if err != nil {
 		return nil, err
 	}

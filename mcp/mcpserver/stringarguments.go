@@ -26,11 +26,13 @@ type boundField struct {
 	Description string `json:"description"`
 	Type        string `json:"type"`
 	Required    bool   `json:"-"`
+
+	Enum []jsontext.Value `json:"enum"`
 }
 
 // newBinder returns the binder of a struct type.
-func newBinder(t reflect.Type) (*binder, error) {
-	text, err := schema.ForType(t, schema.Input)
+func newBinder(t reflect.Type, opts []schema.Option) (*binder, error) {
+	text, err := schema.ForType(t, schema.Input, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +67,27 @@ func (b *binder) read(properties jsontext.Value, required []string) error {
 
 func scalar(schemaType string) bool {
 	return slices.Contains([]string{"string", "integer", "number", "boolean"}, schemaType)
+}
+
+// completers returns a Completer for each field with an enum.
+func (b *binder) completers() map[string]Completer {
+	var all map[string]Completer
+	for _, f := range b.fields {
+		if len(f.Enum) == 0 {
+			continue
+		}
+		values := make([]string, len(f.Enum))
+		for i, v := range f.Enum {
+			if values[i] = string(v); v.Kind() == '"' {
+				values[i] = string(rawjson.Unquote(v))
+			}
+		}
+		if all == nil {
+			all = make(map[string]Completer)
+		}
+		all[f.Name] = Prefix(values...)
+	}
+	return all
 }
 
 // covers returns an error if a name has no field, or a required field no name.

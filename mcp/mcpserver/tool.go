@@ -57,11 +57,15 @@ func (t *tool) Definition() any { return &t.def }
 // content, with a schema that is inferred from Out, and its JSON also becomes text. An
 // *mcp.Error of h is a protocol error. The text of any other error is sent to the model.
 //
+// A result that is nil, or not valid under the output schema, is a mistake of the author. The
+// caller gets an internal error with an incident id, and the log has the reason, with this id,
+// unless Options.AllowInvalidResults sends the result nevertheless.
+//
 // h runs on several goroutines at once. Tool panics when the name is registered already,
 // when h is nil, and when a type, tag, name or option is not valid; the message says what
 // to write instead.
 func (s *Server) Tool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) {
-	t, err := typedTool(name, description, h)
+	t, err := s.typedTool(name, description, h)
 	if err == nil {
 		err = s.addTool(t, opts, false)
 	}
@@ -85,7 +89,7 @@ func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 // definition differs, or when one of the two tools has the option Visible. ReplaceTool
 // returns the error that Tool would panic with, and changes nothing then.
 func (s *Server) ReplaceTool[In, Out any](name, description string, h func(context.Context, In) (Out, error), opts ...ToolOption) error {
-	t, err := typedTool(name, description, h)
+	t, err := s.typedTool(name, description, h)
 	if err == nil {
 		err = s.addTool(t, opts, true)
 	}
@@ -147,15 +151,15 @@ func (s *Server) prepareTool(t *tool, opts []ToolOption) error {
 }
 
 // typedTool returns a tool that calls a typed Go function.
-func typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
+func (s *Server) typedTool[In, Out any](name, description string, h func(context.Context, In) (Out, error)) (*tool, error) {
 	if h == nil {
 		return nil, errors.New("the handler is nil")
 	}
-	in, err := argumentsOf(reflect.TypeFor[In]())
+	in, err := argumentsOf(reflect.TypeFor[In](), s.options.schemas())
 	if err != nil {
 		return nil, err
 	}
-	shape, out, err := resultEncoderOf(reflect.TypeFor[Out]())
+	shape, out, err := resultEncoderOf(reflect.TypeFor[Out](), s.options.schemas())
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (r
 	r := From(ctx)
 	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
 	if err == nil {
-		err = t.checkResult(result)
+		err = s.checkResult(ctx, t, result)
 	}
 	return s.outcome(ctx, r, t, result, err)
 }
@@ -212,7 +212,7 @@ func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Re
 		return nil, err
 	}
 	if _, ok := errors.AsType[*badResult](err); ok {
-		return nil, err
+		return nil, fmt.Errorf("tool %q: %w", t.def.Name, err)
 	}
 	if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Remote {
 		if e.Code != mcp.CodeMissingCapability || r.call.Facts.Numbers[e.Code] != 0 {
@@ -223,8 +223,9 @@ func (s *Server) outcome(ctx context.Context, r *Request, t *tool, result mcp.Re
 }
 
 // checkResult returns an error for a result with invalid content, or with structured content
-// that is not valid under the tool's output schema.
-func (t *tool) checkResult(r mcp.Result) error {
+// that is not valid under the tool's output schema. With Options.AllowInvalidResults the latter
+// is only logged.
+func (s *Server) checkResult(ctx context.Context, t *tool, r mcp.Result) error {
 	if err := checkNotNil(r); err != nil {
 		return err
 	}
@@ -237,14 +238,24 @@ func (t *tool) checkResult(r mcp.Result) error {
 			return &badResult{fmt.Errorf("content %d: %w", i, err)}
 		}
 	}
-	if t.output == nil || result.IsError {
+	err := t.checkOutput(result)
+	if err != nil && s.options.AllowInvalidResults {
+		s.options.logger().LogAttrs(ctx, slog.LevelWarn, "invalid result of a tool sent", slog.String("tool", t.def.Name), slog.Any("error", err))
 		return nil
 	}
-	if len(result.StructuredContent) == 0 {
-		return &badResult{fmt.Errorf("tool %q: no structured content, want some under its output schema", t.def.Name)}
+	return err
+}
+
+// checkOutput returns an error for a result that does not satisfy the tool's output schema.
+func (t *tool) checkOutput(r *mcp.CallToolResult) error {
+	if t.output == nil || r.IsError {
+		return nil
 	}
-	if err := t.output.Validate(result.StructuredContent); err != nil {
-		return &badResult{fmt.Errorf("tool %q: structured content: %w", t.def.Name, err)}
+	if len(r.StructuredContent) == 0 {
+		return &badResult{errors.New("no structured content, want some under its output schema")}
+	}
+	if err := t.output.Validate(r.StructuredContent); err != nil {
+		return &badResult{fmt.Errorf("structured content: %w", err)}
 	}
 	return nil
 }

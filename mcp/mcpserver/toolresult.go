@@ -29,7 +29,7 @@ var (
 
 // resultEncoderOf returns the function that makes a result of values of type t, and their
 // schema when they are structured content. It is called once for each tool.
-func resultEncoderOf(t reflect.Type) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
+func resultEncoderOf(t reflect.Type, opts []schema.Option) (shape func(any) (mcp.Result, error), out jsontext.Value, err error) {
 	switch {
 	case t.Implements(resultType):
 		return resultAsIs, nil, nil
@@ -38,9 +38,9 @@ func resultEncoderOf(t reflect.Type) (shape func(any) (mcp.Result, error), out j
 	case t.Kind() == reflect.String:
 		return textResult, nil, nil
 	case t.Kind() == reflect.Interface:
-		return anyResult, nil, nil
+		return func(v any) (mcp.Result, error) { return anyResult(v, opts) }, nil, nil
 	}
-	out, err = schema.ForType(t, schema.Output)
+	out, err = schema.ForType(t, schema.Output, opts...)
 	return structuredResult, out, err
 }
 
@@ -51,14 +51,25 @@ func resultAsIs(v any) (mcp.Result, error) {
 
 // checkNotNil returns an error for a nil result.
 func checkNotNil(r mcp.Result) error {
-	if r == nil || reflect.ValueOf(r).IsNil() {
-		return &badResult{errors.New("the result is nil")}
+	if r == nil {
+		return &badResult{errors.New("the handler returned nil; want a result, or an error")}
+	}
+	return checkPointer(r)
+}
+
+// checkPointer returns an error for a nil pointer, which is no result.
+func checkPointer(v any) error {
+	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() {
+		return &badResult{fmt.Errorf("the handler returned a nil %T; want a result, or an error", v)}
 	}
 	return nil
 }
 
 func contentResult(v any) (mcp.Result, error) {
-	if c, ok := v.(mcp.Content); ok || v == nil {
+	if v == nil {
+		return nil, &badResult{errors.New("the handler returned a nil mcp.Content; want content, or an error")}
+	}
+	if c, ok := v.(mcp.Content); ok {
 		return &mcp.CallToolResult{Content: mcp.Contents{c}}, nil
 	}
 	contents := reflect.ValueOf(v).Convert(contentsType).Interface().(mcp.Contents)
@@ -71,6 +82,9 @@ func textResult(v any) (mcp.Result, error) {
 
 // structuredResult sends the value as structured content. Its text is added later.
 func structuredResult(v any) (mcp.Result, error) {
+	if err := checkPointer(v); err != nil {
+		return nil, err
+	}
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil, &badResult{fmt.Errorf("encode result: %w", err)}
@@ -79,11 +93,11 @@ func structuredResult(v any) (mcp.Result, error) {
 }
 
 // anyResult returns the result for a value whose type is known only at run time.
-func anyResult(v any) (mcp.Result, error) {
+func anyResult(v any, opts []schema.Option) (mcp.Result, error) {
 	if v == nil {
 		return &mcp.CallToolResult{}, nil
 	}
-	shape, _, err := resultEncoderOf(reflect.TypeOf(v))
+	shape, _, err := resultEncoderOf(reflect.TypeOf(v), opts)
 	if err != nil {
 		return nil, &badResult{err}
 	}

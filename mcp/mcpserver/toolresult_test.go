@@ -3,12 +3,14 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json/jsontext"
+	"math/big"
 	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/schema"
 )
 
 type celsius float64
@@ -180,8 +182,14 @@ func TestInvalidResultIsAnInternalError(t *testing.T) {
 		register func(*mcpserver.Server)
 		logged   string
 	}{
-		{"nil", func(s *mcpserver.Server) { answer[*mcp.CallToolResult](s, "a", nil) }, "the result is nil"},
-		{"raw nil", raw(mcp.Tool{}, nil), "nil"},
+		{"nil", func(s *mcpserver.Server) { answer[*mcp.CallToolResult](s, "a", nil) }, `tool \"a\": the handler returned a nil *mcp.CallToolResult; want a result, or an error`},
+		{"raw nil", raw(mcp.Tool{}, nil), "returned a nil *mcp.CallToolResult"},
+		{"raw nil interface", func(s *mcpserver.Server) {
+			s.AddTool(mcp.Tool{Name: "a"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return nil, nil })
+		}, "the handler returned nil"},
+		{"nil pointer to a struct", func(s *mcpserver.Server) { answer[*status](s, "a", nil) }, "the handler returned a nil *mcpserver_test.status"},
+		{"nil pointer in an interface", func(s *mcpserver.Server) { answer[any](s, "a", (*status)(nil)) }, "the handler returned a nil *mcpserver_test.status"},
+		{"nil interface of content", func(s *mcpserver.Server) { answer[mcp.Content](s, "a", nil) }, "the handler returned a nil mcp.Content"},
 		{"nil content", raw(mcp.Tool{}, one(nil)), "content 0: is nil"},
 		{"no UTF-8", raw(mcp.Tool{}, one(mcp.Text("\xff"))), "UTF-8"},
 		{"no UTF-8 in a string", func(s *mcpserver.Server) { answer(s, "a", "\xff") }, "UTF-8"},
@@ -237,4 +245,77 @@ func TestStructuredContentOfARawToolIsTextToo(t *testing.T) {
 		same(t, jsontext.Value(text), `{"n":1}`)
 		same(t, jsontext.Value(at(t, result, "/structuredContent")), `{"n":1}`)
 	})
+}
+
+func TestInvalidResultsAreSentWhenTheyAreAllowed(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		for _, test := range []struct {
+			result       *mcp.CallToolResult
+			want, logged string
+		}{
+			{
+				&mcp.CallToolResult{Content: mcp.Contents{mcp.Text("x")}, StructuredContent: jsontext.Value(`{"n":"1"}`)},
+				`{"content":[{"type":"text","text":"x"}],"structuredContent":{"n":"1"}}`, "/n",
+			},
+			{
+				&mcp.CallToolResult{Content: mcp.Contents{mcp.Text("x")}},
+				`{"content":[{"type":"text","text":"x"}]}`, "no structured content",
+			},
+		} {
+			logged := new(logbook)
+			srv := newServer(&mcpserver.Options{Logger: textLog(logged), AllowInvalidResults: true})
+			def := mcp.Tool{Name: "a", OutputSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
+			srv.AddTool(def, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) { return test.result, nil })
+			same(t, withoutEnvelope(t, dial(t, srv, r).Must("tools/call", `{"name":"a"}`)), test.want)
+			if got := logged.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "tool=a") || !strings.Contains(got, test.logged) {
+				t.Errorf("got log %s, want a warning with the tool and %q", got, test.logged)
+			}
+		}
+	})
+}
+
+// payment has an amount of a type of another package, which writes its own JSON.
+type payment struct {
+	Amount *big.Int `json:"amount"`
+}
+
+func TestSchemasOfTypesOfOtherPackagesAreGivenInTheOptions(t *testing.T) {
+	double := func(_ context.Context, in payment) (payment, error) {
+		return payment{new(big.Int).Add(in.Amount, in.Amount)}, nil
+	}
+	if text := panicText(t, func() { newServer(nil).Tool("double", "", double) }); !strings.Contains(text, "field Amount: big.Int reads and writes its own JSON") {
+		t.Errorf("got %q, want the reason that there is no schema", text)
+	}
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(&mcpserver.Options{Schemas: []schema.Option{schema.Describe[big.Int](jsontext.Value(`{"type":"integer","minimum":1}`))}})
+		srv.Tool("double", "", double)
+		w := dial(t, srv, r)
+		if got := at(t, w.Must("tools/list", ""), "/tools/0/inputSchema/properties/amount"); got != `{"minimum":1,"type":"integer"}` {
+			t.Errorf("got schema %s, want that of the options", got)
+		}
+		result := w.Must("tools/call", `{"name":"double","arguments":{"amount":9223372036854775808}}`)
+		if got := at(t, result, "/content/0/text"); got != `"{\"amount\":18446744073709551616}"` {
+			t.Errorf("got %s, want the double, exactly", got)
+		}
+		if got := at(t, w.Must("tools/call", `{"name":"double","arguments":{"amount":0}}`), "/isError"); got != "true" {
+			t.Errorf("got %s, want that 0 is refused", got)
+		}
+	})
+}
+
+func TestInvalidSchemasOfTheOptionsPanic(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		opts []schema.Option
+		want string
+	}{
+		{[]schema.Option{{}}, "Schemas: an option is empty"},
+		{[]schema.Option{schema.Describe[big.Int](nil)}, `Schemas: big.Int: option Describe: schema "": want one JSON object`},
+		{[]schema.Option{schema.Describe[big.Int](jsontext.Value(`{}`)), schema.Describe[big.Int](jsontext.Value(`{}`))}, "Schemas: big.Int: option Describe is given twice"},
+		{[]schema.Option{schema.Describe[big.Int](jsontext.Value(`{"type":"nothing"}`))}, "Schemas: big.Int: option Describe: schema: /type:"},
+	} {
+		if text := panicText(t, func() { newServer(&mcpserver.Options{Schemas: test.opts}) }); !strings.Contains(text, test.want) {
+			t.Errorf("got %q, want %q in it", text, test.want)
+		}
+	}
 }

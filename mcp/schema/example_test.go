@@ -3,6 +3,7 @@ package schema_test
 import (
 	"encoding/json/jsontext"
 	"fmt"
+	"math/big"
 
 	"github.com/fondaco/fondaco/mcp/schema"
 )
@@ -83,4 +84,34 @@ func ExampleDescriber() {
 	text, err := schema.For[[]Celsius](schema.Output)
 	fmt.Println(text, err)
 	// Output: {"type":"array","items":{"type":"number","minimum":-273.15}} <nil>
+}
+
+// Color is a string type with a few values.
+type Color string
+
+// JSONSchema implements schema.Describer.
+func (Color) JSONSchema() jsontext.Value {
+	return jsontext.Value(`{"type":"string","enum":["red","green"]}`)
+}
+
+// A string type can have its values in one place, for all of its fields.
+func ExampleDescriber_string() {
+	type Paint struct {
+		Wall  Color `json:"wall"`
+		Floor Color `json:"floor,omitempty" doc:"the color of the wall if it is missing"`
+	}
+	text, err := schema.For[Paint](schema.Input)
+	fmt.Println(text, err)
+	// Output: {"type":"object","properties":{"wall":{"type":"string","enum":["red","green"]},"floor":{"description":"the color of the wall if it is missing","type":"string","enum":["red","green"]}},"required":["wall"],"additionalProperties":false} <nil>
+}
+
+// The type of another package gets a schema by an option.
+func ExampleDescribe() {
+	type Transfer struct {
+		Amount *big.Int `json:"amount"`
+	}
+	amount := schema.Describe[big.Int](jsontext.Value(`{"type":"integer","minimum":1}`))
+	text, err := schema.For[Transfer](schema.Input, amount)
+	fmt.Println(text, err)
+	// Output: {"type":"object","properties":{"amount":{"type":"integer","minimum":1}},"additionalProperties":false} <nil>
 }

@@ -46,17 +46,22 @@ const (
 // follow references.
 //
 // The error names the field and says what to write instead. The result is
-// computed once per type; the text that is returned belongs to the caller. For is
-// safe for concurrent use.
-func For[T any](use Use) (jsontext.Value, error) { return ForType(reflect.TypeFor[T](), use) }
+// computed once per type, unless there are options; the text that is returned belongs to the
+// caller. For is safe for concurrent use.
+func For[T any](use Use, opts ...Option) (jsontext.Value, error) {
+	return ForType(reflect.TypeFor[T](), use, opts...)
+}
 
 // ForType is For for a type that is known at run time only.
-func ForType(t reflect.Type, use Use) (jsontext.Value, error) {
+func ForType(t reflect.Type, use Use, opts ...Option) (jsontext.Value, error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if len(opts) > 0 {
+		return infer(t, use, opts)
+	}
 	once, _ := inferred.LoadOrStore(inferredKey{t, use}, sync.OnceValues(func() (jsontext.Value, error) {
-		return infer(t, use)
+		return infer(t, use, nil)
 	}))
 	text, err := once.(func() (jsontext.Value, error))()
 	return text.Clone(), err
@@ -70,8 +75,12 @@ type inferredKey struct {
 	use Use
 }
 
-func infer(t reflect.Type, use Use) (jsontext.Value, error) {
-	in := inference{use: use, root: t, left: jsonschema.MaxSubschemas}
+func infer(t reflect.Type, use Use, opts []Option) (jsontext.Value, error) {
+	given, err := givenSchemas(opts)
+	if err != nil {
+		return nil, err
+	}
+	in := inference{use: use, root: t, given: given, left: jsonschema.MaxSubschemas}
 	s, err := in.schema(t)
 	if err != nil {
 		return nil, err
@@ -96,9 +105,10 @@ func infer(t reflect.Type, use Use) (jsontext.Value, error) {
 type inference struct {
 	use   Use
 	root  reflect.Type
-	left  int            // subschemas that may still be made
-	open  []reflect.Type // the named types that the current one is part of
-	named []definition   // recursive types other than the root
+	given map[reflect.Type]jsontext.Value // the schemas of Describe
+	left  int                             // subschemas that may still be made
+	open  []reflect.Type                  // the named types that the current one is part of
+	named []definition                    // recursive types other than the root
 }
 
 // definition is a type that refers to itself, under its name in $defs.
@@ -228,6 +238,9 @@ func (in *inference) members(t reflect.Type) (*Schema, error) {
 
 // property returns the property of one field, with the keywords of its tags.
 func (in *inference) property(f field) (Property, error) {
+	if err := checkTag(f); err != nil {
+		return Property{}, err
+	}
 	null := f.typ.Kind() == reflect.Pointer
 	s, err := in.schema(indirect(f.typ))
 	if err != nil {

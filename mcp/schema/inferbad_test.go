@@ -129,7 +129,7 @@ func TestTypesAndTagsThatMakeNoSenseAreErrors(t *testing.T) {
 			}
 		}](), 0, `field Trip.Legs.From: minlen "x": want a whole number from 0 to 2147483647`},
 		{reflect.TypeFor[struct{ D time.Duration }](), 0, `field D: time.Duration has no JSON form: use a string for time.ParseDuration, or a number with its unit in the name`},
-		{reflect.TypeFor[struct{ D *big.Int }](), 0, `field D: big.Int reads and writes its own JSON: give it a method JSONSchema() jsontext.Value`},
+		{reflect.TypeFor[struct{ D *big.Int }](), 0, `field D: big.Int reads and writes its own JSON: give it a method JSONSchema() jsontext.Value, or name its schema with the option Describe`},
 		{reflect.TypeFor[struct{ C chan int }](), 0, "field C: chan int has no JSON form: leave the field out with `json:\"-\"`"},
 		{reflect.TypeFor[struct{ F func() }](), 0, "field F: func() has no JSON form: leave the field out with `json:\"-\"`"},
 		{reflect.TypeFor[struct{ C complex128 }](), 0, `field C: complex128 has no JSON form: use a struct of two numbers`},

@@ -15,9 +15,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 )
 
-// Describer is implemented by types that have a schema of their own. Types that implement
-// json.Marshaler or json.Unmarshaler must implement it. JSONSchema is called on a zero
-// value. It returns one JSON Schema, an object without references to other documents.
+// Describer is implemented by types that have a schema of their own, such as a string type
+// with a few values. Types that implement json.Marshaler or json.Unmarshaler must implement
+// it, or get a schema by [Describe]. JSONSchema is called on a zero value. It returns one JSON
+// Schema, an object without references to other documents. The schema is used as it is, in each
+// direction: it must fit what encoding/json/v2 reads and writes for the type, which
+// JSONSchema does not change.
 type Describer interface {
 	JSONSchema() jsontext.Value
 }
@@ -53,6 +56,8 @@ func (in *inference) special(t reflect.Type) (*Schema, error) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return nil, nil
+	case in.given[t] != nil:
+		return &Schema{keys: keywords{Own: in.given[t]}}, nil
 	case t == valueType || t == anyType:
 		return Any(), nil
 	case describes:
@@ -62,7 +67,7 @@ func (in *inference) special(t reflect.Type) (*Schema, error) {
 	case t == durationType:
 		return nil, errors.New("time.Duration has no JSON form: use a string for time.ParseDuration, or a number with its unit in the name")
 	case implements(t, asJSON):
-		return nil, fmt.Errorf("%s reads and writes its own JSON: give it a method JSONSchema() jsontext.Value", t)
+		return nil, fmt.Errorf("%s reads and writes its own JSON: give it a method JSONSchema() jsontext.Value, or name its schema with the option Describe", t)
 	case implements(t, asText):
 		return String(), nil
 	}

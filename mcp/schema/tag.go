@@ -61,6 +61,10 @@ var alternatives = map[string]map[string]string{
 	"maxitems": {"integer": "max", "number": "max", "string": "maxlen"},
 }
 
+func isKeyword(key string) bool {
+	return slices.ContainsFunc(keywordTable, func(k keyword) bool { return k.key == key })
+}
+
 // apply sets the keyword with the key to the value that the text stands for.
 func (s *Schema) apply(key, text string) error {
 	i := slices.IndexFunc(keywordTable, func(k keyword) bool { return k.key == key })
@@ -176,6 +180,10 @@ func setUnique(s *Schema, text string) error {
 }
 
 func setEnum(s *Schema, text string) error {
+	if s.enumerated().scalar() && strings.Contains(text, ",") && !strings.Contains(text, "|") {
+		bars := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), "|")
+		return fmt.Errorf("commas separate no values; want enum:%q, or const for one value that has a comma", bars)
+	}
 	var values []jsontext.Value
 	for part := range strings.SplitSeq(text, "|") {
 		v, err := s.enumerated().parse(part)
