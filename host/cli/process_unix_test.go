@@ -163,7 +163,7 @@ func TestBrokenServersDoNotDisableTheOthers(t *testing.T) {
 	url := "http://" + host.stderr.await(t, `(?m)^LISTEN (\S+)$`)[1] + "/mcp"
 	for _, want := range []string{
 		`good/color: unknown, and has no effect`,
-		`upstream   dies .*(failed|suspended) .*exited with status 3: WEATHER_KEY is not set`,
+		`upstream   dies .*(failed|suspended) .*the server exited with status 3 before answering initialize: WEATHER_KEY is not set`,
 		`upstream   missing .*(failed|suspended) .*"no-such-program"`,
 		`upstream   nowhere .*(failed|suspended) .*connection refused`,
 		`upstream   good .*ready .* over stdio   2 tools`,

@@ -260,7 +260,7 @@ func TestFailingUpstreamAffectsNoOther(t *testing.T) {
 		await(t, g, key, host.Ready)
 	}
 	s := await(t, g, "hasty", host.Failed, host.Suspended) // after some failures
-	if !strings.Contains(s.Reason, "exited with status 3: DATABASE_URL is not set") || len(s.Stderr) == 0 || s.Stderr[0] != "DATABASE_URL is not set" {
+	if !strings.Contains(s.Reason, "the server exited with status 3 before answering initialize: DATABASE_URL is not set") || len(s.Stderr) == 0 || s.Stderr[0] != "DATABASE_URL is not set" {
 		t.Errorf("got %+v, want its reason and its last words", s)
 	}
 	if s := await(t, g, "missing", host.Failed, host.Suspended); !strings.Contains(s.Reason, "no-such-program") {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -42,11 +43,38 @@ func runAsServer() {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "WEATHER_KEY is not set")
 		os.Exit(1)
+	case "help":
+		fmt.Println("Usage: serve [options]")
+		os.Exit(0)
+	case "stack":
+		for i := range 5 {
+			fmt.Fprintln(os.Stderr, i, "line")
+		}
+		fmt.Fprint(os.Stderr, "throw new Error(\"\x1b[31mWEATHER_KEY\")\n\nError: WEATHER_KEY is not set\n    at serve.js:1\u202e\n\nNode.js v22\n")
+		os.Exit(1)
+	case "noisy":
+		for i := range 5 {
+			fmt.Printf("%d \x1b[31mStarting\n", i)
+		}
+		fmt.Println(`{"level":30,"msg":"listening"}`)
+		handle = func(*script, message) string { return "" }
+	case "deaf to the probe":
+		fmt.Fprintln(os.Stderr, started)
+		served := session(mcp.V20250618, handle)
+		handle = func(s *script, m message) string {
+			if m.Method == mcp.MethodDiscover {
+				os.Exit(1)
+			}
+			return served(s, m)
+		}
 	}
 	(&script{conn: stdio.New(os.Stdin, os.Stdout, nil, nil), handle: handle}).run()
 	fmt.Fprintln(os.Stderr, endOfInput)
 	os.Exit(0)
 }
+
+// started is what the server says that exits at the probe.
+const started = "started"
 
 // endOfInput is what the server says that ends because its input has ended.
 const endOfInput = "end of input"
@@ -136,7 +164,15 @@ func TestCommandThatDoesNotRunSaysWhy(t *testing.T) {
 		target *mcpclient.CommandTarget
 		want   string
 	}{
-		"exits":   {child(t, "broken"), "exited with status 1: WEATHER_KEY is not set"},
+		"exits": {child(t, "broken"), "the server exited with status 1 before answering initialize: WEATHER_KEY is not set"},
+		"exits without a reason": {
+			child(t, "help"),
+			`": the server exited with status 0 before answering initialize; standard output has lines that are not messages: "Usage: serve [options]"`,
+		},
+		"says more than a line": {
+			child(t, "stack"),
+			`": the server exited with status 1 before answering initialize: 1 line | 2 line | 3 line | 4 line | throw new Error("[31mWEATHER_KEY") | Error: WEATHER_KEY is not set | at serve.js:1 | Node.js v22`,
+		},
 		"missing": {mcpclient.Command("no-such-program-anywhere"), `connect to command "no-such-program-anywhere": start command: `},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,3 +203,63 @@ func TestAnyStreamCanCarryMessages(t *testing.T) {
 	}
 	<-served
 }
+
+func TestLinesThatAreNoMessagesAreQuotedWhenConnectingFails(t *testing.T) {
+	t.Parallel()
+	_, err := mcpclient.Connect(t.Context(), child(t, "noisy"), &mcpclient.Options{
+		Logger: quiet(), Timeouts: mcpclient.TimeoutOptions{Probe: time.Second, Connect: 2 * time.Second},
+	})
+	const want = `: context deadline exceeded; standard output has lines that are not messages: "0 \x1b[31mStarting", "1 \x1b[31mStarting", "2 \x1b[31mStarting" and 3 more`
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want it to end in %s", err, want)
+	}
+}
+
+func TestCommandThatExitsAtTheProbeIsStartedTwiceOnlyOnce(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-083c")
+	target := child(t, "deaf to the probe")
+	target.Args = unique()
+	lines := make(chan string, 16)
+	target.Stderr = func(line string, _ int) { lines <- line }
+	for i, want := range []int{2, 1, 1} {
+		c := connect(t, target, nil)
+		if got := c.Revision(); got != mcp.V20250618 {
+			t.Errorf("got %v, want %v", got, mcp.V20250618)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		starts := 0
+		for line := range lines {
+			if line == started {
+				starts++
+			}
+			if line == endOfInput { // the last line of the child that answered
+				break
+			}
+		}
+		if starts != want {
+			t.Errorf("connection %d: started %d times, want %d", i+1, starts, want)
+		}
+	}
+}
+
+func TestRememberedCommandThatIsReplacedIsProbedAgain(t *testing.T) {
+	t.Parallel()
+	target := child(t, "deaf to the probe")
+	target.Args = unique()
+	if err := connect(t, target, nil).Close(); err != nil {
+		t.Error(err)
+	}
+	target.Env[behaviour] = "stateless" // as after an upgrade
+	for range 2 {
+		c := connect(t, target, nil)
+		if got := c.Revision(); got != mcp.V20260728 {
+			t.Errorf("got %v, want %v", got, mcp.V20260728)
+		}
+	}
+}
+
+// unique returns arguments that no other test has, nor another run of the same.
+func unique() []string { return []string{strconv.FormatInt(time.Now().UnixNano(), 10)} }

@@ -60,27 +60,38 @@ func (c *Client) establish(ctx context.Context) (*connection, error) {
 // dialAndNegotiate dials a connection of whole messages and negotiates over it. If the
 // connection ends during the probe for the stateless era, it dials a second time and
 // does not probe. It does not do so for a server that was of the stateless era before,
-// because then the probe is not the reason.
-func (c *Client) dialAndNegotiate(ctx context.Context, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
+// because then the probe is not the reason. A command with a key is remembered if its
+// program ended at the probe alone, and the next connection to it begins with initialize.
+func (c *Client) dialAndNegotiate(ctx context.Context, key commandKey, dial func(context.Context) (mcp.Conn, error)) (*connection, error) {
 	conn, err := dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.connectOver(ctx, conn, true)
+	if probeExits.has(key) {
+		k, err := c.connectOver(ctx, conn, probeLast)
+		if err != nil || k.stateless() { // the program was replaced
+			probeExits.remove(key)
+		}
+		return k, err
+	}
+	k, err := c.connectOver(ctx, conn, probeFirst)
 	if !errors.Is(err, errProbeFatal) || c.newest(dialect.SessionEra) == nil || c.lastEraWas(dialect.StatelessEra) {
 		return k, err
 	}
 	if conn, err = dial(ctx); err != nil {
 		return nil, err
 	}
-	return c.connectOver(ctx, conn, false)
+	if k, err = c.connectOver(ctx, conn, probeNever); err == nil {
+		probeExits.add(key)
+	}
+	return k, err
 }
 
 // connectOver negotiates over a connection of whole messages, which it owns.
-func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, probe bool) (*connection, error) {
+func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, p probing) (*connection, error) {
 	k := newConnection(c)
 	k.link = exchange.Dial(conn, k)
-	n := &negotiation{connection: k, probe: probe, probeTimeout: c.probeTimeout(connProbeTimeout)}
+	n := &negotiation{connection: k, probing: p, probeTimeout: c.probeTimeout(connProbeTimeout)}
 	if err := n.negotiate(ctx); err != nil {
 		_ = k.link.Close()
 		return nil, err
@@ -96,19 +107,23 @@ func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, erro
 	k := newConnection(c)
 	link := httpclient.NewLink(c.httpParams(u, k))
 	k.link, k.http = link, true
-	n := &negotiation{connection: k, probe: true, probeTimeout: c.probeTimeout(httpProbeTimeout)}
+	n := &negotiation{connection: k, probing: probeFirst, probeTimeout: c.probeTimeout(httpProbeTimeout)}
 	err := n.negotiate(ctx)
 	if err == nil {
 		link.Agree(ctx, k.dialect().Facts)
 		return k, nil
 	}
 	_ = link.Close()
+	var refused error // the probe, if its refusal says more about the server than the rest
+	if n.refused != nil && rankOf(n.refused) > rankOf(err) {
+		refused = n.refused
+	}
 	if !refusesPost(err) || !slices.ContainsFunc(c.candidates, servedOverEventStream) {
-		return nil, err
+		return nil, joinAttempts(refused, err)
 	}
 	k, failed := c.connectEventStream(ctx, u)
 	if failed != nil {
-		return nil, fmt.Errorf("%w; as an event stream: %w", err, failed)
+		return nil, joinAttempts(refused, err, fmt.Errorf("as an event stream: %w", failed))
 	}
 	return k, nil
 }
@@ -133,7 +148,7 @@ func (c *Client) connectEventStream(ctx context.Context, u *url.URL) (*connectio
 	if err != nil {
 		return nil, err
 	}
-	return c.connectOver(ctx, conn, false)
+	return c.connectOver(ctx, conn, probeNever)
 }
 
 var errInterrupted = errors.New("the stream of notifications was interrupted")

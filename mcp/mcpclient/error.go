@@ -94,7 +94,7 @@ func markMayHaveRun(err error) error {
 	if _, answer := errors.AsType[*dialect.ProtocolError](err); answer {
 		return err
 	}
-	if e, ok := errors.AsType[*httpclient.TransportError](err); ok && e.Unsent() {
+	if isUnsent(err) {
 		return err
 	}
 	if e, ok := errors.AsType[*httpclient.StatusError](err); ok && (e.Status < 500 || e.NotBegun()) {
@@ -103,8 +103,8 @@ func markMayHaveRun(err error) error {
 	return &MayHaveRunError{err}
 }
 
-// ExitError reports how the process of a Command ended, unless it exited with status 0.
-// It is in the chain of the LostError of calls that were in flight. Examples of its
+// ExitError reports how the process of a Command ended. It is in the chain of the
+// LostError of calls that were in flight, and of the error of Connect. Examples of its
 // text:
 //
 //	exited with status 2: WEATHER_KEY is not set
@@ -178,4 +178,11 @@ func withTimeout(ctx context.Context, d time.Duration, format string) (context.C
 func isTransport(err error) bool {
 	_, ok := errors.AsType[*httpclient.TransportError](err)
 	return ok
+}
+
+// isUnsent reports whether an HTTP request could not be sent, because there is no server,
+// or no credentials for it.
+func isUnsent(err error) bool {
+	e, ok := errors.AsType[*httpclient.TransportError](err)
+	return ok && e.Unsent()
 }

@@ -138,7 +138,7 @@ func sessionWeb(revision mcp.Revision, next func(e *exchange)) func(*exchange) {
 
 func TestEraAndTransportAreFoundOverHTTP(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-053", "R-067", "R-157a", "R-157b")
+	claim.Shows(t, "R-053", "R-067", "R-083c", "R-157a", "R-157b")
 	status := func(code int) func(*exchange) {
 		return func(e *exchange) { http.Error(e.w, "<html>what?</html>", code) }
 	}
@@ -155,6 +155,7 @@ func TestEraAndTransportAreFoundOverHTTP(t *testing.T) {
 		"406":                          {status(406), sessionWeb(mcp.V20250326, nil), mcp.V20250326},
 		"500":                          {status(500), sessionWeb(mcp.V20241105, nil), mcp.V20241105},
 		"a page":                       {page200, sessionWeb(mcp.V20251125, nil), mcp.V20251125},
+		"a connection that ends":       {func(*exchange) { panic(http.ErrAbortHandler) }, sessionWeb(mcp.V20251125, nil), mcp.V20251125},
 		"version error with older revisions": {func(e *exchange) {
 			e.json(400, e.fail(-32022, "no", `{"supported":["2025-06-18"],"requested":"2026-07-28"}`))
 		}, sessionWeb(mcp.V20250618, nil), mcp.V20250618},
@@ -209,7 +210,21 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 		"header mismatch": {func(e *exchange) { e.json(400, e.fail(-32020, "headers", "")) }, mcpclient.Options{}, 0, "server/discover: peer answered -32020: headers"},
 		"nothing there":   {func(e *exchange) { http.NotFound(e.w, e.Request) }, mcpclient.Options{}, 404, "initialize: HTTP 404 Not Found; as an event stream: HTTP 404 Not Found"},
 		"broken":          {func(e *exchange) { http.Error(e.w, "", http.StatusServiceUnavailable) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},
-		"only the newest": {sessionWeb(mcp.V20251125, nil), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}, 0, "want one of 2026-07-28"},
+		"broken at the probe": {func(e *exchange) {
+			http.Error(e.w, "", map[bool]int{true: 503, false: 400}[e.message.Method == mcp.MethodDiscover])
+		}, mcpclient.Options{}, 503, ": server/discover: HTTP 503 Service Unavailable; initialize: HTTP 400 Bad Request; as an event stream: HTTP 400 Bad Request"},
+		"broken behind the fallback": {func(e *exchange) {
+			http.Error(e.w, "", map[bool]int{true: 503, false: 400}[e.Request.Method == http.MethodGet])
+		}, mcpclient.Options{}, 503, ": as an event stream: HTTP 503 Service Unavailable; initialize: HTTP 400 Bad Request"},
+		"broken before a refusal": {func(e *exchange) {
+			if e.message.Method == mcp.MethodDiscover {
+				http.Error(e.w, "", http.StatusBadGateway)
+				return
+			}
+			e.json(200, e.fail(-32600, "not now", ""))
+		}, mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728, mcp.V20251125}}, 502, ": server/discover: HTTP 502 Bad Gateway; initialize: peer answered -32600: not now"},
+		"ends at every request": {func(*exchange) { panic(http.ErrAbortHandler) }, mcpclient.Options{}, 0, ": initialize: POST http://127.0.0.1:"},
+		"only the newest":       {sessionWeb(mcp.V20251125, nil), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}, 0, "want one of 2026-07-28"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

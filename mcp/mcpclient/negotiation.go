@@ -45,11 +45,21 @@ type agreement struct {
 	instructions string
 }
 
+// probing says whether to look for the stateless era with server/discover.
+type probing int
+
+const (
+	probeFirst probing = iota
+	probeLast          // only if the server answers initialize with an error
+	probeNever
+)
+
 // negotiation negotiates a revision over one link.
 type negotiation struct {
 	*connection
-	probe        bool // whether to look for the stateless era
+	probing      probing
 	probeTimeout time.Duration
+	refused      error // of an HTTP request of the probe, or nil
 }
 
 // negotiate finds the era of the server and the newest revision that both support.
@@ -59,7 +69,13 @@ func (n *negotiation) negotiate(ctx context.Context) error {
 	c := n.client
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
-	if n.probe && stateless != nil && !c.lastEraWas(dialect.SessionEra) {
+	switch {
+	case session == nil && n.probing == probeLast:
+		n.probing = probeFirst
+	case session != nil && n.probing == probeFirst && c.lastEraWas(dialect.SessionEra):
+		n.probing = probeLast
+	}
+	if n.probing == probeFirst && stateless != nil {
 		timeout := n.probeTimeout
 		if session == nil {
 			timeout = 0 // without another era to try, wait for a slow server
@@ -73,7 +89,7 @@ func (n *negotiation) negotiate(ctx context.Context) error {
 		return fmt.Errorf("%w: want one of %s", probed, revisionNames(c.candidates))
 	}
 	err := n.initialize(ctx, session)
-	if answered(err) && stateless != nil && n.probe && (errors.Is(probed, errNoProbeAnswer) || c.lastEraWas(dialect.SessionEra)) {
+	if answered(err) && stateless != nil && (errors.Is(probed, errNoProbeAnswer) || n.probing == probeLast) {
 		// The server was slow, or was replaced by a newer one.
 		if n.discover(ctx, stateless) == nil {
 			return nil
@@ -144,7 +160,8 @@ func (n *negotiation) probeError(ctx context.Context, err error) error {
 		return fmt.Errorf("server/discover: %w", err)
 	case n.link.Err() != nil:
 		return fmt.Errorf("%w: %w", errProbeFatal, err)
-	case isStatus || n.http && !isTransport(err):
+	case isStatus || n.http && !(isUnsent(err) || n.client.lastEraWas(dialect.StatelessEra) && isTransport(err)):
+		n.refused = fmt.Errorf("server/discover: %w", err)
 		return errLegacy
 	}
 	return fmt.Errorf("server/discover: %w", err)

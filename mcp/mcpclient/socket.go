@@ -27,7 +27,7 @@ func (t socketTarget) canReconnect() bool { return true }
 func (socketTarget) spawns() bool { return false }
 
 func (t socketTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.dialAndNegotiate(ctx, func(ctx context.Context) (mcp.Conn, error) {
+	return c.dialAndNegotiate(ctx, commandKey{}, func(ctx context.Context) (mcp.Conn, error) {
 		if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 			return nil, fmt.Errorf("%s has no sockets: %w; use URL, or Conn with your own connection", runtime.GOOS, errors.ErrUnsupported)
 		}
@@ -54,7 +54,7 @@ func (streamTarget) canReconnect() bool { return false }
 func (streamTarget) spawns() bool { return false }
 
 func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectOver(ctx, c.lineConn(t.stream), true)
+	return c.connectOver(ctx, c.lineConn(t.stream), probeFirst)
 }
 
 // lineConn returns a connection over a byte stream, with the limits of the client.

@@ -30,6 +30,11 @@ type Target interface {
 
 // CommandTarget is a server that runs as a child process. Messages are exchanged over
 // its standard input and output. Set its fields before Connect.
+//
+// Connect first sends server/discover, which servers of the session era should answer
+// with an error. If the program exits instead, Connect starts it a second time and sends
+// initialize. Later connections of this process to the same path, arguments and working
+// directory begin with initialize, for an hour; up to 256 such commands are remembered.
 type CommandTarget struct {
 	// Path is the program: a name to look up in PATH, or a path. It is not run by a
 	// shell.
@@ -62,7 +67,8 @@ func (t *CommandTarget) canReconnect() bool { return true }
 func (*CommandTarget) spawns() bool { return true }
 
 func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.dialAndNegotiate(ctx, func(context.Context) (mcp.Conn, error) {
+	var child *stdio.Child
+	k, err := c.dialAndNegotiate(ctx, t.key(), func(context.Context) (_ mcp.Conn, err error) {
 		log := c.opts.logger().With("server", t.Path)
 		stderr := t.Stderr
 		onLine := func(line string, omitted int) {
@@ -71,14 +77,22 @@ func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, er
 		if stderr == nil {
 			onLine = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
 		}
-		return stdio.Start(
+		child, err = stdio.Start(
 			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir},
 			&stdio.ChildOptions{
 				Conn:    &stdio.Options{MaxLine: c.opts.maxMessage()},
 				Process: &spawn.Options{StderrLine: onLine},
 				Logger:  log,
 			})
+		if err != nil {
+			return nil, err
+		}
+		return child, nil
 	})
+	if err != nil && child != nil {
+		err = commandError(err, child)
+	}
+	return k, err
 }
 
 // Dial returns a target that is reached over connections of the given function. It is
@@ -98,7 +112,7 @@ func (dialTarget) canReconnect() bool { return true }
 func (dialTarget) spawns() bool { return false }
 
 func (t dialTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.dialAndNegotiate(ctx, func(ctx context.Context) (conn mcp.Conn, err error) {
+	return c.dialAndNegotiate(ctx, commandKey{}, func(ctx context.Context) (conn mcp.Conn, err error) {
 		defer c.recoverPanic("function of Dial", &err)
 		if conn, err = t.dial(ctx); err == nil && conn == nil {
 			err = errors.New("the function of Dial returned nil and no error, want a connection")
@@ -123,7 +137,7 @@ func (connTarget) canReconnect() bool { return false }
 func (connTarget) spawns() bool { return false }
 
 func (t connTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.connectOver(ctx, exchange.ContainPanics(t.conn, c.opts.logger()), true)
+	return c.connectOver(ctx, exchange.ContainPanics(t.conn, c.opts.logger()), probeFirst)
 }
 
 // Server serves one connection and returns when the connection or ctx ends.
@@ -147,7 +161,7 @@ func (inProcessTarget) canReconnect() bool { return true }
 func (inProcessTarget) spawns() bool { return false }
 
 func (t inProcessTarget) connect(ctx context.Context, c *Client) (*connection, error) {
-	return c.dialAndNegotiate(ctx, func(context.Context) (mcp.Conn, error) {
+	return c.dialAndNegotiate(ctx, commandKey{}, func(context.Context) (mcp.Conn, error) {
 		ours, theirs := memory.Pair()
 		ctx, cancel := context.WithCancel(context.Background())
 		conn := &inProcessConn{Conn: ours, cancel: cancel, done: make(chan struct{})}

@@ -62,7 +62,7 @@ func (p *ClientParams) sendOnce(ctx context.Context, o *outgoing) (*http.Request
 	maps.Copy(req.Header, p.Header)
 	o.header(req.Header)
 	if err := p.authorize(req); err != nil {
-		return nil, nil, &TransportError{Op: "authorize " + req.Method + " " + egress.Origin(req.URL), Err: err}
+		return nil, nil, &TransportError{Op: "authorize " + req.Method + " " + egress.Origin(req.URL), Err: err, NoCredentials: true}
 	}
 	resp, err := p.HTTP.Do(req)
 	if err != nil {

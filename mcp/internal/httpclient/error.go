@@ -44,12 +44,18 @@ func (e *ContentError) Error() string {
 type TransportError struct {
 	Op  string // method and origin
 	Err error
+	// NoCredentials says that the Authorizer failed, so that nothing was sent.
+	NoCredentials bool
 }
 
 func (e *TransportError) Error() string { return e.Op + ": " + e.Err.Error() }
 
-// Unsent reports whether the request was not sent, because dialing failed.
+// Unsent reports whether the request was not sent, because dialing failed or there were no
+// credentials for it.
 func (e *TransportError) Unsent() bool {
+	if e.NoCredentials {
+		return true
+	}
 	op, ok := errors.AsType[*net.OpError](e.Err)
 	return ok && op.Op == "dial"
 }

@@ -3,6 +3,7 @@ package spawn
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,10 +11,16 @@ import (
 // maxLastLine bounds the line of standard error that an ExitError quotes.
 const maxLastLine = 256
 
+// Bounds of the lines that LastLines returns.
+const (
+	maxLastLines  = 8
+	maxQuotedLine = 160
+)
+
 // maxStderr bounds the part of standard error that an ExitError has.
 const maxStderr = 4 << 10
 
-// ExitError reports a child that did not exit with status 0. Examples of its text:
+// ExitError reports how a child ended. Examples of its text:
 //
 //	exited with status 2: WEATHER_KEY is not set
 //	ended by signal: killed
@@ -39,6 +46,20 @@ func (e *ExitError) Error() string {
 		return e.Reason
 	}
 	return e.Reason + ": " + e.LastLine
+}
+
+// LastLines returns the last lines on standard error that are not blank, in printable
+// characters and in their order, each truncated to 160 bytes: at most eight of them.
+func (e *ExitError) LastLines() []string {
+	var last []string
+	lines := strings.Split(e.Stderr, "\n")
+	for i := len(lines) - 1; i >= 0 && len(last) < maxLastLines; i-- {
+		if line := printable(lines[i], maxQuotedLine); line != "" {
+			last = append(last, line)
+		}
+	}
+	slices.Reverse(last)
+	return last
 }
 
 func exitError(state *os.ProcessState, t *tail) *ExitError {

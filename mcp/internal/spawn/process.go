@@ -29,7 +29,7 @@ type Process struct {
 
 	exited chan struct{} // closed when the leader has ended and its tree is killed
 	done   chan struct{} // closed when standard error has been read to its end, too
-	err    error         // how it ended; set before done is closed
+	exit   *ExitError    // how it ended; set before done is closed
 
 	mu    sync.Mutex
 	ended bool // the tree must not be signalled any more: its id may have been reused
@@ -163,9 +163,7 @@ func (p *Process) reap() {
 	_ = p.stdout.SetReadDeadline(longAgo) // wakes Read, which then sees exited
 	_ = p.stderr.SetReadDeadline(time.Now().Add(p.opts.waitDelay()))
 	<-stderrRead
-	if state := p.cmd.ProcessState; state == nil || !state.Success() {
-		p.err = exitError(state, p.tail)
-	}
+	p.exit = exitError(p.cmd.ProcessState, p.tail)
 	close(p.done)
 }
 
@@ -215,8 +213,16 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Wait waits for Done and returns nil if the child exited with status 0, and
 // otherwise an *ExitError. It does not replace Close.
 func (p *Process) Wait() error {
+	if exit := p.Exit(); exit.Status != 0 {
+		return exit
+	}
+	return nil
+}
+
+// Exit waits for Done and returns how the child ended, also if it exited with status 0.
+func (p *Process) Exit() *ExitError {
 	<-p.done
-	return p.err
+	return p.exit
 }
 
 // StderrTail returns the last bytes that the child wrote to standard error, as

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -55,12 +56,14 @@ func (o *ChildOptions) logger() *slog.Logger {
 //
 // Output of the server that is not a message is skipped up to a limit; beyond
 // it every Read fails. After the server has exited, Read and Write return an
-// error that wraps a *spawn.ExitError; after an exit with status 0 Read returns
-// io.EOF.
+// error that wraps a *spawn.ExitError.
 type Child struct {
 	lines   *Conn
 	process *spawn.Process
 	stray   strayOutput
+
+	outputRead func()        // called when standard output was read to its end
+	outputEnd  chan struct{} // closed by outputRead
 }
 
 var _ mcp.Conn = (*Child)(nil)
@@ -71,11 +74,14 @@ func Start(c spawn.Command, opts *ChildOptions) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Child{
-		lines:   New(p, p, p, opts.conn()),
-		process: p,
-		stray:   strayOutput{log: opts.logger()},
-	}, nil
+	child := &Child{
+		lines:     New(p, p, p, opts.conn()),
+		process:   p,
+		stray:     strayOutput{log: opts.logger()},
+		outputEnd: make(chan struct{}),
+	}
+	child.outputRead = sync.OnceFunc(func() { close(child.outputEnd) })
+	return child, nil
 }
 
 // Process returns the server's process.
@@ -86,6 +92,7 @@ func (c *Child) Read(ctx context.Context) ([]byte, error) {
 	for {
 		msg, err := c.lines.Read(ctx)
 		if err == io.EOF {
+			c.outputRead()
 			err = c.explain(ctx, err)
 		}
 		if err != nil || c.stray.isMessage(msg) {
@@ -97,11 +104,19 @@ func (c *Child) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write implements mcp.Conn.
+// Write implements mcp.Conn. When the server has exited it lets a concurrent Read read
+// what the server wrote before, for up to a second.
 func (c *Child) Write(ctx context.Context, msg []byte) error {
 	err := c.lines.Write(ctx, msg)
-	if _, ok := errors.AsType[*os.PathError](err); ok {
-		err = c.explain(ctx, err) // the pipe is broken
+	if _, ok := errors.AsType[*os.PathError](err); ok { // the pipe is broken
+		grace := time.NewTimer(exitGrace)
+		defer grace.Stop()
+		select {
+		case <-c.outputEnd:
+		case <-grace.C:
+		case <-ctx.Done():
+		}
+		err = c.explain(ctx, err)
 	}
 	return err
 }
@@ -122,8 +137,10 @@ func (c *Child) explain(ctx context.Context, err error) error {
 	case <-ctx.Done():
 		return err
 	}
-	if exit := c.process.Wait(); exit != nil {
-		return fmt.Errorf("server %w", exit)
-	}
-	return err
+	return fmt.Errorf("server %w", c.process.Exit())
 }
+
+// StrayLines returns the first lines that the server printed on standard output and that
+// are not messages, quoted and truncated, and the number of all such lines. Call it only
+// after Close, when no Read is under way.
+func (c *Child) StrayLines() (first []string, count int) { return c.stray.first, c.stray.count }

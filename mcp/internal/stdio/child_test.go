@@ -217,14 +217,15 @@ func TestServerWhoseChildKeepsItsStreamsCountsAsExited(t *testing.T) {
 	}
 }
 
-func TestAllMessagesOfAServerThatExitedAreReadThenEOF(t *testing.T) {
+func TestAllMessagesOfAServerThatExitedAreReadThenItsStatus(t *testing.T) {
 	t.Parallel()
 	c := start(t, &stdio.ChildOptions{Process: &spawn.Options{WaitDelay: time.Millisecond}}, "burst")
 	<-c.Process().Done()
 	time.Sleep(20 * time.Millisecond) // a reader later than any delay
 	got, err := messages(t, c)
-	if err != io.EOF || len(got) != 100 || got[99] != `{"i":99}` {
-		t.Errorf("got %d messages, %v, want 100, io.EOF", len(got), err)
+	exit, ok := errors.AsType[*spawn.ExitError](err)
+	if !ok || exit.Status != 0 || err.Error() != "server exited with status 0" || len(got) != 100 || got[99] != `{"i":99}` {
+		t.Errorf("got %d messages, %v, want 100, server exited with status 0", len(got), err)
 	}
 }
 

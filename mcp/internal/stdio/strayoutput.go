@@ -13,6 +13,9 @@ const (
 	maxStrayBytes    = 1 << 20 // in all
 	maxSample        = 120     // bytes of a line that are shown
 	strayLogInterval = time.Second
+
+	maxSamples     = 3  // lines that are kept for the error of a connection that fails
+	inspectedLines = 16 // lines that look like messages and are inspected for log entries
 )
 
 // strayOutput filters lines on a server's standard output that are not
@@ -24,8 +27,11 @@ type strayOutput struct {
 	log *slog.Logger
 	err error // the server has printed too much
 
-	lines int
-	bytes int
+	lines     int // since the last message
+	bytes     int
+	count     int      // of all lines
+	first     []string // samples of the first ones
+	inspected int      // lines, at most inspectedLines
 
 	logged  time.Time
 	skipped int // since logged
@@ -38,11 +44,15 @@ func (c *strayOutput) isMessage(line []byte) bool {
 		return false
 	}
 	if looksLikeMessage(line) {
+		if c.isLogEntry(line) {
+			c.keep(line)
+		}
 		c.lines = 0
 		return true
 	}
 	c.lines++
 	c.bytes += len(line)
+	c.keep(line)
 	switch {
 	case c.lines >= maxStrayLines:
 		c.err = fmt.Errorf("server prints on standard output lines that are not messages, %d lines in a row; the last: %s", c.lines, sample(line))
@@ -51,6 +61,24 @@ func (c *strayOutput) isMessage(line []byte) bool {
 	}
 	c.report(line)
 	return false
+}
+
+// keep counts a line for the error of a connection that fails, and keeps the first ones.
+func (c *strayOutput) keep(line []byte) {
+	if c.count++; len(c.first) < maxSamples {
+		c.first = append(c.first, sample(line))
+	}
+}
+
+// isLogEntry reports whether an object is certainly no message: it does not have the
+// member jsonrpc. Servers that log in JSON do so from the start, so only the first lines
+// are inspected.
+func (c *strayOutput) isLogEntry(line []byte) bool {
+	if c.inspected == inspectedLines {
+		return false
+	}
+	c.inspected++
+	return !bytes.Contains(line, []byte(`"jsonrpc"`))
 }
 
 func (c *strayOutput) report(line []byte) {
