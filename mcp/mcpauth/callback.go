@@ -80,8 +80,8 @@ func sameRedirect(redirect string, u *url.URL) bool {
 	return u.EscapedPath() == want.EscapedPath() && (u.Host == "" || u.Host == want.Host)
 }
 
-// dismiss removes a state, so that no response to it is accepted.
-func (c *Client) dismiss(s *signIn) {
+// removeState removes a state, so that no response to it is accepted.
+func (c *Client) removeState(s *signIn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.expected, s.state.Reveal())
@@ -135,7 +135,7 @@ func (c *Client) listen(ctx context.Context, issuer string, u *url.URL) (net.Lis
 	}
 	var lc net.ListenConfig
 	if u.Port() == "" {
-		if l := c.listenAgain(ctx, &lc, issuer, host); l != nil {
+		if l := c.listenRegistered(ctx, &lc, issuer, host); l != nil {
 			return l, nil
 		}
 	}
@@ -146,9 +146,9 @@ func (c *Client) listen(ctx context.Context, issuer string, u *url.URL) (net.Lis
 	return lc.Listen(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
-// listenAgain listens at the registered port, because not every authorization
+// listenRegistered listens at the registered port, because not every authorization
 // server accepts another one. It returns nil if the port is not available.
-func (c *Client) listenAgain(ctx context.Context, lc *net.ListenConfig, issuer, host string) net.Listener {
+func (c *Client) listenRegistered(ctx context.Context, lc *net.ListenConfig, issuer, host string) net.Listener {
 	r, err := c.storedRegistration(ctx, issuer)
 	if err != nil || r == nil {
 		return nil

@@ -55,8 +55,8 @@ type numericDate float64
 // latestDate is the maximum date, which time.Time can represent.
 const latestDate = 1 << 40
 
-// sane reports whether the date is in the supported range.
-func (d *numericDate) sane() bool { return d == nil || *d > 0 && *d < latestDate }
+// inRange reports whether the date is in the supported range.
+func (d *numericDate) inRange() bool { return d == nil || *d > 0 && *d < latestDate }
 
 // time returns the date without fractions of a second, or the zero time for
 // nil.
@@ -71,7 +71,7 @@ func (d *numericDate) time() time.Time {
 // token, whichever way it was verified.
 func (c *claims) checkTimes(now time.Time, skew time.Duration) error {
 	switch {
-	case !c.Expires.sane() || !c.NotBefore.sane() || !c.IssuedAt.sane():
+	case !c.Expires.inRange() || !c.NotBefore.inRange() || !c.IssuedAt.inRange():
 		return invalidToken("the token has a time that is none")
 	case c.NotBefore != nil && c.NotBefore.time().After(now.Add(skew)):
 		return invalidToken("the token is not valid yet")

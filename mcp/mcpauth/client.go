@@ -16,15 +16,16 @@ import (
 )
 
 // Client signs in to protected MCP servers and stores the tokens. It is the mcpclient.Authorizer of
-// one user, or of one machine, for any number of servers: each server gets only the tokens that
-// were issued for it, over https, or over http on this machine. It is safe for concurrent use.
+// one user, or of one program without a user, for any number of servers: each server gets only the
+// tokens that were issued for it, over https, or over http on this machine. It is safe for
+// concurrent use.
 //
 //	Authorize                the token for the server of a request, renewed when due
 //	Challenged
 //	├─ 401: unauthorized
 //	│   ├─ discover          resource metadata → authorization server → its metadata
 //	│   ├─ renewed           uses a newer token of another caller, or refreshes the token
-//	│   └─ signIn            the user signs in; machines use the Grant
+//	│   └─ signIn            the user signs in, or the Grant gets a token
 //	└─ 403: stepUp           signIn with more scopes, if scopes are missing
 //
 // Callers that one server challenges at the same time share one sign-in and its
@@ -34,7 +35,7 @@ type Client struct {
 	err         error // of the options
 	store       Store
 	tokenSource *tokenSource
-	machine     machine // nil: users sign in
+	grant       activeGrant // nil: users sign in
 	nonces      *nonces
 	publicHTTP  *http.Client // for URLs from servers with public addresses
 	localHTTP   *http.Client // for URLs from servers on loopback
@@ -76,11 +77,11 @@ func NewClient(opts *ClientOptions) *Client {
 	c.store, c.shared.logger = c.opts.store(), c.opts.Logger
 	c.publicHTTP, c.localHTTP = egress.Guarded(c.opts.policy(false)), egress.Guarded(c.opts.policy(true))
 	if c.opts.Grant != nil {
-		c.machine, c.err = c.opts.Grant.machine()
+		c.grant, c.err = c.opts.Grant.activate()
 	}
 	c.err = errors.Join(c.err, c.opts.check())
 	c.tokenSource = &tokenSource{
-		store: c.store, renew: c.renew, machines: c.machine != nil,
+		store: c.store, renew: c.renew, noUser: c.grant != nil,
 		report: func(err error) { c.opts.Logger.Warn("authorization", "err", err) },
 	}
 	return c
@@ -104,7 +105,7 @@ func (e *SignInError) Unwrap() error { return e.Err }
 // Spec: 2026-07-28 basic/authorization#access-token-usage; RFC 6750 2.1; RFC 9449 7.1
 func (c *Client) Authorize(req *http.Request) error {
 	if err := c.authorize(req); err != nil {
-		return &SignInError{serverURL(req.URL), explain(err)}
+		return &SignInError{serverURL(req.URL), explainBlockedAddress(err)}
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (c *Client) authorize(req *http.Request) error {
 	case err != nil:
 		return err
 	}
-	c.noteUse(g.key(), g.Access)
+	c.countUse(g.key(), g.Access)
 	return c.attach(req, g)
 }
 
@@ -158,7 +159,7 @@ func attached(req *http.Request) oauth.Secret {
 // Spec: 2026-07-28 basic/authorization#error-handling
 func (c *Client) Challenged(req *http.Request, resp *http.Response) error {
 	if err := c.challenged(req, readChallenge(resp), resp); err != nil {
-		return &SignInError{serverURL(req.URL), explain(err)}
+		return &SignInError{serverURL(req.URL), explainBlockedAddress(err)}
 	}
 	return nil
 }
@@ -170,7 +171,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case !oauth.Secure(req.URL):
 		return errors.New("tokens are only sent over https, or over http on this machine: want such a URL")
 	}
-	fresh := c.nonces.learn(req.URL, resp.Header)
+	fresh := c.nonces.record(req.URL, resp.Header)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && fresh && ch.code == "use_dpop_nonce":
 		return nil
@@ -235,7 +236,7 @@ func (c *Client) unauthorized(ctx context.Context, req *http.Request, ch challen
 			return err
 		}
 		same := b != nil && b.Issuer == t.metadata.Issuer && b.Resource == t.resource
-		if same || c.machine != nil {
+		if same || c.grant != nil {
 			if done, err := c.renewed(ctx, t, b, attached(req), ch); done || err != nil {
 				return err
 			}
@@ -275,41 +276,41 @@ func (c *Client) newer(ctx context.Context, req *http.Request) (bool, error) {
 	return err == nil && g.usable(time.Now()) && !g.Access.Equal(attached(req)), err
 }
 
-// renewed gets another token without the user, and reports whether there is one. For a machine this
+// renewed gets another token without the user, and reports whether there is one. For a Grant this
 // is the only way.
 func (c *Client) renewed(ctx context.Context, t *target, b *binding, refused oauth.Secret, ch challenged) (bool, error) {
-	if c.machine != nil {
+	if c.grant != nil {
 		var err error
-		if b, err = c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil)); err != nil {
+		if b, err = c.bind(ctx, t, c.grant.client(), c.scopes(t, ch, nil)); err != nil {
 			return false, err
 		}
 	}
 	key := c.key(b)
 	if r := c.refusedAtFirst(key, refused); r != nil {
-		return false, r.denied()
+		return false, r.deniedError()
 	}
 	if err := c.tokenSource.rejected(ctx, key, refused); err != nil {
 		return false, err
 	}
 	g, err := c.tokenSource.token(ctx, key)
-	if c.machine == nil && (g == nil && err == nil || errors.Is(err, ErrSignInRequired)) {
+	if c.grant == nil && (g == nil && err == nil || errors.Is(err, ErrSignInRequired)) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	c.noteRenewed(key, &renewed{access: g.Access, last: c.machine != nil})
+	c.recordRenewal(key, &renewed{access: g.Access, last: c.grant != nil})
 	return true, nil
 }
 
-func (c *Client) noteRenewed(key grantKey, r *renewed) {
+func (c *Client) recordRenewal(key grantKey, r *renewed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.renewals[key] = r
 }
 
-// noteUse counts a request that is sent with a token.
-func (c *Client) noteUse(key grantKey, access oauth.Secret) {
+// countUse counts a request that is sent with a token.
+func (c *Client) countUse(key grantKey, access oauth.Secret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.renewals[key]; r != nil && r.access.Equal(access) {
@@ -330,9 +331,9 @@ func (c *Client) refusedAtFirst(key grantKey, refused oauth.Secret) *renewed {
 	return r
 }
 
-// denied returns the error for a token that was refused although it is new, or
+// deniedError returns the error for a token that was refused although it is new, or
 // nil if there is another way to get one.
-func (r *renewed) denied() error {
+func (r *renewed) deniedError() error {
 	if !r.last {
 		return nil
 	}
@@ -345,10 +346,10 @@ func (c *Client) renew(ctx context.Context, key grantKey, old *grant) (*grant, e
 	if err != nil {
 		return nil, err
 	}
-	if c.machine != nil {
+	if c.grant != nil {
 		return c.acquire(ctx, t, b, old)
 	}
-	k, err := c.recall(ctx, t.metadata, key.ClientID)
+	k, err := c.clientOfGrant(ctx, t.metadata, key.ClientID)
 	if err != nil {
 		return nil, err
 	}
@@ -382,7 +383,7 @@ func (c *Client) renewTarget(ctx context.Context, key grantKey) (*target, *bindi
 	return t, b, err
 }
 
-// acquire gets a token for a machine.
+// acquire gets a token without a user.
 func (c *Client) acquire(ctx context.Context, t *target, b *binding, old *grant) (*grant, error) {
 	r := &grantRequest{
 		HTTP: t.http, Issuer: t.metadata.Issuer, TokenURL: t.metadata.TokenEndpoint,
@@ -401,7 +402,7 @@ func (c *Client) acquire(ctx context.Context, t *target, b *binding, old *grant)
 	if err != nil {
 		return nil, err
 	}
-	return c.machine.acquire(ctx, r)
+	return c.grant.acquire(ctx, r)
 }
 
 // scopeOfflineAccess is the scope that requests a refresh token.
@@ -418,7 +419,7 @@ func (c *Client) scopes(t *target, ch challenged, held []string) []string {
 		asked = ch.scopes
 	}
 	asked = slices.DeleteFunc(oauth.Scopes(slices.Concat(held, asked)), func(s string) bool { return s == scopeOfflineAccess })
-	if len(asked) > 0 && c.machine == nil && slices.Contains(t.metadata.ScopesSupported, scopeOfflineAccess) {
+	if len(asked) > 0 && c.grant == nil && slices.Contains(t.metadata.ScopesSupported, scopeOfflineAccess) {
 		asked = append(asked, scopeOfflineAccess)
 	}
 	return asked

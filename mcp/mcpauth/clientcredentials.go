@@ -24,7 +24,7 @@ type ClientCredentials struct {
 	Scopes []string
 }
 
-func (c *ClientCredentials) machine() (machine, error) {
+func (c *ClientCredentials) activate() (activeGrant, error) {
 	identity, err := newClientIdentity(c.Issuer, c.ID, c.Secret, c.Key)
 	if err == nil && c.Secret == "" && c.Key == nil {
 		err = errors.New("want a Secret or a Key")

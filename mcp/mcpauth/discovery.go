@@ -65,7 +65,7 @@ func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged)
 	if err != nil {
 		return nil, err
 	}
-	issuer, err := c.pick(ctx, m.AuthorizationServers)
+	issuer, err := c.chooseServer(ctx, m.AuthorizationServers)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 	return c.publicHTTP
 }
 
-// explain adds to the error of a blocked address the option that allows it.
-func explain(err error) error {
+// explainBlockedAddress adds to the error of a blocked address the option that allows it.
+func explainBlockedAddress(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 		return fmt.Errorf("%w: if the address is correct, allow it with ClientOptions.Prefixes", err)
 	}
@@ -169,16 +169,16 @@ func isAbsent(err error) bool {
 	})
 }
 
-// pick chooses one of the authorization servers of a resource: that of the grant or of a manually
+// chooseServer chooses one of the authorization servers of a resource: that of the grant or of a manually
 // registered client, or else one at which the client is registered, or else the first.
 //
 // Spec: RFC 9728 7.6
-func (c *Client) pick(ctx context.Context, issuers []string) (string, error) {
-	if c.machine != nil && c.machine.issuer() != "" {
-		if slices.Contains(issuers, c.machine.issuer()) {
-			return c.machine.issuer(), nil
+func (c *Client) chooseServer(ctx context.Context, issuers []string) (string, error) {
+	if c.grant != nil && c.grant.issuer() != "" {
+		if slices.Contains(issuers, c.grant.issuer()) {
+			return c.grant.issuer(), nil
 		}
-		return "", fmt.Errorf("the server accepts tokens of other authorization servers than %s, to which the Grant belongs: nothing was sent to them", c.machine.issuer())
+		return "", fmt.Errorf("the server accepts tokens of other authorization servers than %s, to which the Grant belongs: nothing was sent to them", c.grant.issuer())
 	}
 	for _, r := range c.opts.Registered {
 		if slices.Contains(issuers, r.Issuer) {

@@ -117,7 +117,7 @@ func (p *proofChecker) open(r *http.Request, thumbprint string) (*proofClaims, e
 		return nil, invalidProof("the proof is of another key than the token is bound to")
 	}
 	own := verificationKey{public: key.Key}
-	if !own.fits(signed.header.Algorithm) {
+	if !own.supports(signed.header.Algorithm) {
 		return nil, invalidProof("the algorithm of the proof does not fit its key")
 	}
 	payload, err := signed.verify([]verificationKey{own})
@@ -145,7 +145,7 @@ func (p *proofChecker) checkClaims(claims *proofClaims, r *http.Request, token s
 		return invalidProof("the proof is for another URL")
 	case claims.TokenHash != tokenHash(token):
 		return invalidProof("the proof is for another token")
-	case claims.IssuedAt == nil || !claims.IssuedAt.sane() || now.Sub(claims.IssuedAt.time()).Abs() > p.window:
+	case claims.IssuedAt == nil || !claims.IssuedAt.inRange() || now.Sub(claims.IssuedAt.time()).Abs() > p.window:
 		return invalidProof("the proof was not made just now")
 	}
 	return nil

@@ -30,8 +30,8 @@ func (n *nonces) of(u *url.URL) string {
 	return n.byOrigin[egress.Origin(u)]
 }
 
-// learn stores the nonce of a response, and reports whether it is new.
-func (n *nonces) learn(u *url.URL, header http.Header) bool {
+// record stores the nonce of a response, and reports whether it is new.
+func (n *nonces) record(u *url.URL, header http.Header) bool {
 	values := header.Values("DPoP-Nonce")
 	if len(values) != 1 || !isNonce(values[0]) {
 		return false
@@ -42,13 +42,13 @@ func (n *nonces) learn(u *url.URL, header http.Header) bool {
 	if n.byOrigin[origin] == values[0] {
 		return false
 	}
-	n.makeRoom()
+	n.evict()
 	n.byOrigin[origin] = values[0]
 	return true
 }
 
-// makeRoom removes one nonce if there are too many. Its server will send it again.
-func (n *nonces) makeRoom() {
+// evict removes one nonce if there are too many. Its server will send it again.
+func (n *nonces) evict() {
 	if n.byOrigin == nil {
 		n.byOrigin = make(map[string]string)
 	}

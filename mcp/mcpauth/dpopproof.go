@@ -120,7 +120,7 @@ func (p *prover) Proof(method, address string, access oauth.Secret) (string, err
 // Remember implements oauth.Prover.
 func (p *prover) Remember(address string, header http.Header) bool {
 	u, err := url.Parse(address)
-	return err == nil && p.nonces.learn(u, header)
+	return err == nil && p.nonces.record(u, header)
 }
 
 // proofURL returns a URL in the form for proofs: without query and fragment.

@@ -31,11 +31,11 @@ type proofGeneration struct {
 	byKey map[string]int
 }
 
-// proofVerdict is the result of proofMemory.add.
-type proofVerdict uint8
+// proofResult is the result of proofMemory.add.
+type proofResult uint8
 
 const (
-	proofFresh proofVerdict = iota
+	proofFresh proofResult = iota
 	proofUsed
 	proofNoRoom
 )
@@ -49,7 +49,7 @@ func newProofGeneration() proofGeneration {
 }
 
 // add stores a proof, and returns whether it is used for the first time.
-func (m *proofMemory) add(thumbprint, id string, now time.Time) proofVerdict {
+func (m *proofMemory) add(thumbprint, id string, now time.Time) proofResult {
 	digest := sha256.Sum256([]byte(thumbprint + " " + id))
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -62,15 +62,15 @@ const (
 	profileIDJAG       = "urn:ietf:params:oauth:grant-profile:id-jag"
 )
 
-func (e *Enterprise) machine() (machine, error) {
-	m, err := e.newMachine()
+func (e *Enterprise) activate() (activeGrant, error) {
+	m, err := e.newEnterprise()
 	if err != nil {
 		return nil, fmt.Errorf("enterprise-managed authorization: %w", err)
 	}
 	return m, nil
 }
 
-func (e *Enterprise) newMachine() (*enterprise, error) {
+func (e *Enterprise) newEnterprise() (*enterprise, error) {
 	if e.IDToken == nil {
 		return nil, errors.New("want IDToken")
 	}

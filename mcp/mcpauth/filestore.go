@@ -134,7 +134,7 @@ func (s *fileStore) replace(next *nextFile, path, key string, old, value []byte)
 	case len(value) > maxStored:
 		return fmt.Errorf("value of %d bytes: want at most %d", len(value), maxStored)
 	}
-	return next.become(path, s.ring.Seal(value, []byte(key), sealedForever))
+	return next.replaceFile(path, s.ring.Seal(value, []byte(key), sealedForever))
 }
 
 // checkPrivate returns an error if others than the user have access, or if it
@@ -176,7 +176,7 @@ func createFile(path string) (*nextFile, error) {
 	return n, nil
 }
 
-func (n *nextFile) become(path, content string) error {
+func (n *nextFile) replaceFile(path, content string) error {
 	_, err := n.file.WriteAt([]byte(content), 0)
 	if err == nil {
 		err = n.file.Truncate(int64(len(content)))

@@ -16,9 +16,9 @@ import (
 // Each is for one authorization server, its Issuer: if the MCP server names another one, nothing is
 // sent there.
 type Grant interface {
-	// machine returns the implementation of the grant. The error names missing
+	// activate returns the implementation of the grant. The error names missing
 	// fields.
-	machine() (machine, error)
+	activate() (activeGrant, error)
 }
 
 var (
@@ -27,8 +27,8 @@ var (
 	_ Grant = (*Workload)(nil)
 )
 
-// machine is a Grant in use. It is safe for concurrent use.
-type machine interface {
+// activeGrant is a Grant in use. It is safe for concurrent use.
+type activeGrant interface {
 	// issuer is the authorization server that the grant is for.
 	issuer() string
 	// client is the identifier of the client, of the grant's key.
@@ -38,8 +38,8 @@ type machine interface {
 	acquire(ctx context.Context, r *grantRequest) (*grant, error)
 }
 
-// grantRequest is the authorization server and the resource of a machine's
-// token request.
+// grantRequest is the authorization server and the resource of a
+// token request without a user.
 type grantRequest struct {
 	HTTP        *http.Client // guarded
 	Issuer      string

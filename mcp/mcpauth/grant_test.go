@@ -22,7 +22,7 @@ import (
 
 const accessBody = `{"access_token":"access","token_type":"Bearer","expires_in":60,"refresh_token":"useless"}`
 
-// requestOver returns what a machine is told of the authorization server.
+// requestOver returns what a grant is given of the authorization server.
 func requestOver(w wire) *grantRequest {
 	return &grantRequest{
 		HTTP: &http.Client{Transport: w}, Issuer: heldKey.Issuer, TokenURL: heldKey.Issuer + "/token",
@@ -30,9 +30,9 @@ func requestOver(w wire) *grantRequest {
 	}
 }
 
-func machineOf(t *testing.T, g Grant) machine {
+func activate(t *testing.T, g Grant) activeGrant {
 	t.Helper()
-	m, err := g.machine()
+	m, err := g.activate()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func wantForm(t *testing.T, got url.Values, want map[string]string) {
 	}
 }
 
-func wantAcquired(t *testing.T, m machine, r *grantRequest) {
+func wantAcquired(t *testing.T, m activeGrant, r *grantRequest) {
 	t.Helper()
 	g, err := m.acquire(t.Context(), r)
 	if err != nil {
@@ -64,7 +64,7 @@ func wantAcquired(t *testing.T, m machine, r *grantRequest) {
 func TestClientCredentialsBySecret(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-397", "R-168a", "G-i")
-	m := machineOf(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "p:w", Scopes: []string{"files:read", "more"}})
+	m := activate(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "p:w", Scopes: []string{"files:read", "more"}})
 	for _, supported := range [][]string{nil, {"client_secret_basic", "client_secret_post"}, {"client_secret_post"}} {
 		var form url.Values
 		var header string
@@ -90,7 +90,7 @@ func TestClientCredentialsByKey(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-397")
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	m := machineOf(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Key: &PrivateKey{Signer: key}})
+	m := activate(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Key: &PrivateKey{Signer: key}})
 	wantAcquired(t, m, requestOver(func(_ *http.Request, form url.Values) (int, string) {
 		var claims assertionPayload
 		readSigned(t, form.Get("client_assertion"), key.Public(), &claims)
@@ -131,7 +131,7 @@ func TestEnterpriseExchangesTheTokenFirst(t *testing.T) {
 		return 200, accessBody
 	})
 	r.Profiles = []string{"x", "urn:ietf:params:oauth:grant-profile:id-jag"}
-	wantAcquired(t, machineOf(t, e), r)
+	wantAcquired(t, activate(t, e), r)
 	wantForm(t, exchanged, map[string]string{
 		"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
 		"subject_token": "id-token", "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
@@ -142,7 +142,7 @@ func TestEnterpriseExchangesTheTokenFirst(t *testing.T) {
 	})
 	asked, exchanged = nil, nil
 	r.Profiles = []string{"x"}
-	if _, err := machineOf(t, e).acquire(t.Context(), r); err == nil || asked != nil || exchanged != nil {
+	if _, err := activate(t, e).acquire(t.Context(), r); err == nil || asked != nil || exchanged != nil {
 		t.Errorf("a server without the profile: got %v", err)
 	}
 }
@@ -153,7 +153,7 @@ func TestEnterpriseForwardsNoOtherToken(t *testing.T) {
 		provider := wire(func(*http.Request, url.Values) (int, string) {
 			return 200, `{"access_token":"canary","issued_token_type":"` + issued + `","token_type":"Bearer"}`
 		})
-		m := machineOf(t, &Enterprise{
+		m := activate(t, &Enterprise{
 			Issuer: heldKey.Issuer, ID: "https://app.example/client.json", IDToken: idToken,
 			Provider: IdentityProvider{Issuer: "https://idp.example", TokenURL: "https://idp.example/token", ID: "at-idp", HTTP: &http.Client{Transport: provider}},
 		})
@@ -183,7 +183,7 @@ func TestWorkloadSendsItsAssertion(t *testing.T) {
 		}
 		return 200, accessBody
 	})
-	m := machineOf(t, &Workload{Issuer: heldKey.Issuer, ID: "app", Assertion: AssertionFile(path)})
+	m := activate(t, &Workload{Issuer: heldKey.Issuer, ID: "app", Assertion: AssertionFile(path)})
 	for _, assertion := range []string{"first", "second"} {
 		write(assertion + "\n")
 		wantAcquired(t, m, r)
@@ -209,7 +209,7 @@ func TestRefusedAssertionsAreNotSentAgain(t *testing.T) {
 		final  bool
 	}{{400, "invalid_grant", true}, {400, "invalid_scope", true}, {401, "unauthorized_client", true}, {400, "canary", true}, {503, "temporarily_unavailable", false}, {429, "slow_down", false}} {
 		assertion, requests := Secret("canary-1"), 0
-		m := machineOf(t, &Workload{Issuer: heldKey.Issuer, ID: "app", Assertion: func(context.Context) (Secret, error) { return assertion, nil }})
+		m := activate(t, &Workload{Issuer: heldKey.Issuer, ID: "app", Assertion: func(context.Context) (Secret, error) { return assertion, nil }})
 		r := requestOver(func(_ *http.Request, form url.Values) (int, string) {
 			requests++
 			if form.Get("grant_type") != grantJWTBearer {
@@ -217,7 +217,7 @@ func TestRefusedAssertionsAreNotSentAgain(t *testing.T) {
 			}
 			return test.status, `{"error":"` + test.code + `","error_description":"canary"}`
 		})
-		k := &tokenSource{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
+		k := &tokenSource{store: MemoryStore(), noUser: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
 		for range 3 {
 			if g, err := k.token(t.Context(), heldKey); g != nil || err == nil || strings.Contains(err.Error(), "canary") || errors.Is(err, ErrSignInRequired) {
 				t.Errorf("%s: got %v, %v", test.code, g, err)
@@ -254,7 +254,7 @@ func TestGrantsOfOtherServersAreNotSent(t *testing.T) {
 		return 200, accessBody
 	})
 	for name, g := range grants(t, never) {
-		m := machineOf(t, g)
+		m := activate(t, g)
 		for _, issuer := range []string{"https://evil.example", "https://as.example/", "https://AS.example", ""} {
 			r := requestOver(never)
 			r.Issuer = issuer
@@ -288,7 +288,7 @@ func TestErrorsOfGrantsContainNoSecrets(t *testing.T) {
 		"redirect": func(*http.Request, url.Values) (int, string) { return 307, "" },
 	} {
 		for name, g := range grants(t, answer) {
-			_, err := machineOf(t, g).acquire(t.Context(), requestOver(answer))
+			_, err := activate(t, g).acquire(t.Context(), requestOver(answer))
 			if err == nil {
 				t.Fatalf("%s in the %s: want an error", name, place)
 			}
@@ -316,7 +316,7 @@ func TestIncompleteGrantsNameTheMissingField(t *testing.T) {
 		"provider: Issuer":                                     &Enterprise{Issuer: "https://as.example", ID: "app", IDToken: idToken, Provider: IdentityProvider{TokenURL: "https://idp.example/token"}},
 		"workload identity: want Assertion":                    &Workload{Issuer: "https://as.example", ID: "app"},
 	} {
-		if _, err := g.machine(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := g.activate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -325,7 +325,7 @@ func TestIncompleteGrantsNameTheMissingField(t *testing.T) {
 func TestClientCredentialsNeedNoUser(t *testing.T) {
 	t.Parallel()
 	requests := 0
-	m := machineOf(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "s"})
+	m := activate(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "s"})
 	n := new(nonces)
 	r := requestOver(func(r *http.Request, _ url.Values) (int, string) {
 		requests++
@@ -335,7 +335,7 @@ func TestClientCredentialsNeedNoUser(t *testing.T) {
 		return 200, fmt.Sprintf(`{"access_token":"access-%d","token_type":"DPoP"}`, requests)
 	})
 	r.Prover = testProver(t, n)
-	k := &tokenSource{store: MemoryStore(), machines: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
+	k := &tokenSource{store: MemoryStore(), noUser: true, renew: func(ctx context.Context, _ grantKey, _ *grant) (*grant, error) { return m.acquire(ctx, r) }}
 	wantToken(t, k, "access-1")
 	wantToken(t, k, "access-1")
 	if err := k.rejected(t.Context(), heldKey, "access-1"); err != nil {

@@ -103,7 +103,7 @@ func newIntrospector(i Introspection, server *issuerServer, skew time.Duration) 
 
 func (i *introspector) verify(ctx context.Context, token string) (*Token, error) {
 	digest := tokenDigest(sha256.Sum256([]byte(token)))
-	if t := i.recall(digest, time.Now()); t != nil {
+	if t := i.lookup(digest, time.Now()); t != nil {
 		return t, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, introspectionTimeout)
@@ -114,7 +114,7 @@ func (i *introspector) verify(ctx context.Context, token string) (*Token, error)
 	case <-ctx.Done():
 		return nil, unavailable(context.Cause(ctx))
 	}
-	if t := i.recall(digest, time.Now()); t != nil {
+	if t := i.lookup(digest, time.Now()); t != nil {
 		return t, nil
 	}
 	answer, err := i.ask(ctx, token)
@@ -148,7 +148,7 @@ func (i *introspector) ask(ctx context.Context, token string) (jsontext.Value, e
 	req.SetBasicAuth(url.QueryEscape(i.ClientID), url.QueryEscape(i.ClientSecret))
 	resp, err := i.server.http.Do(req)
 	if err != nil {
-		return nil, hinted(oauth.BrokenError(err))
+		return nil, explainBlockedNetwork(oauth.BrokenError(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -204,7 +204,7 @@ func (i *introspector) read(body jsontext.Value) (*Token, error) {
 	return t, err
 }
 
-func (i *introspector) recall(d tokenDigest, now time.Time) *Token {
+func (i *introspector) lookup(d tokenDigest, now time.Time) *Token {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if entry, ok := i.cached[d]; ok && now.Before(entry.until) {
@@ -219,12 +219,12 @@ func (i *introspector) keep(d tokenDigest, t *Token, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if len(i.cached) >= maxIntrospected {
-		i.makeRoom(now)
+		i.evict(now)
 	}
 	i.cached[d] = introspected{token: t, until: now.Add(introspectionKept)}
 }
 
-func (i *introspector) makeRoom(now time.Time) {
+func (i *introspector) evict(now time.Time) {
 	for d, entry := range i.cached {
 		if !now.Before(entry.until) {
 			delete(i.cached, d)

@@ -42,7 +42,7 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 		err := oauth.FetchDocument(ctx, s.http, place, nil, &d)
 		switch {
 		case err != nil:
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, hinted(err)))
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", place, explainBlockedNetwork(err)))
 			continue
 		case d.Issuer != s.issuer:
 			return nil, fmt.Errorf("metadata of issuer %s: found the issuer %.200q, want an identical one", s.issuer, d.Issuer)
@@ -71,13 +71,13 @@ func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verific
 		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, err)
 	}
 	if err := oauth.FetchDocument(ctx, s.http, address, nil, &set); err != nil {
-		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, hinted(err))
+		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, explainBlockedNetwork(err))
 	}
 	return parseKeys(set.Keys), nil
 }
 
-// hinted adds to the error of a blocked connection the option that allows it.
-func hinted(err error) error {
+// explainBlockedNetwork adds to the error of a blocked connection the option that allows it.
+func explainBlockedNetwork(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
 		return fmt.Errorf("%w; mcpauth.AllowedNetworks allows networks", err)
 	}

@@ -75,7 +75,7 @@ func newKeySet(server *issuerServer, address string) *keySet {
 // error is errUnknownKey, or says why the keys could not be fetched.
 func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
 	for {
-		found, running, err := s.look(h, time.Now())
+		found, running, err := s.lookup(h, time.Now())
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -90,28 +90,28 @@ func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, erro
 	}
 }
 
-// look decides without waiting. If all its results are nil, its caller must
+// lookup decides without waiting. If all its results are nil, its caller must
 // fetch the keys; running ends with the fetch of another caller.
-func (s *keySet) look(h jwsHeader, now time.Time) (found []verificationKey, running chan struct{}, err error) {
+func (s *keySet) lookup(h jwsHeader, now time.Time) (found []verificationKey, running chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.fetched) < keysStale {
 		found = matchingKeys(s.keys, h)
 	}
 	switch {
-	case found != nil && (now.Sub(s.fetched) < keysFresh || s.fetching != nil || !s.due(now)):
+	case found != nil && (now.Sub(s.fetched) < keysFresh || s.fetching != nil || !s.mayRetry(now)):
 		return found, nil, nil
 	case s.fetching != nil:
 		return nil, s.fetching, nil
-	case found == nil && (!s.due(now) || s.failure == nil && now.Sub(s.missed) < keysMissed):
-		return nil, nil, s.verdict()
+	case found == nil && (!s.mayRetry(now) || s.failure == nil && now.Sub(s.missed) < keysMissed):
+		return nil, nil, s.missingKeyError()
 	}
 	s.fetching = make(chan struct{})
 	return nil, nil, nil
 }
 
-// due reports whether enough time has passed since the last failure.
-func (s *keySet) due(now time.Time) bool {
+// mayRetry reports whether enough time has passed since the last failure.
+func (s *keySet) mayRetry(now time.Time) bool {
 	wait := keysMissed
 	if s.keys == nil {
 		wait = keysRetry
@@ -119,9 +119,9 @@ func (s *keySet) due(now time.Time) bool {
 	return s.failure == nil || now.Sub(s.tried) >= wait
 }
 
-// verdict returns the error for a missing key: that of the last fetch if it
+// missingKeyError returns the error for a missing key: that of the last fetch if it
 // failed, otherwise errUnknownKey.
-func (s *keySet) verdict() error {
+func (s *keySet) missingKeyError() error {
 	if s.failure != nil {
 		return s.failure
 	}
@@ -146,7 +146,7 @@ func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, e
 		}
 	}
 	s.missed = now
-	return nil, s.verdict()
+	return nil, s.missingKeyError()
 }
 
 // fetchSafely converts a panic to an error, so that waiting callers are always
@@ -164,7 +164,7 @@ func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err e
 // exactly one key must fit.
 func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey) {
 	for _, k := range keys {
-		if k.fits(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
+		if k.supports(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
 			found = append(found, k)
 		}
 	}
@@ -174,10 +174,10 @@ func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey)
 	return found
 }
 
-// fits reports whether the key can be used with the algorithm.
+// supports reports whether the key can be used with the algorithm.
 //
 // Spec: RFC 8725 3.1; RFC 7518 3.4
-func (k verificationKey) fits(a jose.SignatureAlgorithm) bool {
+func (k verificationKey) supports(a jose.SignatureAlgorithm) bool {
 	if k.algorithm != "" && k.algorithm != string(a) {
 		return false
 	}

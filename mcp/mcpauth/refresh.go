@@ -31,11 +31,11 @@ const (
 type tokenSource struct {
 	store Store
 	// renew returns the grant that replaces old. Old is nil if there is none and
-	// machines is set. An error that wraps ErrSignInRequired means that the grant can
+	// noUser is set. An error that wraps ErrSignInRequired means that the grant can
 	// no longer be renewed.
 	renew func(ctx context.Context, key grantKey, old *grant) (*grant, error)
-	// machines means that renew needs no refresh token.
-	machines bool
+	// noUser means that renew needs no refresh token.
+	noUser bool
 	// report is called with errors that fail no call. It may be nil.
 	report func(error)
 
@@ -71,20 +71,20 @@ func (k *tokenSource) token(ctx context.Context, key grantKey) (*grant, error) {
 	}
 	now := time.Now()
 	switch {
-	case g == nil && !k.machines:
+	case g == nil && !k.noUser:
 		return nil, nil
 	case g.current(now) && !unsaved, g.usable(now) && (k.renewalPaused(key, now) || !k.renewable(g)):
 		return g, nil
 	case !k.renewable(g):
-		return nil, errSpent(key)
+		return nil, noRefreshTokenError(key)
 	}
 	return k.awaitRenewal(ctx, key)
 }
 
 // renewable reports whether a grant can be renewed.
-func (k *tokenSource) renewable(g *grant) bool { return k.machines || g != nil && g.Refresh != "" }
+func (k *tokenSource) renewable(g *grant) bool { return k.noUser || g != nil && g.Refresh != "" }
 
-func errSpent(key grantKey) error {
+func noRefreshTokenError(key grantKey) error {
 	return fmt.Errorf("token for %s: %w: it has expired or was refused, and there is no refresh token", key.Resource, ErrSignInRequired)
 }
 
@@ -271,7 +271,7 @@ func (k *tokenSource) renewStored(ctx context.Context, key grantKey) (*grant, er
 		newest = old
 		next, err = k.successor(ctx, key, old, unsaved)
 		if errors.Is(err, ErrSignInRequired) {
-			next, ended, err = old.spent(), err, nil
+			next, ended, err = old.withoutRefreshToken(), err, nil
 		}
 		if next != nil {
 			newest = next
@@ -286,7 +286,7 @@ func (k *tokenSource) renewStored(ctx context.Context, key grantKey) (*grant, er
 	case ended != nil && !newest.usable(time.Now()):
 		return nil, fmt.Errorf("renew the token for %s: %w", key.Resource, ended)
 	case !newest.usable(time.Now()):
-		return nil, errSpent(key)
+		return nil, noRefreshTokenError(key)
 	}
 	return newest, nil
 }

@@ -93,9 +93,9 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*reg
 	return &registeredClient{registration: *r}, c.keepRegistration(ctx, r)
 }
 
-// recall returns the client that a grant was issued to, or nil if it no longer
+// clientOfGrant returns the client that a grant was issued to, or nil if it no longer
 // exists.
-func (c *Client) recall(ctx context.Context, m *oauth.ServerMetadata, id string) (*registeredClient, error) {
+func (c *Client) clientOfGrant(ctx context.Context, m *oauth.ServerMetadata, id string) (*registeredClient, error) {
 	if k := c.manualClient(m); k != nil {
 		return k.as(id), nil
 	}

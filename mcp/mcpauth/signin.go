@@ -24,7 +24,7 @@ func (c *Client) SignIn(ctx context.Context, server string, scopes ...string) er
 		return &SignInError{server, err}
 	}
 	if err := c.signInAt(ctx, u, scopes); err != nil {
-		return &SignInError{serverURL(u), explain(err)}
+		return &SignInError{serverURL(u), explainBlockedAddress(err)}
 	}
 	return nil
 }
@@ -37,8 +37,8 @@ func (c *Client) signInAt(ctx context.Context, u *url.URL, more []string) error 
 	if err != nil {
 		return err
 	}
-	if c.machine != nil {
-		return c.acquireAnew(ctx, t, ch)
+	if c.grant != nil {
+		return c.acquireAgain(ctx, t, ch)
 	}
 	b, err := c.boundNow(ctx, u)
 	if err != nil {
@@ -70,9 +70,9 @@ func (c *Client) probe(ctx context.Context, u *url.URL) (*target, challenged, er
 	return t, ch, err
 }
 
-// acquireAnew gets a token for a machine that replaces the current one.
-func (c *Client) acquireAnew(ctx context.Context, t *target, ch challenged) error {
-	b, err := c.bind(ctx, t, c.machine.client(), c.scopes(t, ch, nil))
+// acquireAgain gets a token without a user that replaces the current one.
+func (c *Client) acquireAgain(ctx context.Context, t *target, ch challenged) error {
+	b, err := c.bind(ctx, t, c.grant.client(), c.scopes(t, ch, nil))
 	if err != nil {
 		return err
 	}
@@ -106,16 +106,16 @@ type answer struct {
 // signIn lets the user sign in, and stores the grant.
 //
 //	signIn
-//	├─ presentable             checks PKCE and the address for the browser before anything is sent
-//	├─ receive                 listens on loopback, unless the application has a redirect URL
-//	├─ register                finds or makes the registration of the client
-//	├─ address                 state, challenge, resource, scopes; pushed first if required
-//	├─ Browser                 opens the address for the user
-//	├─ await                   deliver: state, then issuer, then code or error
-//	├─ redeem                  code, verifier and resource, to the token endpoint of the same issuer
-//	└─ keep                    the grant, and that it is for this server
+//	├─ checkAuthorizationEndpoint  checks PKCE and the address for the browser before anything is sent
+//	├─ receive                     listens on loopback, unless the application has a redirect URL
+//	├─ register                    finds or makes the registration of the client
+//	├─ address                     state, challenge, resource, scopes; pushed first if required
+//	├─ Browser                     opens the address for the user
+//	├─ await                       deliver: state, then issuer, then code or error
+//	├─ redeem                      code, verifier and resource, to the token endpoint of the same issuer
+//	└─ keep                        the grant, and that it is for this server
 func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
-	if err := c.presentable(t); err != nil {
+	if err := c.checkAuthorizationEndpoint(t); err != nil {
 		return err
 	}
 	s, err := c.begin(t, scopes)
@@ -137,9 +137,10 @@ func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
 	return c.keep(ctx, s, g)
 }
 
-// presentable returns an error if the browser must not be opened. A browser can reach addresses
-// that only its user can reach, so it is not opened for addresses that the guarded client refuses.
-func (c *Client) presentable(t *target) error {
+// checkAuthorizationEndpoint returns an error if the browser must not be opened. A browser can reach
+// addresses that only its user can reach, so it is not opened for addresses that the guarded client
+// refuses.
+func (c *Client) checkAuthorizationEndpoint(t *target) error {
 	m := t.metadata
 	switch {
 	case !m.SupportsPKCE():
@@ -201,7 +202,7 @@ func (c *Client) await(ctx context.Context, s *signIn, address string) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.signInTime(), errTooLate)
 	defer cancel()
 	c.expect(s)
-	defer c.dismiss(s)
+	defer c.removeState(s)
 	if err := c.opts.browser()(ctx, address); err != nil {
 		return answer{err: err}
 	}
@@ -296,7 +297,7 @@ func (c *Client) keep(ctx context.Context, s *signIn, g *grant) error {
 	if err := c.tokenSource.put(ctx, g.key(), g); err != nil {
 		return err
 	}
-	c.noteRenewed(g.key(), &renewed{access: g.Access, last: true})
+	c.recordRenewal(g.key(), &renewed{access: g.Access, last: true})
 	_, err := c.bind(ctx, s.target, s.client.ID, s.scopes)
 	return err
 }

@@ -20,13 +20,13 @@ func (c *Client) SignOut(ctx context.Context, server string) error {
 		return fmt.Errorf("sign out of %s: %w", server, err)
 	}
 	if err := c.signOutAt(ctx, u); err != nil {
-		return fmt.Errorf("sign out of %s: %w", serverURL(u), explain(err))
+		return fmt.Errorf("sign out of %s: %w", serverURL(u), explainBlockedAddress(err))
 	}
 	return nil
 }
 
 func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
-	g, err := c.heldFor(ctx, u)
+	g, err := c.storedGrantFor(ctx, u)
 	if g == nil || err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *Client) signOutAt(ctx context.Context, u *url.URL) error {
 		return err
 	}
 	defer c.unbind(serverURL(u)) // revoke still has to know it
-	if c.machine != nil {
+	if c.grant != nil {
 		return nil
 	}
 	if err := c.revoke(ctx, g); err != nil {
@@ -53,7 +53,7 @@ func (c *Client) revoke(ctx context.Context, g *grant) error {
 	if err != nil || t.metadata.RevocationEndpoint == "" {
 		return err
 	}
-	k, err := c.recall(ctx, t.metadata, g.ClientID)
+	k, err := c.clientOfGrant(ctx, t.metadata, g.ClientID)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (s *callGroup) do(ctx context.Context, key string, f func(context.Context) 
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		s.leave(key, r)
+		s.release(key, r)
 		return context.Cause(ctx)
 	}
 }
@@ -72,8 +72,8 @@ func (s *callGroup) contained(ctx context.Context, f func(context.Context) error
 	return err
 }
 
-// leave cancels a call that no other caller waits for, and waits for its end.
-func (s *callGroup) leave(key string, r *sharedCall) {
+// release cancels a call that no other caller waits for, and waits for its end.
+func (s *callGroup) release(key string, r *sharedCall) {
 	s.mu.Lock()
 	r.waiting--
 	last := r.waiting == 0

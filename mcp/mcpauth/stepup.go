@@ -40,7 +40,7 @@ type attempts struct {
 // Spec: 2026-07-28 basic/authorization#step-up-authorization-flow
 func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	wanted := strings.Join(ch.scopes, " ")
-	if c.machine != nil {
+	if c.grant != nil {
 		return fmt.Errorf("%w: the server requires the scopes %q: grant them to the client at its authorization server, and list them in the Grant", ErrDenied, wanted)
 	}
 	return c.shared.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 			held = b.Scopes
 		}
 		scopes := c.scopes(t, ch, held)
-		if !c.mayStep(step{serverURL(req.URL), operation(req)}, scopes) {
+		if !c.allowStepUp(step{serverURL(req.URL), operation(req)}, scopes) {
 			return fmt.Errorf("%w: the server requires the scopes %q, also after they were requested: ask its operator to grant them", ErrDenied, wanted)
 		}
 		return c.shared.do(ctx, fmt.Sprintf("%q %q", t.metadata.Issuer, t.resource), func(ctx context.Context) error {
@@ -67,8 +67,8 @@ func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	})
 }
 
-// mayStep counts an attempt, and reports whether it is allowed.
-func (c *Client) mayStep(s step, scopes []string) bool {
+// allowStepUp counts an attempt, and reports whether it is allowed.
+func (c *Client) allowStepUp(s step, scopes []string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()

@@ -100,8 +100,8 @@ func (g *grant) current(now time.Time) bool {
 	return g.usable(now) && (g.Renew.IsZero() || now.Before(g.Renew))
 }
 
-// spent returns the grant without its refresh token, because that was refused.
-func (g *grant) spent() *grant {
+// withoutRefreshToken returns the grant without its refresh token, because that was refused.
+func (g *grant) withoutRefreshToken() *grant {
 	if g == nil {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (c *Client) Status(ctx context.Context, server string) (*TokenStatus, error
 	if err != nil {
 		return nil, err
 	}
-	g, err := c.heldFor(ctx, u)
+	g, err := c.storedGrantFor(ctx, u)
 	if g == nil || err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func (c *Client) Status(ctx context.Context, server string) (*TokenStatus, error
 	}, nil
 }
 
-// heldFor returns the grant for a server, nil if there is none.
-func (c *Client) heldFor(ctx context.Context, u *url.URL) (*grant, error) {
+// storedGrantFor returns the grant for a server, nil if there is none.
+func (c *Client) storedGrantFor(ctx context.Context, u *url.URL) (*grant, error) {
 	if c.err != nil {
 		return nil, c.err
 	}

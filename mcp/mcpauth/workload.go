@@ -57,7 +57,7 @@ func AssertionFile(path string) func(context.Context) (Secret, error) {
 	}
 }
 
-func (w *Workload) machine() (machine, error) {
+func (w *Workload) activate() (activeGrant, error) {
 	identity, err := newClientIdentity(w.Issuer, w.ID, "", nil)
 	if err == nil && w.Assertion == nil {
 		err = errors.New("want Assertion")
