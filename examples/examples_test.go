@@ -170,7 +170,7 @@ func TestBasket(t *testing.T) {
 		call(t, c, "add_item", object{"basket": made.Basket, "article": "pear", "count": 2}, `{"items":[{"article":"pear","count":3}]}`)
 		call(t, c, "show_basket", object{"basket": made.Basket}, `{"items":[{"article":"pear","count":3}]}`)
 		call(t, c, "check_out", object{"basket": made.Basket}, "Bought 1 articles.")
-		fails(t, c, "show_basket", object{"basket": made.Basket}, "unknown or expired; want one that is in use, or make a new one")
+		fails(t, c, "show_basket", object{"basket": made.Basket}, "it does not exist or has expired; use an existing handle, or create a new one")
 	})
 }
 

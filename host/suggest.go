@@ -8,11 +8,11 @@ const maxCompared = 64
 // Suggest returns the known name that is most similar to a mistyped one, or the empty
 // string if none is similar. Case does not count.
 func Suggest(written string, known []string) string {
-	best, least := "", maxCompared
+	best, bestDistance := "", maxCompared
 	for _, name := range known {
 		d := distance(strings.ToLower(written), strings.ToLower(name))
-		if d <= max(1, len(name)/3) && d < least {
-			best, least = name, d
+		if d <= max(1, len(name)/3) && d < bestDistance {
+			best, bestDistance = name, d
 		}
 	}
 	return best

@@ -57,6 +57,8 @@ func newScriptServer() *mcpserver.Server {
 	srv.Resource("note://bytes", "Bytes", "application/octet-stream", func(context.Context) ([]byte, error) { return []byte{0xff, 0x00}, nil })
 	srv.Prompt("greet", "Greet somebody", func(_ context.Context, p person) ([]mcp.PromptMessage, error) {
 		return []mcp.PromptMessage{mcpserver.UserMessage("Greet " + p.Name + ".")}, nil
-	}, mcpserver.CompleteArg("name", func(context.Context, mcpserver.CompletionRequest) ([]string, error) { return []string{"Ada", "Alan"}, nil }))
+	}, mcpserver.CompleteArg("name", func(context.Context, mcpserver.CompletionRequest) ([]string, error) {
+		return []string{"Ada", "Alan"}, nil
+	}))
 	return srv
 }

@@ -86,11 +86,11 @@ func (m *Main) writeRow(row []string, widths []int, styleOf func(int, string) st
 const minCell = 16
 
 // cut shortens a line to a number of characters.
-func cut(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
 		return line
 	}
-	return string([]rune(line)[:max(most-1, 0)]) + "…"
+	return string([]rune(line)[:max(width-1, 0)]) + "…"
 }
 
 // maxBrief limits a description in a table.

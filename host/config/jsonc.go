@@ -54,19 +54,19 @@ func readJSONC(text []byte) (hujson.Value, error) {
 
 // depthOf returns how deep brackets nest outside of strings and comments.
 func depthOf(text []byte) int {
-	depth, most := 0, 0
+	depth, deepest := 0, 0
 	for _, p := range scan(text, jsonQuotes) {
 		for _, c := range p.bare {
 			switch c {
 			case '{', '[':
 				depth++
-				most = max(most, depth)
+				deepest = max(deepest, depth)
 			case '}', ']':
 				depth--
 			}
 		}
 	}
-	return most
+	return deepest
 }
 
 // nodeOf converts a value of the library, which starts at an offset of the content.

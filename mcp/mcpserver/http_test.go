@@ -192,11 +192,11 @@ func TestHandlesOverHTTPAreTheirOwners(t *testing.T) {
 		t.Errorf("got %s, want what ada keeps", got)
 	}
 	for _, user := range []string{"bob", ""} {
-		if got := call(user, "get", arguments); !strings.Contains(got, "unknown or expired") {
+		if got := call(user, "get", arguments); !strings.Contains(got, "does not exist or has expired") {
 			t.Errorf("%q: got %s, want the handle unknown", user, got)
 		}
 	}
-	if got := call("ada", "new", `{}`); !strings.Contains(got, "too many are in use") {
+	if got := call("ada", "new", `{}`); !strings.Contains(got, "too many handles are in use") {
 		t.Errorf("got %s, want the second refused", got)
 	}
 	call("bob", "new", `{}`)

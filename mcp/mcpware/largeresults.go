@@ -44,9 +44,9 @@ func (o *LargeResultOptions) maxResult() int { return cmp.Or(o.orZero().MaxResul
 
 // kept are the options of the handles of stored pieces.
 func (o *LargeResultOptions) kept() *handles.Options {
-	most := cmp.Or(o.orZero().MaxKept, 64)
+	maxKept := cmp.Or(o.orZero().MaxKept, 64)
 	return &handles.Options{
-		Prefix: "result_", Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: pieceJSON, Max: most, MaxPerPrincipal: max(most/4, 1),
+		Prefix: "result_", Idle: cmp.Or(o.orZero().TTL, 30*time.Minute), MaxSize: pieceJSON, Max: maxKept, MaxPerPrincipal: max(maxKept/4, 1),
 	}
 }
 

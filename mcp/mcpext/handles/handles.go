@@ -28,14 +28,14 @@ import (
 // another principal. A handle of this process is also deleted when Options.Max is reached
 // and another owner makes a handle: then its owner had the most. A tool may return
 // ErrUnknown unchanged: it tells the model to make a new handle.
-var ErrUnknown = errors.New("unknown or expired; want one that is in use, or make a new one")
+var ErrUnknown = errors.New("it does not exist or has expired; use an existing handle, or create a new one")
 
 // ErrNoRoom means that New cannot make another handle now: the principal has
 // Options.MaxPerPrincipal handles, or there are Options.Max in all and no other owner has
 // more than this one. An owner is an authenticated principal, or one connection or session
 // of an anonymous or local user: two connections of one local user are two owners. They
 // can use each other's handles nevertheless, because these belong to the user.
-var ErrNoRoom = errors.New("too many are in use; want some deleted first")
+var ErrNoRoom = errors.New("too many handles are in use; delete some first")
 
 // Handles stores values of type T between calls. One tool stores a value and returns its
 // handle, and others have the handle as an argument. Make one with the function New. All

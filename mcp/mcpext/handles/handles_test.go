@@ -51,7 +51,7 @@ func TestHandleKeepsAValue(t *testing.T) {
 	_, updated := baskets.Update(ctx, h, func(*basket) error { t.Error("change runs"); return nil })
 	_, deleted := baskets.Delete(ctx, h)
 	for _, err := range []error{got, updated, deleted} {
-		if !errors.Is(err, handles.ErrUnknown) || !strings.HasPrefix(err.Error(), `handle "`+h+`": unknown or expired`) {
+		if !errors.Is(err, handles.ErrUnknown) || !strings.HasPrefix(err.Error(), `handle "`+h+`": it does not exist or has expired`) {
 			t.Errorf("deleted: got %v, want %v with the handle", err, handles.ErrUnknown)
 		}
 	}
@@ -392,7 +392,7 @@ func TestHandlesAreKeptInTheStoreOfTheServer(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", step.tool, got, err, step.want)
 		}
 	}
-	if got, err := one.Call[string](t.Context(), "get", named{h}); err == nil || !strings.Contains(err.Error(), "unknown or expired") {
+	if got, err := one.Call[string](t.Context(), "get", named{h}); err == nil || !strings.Contains(err.Error(), "does not exist or has expired") {
 		t.Errorf("deleted elsewhere: got %q, %v", got, err)
 	}
 }

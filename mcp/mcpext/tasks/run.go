@@ -218,9 +218,9 @@ func (t *Tasks) ttlOf(p *mcp.CallToolParams, as kind) time.Duration {
 	if as != coreTask || p.Task.TTL == nil || *p.Task.TTL <= 0 {
 		return t.o.ttl()
 	}
-	most := t.o.maxTTL()
-	if *p.Task.TTL >= most.Milliseconds() {
-		return most
+	maxTTL := t.o.maxTTL()
+	if *p.Task.TTL >= maxTTL.Milliseconds() {
+		return maxTTL
 	}
 	return time.Duration(*p.Task.TTL) * time.Millisecond
 }
