@@ -50,7 +50,7 @@ type Pool struct {
 	held   int64            // guarded by mu
 	clock  uint64           // guarded by mu: counts changes
 	groups map[Owner]*group // guarded by mu
-	most   ranking[*group]  // guarded by mu
+	bySize ranking[*group]  // guarded by mu
 }
 
 // PoolBounds are the bounds of a Pool in units.
@@ -84,7 +84,7 @@ type group struct {
 	rank
 	owner   Owner
 	members map[Member]*member
-	most    ranking[*member]
+	bySize  ranking[*member]
 	unused  idleList // places that were never used
 	idle    idleList // the other idle ones
 }
@@ -319,9 +319,9 @@ func (p *Pool) makeRoom(m *member, size int64) (evicted []*Place, ok bool) {
 
 // victim returns the next place to evict for size units of a member, or nil.
 func (p *Pool) victim(m *member, size int64) *Place {
-	g := p.most.first()
+	g := p.bySize.first()
 	if g != m.group && m.group.held+size < g.held {
-		return cmp.Or(g.longestIdle(), g.most.first().newest)
+		return cmp.Or(g.longestIdle(), g.bySize.first().newest)
 	}
 	if p.bounds.KeepBusy {
 		return m.group.longestIdle()
@@ -329,7 +329,7 @@ func (p *Pool) victim(m *member, size int64) *Place {
 	if idle := m.group.longestIdle(); idle != nil && m.held+size <= idle.of.held {
 		return idle
 	}
-	if top := m.group.most.first(); top != nil && top != m && m.held+size <= top.held {
+	if top := m.group.bySize.first(); top != nil && top != m && m.held+size <= top.held {
 		return top.newest
 	}
 	return nil
@@ -351,13 +351,13 @@ func (p *Pool) memberOf(o Owner) *member {
 	if g == nil {
 		g = &group{owner: o.Group(), members: make(map[Member]*member)}
 		p.groups[g.owner] = g
-		heap.Push(&p.most, g)
+		heap.Push(&p.bySize, g)
 	}
 	m := g.members[o.member]
 	if m == nil {
 		m = &member{id: o.member, group: g}
 		g.members[o.member] = m
-		heap.Push(&g.most, m)
+		heap.Push(&g.bySize, m)
 	}
 	return m
 }
@@ -367,11 +367,11 @@ func (p *Pool) forgetEmpty(m *member) {
 	g := m.group
 	if m.newest == nil && g.members[m.id] == m {
 		delete(g.members, m.id)
-		heap.Remove(&g.most, m.index)
+		heap.Remove(&g.bySize, m.index)
 	}
 	if len(g.members) == 0 && p.groups[g.owner] == g {
 		delete(p.groups, g.owner)
-		heap.Remove(&p.most, g.index)
+		heap.Remove(&p.bySize, g.index)
 	}
 }
 
@@ -428,10 +428,10 @@ func (p *Pool) add(m *member, size int64) {
 	p.clock++
 	p.held += size
 	m.held, m.since = m.held+size, p.clock
-	heap.Fix(&m.group.most, m.index)
+	heap.Fix(&m.group.bySize, m.index)
 	g := m.group
 	g.held, g.since = g.held+size, p.clock
-	heap.Fix(&p.most, g.index)
+	heap.Fix(&p.bySize, g.index)
 }
 
 // rank is the position of a member or group in a ranking.

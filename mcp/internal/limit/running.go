@@ -160,9 +160,9 @@ func (r *RunningCalls) victim(o Owner, cost int) *RunningCall {
 		}
 	}
 	if largest != own && own.cost+cost < largest.cost {
-		return largest.most().newest
+		return largest.largest().newest
 	}
-	mine, top := 0, own.most()
+	mine, top := 0, own.largest()
 	if m := own.members[o.member]; m != nil {
 		mine = m.cost
 	}
@@ -216,9 +216,9 @@ func (g *callGroup) add(of Member, c *RunningCall, cost int) {
 	}
 }
 
-// most returns the member with the highest cost, and of several the one whose oldest call
+// largest returns the member with the highest cost, and of several the one whose oldest call
 // has run longest.
-func (g *callGroup) most() (top *callsOf) {
+func (g *callGroup) largest() (top *callsOf) {
 	for _, m := range g.members {
 		if top == nil || m.cost > top.cost || m.cost == top.cost && m.oldest.number < top.oldest.number {
 			top = m
