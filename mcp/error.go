@@ -88,9 +88,12 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// RetryLaterf returns an error of CodeRateLimited or CodeOverloaded, which tells the sender of a
-// request to wait at least the given time before it sends the request again.
-func RetryLaterf(code Code, after time.Duration, format string, args ...any) *Error {
+// PeerRetryLaterf returns an error of CodeRateLimited or CodeOverloaded for the program at the
+// other end, the sender of the request: it is to wait at least the given time before it sends the
+// request again, as [Error.RetryAfter] reads it. It is a protocol error, which a model does not
+// see. A tool handler that wants to tell the model to wait returns any other error, with a text
+// that says so.
+func PeerRetryLaterf(code Code, after time.Duration, format string, args ...any) *Error {
 	e := Errorf(code, format, args...)
 	e.Data = fmt.Appendf(nil, `{"retryAfterMs":%d}`, max(after, time.Millisecond).Milliseconds())
 	return e

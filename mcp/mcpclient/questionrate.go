@@ -34,7 +34,7 @@ func (c *Client) checkRate(method string) error {
 		return nil
 	}
 	c.reportLimit(rate.limit, method)
-	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many questions in a short time; want the next in %v", method, wait.Round(time.Millisecond))
+	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "%s: too many questions in a short time; want the next in %v", method, wait.Round(time.Millisecond))
 }
 
 // reportLimit reports to Options.OnLimit and the log that a limit was reached.

@@ -78,10 +78,10 @@ func (s *Server) admit(ctx context.Context, call *dialect.Call, in *exchange.Inb
 		return share, nil
 	case errors.Is(err, limit.ErrShare):
 		s.reached(mcp.LimitCallsShare, in, call.Method)
-		return nil, mcp.RetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
+		return nil, mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryShare, "%s: too many of your requests are running; want some to end first", call.Method)
 	case errors.Is(err, limit.ErrWhole):
 		s.reached(mcp.LimitCalls, in, call.Method)
-		return nil, mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server is overloaded; try again later", call.Method)
+		return nil, mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server is overloaded; try again later", call.Method)
 	}
 	return nil, err
 }
@@ -144,7 +144,7 @@ func (s *Server) checkRate(method string, in *exchange.Inbound) error {
 		return nil
 	}
 	s.reached(rate.limit, in, method)
-	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", method, wait.Round(time.Millisecond))
+	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", method, wait.Round(time.Millisecond))
 }
 
 // reached reports that a message has reached a limit.

@@ -2,9 +2,12 @@ package mcpserver_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -316,4 +319,37 @@ func ExampleMemoryBus() {
 		one.Updated(uri)
 	}
 	// Output: flights://AZ612 has changed
+}
+
+// A program that parses its own flags adds those of Main before.
+func ExampleAddFlags() {
+	fs := flag.NewFlagSet("notes", flag.ContinueOnError)
+	db := fs.String("db", "notes.db", "the `file` with the notes")
+	mcpserver.AddFlags(fs)
+	if err := fs.Parse([]string{"-db", "work.db", "-http", "127.0.0.1:8080"}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(*db)
+	// mcpserver.Main(newServer(*db)) serves HTTP on 127.0.0.1:8080.
+	// Output: work.db
+}
+
+// The log of the server has the call that a record belongs to.
+func ExampleLogger() {
+	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	srv := mcpserver.New("airline", "1.0.0", &mcpserver.Options{Logger: slog.New(text)})
+	srv.Tool("cancel", "", func(ctx context.Context, _ struct{}) (string, error) {
+		mcpserver.Logger(ctx).Info("cancelled", "flight", "AZ612")
+		return "done", nil
+	})
+
+	c := clientOf(srv)
+	defer c.Close()
+	_, _ = c.Call[string](context.Background(), "cancel", nil)
+	// Output: level=INFO msg=cancelled method=tools/call name=cancel principal=local flight=AZ612
 }

@@ -2,11 +2,18 @@ package mcpserver
 
 import (
 	"context"
+	"flag"
 
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 var NotifyContext = notifyContext
+
+// ReadMainFlags returns the values of the flags of Main.
+func ReadMainFlags(program *flag.FlagSet, args []string) (addr string, open bool, unknown []string, err error) {
+	f, err := readMainFlags(program, args)
+	return f.addr, f.open, f.unknown, err
+}
 
 var NewWaitingQuestions = newWaitingQuestions
 

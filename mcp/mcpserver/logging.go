@@ -18,7 +18,7 @@ import (
 // omitted, and a message reports how many. It is safe for concurrent use.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
-// after 2027-07-28 may remove. Log to the server's own log, or use OpenTelemetry.
+// after 2027-07-28 may remove. Log to the server's own log with [Logger], or use OpenTelemetry.
 func Log(ctx context.Context) *slog.Logger {
 	r := From(ctx)
 	if r == nil {

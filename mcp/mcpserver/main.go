@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,24 +75,46 @@ func (c *watchedConn) Close() error {
 // Main is the main function of a server program. It serves standard input and output, or
 // with the flag -http ADDR it serves HTTP on that address and prints the address to
 // standard error. Main authenticates nobody, so it refuses an address beyond the loopback
-// interface unless there is the flag -insecure-no-auth, too. Arguments that are not flags
-// are left to the program.
+// interface unless there is the flag -insecure-no-auth, too.
+//
+// The program can have flags of its own:
+//
+//   - Flags of flag.CommandLine that are not parsed when Main is called: Main parses them,
+//     together with its own.
+//   - Flags that the program parses before, with flag.Parse or a FlagSet: Main reads its own
+//     from os.Args, up to an argument "--", and ignores all others. Call [AddFlags] before, so
+//     that the program's parsing accepts -http.
+//   - If flag.CommandLine has a flag named http or insecure-no-auth, it belongs to the program,
+//     and Main has no flags.
+//
+// Arguments that are not flags are left to the program. A flag that nobody has defined in
+// flag.CommandLine is reported on standard error and left to the program, too, because another
+// package may have parsed it.
 //
 // SIGINT and SIGTERM shut the server down; a second one ends the process at once. If the
-// server fails, Main prints the error and exits with status 1, or with status 2 if the
+// server fails, Main prints the error and exits with status 1, or with status 2 if its
 // flags are wrong.
 func Main(s *Server) {
-	flags := flag.NewFlagSet(s.info.Name, flag.ExitOnError)
-	addr := flags.String("http", "", "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
-	open := flags.Bool("insecure-no-auth", false, "let -http listen beyond this machine, without authentication: everybody who can connect can call every tool")
-	_ = flags.Parse(os.Args[1:])
-	if err := checkExposure(*addr, *open); err != nil {
+	flags, err := readMainFlags(flag.CommandLine, os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		AddFlags(flag.CommandLine)
+		flag.Usage()
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
+		os.Exit(2)
+	}
+	if len(flags.unknown) > 0 {
+		fmt.Fprintf(os.Stderr, "%s: not flags of the server, left to the program: %s\n", s.info.Name, strings.Join(flags.unknown, ", "))
+	}
+	if err := checkExposure(flags.addr, flags.open); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}
 	ctx, stop := notifyContext()
 	defer stop()
-	if err := s.main(ctx, *addr); err != nil && !errors.Is(err, context.Canceled) {
+	if err := s.main(ctx, flags.addr); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(1)
 	}

@@ -239,7 +239,7 @@ func (r *Request) sealState(m *replay.Memory) (string, error) {
 	switch err := s.storedStates.put(ctx, r.in.Owner(), id, []byte(token), ttl); {
 	case err == limit.ErrPoolFull:
 		r.ReportLimit(mcp.LimitStates)
-		return "", mcp.RetryLaterf(mcp.CodeOverloaded, ttl, "%s: there is no room for the state of the call; make the call again later", r.method)
+		return "", mcp.PeerRetryLaterf(mcp.CodeOverloaded, ttl, "%s: there is no room for the state of the call; make the call again later", r.method)
 	case errors.Is(err, errStoreFull): // the text of the error is not for clients
 		s.options.logger().LogAttrs(ctx, slog.LevelError, "requestState not stored", slog.Any("error", err))
 		return "", errors.New("requestState: the Store has no room; make the call again later")

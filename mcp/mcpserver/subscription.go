@@ -64,13 +64,13 @@ func (r *Request) subscriptionError(err error) error {
 		r.ReportLimit(mcp.LimitWatched)
 		return mcp.Errorf(mcp.CodeInvalidParams, "%s: a session or subscription has at most %d resources, with at most %d bytes of URIs; unsubscribe from some first", r.method, changes.MaxResources, changes.MaxResourceBytes)
 	case errors.Is(err, changes.ErrEvicted): // which was reported
-		return mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: ended to make room for another client: the server has reached its limit of subscriptions to resources", r.method)
+		return mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: ended to make room for another client: the server has reached its limit of subscriptions to resources", r.method)
 	case errors.Is(err, limit.ErrOwnerFull):
 		r.ReportLimit(mcp.LimitWatched)
-		return mcp.RetryLaterf(mcp.CodeRateLimited, retryWhole, "%s: you have reached the limit of one client's subscriptions to resources; unsubscribe from some first", r.method)
+		return mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryWhole, "%s: you have reached the limit of one client's subscriptions to resources; unsubscribe from some first", r.method)
 	case errors.Is(err, limit.ErrPoolFull):
 		r.ReportLimit(mcp.LimitWatched)
-		return mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has reached its limit of subscriptions to resources", r.method)
+		return mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "%s: the server has reached its limit of subscriptions to resources", r.method)
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (t *tool) checkRate(ctx context.Context) error {
 		return nil
 	}
 	From(ctx).ReportLimit(mcp.LimitOneTool)
-	return mcp.RetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
+	return mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "tool %q: called too often; want the next call in %v", t.def.Name, wait.Round(time.Millisecond))
 }
 
 // maxSlotWait is how long a call waits at most for a slot of its tool. Detached work waits
@@ -128,7 +128,7 @@ func (t *tool) acquire(ctx context.Context) (_ context.Context, release func(), 
 	err = t.slots.Acquire(ctx, wait)
 	if errors.Is(err, limit.ErrWhole) {
 		r.ReportLimit(mcp.LimitToolCalls)
-		err = mcp.RetryLaterf(mcp.CodeOverloaded, retryWhole, "tool %q: too many calls are running, none has ended for %v; try again later", t.def.Name, wait)
+		err = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryWhole, "tool %q: too many calls are running, none has ended for %v; try again later", t.def.Name, wait)
 	}
 	if err != nil {
 		return nil, nil, err

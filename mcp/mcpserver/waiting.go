@@ -110,7 +110,7 @@ func (w *waitingQuestions) add(ctx context.Context, in *exchange.Inbound) (_ con
 		if errors.Is(err, limit.ErrOwnerFull) {
 			code = mcp.CodeRateLimited
 		}
-		return nil, nil, mcp.RetryLaterf(code, retryWhole, "too many questions wait for their answers: %v", err)
+		return nil, nil, mcp.PeerRetryLaterf(code, retryWhole, "too many questions wait for their answers: %v", err)
 	}
 	w.mu.Lock()
 	q.place = place

@@ -33,7 +33,7 @@ func Bulkhead(n int, wait time.Duration, only ...string) mcpserver.Middleware {
 			err := gate.Enter(ctx, nil, 0, r.Principal)
 			if errors.Is(err, limit.ErrWhole) {
 				r.ReportLimit(LimitBulkhead)
-				err = mcp.RetryLaterf(mcp.CodeOverloaded, max(wait, time.Second), "%s: too many of these are running; try again later", r.Method())
+				err = mcp.PeerRetryLaterf(mcp.CodeOverloaded, max(wait, time.Second), "%s: too many of these are running; try again later", r.Method())
 			}
 			if err != nil {
 				return nil, err

@@ -17,7 +17,7 @@ import (
 func TestRetrySendsAgainWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	lost := &mcpclient.MayHaveRunError{Err: &mcpclient.LostError{Err: io.ErrUnexpectedEOF}}
-	busy := mcp.RetryLaterf(mcp.CodeOverloaded, 3*time.Second, "busy")
+	busy := mcp.PeerRetryLaterf(mcp.CodeOverloaded, 3*time.Second, "busy")
 	for _, tt := range []struct {
 		name string
 		o    *mcpware.RetryOptions
@@ -55,7 +55,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, server(func(context.Context, number) (string, error) { return "ok", nil }))
 		attempts := 0
-		c.Use(mcpware.Retry(nil), failing(&attempts, mcp.RetryLaterf(mcp.CodeRateLimited, 5*time.Second, "busy")))
+		c.Use(mcpware.Retry(nil), failing(&attempts, mcp.PeerRetryLaterf(mcp.CodeRateLimited, 5*time.Second, "busy")))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := c.CallTool(ctx, "tool", number{}); mcp.CodeOf(err) != mcp.CodeRateLimited || attempts != 1 {

@@ -33,7 +33,7 @@ func RateLimit(r mcp.Rate, only ...string) mcpserver.Middleware {
 			}
 			if wait, ok := buckets.Take(r.Principal()); !ok {
 				r.ReportLimit(LimitRate)
-				return nil, mcp.RetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.Method(), wait.Round(time.Millisecond))
+				return nil, mcp.PeerRetryLaterf(mcp.CodeRateLimited, wait, "%s: too many requests in a short time; want the next in %v", r.Method(), wait.Round(time.Millisecond))
 			}
 			return next(ctx, r)
 		}

@@ -313,7 +313,7 @@ func (l *connLink) handleCancelled(id jsonrpc.ID, m jsonrpc.Message) {
 
 // TooManyQuestions returns the error response to a request of the server that exceeds max.
 func TooManyQuestions(id jsonrpc.ID, max int) dialect.Reply {
-	return dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", max))
+	return dialect.Refuse(id, mcp.PeerRetryLaterf(mcp.CodeRateLimited, time.Second, "more than %d requests at once", max))
 }
 
 // answerRequest processes one request of the server on its own goroutine. It writes a refusal

@@ -26,7 +26,7 @@ func (s *Session) Begin(ctx context.Context, core Core, in *Inbound) Run {
 	id := in.Message.ID
 	if s.Running.Len() >= maxRunning {
 		core.LimitReached(mcp.LimitReached{Limit: mcp.LimitSessionCalls, Principal: s.Principal, Method: in.Message.Method})
-		return refused(dialect.Refuse(id, mcp.RetryLaterf(mcp.CodeRateLimited, retryAfterFull, "more than %d requests at once", maxRunning)))
+		return refused(dialect.Refuse(id, mcp.PeerRetryLaterf(mcp.CodeRateLimited, retryAfterFull, "more than %d requests at once", maxRunning)))
 	}
 	ctx, work := s.Running.Begin(ctx, id)
 	if work == nil {

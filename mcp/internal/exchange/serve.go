@@ -165,7 +165,7 @@ const retryAfterShutdown = time.Second
 // ShuttingDown returns the error for a request that is received during a shutdown and is not
 // processed.
 func ShuttingDown(method string) *mcp.Error {
-	return mcp.RetryLaterf(mcp.CodeOverloaded, retryAfterShutdown, "%s: the server is shutting down", method)
+	return mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryAfterShutdown, "%s: the server is shutting down", method)
 }
 
 // drainWatch is the goroutine of watchDraining.

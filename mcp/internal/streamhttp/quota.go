@@ -54,7 +54,7 @@ func (q *quota) evicted(owner limit.Owner) error {
 
 // errEvicted ends a session or stream whose place was given to another owner. Its client can
 // open a new one, and gets a place once it has fewer than other owners.
-var errEvicted = mcp.RetryLaterf(mcp.CodeOverloaded, retryEvicted, "ended to make room: the server is full, and you hold more than others; try again later")
+var errEvicted = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retryEvicted, "ended to make room: the server is full, and you hold more than others; try again later")
 
 // retryEvicted is retryAfter as a duration.
 const retryEvicted = 5 * time.Second

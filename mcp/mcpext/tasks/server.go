@@ -151,10 +151,10 @@ func (t *Tasks) admit(ctx context.Context, r *mcpserver.Request, e *entry) error
 		return t.delete(ctx, t.takeEvicted())
 	case errors.Is(err, limit.ErrOwnerFull):
 		r.ReportLimit(mcp.LimitPrincipalTasks)
-		return mcp.RetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method())
+		return mcp.PeerRetryLaterf(mcp.CodeRateLimited, retry, "%s: too many tasks of yours are kept; try again when some have expired", r.Method())
 	default:
 		r.ReportLimit(mcp.LimitTasks)
-		return mcp.RetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method())
+		return mcp.PeerRetryLaterf(mcp.CodeOverloaded, retry, "%s: too many tasks are kept; try again when some have expired", r.Method())
 	}
 }
 
@@ -215,7 +215,7 @@ func (t *Tasks) keep(owner limit.Owner, e *entry) error {
 }
 
 // errNoRoom is the reason for which a task does not get more bytes.
-var errNoRoom error = mcp.RetryLaterf(mcp.CodeOverloaded, retry, "too many bytes of tasks are kept, most of them yours; try again when some have expired")
+var errNoRoom error = mcp.PeerRetryLaterf(mcp.CodeOverloaded, retry, "too many bytes of tasks are kept, most of them yours; try again when some have expired")
 
 // reserve reserves the room for a task whose entry is about to have that many bytes, or
 // fails with errNoRoom. It never reserves less than before, so that a concurrent change of
