@@ -47,12 +47,13 @@ func (u *upstream) canAsk(c caller) bool {
 
 // lease returns a lease of the connection that serves a caller. The call is the one in
 // which the upstream may ask; it may be nil.
-func (u *upstream) lease(ctx context.Context, c caller, k *call) (leased lease, err error) {
+// If on is not nil, no other connection will do.
+func (u *upstream) lease(ctx context.Context, c caller, k *call, on *connection) (leased lease, err error) {
 	if !u.canAsk(c) {
 		k = nil
 	}
 	for range 3 {
-		conn, err := u.waitForConnection(ctx, c, k)
+		conn, err := u.waitForConnection(ctx, c, k, on)
 		if err != nil {
 			return leased, err
 		}
@@ -73,8 +74,8 @@ func (u *upstream) lease(ctx context.Context, c caller, k *call) (leased lease, 
 // the session era does not say in which call it asks, and the requests of one principal
 // may come from several clients. If all connections are in use, waitForConnection waits
 // up to connectWait.
-func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call) (*connection, error) {
-	conn, freed, err := u.findConnection(c, k)
+func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call, on *connection) (*connection, error) {
+	conn, freed, err := u.findConnection(c, k, on)
 	if conn != nil || err != nil {
 		return conn, err
 	}
@@ -83,7 +84,7 @@ func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call) (*c
 	for conn == nil && err == nil {
 		select {
 		case <-freed:
-			conn, freed, err = u.findConnection(c, k)
+			conn, freed, err = u.findConnection(c, k, on)
 		case <-timer.C:
 			return nil, fmt.Errorf("%d calls that may ask their user are under way, which is the limit", maxConnectionsPerCaller)
 		case <-ctx.Done():
@@ -95,7 +96,7 @@ func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call) (*c
 
 // findConnection returns the connection that serves a caller, after it has added the call
 // to it. If none is free it returns a channel that is closed when one may be.
-func (u *upstream) findConnection(c caller, k *call) (*connection, <-chan struct{}, error) {
+func (u *upstream) findConnection(c caller, k *call, on *connection) (*connection, <-chan struct{}, error) {
 	if u.Settings.Share {
 		return u.shared, nil, nil
 	}
@@ -108,6 +109,15 @@ func (u *upstream) findConnection(c caller, k *call) (*connection, <-chan struct
 		return nil, nil, errors.New("the session has ended")
 	}
 	alone := k != nil && c.session == nil && u.lastRevision != mcp.V20260728
+	if on != nil {
+		switch {
+		case on.isClosed():
+			return nil, nil, errors.New("the connection that has the tool was closed")
+		case on.addCall(k, alone):
+			return on, nil, nil
+		}
+		return nil, u.connectionFreed, nil
+	}
 	for ; c.index < maxConnectionsPerCaller; c.index++ {
 		conn := u.callerConnections[c]
 		if conn == nil || conn.isClosed() {
@@ -145,11 +155,16 @@ func (u *upstream) startConnection(c caller) *connection {
 		connect: func(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
 			u.declareCapabilities(o, c.capabilities, conn)
+			if u.mayHaveSessionTools() {
+				o.OnToolsChanged = func(context.Context, *mcpclient.Client) { conn.requestRefresh() }
+			}
 			return u.connect(ctx, o)
 		},
 		idleTimeout: idle,
 		log:         u.log,
 	})
+	conn.readTools = func(ctx context.Context, client *mcpclient.Client) { u.readOwnTools(ctx, client, c, conn) }
+	conn.toolsDropped = func() { u.ownToolsChanged(c) }
 	u.callerConnections[c] = conn
 	ctx, cancel := context.WithCancel(u.ctx)
 	conn.cancel = cancel
@@ -164,6 +179,16 @@ func (u *upstream) startConnection(c caller) *connection {
 		conn.run(ctx)
 	})
 	return conn
+}
+
+// mayHaveSessionTools reports whether the upstream may add tools for one session. The caller
+// must not hold mu.
+//
+// Spec: 2026-07-28 server/tools#listing-tools
+func (u *upstream) mayHaveSessionTools() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.lastRevision != mcp.V20260728
 }
 
 func (u *upstream) removeConnection(c caller, conn *connection) {

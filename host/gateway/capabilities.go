@@ -22,12 +22,17 @@ type callerCapabilities struct {
 // capabilitiesOf returns the capabilities that the sender of a request has declared, as
 // far as its revision defines them.
 func capabilitiesOf(r *mcpserver.Request) callerCapabilities {
-	can := capabilitiesFrom(r.Capabilities())
-	switch r.Revision() {
+	return capabilitiesIn(r.Revision(), r.Capabilities())
+}
+
+// capabilitiesIn returns declared capabilities as far as a revision defines them.
+func capabilitiesIn(r mcp.Revision, declared mcp.ClientCapabilities) callerCapabilities {
+	can := capabilitiesFrom(declared)
+	switch r {
 	case mcp.V20241105, mcp.V20250326:
 		can.form, can.url, can.tools = false, false, false
 	case mcp.V20250618:
-		can.form, can.url, can.tools = r.Capabilities().Elicitation != nil, false, false
+		can.form, can.url, can.tools = declared.Elicitation != nil, false, false
 	}
 	return can
 }

@@ -28,6 +28,10 @@ type catalog struct {
 	hasCompletions bool     // for arguments of prompts and variables of templates
 	omitted        []string // what could not be listed, and why
 
+	read   time.Time     // when they were listed
+	ages   bool          // the upstream cannot announce changes of all lists
+	maxAge time.Duration // after which lists that age are read again
+
 	approved []mcp.Tool      // tools whose definition is approved
 	withheld []host.Withheld // tools whose definition needs approval
 }

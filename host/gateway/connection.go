@@ -20,6 +20,10 @@ const (
 	// maxRetryWait is the longest pause before the next attempt for which a call waits;
 	// if the pause is longer the call fails at once.
 	maxRetryWait = 3 * time.Second
+	// minRefreshInterval is the least time between two reads of the lists.
+	minRefreshInterval = time.Second
+	// refreshWait is how long a request waits for a read of the lists.
+	refreshWait = 5 * time.Second
 	// pingTimeout is how long a server has to answer a ping when its connection seems
 	// lost.
 	pingTimeout = 5 * time.Second
@@ -48,7 +52,9 @@ type connection struct {
 	lost          chan error    // why the client's connection seems to have ended
 	cancel        func()        // ends run; nil for the shared connection
 
-	mu           sync.Mutex // guards the fields below
+	mu           sync.Mutex    // guards the fields below
+	refreshed    chan struct{} // closed when readLists or readTools has returned
+	tools        *callerTools  // of the connection's caller alone, or nil
 	state        host.State
 	reason       string
 	retry        time.Time // next attempt when failed or suspended
@@ -68,6 +74,12 @@ type connectionParams struct {
 	// readLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
 	readLists func(context.Context, *mcpclient.Client) error
+	// readTools runs instead whenever the lists may have changed, and not before the
+	// connection is ready. It may be nil.
+	readTools func(context.Context, *mcpclient.Client)
+	// toolsDropped is called when the tools of the connection are no longer offered, because
+	// it was lost. It may be nil.
+	toolsDropped func()
 	// permanent connections are retried without being used. Others are closed when nobody
 	// uses them.
 	permanent bool
@@ -84,7 +96,7 @@ func newConnection(p connectionParams) *connection {
 	l := &connection{
 		connectionParams: p,
 		wakeSignal:       make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
-		listsChanged: make(chan struct{}, 1), lost: make(chan error, 1),
+		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1),
 		state: host.Starting, stateChanged: make(chan struct{}), callAdded: make(chan struct{}),
 	}
 	if p.lazy {
@@ -112,6 +124,7 @@ func (c *connection) run(ctx context.Context) {
 		if client != nil {
 			c.closeClient(client)
 		}
+		c.dropTools()
 	}
 }
 
@@ -164,7 +177,7 @@ func (c *connection) nextStart() (host.State, time.Time) {
 // serve lends the client until the connection is lost, which is an error, or unused,
 // which is none.
 func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error {
-	if err := c.refresh(ctx, client); err != nil {
+	if err := c.readInitialLists(ctx, client); err != nil {
 		return err
 	}
 	c.resetLogLevel()
@@ -174,10 +187,16 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 	if c.idleTimeout == 0 {
 		unused.Stop()
 	}
+	var listsRead time.Time
 	for {
+		listsChanged, wait := c.listsChanged, (<-chan time.Time)(nil)
+		if since := time.Since(listsRead); since < minRefreshInterval {
+			listsChanged, wait = nil, time.After(minRefreshInterval-since)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-wait:
 		case err := <-c.lost:
 			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
 				return fmt.Errorf("connection lost: %w", err)
@@ -185,10 +204,11 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 			c.resetLogLevel() // the client has opened a new session
 			c.setReady(client)
 			c.requestRefresh()
-		case <-c.listsChanged:
+		case <-listsChanged:
 			if err := c.refresh(ctx, client); err != nil {
 				return err
 			}
+			listsRead = time.Now()
 		case <-unused.C:
 			rest := c.idleIfUnused()
 			if rest <= 0 {
@@ -199,11 +219,51 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 	}
 }
 
-func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) error {
+// readInitialLists reads the lists before the connection is ready.
+func (c *connection) readInitialLists(ctx context.Context, client *mcpclient.Client) error {
 	if c.readLists == nil {
 		return nil
 	}
-	return c.readLists(ctx, client)
+	return c.refresh(ctx, client)
+}
+
+// refresh reads the lists, or the tools of the connection's caller.
+func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
+	defer c.notifyRefreshed()
+	if c.readTools != nil {
+		c.readTools(ctx, client)
+	}
+	if c.readLists != nil {
+		err = c.readLists(ctx, client)
+	}
+	return err
+}
+
+// notifyRefreshed wakes all who wait in refreshAndWait.
+func (c *connection) notifyRefreshed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.refreshed)
+	c.refreshed = make(chan struct{})
+}
+
+// refreshAndWait makes a ready connection read its lists, and waits for the end of a read,
+// at most refreshWait.
+func (c *connection) refreshAndWait(ctx context.Context) {
+	c.mu.Lock()
+	ready, refreshed := c.state == host.Ready, c.refreshed
+	c.mu.Unlock()
+	if !ready {
+		return
+	}
+	c.requestRefresh()
+	timer := time.NewTimer(refreshWait)
+	defer timer.Stop()
+	select {
+	case <-refreshed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // recordEnd sets the state after a connection has ended or could not be made.

@@ -18,7 +18,7 @@ import (
 // that serves the caller. When ctx ends, the request is cancelled at the upstream.
 func (u *upstream) forward(ctx context.Context, _ host.Decision, do sendFunc) (mcp.Result, error) {
 	c := newDirectCall(ctx, mcpserver.From(ctx))
-	l, err := u.lease(ctx, callerOf(c.request), nil)
+	l, err := u.lease(ctx, callerOf(c.request), nil, nil)
 	if err != nil {
 		return nil, u.translateError(c.request, err)
 	}
@@ -27,7 +27,9 @@ func (u *upstream) forward(ctx context.Context, _ host.Decision, do sendFunc) (m
 	return result, u.translateError(c.request, err)
 }
 
-func (u *upstream) callTool(entry catalogEntry[mcp.Tool]) mcpserver.ToolHandler {
+// callTool returns the handler of a tool. Its calls use the given connection; nil stands for
+// the one that serves the caller.
+func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpserver.ToolHandler {
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d host.Decision) (mcp.Result, error) {
 			if entry.verdict == host.Confirm {
@@ -35,7 +37,7 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool]) mcpserver.ToolHandler 
 					return refusalResult(err)
 				}
 			}
-			result, err := u.relay(ctx, d, p.InputResponseParams, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				return c.CallTool(ctx, entry.upstreamName, p.Arguments, opts...)
 			})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {
@@ -52,7 +54,7 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool]) mcpserver.ToolHandler 
 
 func (u *upstream) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
 	return u.read(ctx, p.URI, func(ctx context.Context, d host.Decision, what sendFunc) (mcp.Result, error) {
-		return u.relay(ctx, d, p.InputResponseParams, what)
+		return u.relay(ctx, d, p.InputResponseParams, nil, what)
 	})
 }
 
@@ -76,7 +78,7 @@ func (u *upstream) read(ctx context.Context, uri string, by func(context.Context
 func (u *upstream) getPrompt(name string) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionGet, name, func(d host.Decision) (mcp.Result, error) {
-			result, err := u.relay(ctx, d, p.InputResponseParams, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			result, err := u.relay(ctx, d, p.InputResponseParams, nil, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				return c.GetPrompt(ctx, name, p.Arguments, opts...)
 			})
 			if prompt, ok := result.(*mcp.GetPromptResult); ok && err == nil {

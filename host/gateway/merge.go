@@ -57,7 +57,7 @@ func (g *Gateway) merge() {
 	s := g.server
 	s.BatchChanges(func() {
 		reconcile(m.registered.tools, wanted.tools, omitted, "tool", s.RemoveTool, func(entry catalogEntry[mcp.Tool]) error {
-			return s.SetTool(entry.definition, entry.upstream.callTool(entry))
+			return s.SetTool(entry.definition, entry.upstream.callTool(entry, nil))
 		})
 		reconcile(m.registered.resources, wanted.resources, omitted, "resource", s.RemoveResource, func(entry catalogEntry[mcp.Resource]) error {
 			return s.SetResource(entry.definition, entry.upstream.readResource)
@@ -81,17 +81,9 @@ func mergeCatalogs(upstreams []*upstream, omitted omissions) *mergedCatalog {
 	for _, u := range upstreams {
 		cat := u.visibleCatalog()
 		for _, t := range cat.approved {
-			verdict := u.Settings.Rules.Verdict(&t)
-			if verdict == host.Deny {
-				continue
+			if entry, ok := u.toolEntry(t, omitted); ok {
+				addEntry(merged.tools, entry.definition.Name, entry, omitted, "tool")
 			}
-			if t.TaskSupport() == mcp.TaskRequired {
-				omitted.add(u, "tool %q: it must be called as a task, which the host does not support", t.Name)
-				continue
-			}
-			entry := catalogEntry[mcp.Tool]{u, t.Name, t, verdict}
-			entry.definition.Name, entry.definition.Execution = host.WireName(u.Key, t.Name), nil
-			addEntry(merged.tools, entry.definition.Name, entry, omitted, "tool")
 		}
 		for _, r := range cat.resources {
 			addEntry(merged.resources, r.URI, catalogEntry[mcp.Resource]{upstream: u, upstreamName: r.URI, definition: r}, omitted, "resource")
@@ -106,6 +98,21 @@ func mergeCatalogs(upstreams []*upstream, omitted omissions) *mergedCatalog {
 		}
 	}
 	return merged
+}
+
+// toolEntry returns a tool as clients see it. It reports false for a tool that the rules deny
+// or that the host cannot call.
+func (u *upstream) toolEntry(t mcp.Tool, omitted omissions) (catalogEntry[mcp.Tool], bool) {
+	entry := catalogEntry[mcp.Tool]{u, t.Name, t, u.Settings.Rules.Verdict(&t)}
+	if entry.verdict == host.Deny {
+		return entry, false
+	}
+	if t.TaskSupport() == mcp.TaskRequired {
+		omitted.add(u, "tool %q: it must be called as a task, which the host does not support", t.Name)
+		return entry, false
+	}
+	entry.definition.Name, entry.definition.Execution = host.WireName(u.Key, t.Name), nil
+	return entry, true
 }
 
 // addEntry adds an entry unless its identifier is taken.

@@ -72,7 +72,7 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 		}
 		d := host.Decision{Time: mcpserver.StartedAt(ctx), Principal: r.Principal().String(), Action: host.ActionCall}
 		if u := g.byKey(host.KeyOf(called.Name)); u != nil {
-			if d.Name, d.Outcome = u.hiddenTool(called.Name); d.Name != "" {
+			if d.Name, d.Outcome = u.hiddenTool(callerOf(r), called.Name); d.Name != "" {
 				d.Upstream = u.Key
 				g.record(d, err)
 			}
@@ -81,10 +81,18 @@ func (g *Gateway) recordHidden(next mcpserver.Handler) mcpserver.Handler {
 	}
 }
 
-// hiddenTool returns the upstream's name of the denied or withheld tool with the given
-// wire name, and the outcome of its calls. The name is empty if there is no such tool.
-func (u *upstream) hiddenTool(wire string) (name string, outcome host.Outcome) {
-	cat := u.lastCatalog()
+// hiddenTool returns the upstream's name of the tool with the given wire name that is denied
+// or withheld from a caller, and the outcome of its calls. The name is empty if there is no
+// such tool.
+func (u *upstream) hiddenTool(c caller, wire string) (name string, outcome host.Outcome) {
+	if name, outcome = u.hiddenToolIn(u.lastCatalog(), wire); name != "" {
+		return name, outcome
+	}
+	return u.hiddenCallerTool(c, wire)
+}
+
+// hiddenToolIn is hiddenTool for the tools of one catalog.
+func (u *upstream) hiddenToolIn(cat *catalog, wire string) (name string, outcome host.Outcome) {
 	for i := range cat.tools {
 		t := &cat.tools[i]
 		switch {

@@ -32,15 +32,15 @@ type sendFunc func(context.Context, *mcpclient.Client, ...mcpclient.CallOption) 
 //	stateless   session     ends the caller's round; the request at the upstream is parked until the next
 //	stateless   stateless   ends both; the host's state contains the state of the upstream
 //
-// in holds the answers of the caller. When ctx ends, the request is cancelled at the
+// in holds the answers of the caller. on is the only connection that will do, or nil. When ctx ends, the request is cancelled at the
 // upstream.
-func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputResponseParams, do sendFunc) (mcp.Result, error) {
+func (u *upstream) relay(ctx context.Context, d host.Decision, in mcp.InputResponseParams, on *connection, do sendFunc) (mcp.Result, error) {
 	r := mcpserver.From(ctx)
 	var s relayState
 	if err := s.decode(in.RequestState); err != nil {
 		return nil, err
 	}
-	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, in.InputResponses, do) }
+	send := func(c *call) (mcp.Result, error) { return u.callUpstream(c, s, in.InputResponses, on, do) }
 	if s.Parked != "" || r.Revision() == mcp.V20260728 && u.canAsk(callerOf(r)) {
 		return u.relayInRounds(ctx, r, d, s, in.InputResponses, send)
 	}
@@ -76,10 +76,11 @@ func (u *upstream) relayInRounds(ctx context.Context, r *mcpserver.Request, d ho
 	return relayState{Parked: key}.wrap(input)
 }
 
-// callUpstream sends a request over the connection that serves its caller.
-func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, do sendFunc) (mcp.Result, error) {
+// callUpstream sends a request over the connection that serves its caller, or over the given
+// one.
+func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsontext.Value, on *connection, do sendFunc) (mcp.Result, error) {
 	c.progressBefore, c.progress = s.Progress, s.Progress
-	l, err := u.lease(c.ctx, callerOf(c.request), c)
+	l, err := u.lease(c.ctx, callerOf(c.request), c, on)
 	if err != nil {
 		return nil, u.translateError(c.request, err)
 	}

@@ -125,7 +125,7 @@ func (ws *watches) removeLocked(w *watch) {
 // the upstream refuses.
 func (w *watch) run(ctx context.Context) {
 	for reconnected := false; ctx.Err() == nil; reconnected = true {
-		l, err := w.upstream.lease(ctx, w.caller, nil)
+		l, err := w.upstream.lease(ctx, w.caller, nil, nil)
 		if err == nil {
 			err = w.follow(ctx, l.client, reconnected)
 			l.release(err)

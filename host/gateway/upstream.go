@@ -39,8 +39,9 @@ type upstream struct {
 	connectionFreed   chan struct{} // closed when a call leaves its connection
 	startDeadline     time.Time     // list requests wait until then for its start
 	closed            bool
-	catalog           *catalog     // never nil; a catalog is not changed after it was set
-	catalogRead       bool         // at least once
+	catalog           *catalog // never nil; a catalog is not changed after it was set
+	catalogRead       bool     // at least once
+	capabilityLists   map[callerCapabilities]*capabilityList
 	withdrawn         bool         // its features are not registered for now
 	notRegistered     []string     // features that could not be registered, and why
 	visibleTools      []mcp.Tool   // as clients see them
@@ -205,7 +206,7 @@ func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error 
 	before := u.catalog
 	u.catalog, u.catalogRead, u.lastRevision = cat, true, client.Revision()
 	u.mu.Unlock()
-	u.recordWithheld(before)
+	u.recordWithheld(before.withheld, cat.withheld)
 	u.gateway.merge()
 	return nil
 }
@@ -225,9 +226,9 @@ func (u *upstream) refilter() {
 }
 
 // recordWithheld records the tools that are withheld now and were not before.
-func (u *upstream) recordWithheld(before *catalog) {
-	for _, w := range u.lastCatalog().withheld {
-		if !slices.ContainsFunc(before.withheld, func(b host.Withheld) bool { return b.Tool == w.Tool }) {
+func (u *upstream) recordWithheld(before, now []host.Withheld) {
+	for _, w := range now {
+		if !slices.ContainsFunc(before, func(b host.Withheld) bool { return b.Tool == w.Tool }) {
 			u.gateway.record(host.Decision{
 				Time: time.Now(), Upstream: u.Key, Action: host.ActionOffer, Name: w.Tool, Outcome: host.OutcomeWithheld,
 			}, errDefinitionChanged)
@@ -303,7 +304,7 @@ func (u *upstream) status() host.Status {
 	defer u.mu.Unlock()
 	s.Revision = u.lastRevision
 	s.Omitted = slices.Concat(u.catalog.omitted, u.notRegistered)
-	s.Withheld = slices.Clone(u.catalog.withheld)
+	s.Withheld = slices.Concat(u.catalog.withheld, u.callerWithheld())
 	for i := range u.catalog.tools {
 		if t := &u.catalog.tools[i]; u.Settings.Rules.Verdict(t) == host.Deny {
 			s.Denied = append(s.Denied, t.Name)
