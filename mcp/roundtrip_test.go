@@ -20,6 +20,7 @@ var samples = []struct {
 	raw   string
 }{
 	{new(mcp.EmptyParams), `{"_meta":{"progressToken":7}}`},
+	{new(mcp.Surface), `{"instructions":"be kind","tools":[{"name":"t","inputSchema":{"type":"object"}}],"prompts":[{"name":"p"}],"resources":[{"uri":"a:b","name":"r"}],"resourceTemplates":[{"uriTemplate":"a:{x}","name":"u"}]}`},
 	{new(mcp.EmptyResult), `{"resultType":"complete","_meta":{"com.example/k":{"a":[1]}}}`},
 	{new(mcp.ListParams), `{"cursor":"","_meta":{"progressToken":"t"}}`},
 	{new(mcp.Annotations), `{"audience":["user","assistant"],"priority":0.5,"lastModified":"2025-01-12T15:00:58Z"}`},

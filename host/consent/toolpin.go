@@ -2,7 +2,6 @@ package consent
 
 import (
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +26,7 @@ type pin struct {
 func (s *Store) FilterTools(u *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
 	definitions := make([]jsontext.Value, len(tools))
 	for i, t := range tools {
-		if definitions[i], err = definitionOf(t); err != nil {
+		if definitions[i], err = t.Definition(); err != nil {
 			return nil, nil, fmt.Errorf("tool %q: %w", t.Name, err)
 		}
 	}
@@ -109,20 +108,7 @@ func withheldOf(name string, p pin) host.Withheld {
 	return host.Withheld{Tool: name, Digest: digestOf(p.Changed), Diff: diff(indentedLines(p.Definition), indentedLines(p.Changed))}
 }
 
-// definitionOf returns all of a tool that a model, a user or the validation of arguments
-// uses, in canonical form.
-func definitionOf(t mcp.Tool) (jsontext.Value, error) {
-	t.Execution = nil
-	text, err := json.Marshal(t, json.Deterministic(true))
-	if err != nil {
-		return nil, err
-	}
-	v := jsontext.Value(text)
-	err = canonicalize(&v)
-	return v, err
-}
-
-// canonicalize brings a value into canonical form. Nil stays nil.
+// canonicalize brings a stored definition into the form of mcp.Tool.Definition. Nil stays nil.
 //
 // Spec: RFC 8785, except that integers keep all digits.
 func canonicalize(v *jsontext.Value) error {
