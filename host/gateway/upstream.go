@@ -131,7 +131,8 @@ func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 		},
 		OnEvent:        conn.onEvent,
 		OnNotification: u.relayElicitationComplete,
-		LastRevision:   u.rememberedRevision(),
+		// Its presence also keeps the client from listing the tools over each connection.
+		Prior: &mcpclient.Prior{Revision: u.rememberedRevision()},
 		Timeouts: mcpclient.TimeoutOptions{
 			Call:    -1,
 			MaxCall: maxCallTime,

@@ -130,12 +130,15 @@ const maxRetries = 2
 // sendWithRetries sends the request, and sends it again as long as mayRetry allows.
 func (c *Client) sendWithRetries(w *call) (dialect.Outcome, error) {
 	for retries := 0; ; retries++ {
-		k, err := c.currentConnection(w.ctx)
+		k, err := c.connectionFor(w.ctx, w.Request)
 		if err != nil {
 			return dialect.Outcome{}, err
 		}
 		w.conn = k
 		outcome, err := k.call(w)
+		if err != nil && c.checkPrior(w.ctx, k, err) {
+			continue
+		}
 		if err == nil || retries == maxRetries || !c.mayRetry(w, err, retries) {
 			return outcome, k.markLost(w.firstRefusal(err))
 		}
@@ -273,7 +276,11 @@ func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) 
 		return dialect.Outcome{}, markMayHaveRun(err)
 	}
 	k.received()
-	return d.Result(w.Method, m, k.resultTypes()...)
+	outcome, err := d.Result(w.Method, m, k.resultTypes()...)
+	if err == nil && k.assumed.Load() {
+		k.confirm()
+	}
+	return outcome, err
 }
 
 // Receive implements exchange.Caller.

@@ -31,6 +31,7 @@ type Client struct {
 	middleware    middleware
 	exchange      Exchange // sends requests, wrapped by the extensions
 	tools         toolCache
+	surface       lookup[mcp.Fingerprint] // for PinOptions.Server
 	cache         cache
 	credentials   *credentials // nil without Options.HTTP.Auth
 	notifications *exchange.Dispatcher[func()]
@@ -51,6 +52,7 @@ type Client struct {
 	mu                  sync.Mutex // guards the fields below
 	closed              bool
 	current             *connection
+	prior               *Prior        // until the first connection uses it
 	lastRevision        mcp.Revision  // of the last negotiation
 	reconnecting        *reconnection // the one that runs, or nil
 	losses              lossHistory   // of connections
@@ -77,7 +79,9 @@ func newClient(t Target, opts *Options) *Client {
 	if c.opts.HTTP.Auth != nil {
 		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache, client: c}
 	}
-	c.lastRevision = c.opts.LastRevision
+	if c.prior = c.opts.Prior; c.prior != nil {
+		c.lastRevision = c.prior.Revision
+	}
 	c.notifications = exchange.NewDispatcher(c.run)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if l := c.opts.LogLevel; l != "" {
@@ -103,13 +107,15 @@ func (c *Client) start(ctx context.Context, k *connection) {
 	c.mu.Unlock()
 	close(c.started)
 	c.emit(Event{Kind: EventConnected})
-	c.followLists(ctx)
+	c.followLists(ctx, !k.assumed.Load())
 }
 
 // setCurrentLocked makes k the current connection.
 func (c *Client) setCurrentLocked(k *connection) {
 	c.current, k.currentSince = k, time.Now()
-	c.lastRevision = k.dialect().Facts.Revision
+	if !k.assumed.Load() {
+		c.lastRevision = k.dialect().Facts.Revision
+	}
 	c.goTrackedLocked(func() { c.monitor(k) })
 }
 

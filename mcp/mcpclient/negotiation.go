@@ -43,6 +43,7 @@ type agreement struct {
 	server       mcp.Implementation
 	capabilities mcp.ServerCapabilities
 	instructions string
+	at           time.Time
 }
 
 // probing says whether to look for the stateless era with server/discover.
@@ -62,11 +63,19 @@ type negotiation struct {
 	refused      error // of an HTTP request of the probe, or nil
 }
 
-// negotiate finds the era of the server and the newest revision that both support.
+// negotiate uses Options.Prior, or finds the era of the server and the newest revision that
+// both support.
 //
 // Spec: 2026-07-28 basic/versioning#backward-compatibility
 func (n *negotiation) negotiate(ctx context.Context) error {
 	c := n.client
+	if n.probing == probeFirst {
+		if a := c.takePrior(); a != nil {
+			n.agreed.Store(a)
+			n.assumed.Store(true)
+			return nil
+		}
+	}
 	stateless, session := c.newest(dialect.StatelessEra), c.newest(dialect.SessionEra)
 	probed := errLegacy
 	switch {
@@ -187,7 +196,7 @@ func (n *negotiation) discovered(d *dialect.Client, m jsonrpc.Message) (next *di
 			return nil, err
 		}
 	}
-	a := &agreement{dialect: d, capabilities: result.Capabilities, instructions: result.Instructions}
+	a := &agreement{dialect: d, capabilities: result.Capabilities, instructions: result.Instructions, at: time.Now()}
 	_, _ = result.Meta.Get(mcp.MetaServerInfo, &a.server) // optional, and self-reported
 	n.agreed.Store(a)
 	return nil, nil
@@ -220,7 +229,7 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	if d, err = c.dialectFor(best); err != nil {
 		return err
 	}
-	n.agreed.Store(&agreement{dialect: d, server: result.ServerInfo, capabilities: result.Capabilities, instructions: result.Instructions})
+	n.agreed.Store(&agreement{dialect: d, server: result.ServerInfo, capabilities: result.Capabilities, instructions: result.Instructions, at: time.Now()})
 	if err := n.notify(ctx, mcp.NotificationInitialized, nil); err != nil {
 		return fmt.Errorf("%s: %w", mcp.NotificationInitialized, err)
 	}

@@ -268,7 +268,7 @@ func TestPinnedAndRememberedRevisionsOfSessionsAreNotProbed(t *testing.T) {
 	claim.Shows(t, "R-065a")
 	for name, opts := range map[string]*mcpclient.Options{
 		"pinned":     {Revisions: []mcp.Revision{mcp.V20250618, mcp.V20250326}},
-		"remembered": {LastRevision: mcp.V20250618},
+		"remembered": {Prior: &mcpclient.Prior{Revision: mcp.V20250618}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +285,7 @@ func TestWrongLastRevisionIsCorrected(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-065b")
 	_, target := serve(t, stateless(nil))
-	c := connect(t, target, &mcpclient.Options{LastRevision: mcp.V20250618})
+	c := connect(t, target, &mcpclient.Options{Prior: &mcpclient.Prior{Revision: mcp.V20250618}})
 	if got := c.Revision(); got != mcp.V20260728 {
 		t.Errorf("got %v, want %v", got, mcp.V20260728)
 	}

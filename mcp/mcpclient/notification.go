@@ -17,7 +17,10 @@ const maxHandlerDelay = 250 * time.Millisecond
 // receiveNotification updates the caches and queues the notification for its handler.
 // It does not wait for the handler.
 func (c *Client) receiveNotification(m jsonrpc.Message) {
-	c.cache.invalidate(invalidatedBy[m.Method]...)
+	if stale := invalidatedBy[m.Method]; stale != nil {
+		c.cache.invalidate(stale...)
+		c.surface.forget()
+	}
 	switch m.Method {
 	case mcp.NotificationToolsListChanged:
 		c.tools.clear()
@@ -120,6 +123,7 @@ func (c *Client) logMessage(params jsontext.Value) error {
 // called when notifications may have been lost.
 func (c *Client) notificationsMissed(why error) {
 	c.tools.clear()
+	c.surface.forget()
 	c.cache.invalidateAll()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {

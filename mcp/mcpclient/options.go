@@ -41,11 +41,21 @@ type Options struct {
 	// Revisions are the revisions that the client may negotiate. Empty means all
 	// published ones. mcp.DraftV1 is negotiated only if it is listed here.
 	Revisions []mcp.Revision
-	// LastRevision is the result of the last negotiation with this server, see
-	// Client.Revision. If it is of the session era, the client does not probe for
-	// the stateless era first. If the server no longer supports it, the client
-	// negotiates as usual.
-	LastRevision mcp.Revision
+	// Prior is the result of an earlier negotiation with this server, see Client.Prior.
+	// It is used for the first connection alone:
+	//
+	//   - In the stateless era Connect sends nothing, if Prior is at most 24 hours old.
+	//     Capabilities, instructions and the like are those of Prior. When the server
+	//     refuses the first request because it no longer supports the revision, the
+	//     client negotiates as usual and sends the request again.
+	//   - In the session era, whose servers need a handshake, the client does not probe
+	//     for the stateless era before it. A Prior with a Revision alone has the same
+	//     effect. If the server no longer supports it, the client negotiates as usual.
+	//
+	// A client with a Prior does not list tools by itself, see NoOutputCheck. Over a
+	// connection of Conn, which cannot be made again, a refused Prior is an error of the
+	// request. Default: Connect negotiates.
+	Prior *Prior
 
 	// ElicitForm asks the user to fill in a form. The client adds the defaults of the
 	// schema to an accepted form and checks it against the schema.
@@ -120,8 +130,15 @@ type Options struct {
 	// Icons say which images Client.Icon accepts.
 	Icons IconOptions
 
-	// NoOutputCheck turns off the check of structured results. By default the result
-	// of a tool that was listed has to satisfy the output schema of the tool.
+	// Pins are the definitions that the user has approved.
+	Pins PinOptions
+
+	// NoOutputCheck turns off the check of structured results. By default they have to
+	// satisfy the output schema of their tool. If the client has not listed the tool,
+	// it lists the tools when a result has structured content, once for each
+	// connection and after each change of the list. A list that fails or takes longer
+	// than 5 seconds fails no call: the results are not checked then. With Prior the
+	// client does not list tools for this purpose.
 	NoOutputCheck bool
 	// NoRestart turns off reconnecting. By default the next call after a lost
 	// connection starts the command or connects again, after a pause if that happens
@@ -250,6 +267,8 @@ func (o *Options) copied() *Options {
 	caps := &c.Capabilities
 	caps.Sampling, caps.Roots, caps.Tasks = copyPointer(caps.Sampling), copyPointer(caps.Roots), copyPointer(caps.Tasks)
 	caps.Extensions, caps.Experimental = maps.Clone(caps.Extensions), maps.Clone(caps.Experimental)
+	c.Prior = c.Prior.copied()
+	c.Pins.Tools = maps.Clone(c.Pins.Tools)
 	c.Revisions, c.HTTP.Header = slices.Clone(c.Revisions), c.HTTP.Header.Clone()
 	c.Icons.Origins, c.Icons.Prefixes = slices.Clone(c.Icons.Origins), slices.Clone(c.Icons.Prefixes)
 	c.Extensions = slices.Clone(c.Extensions)

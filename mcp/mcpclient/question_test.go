@@ -34,6 +34,9 @@ func asks(era string) func(*script, message) string {
 			return ""
 		}
 		return session(mcp.V20251125, func(s *script, m message) string {
+			if m.Method == mcp.MethodToolsList {
+				return m.result(`{"tools":[]}`)
+			}
 			var answers []string
 			for i, q := range []string{
 				`"method":"elicitation/create","params":` + seatQuestion,
@@ -57,6 +60,9 @@ func asks(era string) func(*script, message) string {
 }
 
 func asksByRounds(_ *script, m message) string {
+	if m.Method == mcp.MethodToolsList {
+		return m.result(`{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`)
+	}
 	switch state := m.param("requestState"); state {
 	case "":
 		return m.result(`{"resultType":"input_required","requestState":"` + oddState + `","inputRequests":{

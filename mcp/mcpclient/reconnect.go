@@ -124,6 +124,9 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 			r.k, r.err = c.establish(ctx)
 		}
 	}
+	c.tools.clear() // before the connection is used, because of pins
+	c.surface.forget()
+	c.cache.invalidateAll()
 	c.mu.Lock()
 	c.reconnecting = nil
 	if r.err == nil && c.closed {
@@ -140,8 +143,6 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 		r.k = nil
 		return
 	}
-	c.tools.clear()
-	c.cache.invalidateAll()
 	c.emit(Event{Kind: EventReinitialised})
 }
 

@@ -50,6 +50,8 @@ func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case k != nil && c.checkPrior(ctx, k, err):
+			continue
 		case isPermanent(err) && !(isTransient(err) && (active || lost != nil)):
 			return withPublicErrors(err)
 		case active:
@@ -234,6 +236,7 @@ func (l *listenCaller) Receive(m jsonrpc.Message) {
 			l.end(err)
 			return
 		}
+		l.conn.confirm()
 		l.active()
 	case mcp.NotificationCancelled:
 		l.end(errEnded)
@@ -266,14 +269,15 @@ func (k *connection) checkAcknowledged(requested, acknowledged mcp.SubscriptionF
 	return nil
 }
 
-// followLists subscribes to changes of the lists that have a handler. It waits up to
-// listSubscriptionWait for the acknowledgement, so that no change after Connect is
-// missed.
-func (c *Client) followLists(ctx context.Context) {
+// followLists subscribes to changes of the lists that have a handler or pins. It waits up
+// to listSubscriptionWait for the acknowledgement, so that no change after Connect is
+// missed. With Options.Prior, which makes Connect send nothing, it does not wait.
+func (c *Client) followLists(ctx context.Context, wait bool) {
+	pins := &c.opts.Pins
 	s := &subscription{filter: mcp.SubscriptionFilter{
-		ToolsListChanged:     c.opts.OnToolsChanged != nil,
-		PromptsListChanged:   c.opts.OnPromptsChanged != nil,
-		ResourcesListChanged: c.opts.OnResourcesChanged != nil,
+		ToolsListChanged:     c.opts.OnToolsChanged != nil || len(pins.Tools) > 0 || pins.Server != "",
+		PromptsListChanged:   c.opts.OnPromptsChanged != nil || pins.Server != "",
+		ResourcesListChanged: c.opts.OnResourcesChanged != nil || pins.Server != "",
 	}}
 	if isEmpty(s.filter) {
 		return
@@ -293,6 +297,9 @@ func (c *Client) followLists(ctx context.Context) {
 			c.opts.logger().Warn("the server sends no notifications of changed lists", "error", err)
 		}
 	})
+	if !wait {
+		return
+	}
 	timeout := time.NewTimer(listSubscriptionWait)
 	defer timeout.Stop()
 	select {

@@ -28,9 +28,11 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.To
 // CallTool calls a tool. Args have to encode as a JSON object; nil means no arguments.
 // If the tool fails, the result has IsError set and the error is nil.
 //
-// If the tool was listed before, the structured content of the result is checked against
-// the output schema of the tool, see Options.NoOutputCheck. A violation is a
-// *ProtocolError.
+// The structured content of the result is checked against the output schema of the tool,
+// see Options.NoOutputCheck. A violation is a *ProtocolError.
+//
+// If the definition of the tool is pinned and has changed, the error is a *PinError, and
+// nothing is sent, see Options.Pins.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result, err := c.callTool(ctx, name, args, opts)
 	if err != nil {
@@ -48,10 +50,8 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 	if err != nil {
 		return nil, err
 	}
-	if !c.opts.NoOutputCheck {
-		if err := c.tools.checkOutput(name, result); err != nil {
-			return nil, err
-		}
+	if err := c.checkOutput(ctx, name, result); err != nil {
+		return nil, err
 	}
 	return result, nil
 }

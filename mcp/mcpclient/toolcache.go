@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -18,13 +19,16 @@ const maxTools = 10_000
 // toolCache keeps, for each listed tool, what calls of it need. The zero value is empty.
 // All methods are safe for concurrent use.
 type toolCache struct {
+	lookup lookup[time.Time] // lists the tools for checkOutput and checkPins; returns when it began
+
 	mu    sync.Mutex
-	tools map[string]toolFacts
+	tools map[string]toolFacts // guarded by mu
 }
 
 type toolFacts struct {
 	mirrors []dialect.Mirror
 	output  *jsonschema.Validator // nil: no output schema
+	pin     *pinnedTool           // nil: not pinned
 }
 
 func (tc *toolCache) put(name string, facts toolFacts) {
@@ -38,14 +42,16 @@ func (tc *toolCache) put(name string, facts toolFacts) {
 	}
 }
 
-func (tc *toolCache) get(name string) toolFacts {
+func (tc *toolCache) get(name string) (facts toolFacts, known bool) {
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
-	return tc.tools[name]
+	facts, known = tc.tools[name]
+	return facts, known
 }
 
 // clear removes all tools. It is called when the list of tools may have changed.
 func (tc *toolCache) clear() {
+	tc.lookup.forget()
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
 	clear(tc.tools)
@@ -54,9 +60,52 @@ func (tc *toolCache) clear() {
 // mirrors returns the arguments that a call repeats in headers.
 func (tc *toolCache) mirrors(r *Request) []dialect.Mirror {
 	if p, ok := r.Params.(*mcp.CallToolParams); ok {
-		return tc.get(p.Name).mirrors
+		facts, _ := tc.get(p.Name)
+		return facts.mirrors
 	}
 	return nil
+}
+
+// outputLookupTimeout bounds how long the result of a call waits for the output schema of
+// its tool.
+const outputLookupTimeout = 5 * time.Second
+
+// checkOutput checks a result against the output schema of the tool. If the tool was not
+// listed and the result has structured content, it lists the tools first. An error of the
+// list is not an error of the result.
+func (c *Client) checkOutput(ctx context.Context, name string, result *mcp.CallToolResult) error {
+	if c.opts.NoOutputCheck || result.IsError {
+		return nil
+	}
+	facts, known := c.tools.get(name)
+	if !known && result.StructuredContent != nil && c.opts.Prior == nil {
+		if _, err := c.tools.lookup.do(ctx, c, 0, c.listForOutput); err != nil {
+			return nil
+		}
+		facts, _ = c.tools.get(name)
+	}
+	return facts.checkOutput(result)
+}
+
+// listForOutput lists the tools for checkOutput.
+func (c *Client) listForOutput(ctx context.Context) (began time.Time, err error) {
+	ctx, cancel := withTimeout(ctx, outputLookupTimeout, "no list of the tools within %v")
+	defer cancel()
+	if began, err = c.listForCache(ctx); err != nil {
+		c.opts.logger().Info("structured results are not checked: the tools cannot be listed", "server", c.target.String(), "error", err)
+	}
+	return began, err
+}
+
+// listForCache puts all tools of the server into the cache. It returns when it began.
+func (c *Client) listForCache(ctx context.Context, opts ...CallOption) (began time.Time, err error) {
+	began = time.Now()
+	for _, err := range c.Tools(ctx, opts...) {
+		if err != nil {
+			return began, err
+		}
+	}
+	return began, nil
 }
 
 // checkOutput checks a result against the output schema of the tool. A schema that
@@ -64,9 +113,9 @@ func (tc *toolCache) mirrors(r *Request) []dialect.Mirror {
 // error of the result.
 //
 // Spec: 2026-07-28 server/tools#output-schema
-func (tc *toolCache) checkOutput(name string, result *mcp.CallToolResult) error {
-	v := tc.get(name).output
-	if v == nil || result.IsError {
+func (facts *toolFacts) checkOutput(result *mcp.CallToolResult) error {
+	v := facts.output
+	if v == nil {
 		return nil
 	}
 	if result.StructuredContent == nil {
@@ -100,8 +149,13 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 		} else if t.OutputSchema != nil {
 			facts.output = jsonschema.Lazy(t.OutputSchema, nil)
 		}
-		c.tools.put(t.Name, facts)
 		t.Icons = c.checkedIcons(t.Name, t.Icons)
+		facts.pin = c.pinnedTool(&t)
+		c.tools.put(t.Name, facts)
+		if facts.pin != nil && facts.pin.err != nil {
+			c.opts.logger().Warn("tool left out", "tool", t.Name, "error", facts.pin.err)
+			continue
+		}
 		callable = append(callable, t)
 	}
 	return callable
@@ -131,10 +185,8 @@ func mirrorsOf(t mcp.Tool, numbers bool) ([]dialect.Mirror, error) {
 // whether the called tool has mirrored arguments.
 func (c *Client) relist(ctx context.Context, r *Request) bool {
 	c.tools.clear()
-	for _, err := range c.Tools(ctx, NoCache()) {
-		if err != nil {
-			return false
-		}
+	if _, err := c.listForCache(ctx, NoCache()); err != nil {
+		return false
 	}
-	return len(c.tools.mirrors(r)) > 0
+	return len(c.tools.mirrors(r)) > 0 && c.checkPins(ctx, r) == nil
 }

@@ -18,8 +18,9 @@ func ExampleRecord() {
 		return wire
 	})
 	c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(s), &mcpclient.Options{
-		Info:      mcp.Implementation{Name: "example", Version: "1.0.0"},
-		Revisions: []mcp.Revision{mcp.V20250618},
+		Info:          mcp.Implementation{Name: "example", Version: "1.0.0"},
+		Revisions:     []mcp.Revision{mcp.V20250618},
+		NoOutputCheck: true, // no list of the tools
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -124,9 +124,10 @@ func (sc scenario) perform(t *testing.T, conn mcp.Conn, v mcp.Revision, note fun
 	t.Helper()
 	s := &stage{T: t, note: note, changed: make(chan struct{}, 1), unwatched: make(chan struct{}, 1), revision: v}
 	o := &mcpclient.Options{
-		Info:      mcp.Implementation{Name: "transcript", Version: "1.0.0"},
-		Revisions: []mcp.Revision{v},
-		Logger:    slog.New(slog.DiscardHandler),
+		NoOutputCheck: true, // so that no list comes between the messages of the scenario
+		Info:          mcp.Implementation{Name: "transcript", Version: "1.0.0"},
+		Revisions:     []mcp.Revision{v},
+		Logger:        slog.New(slog.DiscardHandler),
 	}
 	if sc.client != nil {
 		sc.client(o, s)
