@@ -51,7 +51,7 @@ func (k *keyCiphers) sealing() *saltCipher {
 	return c
 }
 
-// open decrypts a token. The cipher of a salt is kept once a token has been valid under
+// open decrypts a token in place. The cipher of a salt is kept once a token has been valid under
 // it, so that a client cannot fill the table with invented salts.
 func (k *keyCiphers) open(salt [saltSize]byte, sealed, authenticated []byte) ([]byte, error) {
 	k.mu.RLock()
@@ -60,7 +60,7 @@ func (k *keyCiphers) open(salt [saltSize]byte, sealed, authenticated []byte) ([]
 	if !known {
 		aead = k.derive(salt)
 	}
-	plain, err := aead.Open(nil, nil, sealed, authenticated)
+	plain, err := aead.Open(sealed[:0], nil, sealed, authenticated)
 	if err == nil && !known {
 		k.keepOpener(salt, aead)
 	}
