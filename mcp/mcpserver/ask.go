@@ -42,9 +42,9 @@ import (
 //
 // Every error except ErrInputRequired begins with the key: ask "seat": the user declined.
 func Ask[T any](ctx context.Context, key, message string) (T, error) {
-	var answer T
-	err := AskAll(ctx, ElicitForm(key, message, &answer))
-	return answer, err
+	q := newFormQuestion[T](message, nil)
+	err := AskAll(ctx, q.question(key))
+	return q.answer, err
 }
 
 // AskAll asks several questions at once, in one round. It returns nil when all of them are

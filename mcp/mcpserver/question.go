@@ -60,17 +60,25 @@ func invalidAnswer(err error) error {
 //
 // Spec: 2026-07-28 client/elicitation
 func ElicitForm[T any](key, message string, out *T) Question {
-	form := formOf(reflect.TypeFor[T]())
-	q := &formQuestion[T]{form: form, out: out}
-	q.params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: form.text}
-	return Question{key: key, method: mcp.MethodElicit, params: &q.params, answerDecoder: q, err: form.err}
+	return newFormQuestion(message, out).question(key)
 }
 
-// formQuestion is a question of ElicitForm.
+// formQuestion is a question by a form. The answer is stored in out, too, unless that is nil.
 type formQuestion[T any] struct {
 	params mcp.ElicitParams
 	form   *form
+	answer T
 	out    *T
+}
+
+func newFormQuestion[T any](message string, out *T) *formQuestion[T] {
+	q := &formQuestion[T]{form: formOf(reflect.TypeFor[T]()), out: out}
+	q.params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: q.form.text}
+	return q
+}
+
+func (q *formQuestion[T]) question(key string) Question {
+	return Question{key: key, method: mcp.MethodElicit, params: &q.params, answerDecoder: q, err: q.form.err}
 }
 
 func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
@@ -86,11 +94,13 @@ func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
 			return invalidAnswer(err)
 		}
 	}
-	var answer T
-	if err := decodeArguments(content, &answer); err != nil {
+	if err := decodeArguments(content, &q.answer); err != nil {
+		q.answer = *new(T)
 		return invalidAnswer(err)
 	}
-	*q.out = answer
+	if q.out != nil {
+		*q.out = q.answer
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
@@ -98,7 +99,12 @@ func (r *Request) bound() ([]byte, error) {
 	if r.boundTo != nil {
 		return r.boundTo[:], nil
 	}
-	p, err := r.boundParams()
+	return r.bind(r.call.CallParams())
+}
+
+// bind sets and returns the digest for bound.
+func (r *Request) bind(p dialect.CallParams) ([]byte, error) {
+	name, uri, err := r.target(p)
 	if err != nil {
 		return nil, err
 	}
@@ -113,45 +119,37 @@ func (r *Request) bound() ([]byte, error) {
 		}
 	}
 	who, text := r.Principal(), make([]byte, 0, 512)
-	for _, part := range [...]string{r.server.info.Name, who.Issuer, who.Subject, who.Client, r.method, p.Name, p.URI} {
-		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
-		text = append(text, part...)
+	for _, part := range [...]string{r.server.info.Name, who.Issuer, who.Subject, who.Client, r.method} {
+		text = appendPart(text, part)
 	}
+	text = appendPart(appendPart(text, name), uri)
 	digest := sha256.Sum256(append(text, arguments...))
 	r.boundTo = &digest
 	return digest[:], nil
 }
 
-// boundParams are the params of a request that a state belongs to.
-type boundParams struct {
-	Name      string         `json:"name,omitzero"`
-	URI       string         `json:"uri,omitzero"`
-	Arguments jsontext.Value `json:"arguments,omitzero"`
+func appendPart[Text ~string | ~[]byte](dst []byte, part Text) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, uint64(len(part))), part...)
 }
 
-func (r *Request) boundParams() (p boundParams, err error) {
-	usual := true
-	for name, value := range rawjson.Members(r.call.Params) {
-		switch string(name) {
-		case "name":
-			p.Name, usual = string(rawjson.Unquote(value)), usual && value.Kind() == '"'
-		case "uri":
-			p.URI, usual = string(rawjson.Unquote(value)), usual && value.Kind() == '"'
-		case "arguments":
-			p.Arguments = value
-		}
+// target returns the name of the tool or prompt, or the URI of the resource.
+func (r *Request) target(p dialect.CallParams) (name, uri []byte, err error) {
+	usual := (p.Name == nil || p.Name.Kind() == '"') && (p.URI == nil || p.URI.Kind() == '"')
+	if usual {
+		return rawjson.Unquote(p.Name), rawjson.Unquote(p.URI), nil
 	}
-	if !usual {
-		p = boundParams{}
-		err = r.Decode(&p)
+	var target struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
 	}
-	return p, err
+	err = r.Decode(&target)
+	return []byte(target.Name), []byte(target.URI), err
 }
 
 // openState returns the memory of the call from the requestState that its client has sent
 // back.
-func (r *Request) openState(ctx context.Context, token string) (m replay.Memory, err error) {
-	bound, err := r.bound()
+func (r *Request) openState(ctx context.Context, token []byte, p dialect.CallParams) (m replay.Memory, err error) {
+	bound, err := r.bind(p)
 	if err != nil {
 		return m, err
 	}
@@ -165,7 +163,7 @@ func (r *Request) openState(ctx context.Context, token string) (m replay.Memory,
 		if err != nil {
 			return m, fmt.Errorf("requestState: %w", err)
 		}
-		if plain, err = s.keys.Open(string(value), bound, time.Now()); err != nil || !found {
+		if plain, err = s.keys.Open(value, bound, time.Now()); err != nil || !found {
 			return m, errState()
 		}
 	}

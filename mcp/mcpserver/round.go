@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,24 +44,25 @@ func (r *Request) Round() int {
 func (r *Request) beginRun() error {
 	m := replay.Memory{StartedAt: time.Now()}
 	if r.call.CanRequest() || !mayRequireInput[r.method] {
-		r.run.Start(m, nil, nil, 0)
+		r.run.Start(m, nil, 0)
 		return nil
 	}
 	r.replays = true
-	var given map[string]jsontext.Value
-	if rawjson.Member(r.call.Params, "requestState") != nil {
-		in, err := r.call.InputResponses()
-		if err == nil && in.RequestState != nil {
-			given = in.InputResponses
-			if m, err = r.openState(r.ctx, *in.RequestState); err == nil {
-				r.resumed = &resumption{state: m.ID}
-			}
-		}
-		if err != nil {
-			return err
+	p := r.call.CallParams()
+	state, err := r.call.RequestState(p)
+	if state != nil {
+		m, err = r.openState(r.ctx, state, p)
+		r.resumed = &resumption{state: m.ID}
+	}
+	if err != nil {
+		return err
+	}
+	r.run.Start(m, &r.handlers, r.server.options.asking().maxRounds())
+	if state != nil {
+		for key, answer := range rawjson.Members(p.InputResponses) {
+			r.run.Give(string(key), answer)
 		}
 	}
-	r.run.Start(m, given, &r.handlers, r.server.options.asking().maxRounds())
 	return nil
 }
 
@@ -100,8 +100,10 @@ func (r *Request) suspendFailed(failed error) (any, error) {
 	if e, ok := errors.AsType[*mcp.Error](failed); ok && !e.Remote || r.method != mcp.MethodToolsCall {
 		return nil, failed
 	}
-	p, err := r.boundParams()
-	if err != nil {
+	var p struct {
+		Name string `json:"name"`
+	}
+	if r.Decode(&p) != nil {
 		return nil, failed
 	}
 	return r.server.toolError(r.ctx, r.call, p.Name, failed), nil
@@ -198,7 +200,7 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 	}
 	in.RequestState = r.run.RawState()
 	if r.resumed != nil {
-		in.InputResponses = r.run.KeepOpen(in.InputResponses)
+		in.InputResponses = r.run.Given()
 	}
 	result, err := run(ctx)
 	raw, asks := result.(*mcp.InputRequiredResult)

@@ -31,9 +31,9 @@ type Call struct {
 	// Headers of the call, or nil if the binding has none.
 	Headers *Headers
 
-	server    *Server
-	responses *mcp.InputResponseParams // nil until InputResponses is called
-	inParts   bool                     // the reply may be
+	server       *Server
+	inParts      bool // the reply may be
+	roundChecked bool // RequestState has returned a state
 }
 
 // Decode decodes the params into out, a pointer to a params type. Missing
@@ -56,7 +56,8 @@ func (c *Call) ReleaseMessage() {
 }
 
 // ToolCall returns the params of tools/call. Their metadata is without the
-// protocol's own keys.
+// protocol's own keys. They may lack what the request brings from an earlier
+// round if RequestState has returned a state.
 func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	plain := true
 	for name, value := range rawjson.Members(c.Params) {
@@ -68,13 +69,10 @@ func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 			p.Arguments = value
 		case "_meta":
 		case "inputResponses", "requestState":
-			plain = plain && c.responses != nil
+			plain = plain && c.roundChecked
 		default:
 			plain = false
 		}
-	}
-	if c.responses != nil {
-		p.InputResponseParams = *c.responses
 	}
 	if !plain {
 		p = mcp.CallToolParams{}

@@ -51,8 +51,9 @@ func plainInputRequired(r *mcp.InputRequiredResult) []byte {
 	}
 	dst := make([]byte, 0, size)
 	if r.InputRequests != nil {
+		var few [4]string
 		dst = append(appendName(dst, "inputRequests"), '{')
-		for _, key := range sortedKeys(r.InputRequests) {
+		for _, key := range sortedKeys(r.InputRequests, few[:0]) {
 			q := r.InputRequests[key]
 			dst = appendText(append(appendName(dst, key), '{'), "method", q.Method)
 			if q.Params != nil {
@@ -68,9 +69,8 @@ func plainInputRequired(r *mcp.InputRequiredResult) []byte {
 	return dst
 }
 
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
+// sortedKeys appends the keys of a map to keys, which is empty, in order.
+func sortedKeys[V any](m map[string]V, keys []string) []string {
 	for key := range m {
 		keys = append(keys, key)
 	}
@@ -96,7 +96,7 @@ func plainInputResponses(in *mcp.InputResponseParams) []byte {
 	dst := make([]byte, 0, size)
 	if in.InputResponses != nil {
 		dst = append(appendName(dst, "inputResponses"), '{')
-		for _, key := range sortedKeys(in.InputResponses) {
+		for _, key := range sortedKeys(in.InputResponses, nil) {
 			dst = appendValue(dst, key, in.InputResponses[key])
 		}
 		dst = append(dst, '}')
@@ -105,41 +105,6 @@ func plainInputResponses(in *mcp.InputResponseParams) []byte {
 		dst = appendText(dst, "requestState", *in.RequestState)
 	}
 	return dst
-}
-
-// InputResponses returns what a request brings from an earlier round. The answers share
-// memory with the params. ToolCall returns the same ones when it is called later.
-func (c *Call) InputResponses() (mcp.InputResponseParams, error) {
-	in, ok := readInputResponses(c.Params)
-	if !ok {
-		in = mcp.InputResponseParams{}
-		if err := c.Decode(&in); err != nil {
-			return in, err
-		}
-	}
-	c.responses = &in
-	return in, nil
-}
-
-func readInputResponses(params jsontext.Value) (in mcp.InputResponseParams, ok bool) {
-	for name, value := range rawjson.Members(params) {
-		switch string(name) {
-		case "inputResponses":
-			if value.Kind() != '{' {
-				return in, false
-			}
-			in.InputResponses = make(map[string]jsontext.Value)
-			for key, answer := range rawjson.Members(value) {
-				in.InputResponses[string(key)] = answer
-			}
-		case "requestState":
-			if value.Kind() != '"' {
-				return in, false
-			}
-			in.RequestState = new(string(rawjson.Unquote(value)))
-		}
-	}
-	return in, true
 }
 
 // plainElicitation encodes the params of an elicitation for the stateless era.
@@ -212,8 +177,18 @@ func appendElicitResult(dst []byte, r *mcp.ElicitResult) ([]byte, error) {
 
 // DecodeElicitResult decodes the answer of a user, which is strict JSON. Its content
 // shares memory with it.
-func DecodeElicitResult(answer jsontext.Value) (r mcp.ElicitResult, err error) {
-	usual := answer.Kind() == '{'
+func DecodeElicitResult(answer jsontext.Value) (mcp.ElicitResult, error) {
+	r, ok := readElicitResult(answer)
+	if !ok {
+		var decoded mcp.ElicitResult
+		err := json.Unmarshal(answer, &decoded)
+		return decoded, err
+	}
+	return r, nil
+}
+
+func readElicitResult(answer jsontext.Value) (r mcp.ElicitResult, usual bool) {
+	usual = answer.Kind() == '{'
 	for name, value := range rawjson.Members(answer) {
 		switch string(name) {
 		case "action":
@@ -225,12 +200,7 @@ func DecodeElicitResult(answer jsontext.Value) (r mcp.ElicitResult, err error) {
 			usual = false
 		}
 	}
-	if usual {
-		return r, nil
-	}
-	r = mcp.ElicitResult{}
-	err = json.Unmarshal(answer, &r)
-	return r, err
+	return r, usual
 }
 
 // actionName returns the name of an action without a copy if the protocol defines it.

@@ -101,7 +101,7 @@ func DecodeMemory(data []byte) (m Memory, err error) {
 		}
 	}
 	if n := d.count(); n > 0 {
-		m.Answers = make(Table[Answer], 0, n)
+		m.Answers = make(Table[Answer], 0, n+len(m.Open)) // with room for those to come
 		for range n {
 			key := d.string()
 			m.Answers.Set(key, Answer{Value: d.bytes(), Question: d.digest(), Checked: d.flag()})

@@ -199,7 +199,10 @@ func (m *machine) round(memory replay.Memory, given map[string]jsontext.Value) *
 	var run replay.Run
 	var ctx canceler
 	open, answered := slices.Clone(memory.Open), slices.Clone(memory.Answers)
-	run.Start(memory, given, &ctx, 8)
+	run.Start(memory, &ctx, 8)
+	for key, raw := range given {
+		run.Give(key, raw)
+	}
 
 	head := m.next()
 	tickets := run.Tickets()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -87,29 +86,39 @@ type Outcome struct {
 // Canceler ends the context of a run.
 type Canceler interface{ Cancel(cause error) }
 
-// Start begins a run with the memory of the runs before it and the answers that came
-// with the request. Answers to questions that are not open are dropped. When the run asks,
-// its context is cancelled with ErrAsked. maxRounds bounds the runs of a call that bring
-// no new answer, and 0 is for a run that cannot end in questions.
-func (r *Run) Start(m Memory, given map[string]jsontext.Value, ctx Canceler, maxRounds int) {
+// Start begins a run with the memory of the runs before it. When the run asks, its context
+// is cancelled with ErrAsked. maxRounds bounds the runs of a call that bring no new answer,
+// and 0 is for a run that cannot end in questions.
+func (r *Run) Start(m Memory, ctx Canceler, maxRounds int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.memory, r.context, r.maxRounds = m, ctx, maxRounds
-	for key, raw := range given {
-		if m.Open.Has(key) {
-			r.newStepsLocked().given.Set(key, raw)
-		}
+}
+
+// Give gives the run an answer that came with the request. An answer to a question that is
+// not open is dropped. The run does not modify raw.
+func (r *Run) Give(key string, raw jsontext.Value) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.memory.Open.Has(key) {
+		r.newStepsLocked().given.Set(key, raw)
 	}
 }
 
-// KeepOpen returns the answers to the questions in which the last run has ended. The map is
-// a new one, or nil if given is nil.
-func (r *Run) KeepOpen(given map[string]jsontext.Value) map[string]jsontext.Value {
+// Given returns the answers that were given and not kept or dropped since, in a new map. It
+// is nil if there are none.
+func (r *Run) Given() map[string]jsontext.Value {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := maps.Clone(given)
-	maps.DeleteFunc(kept, func(key string, _ jsontext.Value) bool { return !r.memory.Open.Has(key) })
-	return kept
+	given := r.stepsLocked().given
+	if len(given) == 0 {
+		return nil
+	}
+	answers := make(map[string]jsontext.Value, len(given))
+	for _, a := range given {
+		answers[a.Key] = a.Value
+	}
+	return answers
 }
 
 // Use marks a key as used in this run, where each may be used once.
@@ -198,7 +207,8 @@ func (r *Run) Answer(key string, digest Digest) (Lookup, error) {
 	return Lookup{Answer: raw}, nil
 }
 
-// Keep remembers an answer that fits its question. It fails once the run has ended.
+// Keep remembers an answer that fits its question. It fails once the run has ended. The run
+// does not modify raw.
 func (r *Run) Keep(key string, digest Digest, raw jsontext.Value) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +218,7 @@ func (r *Run) Keep(key string, digest Digest, raw jsontext.Value) error {
 	if r.memory.Answers.Has(key) {
 		return nil
 	}
-	r.memory.Answers.Set(key, Answer{Value: slices.Clone(raw), Question: digest, Checked: true})
+	r.memory.Answers.Set(key, Answer{Value: raw, Question: digest, Checked: true})
 	s := r.newStepsLocked()
 	s.given.Delete(key)
 	s.fresh = true
@@ -381,19 +391,25 @@ func (r *Run) close(questions Table[Question], raw bool, state *string) *Outcome
 		return &Outcome{Values: values}
 	}
 	r.ended = ErrAsked
-	next := r.nextLocked(questions)
-	next.Raw, next.State = raw, state
-	requests := make(map[string]mcp.InputRequest, len(questions))
+	out := &struct { // in one piece of memory
+		Outcome
+		next Memory
+	}{next: r.nextLocked(questions)}
+	out.next.Raw, out.next.State = raw, state
+	out.Next, out.Values = &out.next, values
+	out.Questions = make(map[string]mcp.InputRequest, len(questions))
 	for _, q := range questions {
-		requests[q.Key] = q.Value.InputRequest
+		out.Questions[q.Key] = q.Value.InputRequest
 	}
-	return &Outcome{Next: &next, Questions: requests, Values: values}
+	return &out.Outcome
 }
 
-// nextLocked returns the memory of the next run. Answers that the client has given and
-// this run has not asked for are kept for it.
+// nextLocked returns the memory of the next run, which has the answers of this one. Answers
+// that the client has given and this run has not asked for are kept for it.
 func (r *Run) nextLocked(open Table[Question]) Memory {
-	next := r.memory.clone()
+	next := r.memory
+	r.memory.Answers = nil
+	next.Results, next.Parked = maps.Clone(next.Results), maps.Clone(next.Parked)
 	next.ID, next.Round = "", r.memory.Round+1
 	s := r.stepsLocked()
 	if !s.fresh {

@@ -20,7 +20,10 @@ var digestA, digestOther = replay.DigestOf(nil, "question a"), replay.DigestOf(n
 // started returns a run with the memory and answers, that may leave questions open.
 func started(m replay.Memory, given map[string]jsontext.Value) *replay.Run {
 	r := new(replay.Run)
-	r.Start(m, given, nil, 2)
+	r.Start(m, nil, 2)
+	for key, raw := range given {
+		r.Give(key, raw)
+	}
 	return r
 }
 
