@@ -37,6 +37,8 @@
 //	sampling/createMessage              Options.Sample
 //	roots/list                          Options.Roots
 //	tools/call                          Client.Call, Client.CallTool
+//	structuredContent                   Client.Call decodes and validates it
+//	pagination of lists                 automatic: Client.Tools and the like
 //	resources/subscribe                 Client.Watch
 //	notifications/.../list_changed      Options.OnToolsChanged and the like
 //	resources/templates/list            Client.Templates

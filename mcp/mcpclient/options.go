@@ -57,10 +57,10 @@ type Options struct {
 	// request. Default: Connect negotiates.
 	Prior *Prior
 
-	// ElicitForm asks the user to fill in a form. The client adds the defaults of the
+	// ElicitForm handles elicitation by a form: it asks the user to fill in a form. The client adds the defaults of the
 	// schema to an accepted form and checks it against the schema.
 	ElicitForm func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// ElicitURL opens a URL for the user after consent. It must not fetch anything
+	// ElicitURL handles elicitation by URL: it opens a URL for the user after consent. It must not fetch anything
 	// before consent. The URL is https, or http on this machine; the client refuses
 	// others. URLHost returns its host.
 	//
@@ -69,12 +69,12 @@ type Options struct {
 	// reports the elicitation as complete, and after pauses of 2 to 30 s, until
 	// Timeouts.MaxCall.
 	ElicitURL func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// Sample gets a message from the model.
+	// Sample handles sampling (sampling/createMessage): it gets a message from the model.
 	//
 	// Deprecated: part of Sampling (SEP-2577), which the first revision released
 	// on or after 2027-07-28 may remove.
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
-	// Roots returns the roots, which are file URIs. Call Client.RootsChanged when
+	// Roots returns the roots (roots/list), which are file URIs. Call Client.RootsChanged when
 	// they change. In the session era the client itself notifies the server when one
 	// that it has sent is deleted or created again.
 	//
@@ -86,7 +86,7 @@ type Options struct {
 	Ask AskOptions
 
 	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged are called when a list
-	// may have changed, after a random delay of up to 250 ms, so that not all clients
+	// may have changed (list_changed), after a random delay of up to 250 ms, so that not all clients
 	// list at the same moment. In the stateless era the client subscribes to the lists
 	// that have a handler.
 	OnToolsChanged     func(context.Context, *Client)

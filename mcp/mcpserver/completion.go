@@ -8,10 +8,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// CompleteArg is the option that sets the Completer of an argument of a prompt or a
-// variable of a resource template. Without it, the values of an enum of a typed prompt or
-// template complete by their beginning. Registration fails if the feature has no argument or
-// variable of that name. CompleteArg panics if c is nil.
+// CompleteArg is the option that sets the completion (completion/complete) of an argument
+// of a prompt or a variable of a resource template. Without it, the values of an enum of a
+// typed prompt or template complete by their beginning. Registration fails if the feature
+// has no argument or variable of that name. CompleteArg panics if c is nil.
 func CompleteArg(name string, c Completer) CompletionOption {
 	if c == nil {
 		panic(fmt.Sprintf("mcpserver.CompleteArg: argument %q: the Completer is nil; leave the option out", name))
@@ -19,9 +19,9 @@ func CompleteArg(name string, c Completer) CompletionOption {
 	return completeArg{name, c}
 }
 
-// CompleteWith is the option that sets the RawCompleter of all arguments of a prompt, or
-// variables of a resource template, that have no CompleteArg. Only the first 100 values
-// are sent. CompleteWith panics if c is nil.
+// CompleteWith is the option that sets the completion (completion/complete) of all
+// arguments of a prompt, or variables of a resource template, that have no CompleteArg.
+// Only the first 100 values are sent. CompleteWith panics if c is nil.
 func CompleteWith(c RawCompleter) CompletionOption {
 	if c == nil {
 		panic("mcpserver.CompleteWith: the RawCompleter is nil; leave the option out")

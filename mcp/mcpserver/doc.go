@@ -52,11 +52,17 @@
 //
 // These names implement the messages of the specification:
 //
-//	elicitation/create                  Ask, AskAll with ElicitForm and ElicitURL
+//	tools/list, tools/call              Server.Tool; results are structuredContent, too
+//	resources/list, resources/read      Server.Resource, Server.Template
+//	prompts/list, prompts/get           Server.Prompt
+//	pagination of lists                 automatic; Options.PageSize
+//	elicitation/create in mode form     Ask, AskAll with ElicitForm
+//	elicitation/create in mode url      AskAll with ElicitURL, URLElicitationRequired
 //	sampling/createMessage              Sample, AskAll with SampleQuestion
 //	roots/list                          AskAll with ListRoots
 //	resources/templates/list            Server.Template registers a resource template
 //	resources/subscribe                 automatic; Server.Updated reports a change
+//	subscriptions/listen                automatic, the same in the stateless era
 //	notifications/resources/updated     Server.Updated
 //	notifications/.../list_changed      automatic, when features change
 //	notifications/progress              Progress
@@ -64,6 +70,8 @@
 //	notifications/message               Log
 //	logging/setLevel                    automatic: Log respects the level
 //	completion/complete                 CompleteArg, CompleteWith
+//	tasks/get, tasks/cancel and so on   package mcpext/tasks
+//	authorization                       Scopes, Server.RequireScopes, package mcpauth
 //
 // # Authentication and authorization
 //

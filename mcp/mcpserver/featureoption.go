@@ -81,12 +81,12 @@ func (m withMeta) add(to *mcp.Meta) {
 	(*to)[m.key] = m.meta[m.key]
 }
 
-// Scopes is the option that requires OAuth scopes for a feature: only callers that were
-// granted all of them may call, get, read, subscribe to or complete it. Others are refused
-// with CodeInsufficientScope, over HTTP with status 403 and a challenge that names the
-// scopes; with Options.HideForbidden the feature is hidden from them instead. When the
-// option is given several times, the scopes of all are required. Scopes panics when the
-// list is empty and when a scope is not valid.
+// Scopes is the option for the authorization of a feature by OAuth scopes: only callers
+// that were granted all of them may call, get, read, subscribe to or complete it. Others
+// are refused with CodeInsufficientScope, over HTTP with status 403 and a challenge that
+// names the scopes; with Options.HideForbidden the feature is hidden from them instead.
+// When the option is given several times, the scopes of all are required. Scopes panics
+// when the list is empty and when a scope is not valid.
 //
 // A caller's scopes are those of the mcp.Identity that a handler in front of HTTPHandler
 // has put into the context of the HTTP request. A request without an Identity is refused.

@@ -11,11 +11,11 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Log returns a logger that sends its records to the client of the call that ctx belongs
-// to (notifications/message), if the client asked for their level. Outside of a call it
-// discards all records. Users of the client read them, so they must not contain secrets
-// or internals. A call sends up to 100 messages at once, then one every 10 ms. Others are
-// omitted, and a message reports how many. It is safe for concurrent use.
+// Log returns a logger for logging to the client: it sends its records to the client of the
+// call that ctx belongs to (notifications/message), if the client asked for their level.
+// Outside of a call it discards all records. Users of the client read them, so they must
+// not contain secrets or internals. A call sends up to 100 messages at once, then one every
+// 10 ms. Others are omitted, and a message reports how many. It is safe for concurrent use.
 //
 // Deprecated: part of Logging (SEP-2577), which the first revision released on or
 // after 2027-07-28 may remove. Log to the server's own log with [Logger], or use OpenTelemetry.

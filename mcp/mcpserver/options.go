@@ -80,7 +80,7 @@ type Options struct {
 	// error with an incident id, and the log has what is wrong, with this id.
 	AllowInvalidResults bool
 
-	// PageSize is the number of entries on one page of a list. Default: 1000.
+	// PageSize is the pagination of lists: the number of entries on one page. Default: 1000.
 	PageSize int
 	// ListCache are the caching hints of lists and of server/discover. Default: a TTL of 0,
 	// private.

@@ -53,10 +53,10 @@ func invalidAnswer(err error) error {
 	return &invalidAnswerError{err}
 }
 
-// ElicitForm returns a question that asks the user by a form whose fields are those of T: a
-// flat struct of strings, numbers, booleans and choices, with the same tags as arguments of
-// tools. The answer is stored in out. A form must not ask for secrets; use ElicitURL for
-// them.
+// ElicitForm returns an elicitation by a form (elicitation/create), as a question for
+// [AskAll]. The fields of the form are those of T: a flat struct of strings, numbers,
+// booleans and choices, with the same tags as arguments of tools. The answer is stored in
+// out. A form must not ask for secrets; use ElicitURL for them.
 //
 // Spec: 2026-07-28 client/elicitation
 func ElicitForm[T any](key, message string, out *T) Question {
@@ -104,11 +104,11 @@ func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
 	return nil
 }
 
-// ElicitURL returns a question that asks the user to open a URL, such as a sign-in page,
-// whose contents the client does not see. The answer means that the user agreed to open the
-// URL, not that anything was done there: the handler has to learn that from the page. The
-// URL must be absolute, must not contain secrets or data that identifies the user, and
-// should be https.
+// ElicitURL returns an elicitation by URL (elicitation/create in mode url), as a question
+// for [AskAll]: it asks the user to open a URL, such as a sign-in page, whose contents the
+// client does not see. The answer means that the user agreed to open the URL, not that
+// anything was done there: the handler has to learn that from the page. The URL must be
+// absolute, must not contain secrets or data that identifies the user, and should be https.
 //
 // Spec: 2026-07-28 client/elicitation#url-mode
 func ElicitURL(key, message, address string) Question {

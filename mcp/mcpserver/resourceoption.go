@@ -24,7 +24,7 @@ type annotate mcp.Annotations
 func (a annotate) resource(r *resource) { r.def.Annotations = new(mcp.Annotations(a)) }
 
 // WhileSubscribed is the option that runs a function while clients are subscribed to a
-// resource, or to a URI that a template serves. Use it to poll the source of the resource
+// resource (resources/subscribe), or to a URI that a resource template serves. Use it to poll the source of the resource
 // and call [Server.Updated] when it has changed.
 //
 // run is called with the URI, on its own goroutine, when the first client subscribes. ctx

@@ -150,8 +150,8 @@ func (s *Server) addressOf(r *http.Request) (none netip.Addr) {
 	return streamhttp.AddressOf(r, s.options.orZero().HTTP.trustedProxies())
 }
 
-// BatchChanges runs fn. The list_changed notifications of all features that fn registers,
-// replaces, enables and removes are sent once, after fn has returned or panicked. A nested
+// BatchChanges runs fn and sends the list_changed notifications of all features that fn
+// registers, replaces, enables and removes once, after fn has returned or panicked. A nested
 // call sends nothing: the outermost one does. Changes that other goroutines make meanwhile
 // are sent then, too. It is safe for concurrent use; fn may call the server.
 func (s *Server) BatchChanges(fn func()) { s.features.Batch(fn) }

@@ -14,9 +14,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
-// URLElicitationRequired returns the error of a handler that cannot continue before the
-// user has opened a URL, such as a sign-in page. The client asks its user to open it and
-// repeats the call. The handler has to find out itself whether the user has done what the
+// URLElicitationRequired returns the error of a handler that requires an elicitation by URL:
+// it cannot continue before the user has opened a URL, such as a sign-in page. The client
+// asks its user to open it and repeats the call. The handler has to find out itself whether the user has done what the
 // page is for, and must not return the error again then:
 //
 //	if !signedIn(user) {
