@@ -25,7 +25,8 @@ type catalog struct {
 	resources      []mcp.Resource
 	templates      []mcp.ResourceTemplate
 	prompts        []mcp.Prompt
-	hasCompletions bool     // for arguments of prompts and variables of templates
+	hasCompletions bool // for arguments of prompts and variables of templates
+	instructions   string
 	omitted        []string // what could not be listed, and why
 
 	read   time.Time     // when they were listed
@@ -39,7 +40,7 @@ type catalog struct {
 // readCatalog lists the features of an upstream. If one list fails, the others are still
 // read and omitted has the reason. The loss of the connection is an error.
 func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
-	cat := catalog{hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
+	cat := catalog{instructions: c.Instructions(), hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
 	var lostErr error
 	note := func(kind string, failed error) {
 		if failed == nil {
