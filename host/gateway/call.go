@@ -15,6 +15,9 @@ import (
 type call struct {
 	request *mcpserver.Request
 	ctx     context.Context // of the call at the upstream
+	// waits returns the context of the caller's current request, if the call outlives a
+	// request. It may be nil.
+	waits func() context.Context
 	// ask sends a question to the caller and waits for the answer.
 	ask func(ctx context.Context, method string, params, answer any) error
 	// notify runs a function that sends a notification to the caller, at once or in the
@@ -88,6 +91,9 @@ func (c *call) tryClose() <-chan struct{} {
 	c.closed = true
 	return nil
 }
+
+// givenUp reports whether the caller no longer waits for the call, nor will in another round.
+func (c *call) givenUp() bool { return c.ctx.Err() != nil || c.waits != nil && c.waits().Err() != nil }
 
 // mayStillRun reports whether the upstream may still work on a call that ended with err.
 func (c *call) mayStillRun(err error) bool {

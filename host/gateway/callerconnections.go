@@ -161,6 +161,7 @@ func (u *upstream) startConnection(c caller) *connection {
 			return u.connect(ctx, o)
 		},
 		idleTimeout: idle,
+		extra:       c.index > 0,
 		log:         u.log,
 	})
 	conn.readTools = func(ctx context.Context, client *mcpclient.Client) { u.readOwnTools(ctx, client, c, conn) }

@@ -20,6 +20,8 @@ const (
 	// maxRetryWait is the longest pause before the next attempt for which a call waits;
 	// if the pause is longer the call fails at once.
 	maxRetryWait = 3 * time.Second
+	// abandonedCallTime is how long a server may still ask in a call that was given up.
+	abandonedCallTime = 30 * time.Second
 	// minRefreshInterval is the least time between two reads of the lists.
 	minRefreshInterval = time.Second
 	// refreshWait is how long a request waits for a read of the lists.
@@ -66,6 +68,7 @@ type connection struct {
 	hadCall      bool          // a call was answered since the connection is ready
 	lastUsed     time.Time
 	logLevel     mcp.LoggingLevel // that was requested of the server, or empty
+	refuseUntil  time.Time        // questions are refused until then, see abandonCall
 	closed       bool             // run has ended, or is about to
 }
 
@@ -83,6 +86,8 @@ type connectionParams struct {
 	// permanent connections are retried without being used. Others are closed when nobody
 	// uses them.
 	permanent bool
+	// extra connections of a caller are for concurrent calls. They keep no state.
+	extra bool
 	// lazy connections are not made before the first lease.
 	lazy bool
 	// idleTimeout is how long a connection may be unused. Zero means no limit.

@@ -46,7 +46,7 @@ func (l lease) release(err error) {
 		l.shared.reportLoss(err)
 	}
 	if l.call != nil && l.call.request.Session() == nil && l.call.mayStillRun(err) && !l.stateless() {
-		l.discard()
+		l.abandonCall()
 	}
 	l.removeFromConnection()
 	l.removeLease()
@@ -65,6 +65,9 @@ func (l lease) removeFromConnection() {
 func (c *connection) addCall(added *call, alone bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if alone && !c.extra {
+		c.removeGivenUpLocked()
+	}
 	switch {
 	case added == nil:
 		return true
@@ -77,13 +80,35 @@ func (c *connection) addCall(added *call, alone bool) bool {
 	return true
 }
 
-// discard closes the connection. The server may still ask in a call that was given up,
-// and that question would be taken for one of the next call.
-func (c *connection) discard() {
+// removeGivenUpLocked removes the calls whose caller has given them up, so that its next call
+// uses the same connection even if it comes before the goroutine of the first has noticed.
+func (c *connection) removeGivenUpLocked() {
+	before := len(c.calls)
+	c.calls = slices.DeleteFunc(c.calls, (*call).givenUp)
+	if len(c.calls) < before {
+		c.refuseUntil = time.Now().Add(abandonedCallTime)
+	}
+}
+
+// abandonCall notes that a call was given up which the server may still work on. A question
+// of the server in that call would be taken for one of the next call, so all questions are
+// refused for some time. The connection stays, because its server may keep state for the
+// caller; an extra connection keeps none and is closed.
+func (c *connection) abandonCall() {
 	c.mu.Lock()
-	c.closed = true
+	c.refuseUntil = time.Now().Add(abandonedCallTime)
+	c.closed = c.closed || c.extra
 	c.mu.Unlock()
-	c.cancel()
+	if c.extra {
+		c.cancel()
+	}
+}
+
+// refusesQuestions reports whether a question may belong to a call that was given up.
+func (c *connection) refusesQuestions() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.refuseUntil)
 }
 
 func (c *connection) removeCall(removed *call) {

@@ -58,7 +58,7 @@ var errAbandoned = errors.New("the client sent no answer in time")
 // ctx.
 func startParkedCall(ctx context.Context, r *mcpserver.Request, do func(*call) (mcp.Result, error)) *parkedCall {
 	n := &parkedCall{hasQuestion: make(chan struct{}, 1), done: make(chan struct{}), questions: make(map[string]*parkedQuestion), waiter: ctx}
-	n.call = &call{request: r, ask: n.askInNextRound, notify: n.notifyRequest}
+	n.call = &call{request: r, waits: n.currentRequest, ask: n.askInNextRound, notify: n.notifyRequest}
 	n.ctx, n.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		defer close(n.done)
@@ -104,6 +104,17 @@ func (p *parkedCall) attach(ctx context.Context) {
 	for _, message := range missed {
 		message(ctx)
 	}
+}
+
+// currentRequest returns the context of the request that waits. If none does, it is the
+// context of the call.
+func (p *parkedCall) currentRequest() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiter == nil {
+		return p.ctx
+	}
+	return p.waiter
 }
 
 // detach notes that no request waits.

@@ -42,6 +42,9 @@ func (c *connection) askCaller(ctx context.Context, method string, params, answe
 // callToAsk returns the call in which a question is asked. That call is not closed before
 // the question is answered.
 func (c *connection) callToAsk(ctx context.Context, method string) (*call, error) {
+	if c.refusesQuestions() {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call that was cancelled less than %v ago", method, abandonedCallTime)
+	}
 	timer := time.NewTimer(rootsWait)
 	defer timer.Stop()
 	for {
