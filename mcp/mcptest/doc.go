@@ -1,7 +1,7 @@
 // Package mcptest supports tests of servers and clients of the Model Context Protocol, in
 // memory and in every revision.
 //
-// For tests of a server, Connect returns a client, EachRevision runs a test once per
+// For tests of a server, HTTP serves a handler, Connect returns a client, EachRevision runs a test once per
 // revision, Answer sets answers to questions, and CheckReplay finds handlers that ask and
 // are not repeatable. For tests of a client, NewServer returns a server with every
 // feature. TestTransport is a test of a transport. A Transcript is a recorded conversation

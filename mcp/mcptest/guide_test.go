@@ -51,6 +51,14 @@ func TestAdd(t *testing.T) {
 	})
 }
 
+func TestAddOverHTTP(t *testing.T) {
+	url := mcptest.HTTP(t, newServer().HTTPHandler())
+	c := mcptest.Connect(t, mcpclient.URL(url), nil)
+	if sum, err := c.Call[Total](t.Context(), "add", Pair{40, 2}); err != nil || sum.Total != 42 {
+		t.Errorf("got %+v, %v, want 42", sum, err)
+	}
+}
+
 func TestBook(t *testing.T) {
 	c := mcptest.Connect(t, newServer(), nil)
 	mcptest.Answer(c, "seat", Seat{Row: 4})
