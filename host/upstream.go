@@ -79,6 +79,9 @@ const (
 	Ready State = "ready"
 	// Idle: not connected because no client needs it. The next use connects.
 	Idle State = "idle"
+	// Failing: connected, but its last three calls failed, and none has succeeded since.
+	// Calls are still sent to it; the first that succeeds makes it ready.
+	Failing State = "failing"
 	// Failed: it cannot be reached, has crashed, or is no MCP server. It is retried after
 	// a pause.
 	Failed State = "failed"
@@ -104,6 +107,10 @@ type Status struct {
 	// Reason says why an upstream is not ready. It may contain text of the upstream and
 	// is not trusted.
 	Reason string `json:"reason,omitzero"`
+	// SessionsLost is how often it no longer knew a session over HTTP, so that the host
+	// opened a new one. SessionLost is when that happened last.
+	SessionsLost int       `json:"sessionsLost,omitzero"`
+	SessionLost  time.Time `json:"sessionLost,omitzero"`
 	// Retry is the time of the next attempt if the state is failed or suspended.
 	Retry time.Time `json:"retry,omitzero"`
 	// Revision is the protocol revision of the last connection.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 )
@@ -85,12 +86,19 @@ func serverNote(s host.Status) string {
 	switch {
 	case s.Reason != "":
 		return brief(s.Reason)
+	case s.SessionsLost > 0:
+		return sessionNote(s)
 	case len(s.Withheld) > 0:
 		return fmt.Sprintf("%d changed tools wait for approval", len(s.Withheld))
 	case len(s.Omitted) > 0:
 		return fmt.Sprintf("%d features left out", len(s.Omitted))
 	}
 	return ""
+}
+
+// sessionNote says how often the host opened a new session of a server.
+func sessionNote(s host.Status) string {
+	return fmt.Sprintf("session lost and opened again: %d times, last at %s", s.SessionsLost, s.SessionLost.Local().Format(time.DateTime))
 }
 
 // stateColumn is the column of the state.
@@ -103,7 +111,7 @@ func styleOfState(column int, cell string) style {
 	switch host.State(cell) {
 	case host.Ready:
 		return green
-	case host.Failed, host.Suspended:
+	case host.Failing, host.Failed, host.Suspended:
 		return red
 	case host.NeedsApproval, host.NeedsSignIn:
 		return yellow
@@ -130,6 +138,9 @@ func (v *serversCommand) one(p *serverConn, m *Main, s host.Status) error {
 	}
 	if s.Reason != "" {
 		add("reason", strings.Split(s.Reason, "\n")...)
+	}
+	if s.SessionsLost > 0 {
+		lines = append(lines, sessionNote(s))
 	}
 	for _, w := range s.Withheld {
 		add("changed "+cleanLine(w.Tool)+"; "+m.approveCommand(s.Key+"/"+w.Tool, p.config), strings.Split(strings.TrimSpace(w.Diff), "\n")...)

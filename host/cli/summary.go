@@ -82,7 +82,7 @@ func (s *summary) upstreams(all []host.Status) {
 // describe describes an upstream, or why it is not ready.
 func (s *summary) describe(u host.Status) string {
 	switch u.State {
-	case host.Failed, host.Suspended:
+	case host.Failing, host.Failed, host.Suspended:
 		return u.Reason
 	case host.NeedsApproval:
 		return fmt.Sprintf("%s   %s", s.to.approveCommand(u.Key, s.config), strings.TrimPrefix(u.Reason, host.ErrNeedsApproval.Error()+": "))

@@ -41,6 +41,10 @@ const (
 //	                │
 //	            five in a minute ──▶ suspended ──two minutes──▶ starting
 //
+// A session that the server no longer knows is replaced by the client, which sends the
+// refused calls again; run then pings the server, and the connection stays or becomes
+// ready. Whether calls succeed is not a state of a connection, see callHealth.
+//
 // A start that needs approval or a sign-in is not repeated until Gateway.Retry is called.
 // The goroutine of run makes all transitions. Other goroutines take a lease and wait for
 // the state ready.
@@ -52,6 +56,7 @@ type connection struct {
 	restartSignal chan struct{} // one token: connect now, whatever has failed before
 	listsChanged  chan struct{} // one token: the lists may have changed
 	lost          chan error    // why the client's connection seems to have ended
+	statusChanged chan struct{} // one token: the status has changed, but not the state
 	cancel        func()        // ends run; nil for the shared connection
 
 	mu           sync.Mutex    // guards the fields below
@@ -101,7 +106,7 @@ func newConnection(p connectionParams) *connection {
 	l := &connection{
 		connectionParams: p,
 		wakeSignal:       make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
-		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1),
+		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1), statusChanged: make(chan struct{}, 1),
 		state: host.Starting, stateChanged: make(chan struct{}), callAdded: make(chan struct{}),
 	}
 	if p.lazy {
@@ -209,6 +214,8 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 			c.resetLogLevel() // the client has opened a new session
 			c.setReady(client)
 			c.requestRefresh()
+		case <-c.statusChanged:
+			c.onStateChange()
 		case <-listsChanged:
 			if err := c.refresh(ctx, client); err != nil {
 				return err
@@ -320,6 +327,10 @@ func (c *connection) reportLoss(err error) {
 func (c *connection) requestRefresh() { signal(c.listsChanged) }
 func (c *connection) restart()        { signal(c.restartSignal) }
 func (c *connection) wake()           { signal(c.wakeSignal) }
+
+// reportStatus makes run call onStateChange, which the shared connection has, for a status
+// that has changed although the state of the connection has not.
+func (c *connection) reportStatus() { signal(c.statusChanged) }
 
 // signal sends a token unless one is pending.
 func signal(c chan struct{}) {

@@ -20,9 +20,11 @@ func (u *upstream) forward(ctx context.Context, _ host.Decision, do sendFunc) (m
 	c := newDirectCall(ctx, mcpserver.From(ctx))
 	l, err := u.lease(ctx, callerOf(c.request), nil, nil)
 	if err != nil {
+		u.recordCall(ctx, err)
 		return nil, u.translateError(c.request, err)
 	}
 	result, err := do(ctx, l.client, c.options(l)...)
+	u.recordCall(ctx, err)
 	l.release(err)
 	return result, u.translateError(c.request, err)
 }
@@ -112,7 +114,7 @@ func (u *upstream) translateError(r *mcpserver.Request, err error) error {
 			}
 		}
 	}
-	return fmt.Errorf("upstream %q: %w", u.Key, err)
+	return u.callerErrorOf(err)
 }
 
 // callerLacks reports whether the caller has not declared a capability that the upstream

@@ -36,8 +36,8 @@ func (c *connection) lease(ctx context.Context) (lease, error) {
 // release ends the lease. If err says that the connection is lost, no new lease gets the
 // client until run has checked it.
 func (l lease) release(err error) {
-	if _, lost := errors.AsType[*mcpclient.LostError](err); lost {
-		l.withdrawClient(l.client)
+	if _, lost := errors.AsType[*mcpclient.LostError](err); lost && l.withdrawClient(l.client) {
+		l.reportLoss(err) // the client reports the loss of a connection, but not that of one stream
 	}
 	if errors.Is(err, mcpauth.ErrSignInRequired) {
 		l.withdrawClient(l.client)
@@ -144,7 +144,7 @@ func (c *connection) waitReady(ctx context.Context) (*mcpclient.Client, error) {
 		case <-moved:
 			client, moved, err = c.tryClient()
 		case <-timer.C:
-			return nil, fmt.Errorf("not connected after %v", connectWait)
+			return nil, &notReadyError{host.Starting, fmt.Sprintf("not connected after %v", connectWait)}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -165,7 +165,7 @@ func (c *connection) tryClient() (*mcpclient.Client, <-chan struct{}, error) {
 	case c.state == host.NeedsSignIn:
 		return nil, nil, fmt.Errorf("%w: %s", mcpauth.ErrSignInRequired, c.reason)
 	case c.state == host.NeedsApproval, c.state == host.Suspended, c.state == host.Failed && time.Until(c.retry) > maxRetryWait:
-		return nil, nil, errors.New(string(c.state) + ": " + c.reason)
+		return nil, nil, &notReadyError{c.state, c.reason}
 	}
 	return nil, c.stateChanged, nil
 }
@@ -184,13 +184,15 @@ func (c *connection) removeLease() {
 }
 
 // withdrawClient lends the client to nobody until run has checked its connection. Nil
-// stands for the current client.
-func (c *connection) withdrawClient(client *mcpclient.Client) {
+// stands for the current client. It reports false if the client is not lent any more.
+func (c *connection) withdrawClient(client *mcpclient.Client) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state == host.Ready && (client == nil || c.client == client) {
-		c.setStateLocked(host.Starting, "", time.Time{})
+	if c.state != host.Ready || client != nil && c.client != client {
+		return false
 	}
+	c.setStateLocked(host.Starting, "", time.Time{})
+	return true
 }
 
 // logsBelongToCall reports whether log messages that arrive during a call are certainly

@@ -15,7 +15,7 @@ import (
 // record reports a decision with the text of an error as its reason, if there is one.
 func (g *Gateway) record(d host.Decision, err error) {
 	if err != nil {
-		d.Reason = err.Error()
+		d.Reason = withDetails(err).Error()
 	}
 	d.Duration = time.Since(d.Time)
 	g.options.notifyDecision(d)

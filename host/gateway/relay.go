@@ -82,6 +82,7 @@ func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsonte
 	c.progressBefore, c.progress = s.Progress, s.Progress
 	l, err := u.lease(c.ctx, callerOf(c.request), c, on)
 	if err != nil {
+		u.recordCall(c.ctx, err)
 		return nil, u.translateError(c.request, err)
 	}
 	opts := c.options(l)
@@ -98,6 +99,7 @@ func (u *upstream) callUpstream(c *call, s relayState, answers map[string]jsonte
 		}
 		c.waitAndClose()
 	}
+	u.recordCall(c.ctx, err)
 	l.release(err)
 	if required, ok := errors.AsType[*mcpclient.InputRequiredError](err); ok {
 		return u.questionsResult(c, s, required.Result)

@@ -27,6 +27,7 @@ type upstream struct {
 	stderr       stderrTail
 	watches      watches
 	elicitedURLs elicitedURLs
+	health       callHealth
 
 	// Lifetime.
 	ctx        context.Context
@@ -129,7 +130,7 @@ func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 			Header: u.Header,
 			Auth:   u.auth,
 		},
-		OnEvent:        conn.onEvent,
+		OnEvent:        u.onEvent(conn),
 		OnNotification: u.relayElicitationComplete,
 		// Its presence also keeps the client from listing the tools over each connection.
 		Prior: &mcpclient.Prior{Revision: u.rememberedRevision()},
@@ -283,7 +284,8 @@ func (u *upstream) reportState() {
 	if u.ctx.Err() != nil { // do not report the end of the gateway
 		return
 	}
-	if s.State == host.Starting || s.State == u.lastStatus.State && s.Reason == u.lastStatus.Reason {
+	same := s.State == u.lastStatus.State && s.Reason == u.lastStatus.Reason && s.SessionsLost == u.lastStatus.SessionsLost
+	if s.State == host.Starting || same {
 		return
 	}
 	u.lastStatus = s
@@ -301,6 +303,7 @@ func (u *upstream) reportState() {
 func (u *upstream) status() host.Status {
 	s := host.Status{Key: u.Key, Transport: u.Transport, Stderr: u.stderr.all()}
 	u.shared.fillStatus(&s)
+	u.health.fillStatus(&s)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s.Revision = u.lastRevision

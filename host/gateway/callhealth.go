@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// maxFailedCalls is the number of calls that fail one after the other before an upstream
+// that is connected counts as failing.
+const maxFailedCalls = 3
+
+// callHealth records whether the calls of one upstream succeed, over all its connections,
+// and how often a session was lost. It decides nothing: calls are sent to an upstream
+// that is failing, and the first that succeeds makes it ready again.
+type callHealth struct {
+	mu           sync.Mutex // guards the fields below
+	failed       int        // calls since the last one that succeeded
+	reason       string     // of the last one that failed
+	sessionsLost int
+	sessionLost  time.Time // the last time
+}
+
+// recordCall records how a call ended. It reports whether the upstream has begun or
+// ceased to be failing.
+func (h *callHealth) recordCall(ctx context.Context, err error) (changed bool) {
+	if ctx.Err() != nil || err != nil && !isFault(err) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.failed >= maxFailedCalls
+	if err == nil {
+		h.failed, h.reason = 0, ""
+	} else {
+		h.failed++
+		h.reason = err.Error()
+	}
+	return before != (h.failed >= maxFailedCalls)
+}
+
+// isFault reports whether an error of a call says that the upstream does not work. An
+// error about the request, a question, and the limits of the host do not.
+func isFault(err error) bool {
+	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
+		return !slices.Contains(requestErrors, e.Code)
+	}
+	if e, ok := errors.AsType[*notReadyError](err); ok {
+		return slices.Contains([]host.State{host.Starting, host.Failed, host.Suspended}, e.state)
+	}
+	_, asks := errors.AsType[*mcpclient.InputRequiredError](err)
+	_, sent := errors.AsType[*mcpclient.MayHaveRunError](err)
+	_, status := errors.AsType[*mcpclient.HTTPError](err)
+	_, lost := errors.AsType[*mcpclient.LostError](err)
+	_, invalid := errors.AsType[*mcpclient.ProtocolError](err)
+	return !asks && (sent || status || lost || invalid)
+}
+
+// requestErrors are the codes of errors that an upstream answers because of the request.
+var requestErrors = []mcp.Code{
+	mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeResourceNotFound, mcp.CodeRejected,
+	mcp.CodeURLElicitationRequired, mcp.CodeMissingCapability,
+}
+
+// recordSessionLost records a session that was lost and opened again.
+func (h *callHealth) recordSessionLost() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessionsLost++
+	h.sessionLost = time.Now()
+}
+
+// fillStatus sets the fields of a status that describe calls and sessions. The fields of
+// the connection are set already.
+func (h *callHealth) fillStatus(s *host.Status) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.SessionsLost, s.SessionLost = h.sessionsLost, h.sessionLost
+	if s.State == host.Ready && h.failed >= maxFailedCalls {
+		s.State, s.Reason = host.Failing, h.reason
+	}
+}
+
+// recordCall records how a call of the upstream ended, and reports a change of its state.
+func (u *upstream) recordCall(ctx context.Context, err error) {
+	if u.health.recordCall(ctx, err) {
+		u.shared.reportStatus()
+	}
+}
+
+// onEvent returns the function that receives the events of a connection's client.
+func (u *upstream) onEvent(conn *connection) func(context.Context, mcpclient.Event) {
+	sessionLost := false // events come one at a time
+	return func(ctx context.Context, e mcpclient.Event) {
+		switch e.Kind {
+		case mcpclient.EventLost:
+			sessionLost = errors.Is(e.Err, mcpclient.ErrSessionLost)
+		case mcpclient.EventReinitialised:
+			if sessionLost {
+				u.health.recordSessionLost()
+				u.shared.reportStatus()
+			}
+		}
+		conn.onEvent(ctx, e)
+	}
+}
+
+// notReadyError is the error of a call for which there is no connection. The reason is for
+// the operator: it may have command lines, paths and standard error.
+type notReadyError struct {
+	state  host.State
+	reason string
+}
+
+func (e *notReadyError) Error() string { return string(e.state) + ": " + e.reason }
