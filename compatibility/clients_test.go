@@ -1,6 +1,9 @@
 package compatibility
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // clientRows are the clients that deviate. docs/compatibility.md has a line for each.
 var clientRows = []clientRow{
@@ -58,5 +61,45 @@ var clientRows = []clientRow{
 			header: http.Header{"Mcp-Protocol-Version": {"2024-10-07"}},
 			want:   `{"error":{"code":-32600,"message":"protocol version header"}}`, status: 400,
 		}},
+	},
+	{
+		name: "argument-cut-in-a-character",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"cut \ud83d"}}}`, want: `{"id":1,"result":{"content":[{"text":"text: cut \ufffd"}]}}`},
+		},
+	},
+	{
+		name: "argument-not-utf8",
+		steps: []step{
+			{send: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"{up}echo\",\"arguments\":{\"text\":\"Stra\xdfe\"}}}", want: `{"id":1,"result":{"content":[{"text":"text: Stra\ufffde"}]}}`},
+		},
+	},
+	{
+		name: "name-not-unicode",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo\ud83d"}}`, want: `{"id":1,"error":{"code":-32700,"message":"member name is not valid Unicode"}}`, status: 400},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}echo","arguments":{"\ud83d":1}}}`, want: `{"id":2,"error":{"code":-32700,"message":"not valid Unicode"}}`, status: 400},
+		},
+	},
+	{
+		name: "member-twice-in-a-request",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"a","text":"b"}}}`, want: `{"id":1,"error":{"code":-32700,"message":"occurs twice"}}`, status: 400},
+		},
+	},
+	{
+		name: "request-not-json",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"{up}echo","arguments":{"text":NaN}},"id":1}`, want: `{"id":1,"error":{"code":-32700,"message":"not strict JSON"}}`, status: 400},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}echo","argum`, want: `{"id":2,"error":{"code":-32700,"message":"unexpected EOF"}}`, status: 400},
+			{send: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"c"}}}`, want: `{"id":3,"result":{"content":[{"text":"text: c"}]}}`},
+		},
+	},
+	{
+		name: "request-over-the-limit", over: overStdio,
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"` + strings.Repeat("x", 17<<20) + `"}}}`, want: `{"id":1,"error":{"code":-32600,"message":"message longer than 16777216 bytes"}}`},
+			{send: `{"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"` + strings.Repeat("x", 17<<20) + `"}},"jsonrpc":"2.0","id":2}`, want: `{"id":2,"error":{"code":-32600,"message":"message longer than 16777216 bytes"}}`},
+		},
 	},
 }

@@ -108,7 +108,9 @@ func startStdioHost(t *testing.T, upstreams map[string]upstream) *rawStream {
 			t.Errorf("fondaco stdio: %v", err)
 		}
 	})
-	return newRawStream(t, in, out)
+	c := newRawStream(t, in, out)
+	c.await(startTime, step{send: `{"jsonrpc":"2.0","id":"start","method":"ping"}`, want: `{"id":"start"}`})
+	return c
 }
 
 // transcript is what a program has printed.

@@ -54,8 +54,15 @@ func newRawStream(t *testing.T, in io.Writer, out io.Reader) *rawStream {
 	return c
 }
 
-// do sends the message and waits for the answer: the next message without a method.
+// do sends the message and waits for the answer.
 func (c *rawStream) do(s step) {
+	c.t.Helper()
+	c.await(answerTime, s)
+}
+
+// await sends the message and waits for the answer up to a time: the next message without a
+// method.
+func (c *rawStream) await(limit time.Duration, s step) {
 	c.t.Helper()
 	if s.send != "" {
 		if _, err := io.WriteString(c.in, s.send+"\n"); err != nil {
@@ -65,7 +72,7 @@ func (c *rawStream) do(s step) {
 	if s.want == "" {
 		return
 	}
-	late := time.NewTimer(answerTime)
+	late := time.NewTimer(limit)
 	defer late.Stop()
 	for {
 		select {
@@ -79,7 +86,7 @@ func (c *rawStream) do(s step) {
 				return
 			}
 		case <-late.C:
-			c.t.Fatalf("%s: no answer within %v, want %s", s.send, answerTime, s.want)
+			c.t.Fatalf("%s: no answer within %v, want %s", s.send, limit, s.want)
 		}
 	}
 }

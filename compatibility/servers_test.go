@@ -1,6 +1,9 @@
 package compatibility
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // serverRows are the servers that deviate. docs/compatibility.md has a line for each.
 var serverRows = []serverRow{
@@ -53,5 +56,68 @@ var serverRows = []serverRow{
 			"tools/call": say("calling go\n{}\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}` + "\ncalled"),
 		},
 		want: "done",
+	},
+	{
+		name:    "text-cut-in-a-character",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"cut \ud83d"}]}`)},
+		want:    "cut \ufffd",
+	},
+	{
+		name:    "text-not-utf8",
+		replies: replies{"tools/call": result("{\"content\":[{\"type\":\"text\",\"text\":\"Stra\xdfe\"}]}")},
+		want:    "Stra\ufffde",
+	},
+	{
+		name:    "member-twice-in-a-result",
+		replies: replies{"tools/call": result(`{"content":[],"content":[{"type":"text","text":"first","text":"last"}]}`)},
+		want:    "last",
+	},
+	{
+		name:    "uri-not-unicode",
+		replies: replies{"tools/call": result(`{"content":[{"type":"resource_link","name":"n","uri":"file:///\ud83d"}]}`)},
+		fails:   &failure{texts: []string{"invalid response", "member uri is not valid Unicode"}},
+	},
+	{
+		name:    "result-nan",
+		replies: replies{"tools/call": result(`{"content":[],"structuredContent":{"value":NaN}}`)},
+		fails:   &failure{texts: []string{"invalid response", "not strict JSON"}},
+	},
+	{
+		name:    "result-nan-before-its-id",
+		replies: replies{"tools/call": say(`{"result":{"value":[{"id":9},NaN]},"jsonrpc":"2.0","id":$id}`)},
+		fails:   &failure{texts: []string{"invalid response", "not strict JSON"}},
+	},
+	{
+		name:    "result-truncated",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"Once upon`)},
+		fails:   &failure{texts: []string{"invalid response", "unexpected EOF"}},
+	},
+	{
+		name:    "member-twice-in-a-response",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"result":{"content":[]},"result":{"content":[]}}`)},
+		fails:   &failure{texts: []string{"invalid response", "occurs twice"}},
+	},
+	{
+		name:    "result-over-the-limit",
+		replies: replies{"tools/call": result(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 17<<20) + `"}]}`)},
+		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
+	},
+	{
+		name:    "large-result-before-its-id",
+		over:    overStdio,
+		replies: replies{"tools/call": say(`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 17<<20) + `"}]},"jsonrpc":"2.0","id":$id}`)},
+		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
+	},
+	{
+		name:    "event-nan",
+		over:    overHTTP,
+		replies: replies{"tools/call": {kind: "text/event-stream", text: `data: {"jsonrpc":"2.0","id":$id,"result":{"value":NaN}}` + "\n\n"}},
+		fails:   &failure{texts: []string{"invalid response", "not strict JSON"}},
+	},
+	{
+		name:    "event-over-the-limit",
+		over:    overHTTP,
+		replies: replies{"tools/call": {kind: "text/event-stream", text: `data: {"jsonrpc":"2.0","id":$id,"result":{"value":"` + strings.Repeat("x", 17<<20) + "\"}}\n\n"}},
+		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
 	},
 }

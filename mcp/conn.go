@@ -28,11 +28,15 @@ type Conn interface {
 }
 
 // FrameError reports one inbound message that a Conn had to drop, on a stream
-// that continues after it. The caller of Read answers the peer with the error,
-// without an id.
+// that continues after it. The caller of Read looks for the id of the message in
+// Head and Tail. A request is answered with the error, with its id if it was found;
+// the call that a response belongs to fails at once.
 type FrameError struct {
 	// Reason says what was wrong with the frame. It is sent to the peer.
 	Reason string
+	// Head and Tail are the first and the last bytes of the message. A Conn keeps
+	// as many as it can without much memory, such as 4 KiB of each. They may be nil.
+	Head, Tail []byte
 }
 
 func (e *FrameError) Error() string { return "read message: " + e.Reason }

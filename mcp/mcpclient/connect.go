@@ -157,15 +157,16 @@ func servedOverEventStream(f *dialect.Facts) bool { return f.EventStream }
 
 func (c *Client) httpParams(u *url.URL, k *connection) httpclient.ClientParams {
 	return httpclient.ClientParams{
-		URL:          u,
-		HTTP:         egress.Configured(c.opts.HTTP.Client, c.opts.logger()),
-		Header:       c.opts.HTTP.Header,
-		Auth:         c.authorizer(),
-		Inbox:        k,
-		MaxMessage:   c.opts.maxMessage(),
-		CloseTimeout: c.opts.closeTimeout(),
-		Gap:          func() { c.notificationsMissed(errInterrupted) },
-		Losses:       &c.sessionLosses,
-		CheckSession: func() { c.checkSession(k) },
+		URL:               u,
+		HTTP:              egress.Configured(c.opts.HTTP.Client, c.opts.logger()),
+		Header:            c.opts.HTTP.Header,
+		Auth:              c.authorizer(),
+		Inbox:             k,
+		MaxMessage:        c.opts.maxMessage(),
+		MaxMessageSetting: messageSetting,
+		CloseTimeout:      c.opts.closeTimeout(),
+		Gap:               func() { c.notificationsMissed(errInterrupted) },
+		Losses:            &c.sessionLosses,
+		CheckSession:      func() { c.checkSession(k) },
 	}
 }

@@ -16,12 +16,13 @@ import (
 // connection is one connection to the server, or one session over HTTP, with what was
 // negotiated over it. It receives the requests and notifications of the server.
 type connection struct {
-	client       *Client
-	http         bool // Streamable HTTP
-	link         exchange.Link
-	agreed       atomic.Pointer[agreement] // nil until the server has answered the handshake
-	assumed      atomic.Bool               // agreed is that of Options.Prior, and the server has not answered a request yet
-	lastReceived atomic.Int64              // time of the last message of the server, in Unix nanoseconds
+	client        *Client
+	http          bool // Streamable HTTP
+	link          exchange.Link
+	agreed        atomic.Pointer[agreement] // nil until the server has answered the handshake
+	assumed       atomic.Bool               // agreed is that of Options.Prior, and the server has not answered a request yet
+	lastReceived  atomic.Int64              // time of the last message of the server, in Unix nanoseconds
+	lastMalformed atomic.Int64              // time of the last log entry of Malformed, in Unix nanoseconds
 
 	currentSince time.Time    // when it became Client.current; guarded by Client.mu
 	lossCounted  bool         // lasted has returned its duration; guarded by Client.mu
@@ -78,6 +79,18 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 		c.opts.logger().Log(ctx, level, "request of the server failed", "method", m.Method, "error", err)
 	}
 	return d.Reply(m.ID, result, err)
+}
+
+// Malformed implements exchange.Inbox. It logs the error, at most one in a second.
+func (k *connection) Malformed(bad *jsonrpc.DecodeError) []byte {
+	now := time.Now().UnixNano()
+	if last := k.lastMalformed.Load(); now-last >= int64(time.Second) && k.lastMalformed.CompareAndSwap(last, now) {
+		k.client.opts.logger().Warn("message of the server dropped: it cannot be read", "server", k.client.target.String(), "kind", bad.Kind, "error", bad)
+	}
+	if bad.Kind != jsonrpc.Request || bad.ID.IsZero() || k.stateless() {
+		return nil
+	}
+	return exchange.Malformed(bad).Body
 }
 
 // Notification implements exchange.Inbox. It drops notifications of subscriptions that

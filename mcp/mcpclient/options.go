@@ -15,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
@@ -344,6 +345,14 @@ func (o *Options) closeTimeout() time.Duration   { return cmp.Or(o.Timeouts.Clos
 func (o *Options) pingInterval() time.Duration   { return cmp.Or(o.PingInterval, 30*time.Second) }
 
 func (o *Options) rootsInterval() time.Duration { return cmp.Or(o.Ask.RootsInterval, 30*time.Second) }
+
+// messageSetting names the option that bounds messages, for errors.
+const messageSetting = "mcpclient.Options.Limits.MaxMessage"
+
+// lines returns the options of a connection whose messages are lines.
+func (o *Options) lines() *stdio.Options {
+	return &stdio.Options{MaxLine: o.maxMessage(), Setting: messageSetting}
+}
 
 func (o *Options) maxMessage() int { return cmp.Or(o.Limits.MaxMessage, 16<<20) }
 func (o *Options) maxPages() int   { return cmp.Or(o.Limits.MaxPages, 10_000) }

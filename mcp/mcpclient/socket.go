@@ -59,5 +59,5 @@ func (t streamTarget) connect(ctx context.Context, c *Client) (*connection, erro
 
 // lineConn returns a connection over a byte stream, with the limits of the client.
 func (c *Client) lineConn(s io.ReadWriteCloser) mcp.Conn {
-	return stdio.New(s, s, s, &stdio.Options{MaxLine: c.opts.maxMessage()})
+	return stdio.New(s, s, s, c.opts.lines())
 }

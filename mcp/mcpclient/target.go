@@ -80,7 +80,7 @@ func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, er
 		child, err = stdio.Start(
 			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir},
 			&stdio.ChildOptions{
-				Conn:    &stdio.Options{MaxLine: c.opts.maxMessage()},
+				Conn:    c.opts.lines(),
 				Process: &spawn.Options{StderrLine: onLine},
 				Logger:  log,
 			})

@@ -60,25 +60,27 @@ func compact(replies [][]byte) [][]byte {
 	return kept
 }
 
-// CheckBatch decodes a batch. If the revision of the session has no batches, or the batch
-// cannot be decoded, it returns the error response instead.
-func CheckBatch(data []byte, agreed *dialect.Session, limits jsonrpc.Limits) ([]jsonrpc.Item, *dialect.Reply) {
-	if agreed == nil || !agreed.Facts.Batch {
-		r := dialect.Refuse(jsonrpc.ID{}, mcp.Errorf(mcp.CodeInvalidRequest, "a batch: want one message; this session has no batches"))
-		return nil, &r
+// CheckBatch decodes a batch of a session, which is nil where there are none. It returns an error
+// instead if the revision of the session has no batches, or the batch cannot be decoded. An
+// item that cannot be decoded fails the question that it answers.
+func CheckBatch(data []byte, session *Session, limits jsonrpc.Limits) ([]jsonrpc.Item, *jsonrpc.DecodeError) {
+	if session == nil || session.Agreed() == nil || !session.Agreed().Facts.Batch {
+		return nil, jsonrpc.Refuse(data, "a batch: want one message; this session has no batches")
 	}
 	items, err := jsonrpc.DecodeBatch(data, limits)
 	if err != nil {
-		r := Malformed(err)
-		return nil, &r
+		return nil, asDecodeError(err)
+	}
+	for _, item := range items {
+		session.FailQuestions(item.Err)
 	}
 	return items, nil
 }
 
 func (c *serving) batch(ctx context.Context, data []byte, from *mcp.Identity) {
-	items, refusal := CheckBatch(data, c.session.Agreed(), c.Core.Limits())
-	if refusal != nil {
-		c.write(ctx, refusal.Body)
+	items, bad := CheckBatch(data, c.session, c.Core.Limits())
+	if bad != nil {
+		c.malformed(ctx, bad)
 		return
 	}
 	run := BeginBatch(items, func(m jsonrpc.Message) Run {

@@ -70,6 +70,10 @@ type Inbox interface {
 	// Request processes one request of the server and returns the encoded response, or nil
 	// if the revision does not have such requests.
 	Request(ctx context.Context, m jsonrpc.Message) []byte
+	// Malformed is told of a message that could not be decoded and that ended no call. It
+	// returns the encoded response to a request, or nil for any other message and if the
+	// revision does not have such requests.
+	Malformed(bad *jsonrpc.DecodeError) []byte
 	// LimitReached reports a limit that the server has reached.
 	LimitReached(e mcp.LimitReached)
 	// Limits bound what is decoded.
@@ -220,7 +224,9 @@ func (l *connLink) End(why error) {
 func (l *connLink) read() {
 	for {
 		data, err := l.conn.Read(l.ctx)
-		if _, ok := errors.AsType[*mcp.FrameError](err); ok {
+		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
+			l.inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes})
+			l.malformed(jsonrpc.Incomplete(frame.Reason, frame.Head, frame.Tail))
 			continue
 		}
 		if err != nil {
@@ -232,8 +238,7 @@ func (l *connLink) read() {
 	}
 }
 
-// decode dispatches the messages of a frame. A malformed response fails its call; other
-// malformed messages are dropped, because a client cannot answer them.
+// decode dispatches the messages of a frame.
 func (l *connLink) decode(data []byte) {
 	if jsonrpc.IsBatch(data) {
 		l.decodeBatch(data)
@@ -241,7 +246,7 @@ func (l *connLink) decode(data []byte) {
 	}
 	m, err := jsonrpc.Decode(data, l.inbox.Limits())
 	if err != nil {
-		l.failCall(err)
+		l.malformed(asDecodeError(err))
 		return
 	}
 	l.dispatch(m)
@@ -250,31 +255,26 @@ func (l *connLink) decode(data []byte) {
 func (l *connLink) decodeBatch(data []byte) {
 	items, err := jsonrpc.DecodeBatch(data, l.inbox.Limits())
 	if err != nil {
-		l.failCall(err)
+		l.malformed(asDecodeError(err))
 	}
 	for _, item := range items {
 		if item.Err != nil {
-			l.failCall(item.Err)
+			l.malformed(item.Err)
 			continue
 		}
 		l.dispatch(item.Message)
 	}
 }
 
-func (l *connLink) failCall(err error) {
-	if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok && bad.Kind == jsonrpc.Response {
-		l.pending.Refuse(bad.ID, dialect.Invalid("%w", bad))
-	}
-}
-
 // DecodeAll returns the messages of a frame: all messages of a batch, or the only one.
-func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, error) {
+func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, *jsonrpc.DecodeError) {
 	if jsonrpc.IsBatch(data) {
-		return jsonrpc.DecodeBatch(data, limits)
+		items, err := jsonrpc.DecodeBatch(data, limits)
+		return items, asDecodeError(err)
 	}
 	m, err := jsonrpc.Decode(data, limits)
 	if err != nil {
-		return nil, err
+		return nil, asDecodeError(err)
 	}
 	return []jsonrpc.Item{{Message: m}}, nil
 }

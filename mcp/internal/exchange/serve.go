@@ -56,7 +56,7 @@ const drainGrace = 10 * time.Second
 //	     ├─ notification  to Session.QueueNotification: the handlers run in the order of arrival
 //	     └─ response      at once: to the SendRequest that waits for it
 //
-// A malformed frame is answered with an error, and reading continues. When the connection
+// A malformed frame is answered with an error (malformed.go), and reading continues. When the connection
 // ends, every running request and notification handler is cancelled and queued notifications
 // are dropped. ServeConn returns after the last handler has returned.
 func ServeConn(ctx context.Context, p ServeParams) error {
@@ -226,7 +226,7 @@ func (c *serving) read(ctx context.Context) error {
 		data, err := c.Conn.Read(valid)
 		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
 			c.Core.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes, Principal: c.session.Principal})
-			c.refuse(ctx, mcp.Errorf(mcp.CodeInvalidRequest, "%s", frame.Reason))
+			c.malformed(ctx, jsonrpc.Incomplete(frame.Reason, frame.Head, frame.Tail))
 			continue
 		}
 		if err != nil && ctx.Err() == nil && valid.Err() != nil {
@@ -242,7 +242,7 @@ func (c *serving) read(ctx context.Context) error {
 		}
 		m, err := jsonrpc.Decode(data, c.Core.Limits())
 		if err != nil {
-			c.malformed(ctx, err)
+			c.malformed(ctx, asDecodeError(err))
 			continue
 		}
 		c.dispatch(ctx, c.inbound(m, from))
@@ -346,27 +346,4 @@ func (c *serving) writeFailed(err error) {
 func (c *serving) end() {
 	c.ended.Store(true)
 	_ = c.Conn.Close()
-}
-
-func (c *serving) malformed(ctx context.Context, err error) {
-	c.write(ctx, Malformed(err).Body)
-}
-
-func (c *serving) refuse(ctx context.Context, err *mcp.Error) {
-	c.write(ctx, dialect.Refuse(jsonrpc.ID{}, err).Body)
-}
-
-// Malformed returns the error response to a frame that could not be decoded.
-func Malformed(err error) dialect.Reply {
-	var id jsonrpc.ID
-	code := mcp.CodeInvalidRequest
-	if d, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
-		if d.Kind != jsonrpc.Response { // the id of a response is one of ours and must not be answered
-			id = d.ID
-		}
-		if d.Code == jsonrpc.CodeParse {
-			code = mcp.CodeParse
-		}
-	}
-	return dialect.Refuse(id, mcp.Errorf(code, "%s", err))
 }

@@ -123,7 +123,7 @@ func TestBatchIsRefusedWhereTheRevisionHasNone(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
 		w := connect(t, newServer(), revision)
 		w.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
-		w.expect(`{"jsonrpc":"2.0","error":{"code":-32600,"message":"a batch: want one message; this session has no batches"}}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"decode: a batch: want one message; this session has no batches"}}`)
 	}
 }
 

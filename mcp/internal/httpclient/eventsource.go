@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
@@ -69,6 +70,9 @@ func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) 
 		if err == nil {
 			return nil
 		}
+		if _, answer := errors.AsType[*dialect.ProtocolError](err); answer {
+			return err
+		}
 		if events > 0 {
 			fruitless = 0
 		}
@@ -83,8 +87,7 @@ func (l *Link) followAnswer(ctx context.Context, id jsonrpc.ID, resp *response) 
 
 func (s *eventSource) resumable(ctx context.Context, err error) bool {
 	f := s.link.negotiated()
-	_, malformed := errors.AsType[*jsonrpc.DecodeError](err)
-	return f != nil && f.Resume && s.lastID != "" && ctx.Err() == nil && !malformed && !errors.Is(err, sse.ErrTooLong)
+	return f != nil && f.Resume && s.lastID != "" && ctx.Err() == nil && !errors.Is(err, sse.ErrTooLong)
 }
 
 // read delivers the messages of one connection up to the one for which last returns
@@ -93,6 +96,14 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 	r := sse.NewReader(body, s.link.MaxMessage)
 	for {
 		ev, err := r.Next()
+		if long, ok := errors.AsType[*sse.OversizedError](err); ok {
+			events++
+			s.lastID = cmp.Or(long.ID, s.lastID)
+			if err := s.oversized(long); err != nil {
+				return events, err
+			}
+			continue
+		}
 		if err != nil {
 			return events, err
 		}
@@ -112,27 +123,35 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 	}
 }
 
-// deliver delivers the messages of one event.
+// deliver delivers the messages of one event. An error means that one of them is the
+// response to the request, and cannot be decoded.
 func (s *eventSource) deliver(data []byte, last func(jsonrpc.Message) bool) (done bool, err error) {
-	items, err := exchange.DecodeAll(data, s.link.Inbox.Limits())
-	if err != nil {
-		return false, s.malformed(err, last)
+	items, bad := exchange.DecodeAll(data, s.link.Inbox.Limits())
+	if bad != nil {
+		return false, s.link.malformed(bad, s.requestID)
 	}
 	for _, item := range items {
+		if item.Err != nil {
+			if err := s.link.malformed(item.Err, s.requestID); err != nil {
+				return false, err
+			}
+			continue
+		}
 		done = done || last(item.Message)
 		s.link.deliver(item.Message, s.requestID)
 	}
 	return done, nil
 }
 
-// malformed returns an error if the event is an answer that would have been the last
-// message. It skips other events that cannot be decoded.
-func (s *eventSource) malformed(err error, last func(jsonrpc.Message) bool) error {
-	bad, ok := errors.AsType[*jsonrpc.DecodeError](err)
-	if ok && bad.Kind == jsonrpc.Response && last(jsonrpc.Message{Kind: jsonrpc.Response, ID: bad.ID}) {
-		return dialect.Invalid("%w", bad)
+// oversized processes an event that exceeds the limit. One of which nothing is recognized is
+// taken for the response, because other messages are small.
+func (s *eventSource) oversized(long *sse.OversizedError) error {
+	s.link.Inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes})
+	bad := jsonrpc.Incomplete(s.link.tooLong(), long.Head, long.Tail)
+	if bad.Kind == jsonrpc.Invalid && bad.ID.IsZero() {
+		bad.Kind = jsonrpc.Response
 	}
-	return nil
+	return s.link.malformed(bad, s.requestID)
 }
 
 // reopen reconnects, to resume after the last event.

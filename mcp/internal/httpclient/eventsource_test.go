@@ -30,6 +30,7 @@ func (i *inbox) Notification(jsonrpc.Message) {
 }
 
 func (*inbox) Request(context.Context, jsonrpc.Message) []byte { return nil }
+func (*inbox) Malformed(*jsonrpc.DecodeError) []byte           { return nil }
 func (*inbox) LimitReached(mcp.LimitReached)                   {}
 func (*inbox) Limits() jsonrpc.Limits                          { return jsonrpc.Limits{} }
 

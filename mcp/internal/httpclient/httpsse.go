@@ -86,6 +86,9 @@ func (c *sseConn) Read(ctx context.Context) ([]byte, error) {
 	defer context.AfterFunc(ctx, c.cancel)()
 	for {
 		ev, err := c.events.Next()
+		if long, ok := errors.AsType[*sse.OversizedError](err); ok {
+			return nil, &mcp.FrameError{Reason: c.p.tooLong(), Head: long.Head, Tail: long.Tail}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,8 @@ type ClientParams struct {
 	Inbox exchange.Inbox
 	// MaxMessage bounds one message of the server, in bytes.
 	MaxMessage int
+	// MaxMessageSetting names the option that sets MaxMessage, for errors.
+	MaxMessageSetting string
 	// CloseTimeout bounds the DELETE of the session and notifications/cancelled.
 	CloseTimeout time.Duration
 	// Gap is called when notifications may have been missed. May be nil.

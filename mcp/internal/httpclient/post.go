@@ -79,15 +79,15 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response, repeated bool) error {
 	if err != nil {
 		return err
 	}
-	items, err := exchange.DecodeAll(data, l.Inbox.Limits())
-	if err != nil && !resp.ok() {
+	items, bad := exchange.DecodeAll(data, l.Inbox.Limits())
+	if bad != nil && !resp.ok() {
 		if err := l.sessionRefused(resp, nil, repeated); err != nil {
 			return err
 		}
 		return statusError(resp.Response)
 	}
-	if err != nil {
-		return dialect.Invalid("%w", err)
+	if bad != nil {
+		return dialect.Invalid("%w", bad)
 	}
 	if refusal, ok := refusalOfSession(items, id); ok {
 		if err := l.sessionRefused(resp, refusal, repeated); err != nil {
@@ -99,6 +99,12 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response, repeated bool) error {
 	}
 	answered := false
 	for _, item := range items {
+		if item.Err != nil {
+			if err := l.malformed(item.Err, id); err != nil {
+				return err
+			}
+			continue
+		}
 		m := item.Message
 		if m.Kind == jsonrpc.Response && m.ID.IsZero() {
 			m.ID = id // the error of a server that could not read the id
@@ -134,9 +140,33 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, &StreamError{err}
 	case len(data) > l.MaxMessage:
-		return nil, fmt.Errorf("read response: longer than %d bytes", l.MaxMessage)
+		l.Inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes})
+		return nil, dialect.Invalid("%s", l.tooLong())
 	}
 	return data, nil
+}
+
+// tooLong returns what is wrong with a message that exceeds MaxMessage.
+func (p *ClientParams) tooLong() string {
+	return fmt.Sprintf("message longer than %d bytes, the limit that %s sets", p.MaxMessage, p.MaxMessageSetting)
+}
+
+// malformed processes a message that could not be decoded. of is the id of the request on
+// whose response stream it arrived, or zero. The error says that it is the response to this
+// request; a response whose id is not recognized is one.
+func (l *Link) malformed(bad *jsonrpc.DecodeError, of jsonrpc.ID) error {
+	for ; bad != nil; bad = bad.Next {
+		response := exchange.IsMalformedResponse(bad)
+		switch {
+		case !of.IsZero() && response && bad.ID.Key() == of.Key(),
+			!of.IsZero() && bad.Kind == jsonrpc.Response && bad.ID.IsZero():
+			return dialect.Invalid("%w", bad)
+		case response && exchange.RefuseResponse(&l.pending, bad):
+		default:
+			l.answerMalformed(l.Inbox.Malformed(bad))
+		}
+	}
+	return nil
 }
 
 // deliver passes one message to its call, or to the inbox. of is the id of the request on whose
@@ -201,11 +231,32 @@ func (l *Link) answerRequest(m jsonrpc.Message) {
 			reply = l.Inbox.Request(ctx, m)
 		}
 		if work.End() && reply != nil {
-			ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerTimeout)
-			defer stop()
-			_ = l.postWithoutAnswer(ctx, reply, nil)
+			l.postAnswer(reply)
 		}
 	})
+}
+
+// answerMalformed posts the answer to a request that could not be decoded, unless too many
+// answers are under way. Nil is no answer.
+func (l *Link) answerMalformed(reply []byte) {
+	if reply == nil {
+		return
+	}
+	if l.answers.Add(1) > maxAnswers {
+		l.answers.Add(-1)
+		return
+	}
+	l.goTracked(func() {
+		defer l.answers.Add(-1)
+		l.postAnswer(reply)
+	})
+}
+
+// postAnswer posts the answer to a request of the server, within answerTimeout.
+func (l *Link) postAnswer(reply []byte) {
+	ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerTimeout)
+	defer stop()
+	_ = l.postWithoutAnswer(ctx, reply, nil)
 }
 
 // postWithoutAnswer posts a notification or a response.

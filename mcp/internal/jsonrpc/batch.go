@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json/jsontext"
+)
 
 // Item is one entry of a batch: a message, or the error of an invalid entry.
 type Item struct {
@@ -14,9 +17,10 @@ func IsBatch(data []byte) bool {
 }
 
 // DecodeBatch reads a batch of 1 to 100 messages. It checks each item separately: an invalid
-// envelope does not affect the other items, and of several requests with the same id all but
-// the first are refused. If the whole text is not strict JSON or exceeds the limits, which
-// bound a batch like a message, there are no items and the error is a *[DecodeError].
+// envelope does not affect the other items, nor does what [Decode] repairs or refuses in one
+// item, and of several requests with the same id all but the first are refused. If the whole
+// text is not JSON or exceeds the limits, which bound a batch like a message, there are no
+// items and the error is a *[DecodeError], one for each message whose id is recognized.
 //
 // Spec: 2025-03-26 basic#batching
 func DecodeBatch(data []byte, limits Limits) ([]Item, error) {
@@ -28,14 +32,14 @@ func DecodeBatch(data []byte, limits Limits) ([]Item, error) {
 }
 
 func decodeBatch(data []byte, limits Limits) ([]Item, *DecodeError) {
-	envelopes, err := readBatch(data, limits)
+	texts, err := splitBatch(data, limits)
 	if err != nil {
-		return nil, err
+		return nil, err.locate(data)
 	}
-	items := make([]Item, len(envelopes))
-	seen := make(map[string]bool, len(envelopes))
-	for i := range envelopes {
-		m, err := envelopes[i].message(limits)
+	items := make([]Item, len(texts))
+	seen := make(map[string]bool, len(texts))
+	for i, text := range texts {
+		m, err := decode(text, limits)
 		if err == nil && m.Kind == Request {
 			err = checkUnseen(seen, m.ID)
 		}
@@ -61,9 +65,10 @@ func checkUnseen(seen map[string]bool, id ID) *DecodeError {
 	return nil
 }
 
-// readBatch reads the whole text. The caller checks the envelopes.
-func readBatch(data []byte, limits Limits) ([]envelope, *DecodeError) {
-	s := newScanner(data, limits)
+// splitBatch returns the texts of the items of a batch. It checks the limits of the whole text
+// and that it is JSON, of which the items may need to be repaired.
+func splitBatch(data []byte, limits Limits) ([]jsontext.Value, *DecodeError) {
+	s := newScanner(data, limits, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	defer s.release()
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -77,16 +82,16 @@ func readBatch(data []byte, limits Limits) ([]envelope, *DecodeError) {
 	if err := s.token(); err != nil {
 		return nil, err
 	}
-	var envelopes []envelope
+	var items []jsontext.Value
 	for s.next() != ']' {
-		if len(envelopes) == maxBatch {
+		if len(items) == maxBatch {
 			return nil, invalidf("a batch holds at most %d messages", maxBatch)
 		}
-		var e envelope
-		if err := e.read(s); err != nil {
-			return nil, &DecodeError{Code: err.Code, Reason: err.Reason}
+		item, err := s.value()
+		if err != nil {
+			return nil, err
 		}
-		envelopes = append(envelopes, e)
+		items = append(items, item)
 	}
 	if err := s.token(); err != nil {
 		return nil, err
@@ -94,8 +99,8 @@ func readBatch(data []byte, limits Limits) ([]envelope, *DecodeError) {
 	if err := s.end(); err != nil {
 		return nil, err
 	}
-	if len(envelopes) == 0 {
+	if len(items) == 0 {
 		return nil, invalidf("a batch holds at least one message")
 	}
-	return envelopes, nil
+	return items, nil
 }

@@ -87,7 +87,6 @@ func TestBatchIsReadAsAWhole(t *testing.T) {
 		{"trailing comma", `[` + ping + `,]`, jsonrpc.CodeParse},
 		{"trailing data", list(1) + `[]`, jsonrpc.CodeParse},
 		{"broken item", `[` + ping + `,{"a"}]`, jsonrpc.CodeParse},
-		{"duplicate member in an item", `[` + ping + `,{"a":1,"a":1}]`, jsonrpc.CodeParse},
 		{"too deep", strings.Repeat("[", 1000), jsonrpc.CodeParse},
 		{"127 levels in an item", `[{"a":` + nest(126) + `}]`, 0},
 		{"128 levels in an item", `[{"a":` + nest(127) + `}]`, jsonrpc.CodeParse},
@@ -105,8 +104,58 @@ func TestBatchIsReadAsAWhole(t *testing.T) {
 		if !ok || refusal.Code != tt.code || items != nil {
 			t.Errorf("%s: got %d items, %v, want code %d", tt.name, len(items), err, tt.code)
 		}
-		if ok && (refusal.Kind != invalid || !refusal.ID.IsZero()) {
-			t.Errorf("%s: the error of a batch names %v %v", tt.name, refusal.Kind, refusal.ID)
+	}
+}
+
+// What is wrong with one item is wrong with that item alone, as long as the whole is JSON.
+func TestItemsOfABatchAreRepairedAndRefusedOneByOne(t *testing.T) {
+	t.Parallel()
+	items, err := jsonrpc.DecodeBatch([]byte(`[
+		{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":"cut \ud83d"}},
+		{"jsonrpc":"2.0","id":2,"method":"a","params":{"x":1,"x":2}},
+		{"jsonrpc":"2.0","id":3,"method":"a","params":{"name":"\udc00"}},
+		{"jsonrpc":"2.0","id":4,"result":{"x":1,"x":2}}
+	]`), jsonrpc.Limits{})
+	if err != nil || len(items) != 4 {
+		t.Fatalf("got %d items, %v, want 4", len(items), err)
+	}
+	if got, want := string(items[0].Message.Params), `{"x":"cut �"}`; items[0].Err != nil || got != want {
+		t.Errorf("item 1: got %s, %v, want %s", got, items[0].Err, want)
+	}
+	for i, id := range map[int]string{1: "2", 2: "3"} {
+		if e := items[i].Err; e == nil || e.Kind != request || e.ID.Raw() != id || e.Code != jsonrpc.CodeParse {
+			t.Errorf("item %d: got %+v, want a parse error of request %s", i+1, e, id)
+		}
+	}
+	if got, want := string(items[3].Message.Result), `{"x":2}`; items[3].Err != nil || got != want {
+		t.Errorf("item 4: got %s, %v, want %s", got, items[3].Err, want)
+	}
+}
+
+// A text with several messages that cannot be split reliably is refused as a whole, and the
+// error names each of them.
+func TestErrorOfSeveralMessagesNamesEach(t *testing.T) {
+	t.Parallel()
+	one := `{"jsonrpc":"2.0","id":1,"method":"a"}`
+	for _, tt := range []struct{ text, want string }{
+		{`[` + one + `,{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":"b","result":{"x":NaN}}]`, `request 1, response "b"`},
+		{`[{"jsonrpc":"2.0","method":"n","params":NaN},` + one + `]`, `request 1`},
+		{`[{"jsonrpc":"2.0","method":"n","params":NaN}]`, `invalid message null`},
+		{`[` + one + `,{"jsonrpc":"2.0","id":2,"method":"a","par`, `request 1, request 2`},
+		{one + `{"jsonrpc":"2.0","id":2,"result":{}}`, `request 1, response 2`},
+		{"[" + strings.TrimSuffix(strings.Repeat(one+",", 101), ",") + "]", strings.TrimSuffix(strings.Repeat("request 1, ", 100), ", ")},
+	} {
+		_, err := jsonrpc.DecodeBatch([]byte(tt.text), jsonrpc.Limits{})
+		if !jsonrpc.IsBatch([]byte(tt.text)) {
+			_, err = jsonrpc.Decode([]byte(tt.text), jsonrpc.Limits{})
+		}
+		var got []string
+		refusal, _ := errors.AsType[*jsonrpc.DecodeError](err)
+		for ; refusal != nil; refusal = refusal.Next {
+			got = append(got, fmt.Sprint(refusal.Kind, " ", refusal.ID))
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%.80s: got %s, want %s", tt.text, strings.Join(got, ", "), tt.want)
 		}
 	}
 }

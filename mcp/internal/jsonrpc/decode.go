@@ -2,8 +2,10 @@ package jsonrpc
 
 import "github.com/fondaco/fondaco/mcp/internal/rawjson"
 
-// Decode reads one message. The error, if any, is a *[DecodeError]. A batch is
-// not a message: see [IsBatch] and [DecodeBatch].
+// Decode reads one message. It repairs a text that is not strict JSON where the package
+// comment says so; the message then aliases the repaired text, so that nobody else can read
+// the original. The error, if any, is a *[DecodeError]. A batch is not a message: see
+// [IsBatch] and [DecodeBatch].
 func Decode(data []byte, limits Limits) (Message, error) {
 	m, err := decode(data, limits)
 	if err != nil {
@@ -17,32 +19,44 @@ func decode(data []byte, limits Limits) (Message, *DecodeError) {
 	if limits.decodeOrdinary(data, &e) {
 		return e.message(limits)
 	}
-	return decodeStrict(data, limits)
+	return decodeRare(data, limits)
 }
 
 // decodeOrdinary fills the envelope from a text that package rawjson accepts and
 // that is within the limits, as nearly all are. It reports false for any other
-// text, which decodeStrict decodes or refuses.
+// text, which decodeRare decodes or refuses.
 func (l Limits) decodeOrdinary(data []byte, e *envelope) bool {
 	e.kind = '{'
 	return l.fits(data) && rawjson.Object(data, l.raw(), func(name, value []byte) { *e.member(name) = value })
 }
 
-// decodeStrict decodes any text or returns an error that says what is wrong.
-func decodeStrict(data []byte, limits Limits) (Message, *DecodeError) {
+// decodeRare decodes any text, which it repairs if that is allowed, or returns an error that
+// says what is wrong and, if possible, with which message.
+func decodeRare(data []byte, limits Limits) (Message, *DecodeError) {
+	e, err := readEnvelope(data, limits)
+	if err != nil && err.Code == CodeParse {
+		var repaired []byte
+		if repaired, err = repair(data, limits); err == nil {
+			e, err = readEnvelope(repaired, limits)
+		}
+	}
+	if err != nil {
+		return Message{}, err.locate(data)
+	}
+	return e.message(limits)
+}
+
+// readEnvelope reads a text that has to be strict JSON.
+func readEnvelope(data []byte, limits Limits) (e envelope, err *DecodeError) {
 	s := newScanner(data, limits)
 	defer s.release()
 	if err := s.begin(); err != nil {
-		return Message{}, err
+		return e, err
 	}
-	var e envelope
 	if err := e.read(s); err != nil {
-		return Message{}, err
+		return e, err
 	}
-	if err := s.end(); err != nil {
-		return Message{}, err
-	}
-	return e.message(limits)
+	return e, s.end()
 }
 
 // CheckValue scans one JSON value from another source as strictly as a message:

@@ -19,9 +19,12 @@ type DecodeError struct {
 	// Kind is the probable kind of the message: a malformed request is answered, a
 	// malformed response is not.
 	Kind Kind
-	// ID is the id of the message if it could be read in spite of the error. The peer has
+	// ID is the id of the message if it could be recognized in spite of the error. The peer has
 	// assigned the id of a request, this side that of a response.
 	ID ID
+	// Next is the error of the next message with an id, if the text has several, as a batch
+	// has. At most 100 are linked.
+	Next *DecodeError
 }
 
 func (e *DecodeError) Error() string { return "decode: " + e.Reason }

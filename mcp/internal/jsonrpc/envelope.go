@@ -26,10 +26,7 @@ func (e *envelope) read(s *scanner) *DecodeError {
 		_, err := s.value()
 		return err
 	}
-	if err := s.object(e.member); err != nil {
-		return e.withMessage(err)
-	}
-	return nil
+	return s.object(e.member)
 }
 
 // member returns the place for the member with that name.
@@ -133,17 +130,10 @@ func (e *envelope) response(limits Limits) (Message, *DecodeError) {
 
 // refuse returns the error for an invalid envelope.
 func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
-	return Message{}, e.withMessage(invalidf(format, args...))
-}
-
-// withMessage adds to err the kind and id of the message, unless the text is not
-// JSON.
-func (e *envelope) withMessage(err *DecodeError) *DecodeError {
-	if err.Code == CodeInvalidRequest {
-		err.Kind = e.messageKind()
-		err.ID, _ = ParseID(e.id)
-	}
-	return err
+	err := invalidf(format, args...)
+	err.Kind = e.messageKind()
+	err.ID, _ = ParseID(e.id)
+	return Message{}, err
 }
 
 // stringValue returns the string that text stands for; ok is false if text is

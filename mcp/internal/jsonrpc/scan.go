@@ -25,12 +25,13 @@ type scanner struct {
 
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
-// newScanner takes a scanner from the pool; release gives it back.
-func newScanner(text []byte, limits Limits) *scanner {
+// newScanner takes a scanner from the pool; release gives it back. Options make it less
+// strict.
+func newScanner(text []byte, limits Limits, less ...jsontext.Options) *scanner {
 	s := scanners.Get().(*scanner)
 	s.text, s.limits, s.elements = text, limits, 0
 	s.input = *bytes.NewBuffer(text)
-	s.dec.Reset(&s.input)
+	s.dec.Reset(&s.input, less...)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package sse_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -106,32 +107,55 @@ func TestNextDoesNotWaitForMore(t *testing.T) {
 	}
 }
 
-func TestLimitHoldsForLinesAndEvents(t *testing.T) {
+func TestEventAboveTheLimitIsSkipped(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, tt := range []struct {
-		name   string
-		stream string
-		ok     bool
+		name       string
+		stream     string
+		ok         bool
+		head, tail string // of the data, if it is too long
 	}{
-		{"data of the limit", "data: " + x(1000) + "\n\n", true},
-		{"data above the limit", "data:" + x(1001) + "\n\n", false},
-		{"lines of the limit", "data: " + x(499) + "\ndata: " + x(500) + "\n\n", true},
-		{"lines above the limit", "data: " + x(500) + "\ndata: " + x(500) + "\n\n", false},
-		{"empty lines above the limit", strings.Repeat("data\n", 1002) + "\n", false},
-		{"comment of the limit", ":" + x(1005) + "\ndata: a\n\n", true},
-		{"comment above the limit", ":" + x(1006) + "\ndata: a\n\n", false},
-		{"line without an end", x(5000), false},
-		{"many events", strings.Repeat("data: "+x(900)+"\n\n", 10), true},
-		{"many comments", strings.Repeat(": "+x(900)+"\n", 10) + "data: a\n\n", true},
+		{"data of the limit", "data: " + x(1000) + "\n\n", true, "", ""},
+		{"data above the limit", "id: 7\ndata:a" + x(1000) + "\n\n", false, "ax", "xx"},
+		{"data that ends otherwise", "data: " + x(3000) + "}\r\n\r\n", false, "xx", "x}"},
+		{"lines of the limit", "data: " + x(499) + "\ndata: " + x(500) + "\n\n", true, "", ""},
+		{"lines above the limit", "data: a" + x(499) + "\ndata: " + x(500) + "}\n\n", false, "ax", "x}"},
+		{"a short line and a long one", "data: a\ndata: " + x(1100) + "\ndata: }\n\n", false, "ax", "\n}"},
+		{"empty lines above the limit", strings.Repeat("data\n", 1002) + "\n", false, "\n", "\n"},
+		{"comment of the limit", ":" + x(1005) + "\ndata: a\n\n", true, "", ""},
+		{"comment above the limit", ":" + x(1006) + "\ndata: a\n\n", false, ":x", "\na"},
+		{"many events", strings.Repeat("data: "+x(900)+"\n\n", 10), true, "", ""},
+		{"many comments", strings.Repeat(": "+x(900)+"\n", 10) + "data: a\n\n", true, "", ""},
 	} {
-		r := sse.NewReader(strings.NewReader(tt.stream), 1000)
+		r := sse.NewReader(strings.NewReader(tt.stream+"event: e\ndata: next\n\n"), 1000)
 		_, err := r.Next()
-		if tt.ok && err != nil || !tt.ok && err != sse.ErrTooLong {
+		long, tooLong := errors.AsType[*sse.OversizedError](err)
+		switch {
+		case tt.ok != (err == nil) || tt.ok == tooLong:
 			t.Errorf("%s: got %v", tt.name, err)
+		case tooLong && (!bytes.HasPrefix(long.Head, []byte(tt.head)) || !bytes.HasSuffix(long.Tail, []byte(tt.tail))):
+			t.Errorf("%s: got %.5q and %.5q, want %q and %q", tt.name, long.Head, long.Tail, tt.head, tt.tail)
+		case tooLong && strings.HasPrefix(tt.stream, "id: 7") && long.ID != "7":
+			t.Errorf("%s: got id %q, want 7", tt.name, long.ID)
 		}
-		if _, again := r.Next(); !tt.ok && again != sse.ErrTooLong {
-			t.Errorf("%s: the second Next returned %v", tt.name, again)
+		if ev, err := r.Next(); !tt.ok && (err != nil || ev.Name != "e" || string(ev.Data) != "next") {
+			t.Errorf("%s: the second Next returned %+v, %v", tt.name, ev, err)
+		}
+	}
+}
+
+func TestSkippingHasALimit(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{
+		"line without an end":  "data: " + strings.Repeat("x", 6000),
+		"event without an end": strings.Repeat("data: "+strings.Repeat("x", 500)+"\n", 10),
+	} {
+		r := sse.NewReader(strings.NewReader(stream), 1000)
+		for range 2 {
+			if _, err := r.Next(); err != sse.ErrTooLong {
+				t.Errorf("%s: got %v, want %v", name, err, sse.ErrTooLong)
+			}
 		}
 	}
 }
@@ -142,7 +166,7 @@ func TestDefaultLimitIsFourMebibytes(t *testing.T) {
 	if ev, err := sse.NewReader(strings.NewReader("data: "+x+"\n\n"), 0).Next(); err != nil || len(ev.Data) != len(x) {
 		t.Errorf("got %d bytes, %v", len(ev.Data), err)
 	}
-	if _, err := sse.NewReader(strings.NewReader("data:x"+x+"\n\n"), 0).Next(); err != sse.ErrTooLong {
+	if _, err := sse.NewReader(strings.NewReader("data:x"+x+"\n\n"), 0).Next(); err == nil || err.Error() != sse.ErrTooLong.Error() {
 		t.Errorf("got %v, want %v", err, sse.ErrTooLong)
 	}
 }

@@ -20,9 +20,14 @@ import (
 // zero value of every field.
 type Options struct {
 	// MaxLine is the maximum size of a message that Read returns, in bytes.
-	// Default 16 MiB. A longer one is skipped and reported as *mcp.FrameError;
-	// if no newline comes within four times the limit, the connection fails.
+	// Default 16 MiB. A longer one is skipped and reported as *mcp.FrameError
+	// with its first and last 4 KiB; if no newline comes within four times the
+	// limit, the connection fails.
 	MaxLine int
+
+	// Setting names the user's option that sets MaxLine, for the reason of the
+	// *mcp.FrameError. Empty is none, as for servers, whose peers read the reason.
+	Setting string
 
 	// WriteTimeout is the maximum time to write one message. After it the
 	// connection fails. Default 30 s.
@@ -34,6 +39,13 @@ func (o *Options) maxLine() int {
 		return 16 << 20
 	}
 	return o.MaxLine
+}
+
+func (o *Options) setting() string {
+	if o == nil {
+		return ""
+	}
+	return o.Setting
 }
 
 func (o *Options) writeTimeout() time.Duration {
@@ -72,7 +84,7 @@ var _ mcp.Conn = (*Conn)(nil)
 // cancelled once it has begun, and a timeout closes the Conn.
 func New(r io.Reader, w io.Writer, c io.Closer, opts *Options) *Conn {
 	conn := &Conn{closer: c, done: make(chan struct{})}
-	conn.in = lineReader{src: newSource(r, conn.done), max: opts.maxLine()}
+	conn.in = lineReader{src: newSource(r, conn.done), max: opts.maxLine(), setting: opts.setting()}
 	conn.out = newLineWriter(w, opts.writeTimeout(), conn.done, conn.Close)
 	conn.end = sync.OnceValue(conn.shutDown)
 	return conn

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/oversize"
 )
 
 const (
@@ -22,8 +23,9 @@ const (
 // that have arrived: it keeps a line that is longer than a chunk in parts, and
 // joins them in one allocation when the line ends within the limit.
 type lineReader struct {
-	src source
-	max int
+	src     source
+	max     int
+	setting string // names the option for max
 
 	chunk []byte // chunk[r:w] is unread
 	r, w  int
@@ -31,8 +33,8 @@ type lineReader struct {
 	parts [][]byte // the beginning of an unfinished line
 	size  int      // of parts
 
-	skipped int   // bytes of an overlong line; not 0: the rest of it is skipped too
-	err     error // why there are no more lines
+	overlong *oversize.Message // the line is too long, and the rest of it is skipped; nil otherwise
+	err      error             // why there are no more lines
 }
 
 // next returns the next line that is not blank, without its end. The caller
@@ -62,19 +64,26 @@ func (l *lineReader) next(ctx context.Context) ([]byte, error) {
 func (l *lineReader) take(i int) ([]byte, error) {
 	end := l.chunk[l.r : l.r+i]
 	l.r += i + 1
-	if l.skipped > 0 {
-		l.skipped = 0
-		return nil, l.tooLong()
+	if l.overlong == nil {
+		line := l.join(end)
+		if len(line) <= l.max {
+			return line, nil
+		}
+		l.overlong, end = new(oversize.Message), line
 	}
-	line := l.join(end)
-	if len(line) > l.max {
-		return nil, l.tooLong()
-	}
-	return line, nil
+	l.overlong.Add(end)
+	return nil, l.tooLong()
 }
 
+// tooLong ends the overlong line and returns its error.
 func (l *lineReader) tooLong() error {
-	return &mcp.FrameError{Reason: fmt.Sprintf("message longer than %d bytes", l.max)}
+	line := l.overlong
+	l.overlong = nil
+	reason := fmt.Sprintf("message longer than %d bytes", l.max)
+	if l.setting != "" {
+		reason += ", the limit that " + l.setting + " sets"
+	}
+	return &mcp.FrameError{Reason: reason, Head: line.Head, Tail: line.Tail}
 }
 
 // join joins the parts and the end of a line and drops a trailing CR.
@@ -92,7 +101,7 @@ func (l *lineReader) join(end []byte) []byte {
 func (l *lineReader) last() ([]byte, error) {
 	end := l.chunk[l.r:l.w]
 	l.r = l.w
-	if l.err == io.EOF && l.skipped == 0 {
+	if l.err == io.EOF && l.overlong == nil {
 		if line := l.join(end); !blank(line) && len(line) <= l.max {
 			return line, nil
 		}
@@ -100,18 +109,24 @@ func (l *lineReader) last() ([]byte, error) {
 	return nil, l.err
 }
 
-// checkLimit drops a line that exceeds the limit, and returns an error if it exceeds
-// skipFactor times the limit.
+// checkLimit drops a line that exceeds the limit, except for its ends, and returns an error
+// if it exceeds skipFactor times the limit.
 func (l *lineReader) checkLimit() error {
 	unread := l.w - l.r
-	if l.skipped == 0 && l.size+unread <= l.max+len("\r") {
+	if l.overlong == nil && l.size+unread <= l.max+len("\r") {
 		return nil
 	}
-	l.skipped += l.size + unread
+	if l.overlong == nil {
+		l.overlong = new(oversize.Message)
+	}
+	for _, part := range l.parts {
+		l.overlong.Add(part)
+	}
+	l.overlong.Add(l.chunk[l.r:l.w])
 	l.parts, l.size = nil, 0
 	l.r, l.w = 0, 0
-	if l.skipped > skipFactor*l.max {
-		return fmt.Errorf("no newline in %d bytes; a message may have %d", l.skipped, l.max)
+	if l.overlong.Size > skipFactor*l.max {
+		return fmt.Errorf("no newline in %d bytes; a message may have %d", l.overlong.Size, l.max)
 	}
 	return nil
 }

@@ -91,9 +91,9 @@ func (c *strayOutput) report(line []byte) {
 	c.logged, c.skipped = now, 0
 }
 
-// looksLikeMessage reports whether the line begins and ends like a JSON object,
-// or is a JSON array. Objects are parsed later; arrays are parsed here, because
-// lines such as "[info] ready" are not JSON.
+// looksLikeMessage reports whether the line begins like a JSON object and ends like one or
+// mentions JSON-RPC, as a message does that was cut, or is a JSON array. Objects are parsed
+// later; arrays are parsed here, because lines such as "[info] ready" are not JSON.
 func looksLikeMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) < 2 {
@@ -102,9 +102,9 @@ func looksLikeMessage(line []byte) bool {
 	switch line[0] {
 	case '{':
 		rest := bytes.TrimLeft(line[1:], " \t")
-		return (rest[0] == '"' || rest[0] == '}') && line[len(line)-1] == '}'
+		return (rest[0] == '"' || rest[0] == '}') && (line[len(line)-1] == '}' || bytes.Contains(line, []byte(`"jsonrpc"`)))
 	case '[':
-		return jsontext.Value(line).IsValid()
+		return jsontext.Value(line).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/oversize"
 )
 
 // A client has to send the next bodyProgress bytes of a body, or the rest, within
@@ -23,8 +25,10 @@ const (
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *refusal) {
 	control := http.NewResponseController(w)
 	if r.ContentLength > limit {
+		refused := tooLarge(limit)
+		refused.head = readHead(control, r)
 		stopReading(control)
-		return nil, tooLarge(limit)
+		return nil, refused
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
 	buf := make([]byte, 0, min(max(r.ContentLength+1, 512), 32<<10))
@@ -42,12 +46,28 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *ref
 			return buf, nil
 		default:
 			stopReading(control)
-			return nil, unreadable(err, limit)
+			refused := unreadable(err, limit)
+			if refused.limit != "" {
+				refused.head = bytes.Clone(buf[:min(len(buf), oversize.MaxPart)])
+			}
+			return nil, refused
 		}
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, growth(len(buf), r.ContentLength))
 		}
 	}
+}
+
+// readHead reads the beginning of a body that is too long. It reads nothing from a client
+// that waits to be told whether to send the body.
+func readHead(control *http.ResponseController, r *http.Request) []byte {
+	if r.Header.Get("Expect") != "" {
+		return nil
+	}
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
+	head := make([]byte, oversize.MaxPart)
+	n, _ := io.ReadFull(r.Body, head)
+	return head[:n]
 }
 
 // growth returns by how much to grow a full buffer for a body of the announced length,

@@ -148,20 +148,38 @@ func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (*exchange
 		return nil, refused
 	}
 	body, refused := readBody(w, r, h.o.maxBody())
+	in := h.newInbound(r)
+	if refused != nil && refused.head != nil {
+		h.failQuestions(r, in, jsonrpc.Incomplete(refused.err.Message, refused.head, nil))
+	}
 	if refused != nil {
 		return nil, refused
 	}
-	in := h.newInbound(r)
 	if jsonrpc.IsBatch(body) {
 		return nil, h.batch(w, r, in, body)
 	}
 	m, err := jsonrpc.Decode(body, h.core.Limits())
 	if err != nil {
-		h.reply(w, exchange.Malformed(err))
+		if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
+			h.failQuestions(r, in, bad)
+			h.reply(w, exchange.Malformed(bad))
+		}
 		return nil, nil
 	}
 	in.Message = m
 	return in, nil
+}
+
+// failQuestions fails the question of the request's session to which a body that could not be
+// read is the answer.
+func (h *Handler) failQuestions(r *http.Request, in *exchange.Inbound, bad *jsonrpc.DecodeError) {
+	if bad.Kind != jsonrpc.Response || !h.stateful {
+		return
+	}
+	if s, refused := h.session(r, in); refused == nil {
+		s.FailQuestions(bad)
+		h.sessions.leave(s)
+	}
 }
 
 // newInbound returns an Inbound for the message of a request, without the message.

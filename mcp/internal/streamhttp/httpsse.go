@@ -155,16 +155,27 @@ func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	body, refused := readBody(w, r, e.o.maxBody())
-	if refused != nil {
+	if refused != nil && refused.head == nil {
 		return refused
 	}
 	by := mcp.IdentityFrom(r.Context())
 	c := e.find(r.URL.Query().Get(sessionParam), exchange.PrincipalOf(by))
+	if c == nil && refused != nil {
+		return refused
+	}
 	if c == nil {
 		return noConnection
 	}
+	message := posted{msg: body, by: by}
+	if refused != nil {
+		message.err = &mcp.FrameError{Reason: refused.err.Message, Head: refused.head}
+	}
 	select {
-	case c.in <- posted{body, by}:
+	case c.in <- message:
+		if refused != nil {
+			refused.limit = "" // The connection reports it.
+			return refused
+		}
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	case <-c.done:
@@ -214,9 +225,10 @@ type streamConn struct {
 	last      *mcp.Identity   // the sender of the message that Read returned last
 }
 
-// posted is one message and its sender.
+// posted is one message, or the error of one that is too long, and its sender.
 type posted struct {
 	msg []byte
+	err error
 	by  *mcp.Identity
 }
 
@@ -235,7 +247,7 @@ func (c *streamConn) Read(ctx context.Context) ([]byte, error) {
 	select {
 	case p := <-c.in:
 		c.last = p.by
-		return p.msg, nil
+		return p.msg, p.err
 	case <-c.done:
 		return nil, io.EOF
 	case <-ctx.Done():

@@ -19,6 +19,7 @@ type refusal struct {
 	allow  string    // the methods, for status 405
 	page   bool      // a person reads it in a browser
 	limit  mcp.Limit // that was reached, if one was
+	head   []byte    // the first bytes of a body that is too long, if they were read
 }
 
 // refuse returns a refusal with a reason that says what would be right. The reason must

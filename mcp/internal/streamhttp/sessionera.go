@@ -89,8 +89,8 @@ func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exc
 // Spec: 2025-03-26 basic#batching
 func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, body []byte) *refusal {
 	if !h.stateful {
-		_, reply := exchange.CheckBatch(body, nil, h.core.Limits())
-		h.reply(w, *reply)
+		_, bad := exchange.CheckBatch(body, nil, h.core.Limits())
+		h.reply(w, exchange.MalformedBatch(bad))
 		return nil
 	}
 	s, refused := h.session(r, in)
@@ -98,9 +98,10 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 		return refused
 	}
 	defer h.sessions.leave(s)
-	items, reply := exchange.CheckBatch(body, s.Agreed(), h.core.Limits())
-	if reply != nil {
-		h.reply(w, *reply)
+	items, bad := exchange.CheckBatch(body, s.Session, h.core.Limits())
+	if bad != nil {
+		s.FailQuestions(bad)
+		h.reply(w, exchange.MalformedBatch(bad))
 		return nil
 	}
 	begin := func(m jsonrpc.Message) exchange.Run { return h.beginBatchItem(s, r, in, m) }
