@@ -27,7 +27,8 @@ type dynamicServer struct {
 	adds   []string
 
 	mu     sync.Mutex
-	lists  int // requests for the tools
+	later  []string // tools of all connections, added later
+	lists  int      // requests for the tools
 	opened int
 }
 
@@ -73,13 +74,13 @@ func (d *dynamicServer) Serve(ctx context.Context, conn mcp.Conn) error {
 			d.lists++
 			d.mu.Unlock()
 			var list []string
-			for _, name := range tools {
+			for _, name := range slices.Concat(tools, d.laterTools()) {
 				list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
 			}
 			result = `{"tools":[` + strings.Join(list, ",") + `]}`
 		case mcp.MethodToolsCall:
 			switch {
-			case !slices.Contains(tools, m.Params.Name):
+			case !slices.Contains(slices.Concat(tools, d.laterTools()), m.Params.Name):
 				if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32602,"message":"Unknown tool"}}`)); err != nil {
 					return err
 				}
@@ -104,6 +105,18 @@ func (d *dynamicServer) Serve(ctx context.Context, conn mcp.Conn) error {
 			}
 		}
 	}
+}
+
+func (d *dynamicServer) laterTools() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.later
+}
+
+func (d *dynamicServer) add(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.later = append(slices.Clone(d.later), name)
 }
 
 func (d *dynamicServer) counts() (lists, opened int) {

@@ -51,15 +51,15 @@ func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
 			lostErr = failed
 		}
 	}
-	timeout := mcpclient.WithTimeout(listTimeout)
+	fresh, timeout := mcpclient.NoCache(), mcpclient.WithTimeout(listTimeout)
 	var failed error
-	cat.tools, failed = collect(c.Tools(ctx, timeout))
+	cat.tools, failed = collect(c.Tools(ctx, timeout, fresh))
 	note("tools", failed)
-	cat.resources, failed = collect(c.Resources(ctx, timeout))
+	cat.resources, failed = collect(c.Resources(ctx, timeout, fresh))
 	note("resources", failed)
-	cat.templates, failed = collect(c.Templates(ctx, timeout))
+	cat.templates, failed = collect(c.Templates(ctx, timeout, fresh))
 	note("resource templates", failed)
-	cat.prompts, failed = collect(c.Prompts(ctx, timeout))
+	cat.prompts, failed = collect(c.Prompts(ctx, timeout, fresh))
 	note("prompts", failed)
 	return &cat, lostErr
 }

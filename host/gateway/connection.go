@@ -59,22 +59,23 @@ type connection struct {
 	statusChanged chan struct{} // one token: the status has changed, but not the state
 	cancel        func()        // ends run; nil for the shared connection
 
-	mu           sync.Mutex    // guards the fields below
-	refreshed    chan struct{} // closed when readLists or readTools has returned
-	tools        *callerTools  // of the connection's caller alone, or nil
-	state        host.State
-	reason       string
-	retry        time.Time // next attempt when failed or suspended
-	client       *mcpclient.Client
-	stateChanged chan struct{} // closed at the next change of state
-	leases       int
-	calls        []*call       // in which the server may ask, oldest first
-	callAdded    chan struct{} // closed when a call is added
-	hadCall      bool          // a call was answered since the connection is ready
-	lastUsed     time.Time
-	logLevel     mcp.LoggingLevel // that was requested of the server, or empty
-	refuseUntil  time.Time        // questions are refused until then, see abandonCall
-	closed       bool             // run has ended, or is about to
+	mu              sync.Mutex    // guards the fields below
+	refreshed       chan struct{} // closed when readLists or readTools has returned
+	refreshDeadline time.Time     // requests wait until then for a read of the lists; zero if none is due
+	tools           *callerTools  // of the connection's caller alone, or nil
+	state           host.State
+	reason          string
+	retry           time.Time // next attempt when failed or suspended
+	client          *mcpclient.Client
+	stateChanged    chan struct{} // closed at the next change of state
+	leases          int
+	calls           []*call       // in which the server may ask, oldest first
+	callAdded       chan struct{} // closed when a call is added
+	hadCall         bool          // a call was answered since the connection is ready
+	lastUsed        time.Time
+	logLevel        mcp.LoggingLevel // that was requested of the server, or empty
+	refuseUntil     time.Time        // questions are refused until then, see abandonCall
+	closed          bool             // run has ended, or is about to
 }
 
 type connectionParams struct {
@@ -251,31 +252,12 @@ func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) (err
 	return err
 }
 
-// notifyRefreshed wakes all who wait in refreshAndWait.
+// notifyRefreshed wakes all who wait for a read of the lists.
 func (c *connection) notifyRefreshed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.refreshed)
-	c.refreshed = make(chan struct{})
-}
-
-// refreshAndWait makes a ready connection read its lists, and waits for the end of a read,
-// at most refreshWait.
-func (c *connection) refreshAndWait(ctx context.Context) {
-	c.mu.Lock()
-	ready, refreshed := c.state == host.Ready, c.refreshed
-	c.mu.Unlock()
-	if !ready {
-		return
-	}
-	c.requestRefresh()
-	timer := time.NewTimer(refreshWait)
-	defer timer.Stop()
-	select {
-	case <-refreshed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	c.refreshed, c.refreshDeadline = make(chan struct{}), time.Time{}
 }
 
 // recordEnd sets the state after a connection has ended or could not be made.

@@ -28,6 +28,8 @@ type upstream struct {
 	watches      watches
 	elicitedURLs elicitedURLs
 	health       callHealth
+	listTTL      listTTL
+	unknownTools unknownTools
 
 	// Lifetime.
 	ctx        context.Context
@@ -112,7 +114,11 @@ func (u *upstream) connectShared(ctx context.Context, conn *connection) (*mcpcli
 	changed := func(context.Context, *mcpclient.Client) { conn.requestRefresh() }
 	o := u.clientOptions(conn)
 	o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
-	return u.connect(ctx, o)
+	client, err := u.connect(ctx, o)
+	if err == nil {
+		client.Use(u.listTTL.record)
+	}
+	return client, err
 }
 
 // maxCallTime limits a call including the time for questions to its caller.
@@ -197,10 +203,13 @@ func (u *upstream) captureStderr(t mcpclient.Target) mcpclient.Target {
 
 // refresh lists the features of the upstream and registers them.
 func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error {
+	u.listTTL.reset()
 	cat, err := readCatalog(ctx, client)
 	if err != nil {
 		return err
 	}
+	cat.read = time.Now()
+	cat.maxAge, cat.ages = u.listTTL.maxAge(u.Target, client)
 	if err := u.gateway.options.filterTools(&u.Upstream, cat); err != nil {
 		return err
 	}

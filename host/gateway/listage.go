@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+)
+
+const (
+	// defaultListAge is after which lists are read again if the upstream does not say.
+	defaultListAge = 5 * time.Minute
+	// maxListAge limits what an upstream says.
+	maxListAge = 24 * time.Hour
+)
+
+// listTTL is the shortest time for which an upstream allows to keep its lists.
+type listTTL struct {
+	mu  sync.Mutex
+	ttl time.Duration // guarded by mu
+}
+
+// record is middleware of a client that records the ttlMs of lists.
+//
+// Spec: 2026-07-28 server/utilities/caching
+func (t *listTTL) record(next mcpclient.Handler) mcpclient.Handler {
+	return func(ctx context.Context, r *mcpclient.Request) (any, error) {
+		result, err := next(ctx, r)
+		var hints *mcp.Caching
+		switch result := result.(type) {
+		case *mcp.ListToolsResult:
+			hints = &result.Caching
+		case *mcp.ListResourcesResult:
+			hints = &result.Caching
+		case *mcp.ListResourceTemplatesResult:
+			hints = &result.Caching
+		case *mcp.ListPromptsResult:
+			hints = &result.Caching
+		}
+		if hints != nil && err == nil {
+			ttl := defaultListAge
+			if hints.TTLMs != nil {
+				ttl = hints.TTL()
+			}
+			t.mu.Lock()
+			t.ttl = min(t.ttl, ttl)
+			t.mu.Unlock()
+		}
+		return result, err
+	}
+}
+
+// reset forgets what was recorded, before the lists are read.
+func (t *listTTL) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ttl = maxListAge
+}
+
+// maxAge returns after which the lists that the client has just read are to be read again,
+// and false if the upstream announces all changes instead. Over HTTP a server of the session
+// era may declare that it announces changes, and offer no stream on which it could.
+func (t *listTTL) maxAge(target mcpclient.Target, client *mcpclient.Client) (time.Duration, bool) {
+	caps, stateless := client.Capabilities(), client.Revision() == mcp.V20260728
+	_, program := target.(*mcpclient.CommandTarget)
+	announces := (caps.Tools == nil || caps.Tools.ListChanged) && (caps.Prompts == nil || caps.Prompts.ListChanged) &&
+		(caps.Resources == nil || caps.Resources.ListChanged)
+	if program || announces && stateless {
+		return 0, false
+	}
+	if !stateless {
+		return defaultListAge, true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ttl, true
+}
+
+// tooOld reports whether the lists of an upstream are to be read again before they are shown.
+func (c *catalog) tooOld() bool {
+	return c.ages && time.Since(c.read) >= max(c.maxAge, minRefreshInterval)
+}
+
+// refreshOldLists is middleware that has lists which are too old read again before they are
+// shown.
+func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		switch r.Method() {
+		case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
+			var waits []func(context.Context)
+			for _, u := range g.list() {
+				if u.lastCatalog().tooOld() {
+					waits = append(waits, u.shared.beginRefresh())
+				}
+			}
+			for _, wait := range waits {
+				wait(ctx)
+			}
+		}
+		return next(ctx, r)
+	}
+}
+
+// beginRefresh makes a ready or idle connection read its lists. The function that it returns
+// waits for the end of the read, at most refreshWait after it was first requested.
+func (c *connection) beginRefresh() (wait func(context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	state, refreshed := c.state, c.refreshed
+	if state != host.Ready && state != host.Idle || c.closed {
+		return func(context.Context) {}
+	}
+	if c.refreshDeadline.IsZero() {
+		c.refreshDeadline = time.Now().Add(refreshWait)
+	}
+	deadline, release := c.refreshDeadline, func() {}
+	if state == host.Idle { // it reads the lists when it is connected
+		c.leases++
+		release = c.removeLease
+		c.wake()
+	} else {
+		c.requestRefresh()
+	}
+	return func(ctx context.Context) {
+		defer release()
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		select {
+		case <-refreshed:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}

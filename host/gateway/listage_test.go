@@ -1,0 +1,203 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// A server that announces no changes is listed again when its list is old.
+func TestListsAreReadAgainByAge(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{silent: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			d.add("new")
+			time.Sleep(4 * time.Minute)
+			if got, lists := c.names(t), d.count(); got != "login logout whoami" || lists != 1 {
+				t.Errorf("%s: got %q after %d reads, want the list that is known", revision, got, lists)
+			}
+			time.Sleep(time.Minute)
+			for range 10 {
+				if got, lists := c.names(t), d.count(); got != "login logout new whoami" || lists != 2 {
+					t.Errorf("%s: got %q after %d reads, want the new list", revision, got, lists)
+				}
+			}
+		})
+	}
+}
+
+func (d *dynamicServer) count() int {
+	lists, _ := d.counts()
+	return lists
+}
+
+// statelessLists is a server of 2026-07-28 in raw messages that announces no changes. Its
+// list has one tool, named by the number of the read.
+func statelessLists(ttl string, reads *atomic.Int32) serverFunc {
+	return func(ctx context.Context, conn mcp.Conn) error {
+		for {
+			raw, err := conn.Read(ctx)
+			if err != nil {
+				return nil
+			}
+			var m struct {
+				ID     jsontext.Value `json:"id"`
+				Method string         `json:"method"`
+			}
+			if err := json.Unmarshal(raw, &m); err != nil {
+				return err
+			}
+			result := `{"resultType":"complete"}`
+			switch m.Method {
+			case mcp.MethodDiscover:
+				result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
+			case mcp.MethodToolsList:
+				result = fmt.Sprintf(`{"resultType":"complete","tools":[{"name":"t%d","inputSchema":{"type":"object"}}],%s"cacheScope":"public"}`, reads.Add(1), ttl)
+			}
+			if m.ID != nil {
+				if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+func TestListsAreReadAgainAfterTheirTTL(t *testing.T) {
+	t.Parallel()
+	for ttl, age := range map[string]time.Duration{`"ttlMs":20000,`: 20 * time.Second, `"ttlMs":0,`: time.Second, `"ttlMs":7200000,`: 2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var reads atomic.Int32
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(statelessLists(ttl, &reads))})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+			begun := time.Now()
+			for {
+				got := c.names(t)
+				took := time.Since(begun)
+				if got == "t2" {
+					if took < age || took > age+age/5 {
+						t.Errorf("%s: read again after %v, want %v", ttl, took, age)
+					}
+					return
+				}
+				if took > 2*age+time.Minute {
+					t.Fatalf("%s: got %q after %v, want it read again", ttl, got, took)
+				}
+				time.Sleep(age / 10)
+			}
+		})
+	}
+}
+
+// A tool that is called before it is listed is looked for once.
+func TestUnknownToolIsLookedForInAListThatCannotBeAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{silent: true, adds: []string{"extra"}}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			d.add("new")
+			if got := c.call(t, "new"); got != "new " {
+				t.Errorf("%s: got %q, want the new tool called", revision, got)
+			}
+			if got := c.names(t); got != "login logout new whoami" {
+				t.Errorf("%s: got %q, want it listed", revision, got)
+			}
+			c.call(t, "login")
+			time.Sleep(time.Minute)
+			if got := c.call(t, "extra"); got != "extra user2" {
+				t.Errorf("%s: got %q, want the tool of the caller's own connection", revision, got)
+			}
+			want := map[bool]string{false: "extra login logout new whoami", true: "login logout new whoami"}[revision == mcp.V20260728]
+			if got := c.names(t); got != want {
+				t.Errorf("%s: got %q, want %q", revision, got, want)
+			}
+		})
+	}
+}
+
+// No client can make the host read lists all the time.
+func TestUnknownToolsCauseFewReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &dynamicServer{silent: true}
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+		for range 20 { // owners
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+			for i := range 100 {
+				if got := c.call(t, fmt.Sprint("guess", i)); !strings.Contains(got, "unknown") {
+					t.Errorf("got %q", got)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		if got := d.count(); got > 8 {
+			t.Errorf("got %d reads in 20 seconds, want a few with growing pauses", got)
+		}
+		d.add("new")
+		time.Sleep(5 * time.Minute)
+		c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+		if got := c.call(t, "new"); got != "new " {
+			t.Errorf("got %q, want a new tool found again", got)
+		}
+	})
+}
+
+// Over HTTP a server of the session era may refuse the stream on which it would announce
+// changes.
+func TestUnknownToolIsFoundOverHTTP(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     jsontext.Value `json:"id"`
+			Method string         `json:"method"`
+		}
+		if r.Method != http.MethodPost || json.UnmarshalRead(r.Body, &m) != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answer := `"result":{}`
+		switch m.Method {
+		case mcp.MethodDiscover:
+			answer = `"error":{"code":-32601,"message":"no"}`
+		case mcp.MethodInitialize:
+			answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}`
+		case mcp.MethodToolsList:
+			answer = fmt.Sprintf(`"result":{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}]}`, reads.Add(1))
+		case mcp.MethodToolsCall:
+			answer = `"result":{"content":[{"type":"text","text":"called"}]}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + answer + `}`))
+	}))
+	t.Cleanup(web.Close)
+	g := start(t, host.Upstream{Key: "d", Target: mcpclient.URL(web.URL)})
+	c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+	if got := c.names(t); got != "t1" {
+		t.Errorf("got %q", got)
+	}
+	if got := c.call(t, "t2"); got != "called" {
+		t.Errorf("got %q, want the tool of the second read called", got)
+	}
+}
