@@ -540,7 +540,7 @@ func TestCallsWaitForTheSignInOfANewSession(t *testing.T) {
 	})
 }
 
-func TestTimeoutGoesOnAfterASignIn(t *testing.T) {
+func TestTimeoutContinuesAfterASignIn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &webServer{handle: refusing(http.StatusUnauthorized, request("POST", mcp.MethodToolsCall), statelessWeb(func(e *exchange) { e.hold() }))}

@@ -158,7 +158,7 @@ func TestExitedCommandIsRestartedAtTheNextCall(t *testing.T) {
 	}
 }
 
-func TestCommandThatDoesNotRunSaysWhy(t *testing.T) {
+func TestCommandThatDoesNotRunReportsTheReason(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		target *mcpclient.CommandTarget

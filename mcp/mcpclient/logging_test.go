@@ -30,7 +30,7 @@ func logs(release <-chan struct{}) func(*script, message) string {
 	}
 }
 
-func TestLogMessagesOfACallComeToTheCall(t *testing.T) {
+func TestLogMessagesOfACallReachItsCaller(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	for era, handle := range eras(logs(release)) {

@@ -473,7 +473,7 @@ func TestInvalidQuestionsOfASessionAreRefused(t *testing.T) {
 }
 
 // While a call is in its rounds, others have nothing of it.
-func TestAnswersGoWithTheirCallAlone(t *testing.T) {
+func TestAnswersAreSentWithTheirCallOnly(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-302")
 	servers, target := serve(t, stateless(func(s *script, m message) string {

@@ -367,7 +367,7 @@ func TestHandlersRunOneAfterTheOtherAndMayCall(t *testing.T) {
 	})
 }
 
-func TestLogMessagesComeAtTheLevelThatWasChosen(t *testing.T) {
+func TestLogMessagesHaveAtLeastTheChosenLevel(t *testing.T) {
 	claim.Shows(t, "R-251")
 	inEachEra(t, func(t *testing.T, server *watchable, servers *scripts, target mcpclient.Target) {
 		var lines []string
