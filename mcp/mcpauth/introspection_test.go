@@ -108,7 +108,7 @@ func TestIntrospectionFailsClosed(t *testing.T) {
 	}
 }
 
-func TestKnownTokensPassWhileIntrospectionIsDown(t *testing.T) {
+func TestCachedTokensAreAcceptedDuringAnOutageOfIntrospection(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	a.introspect(t, func(string) any { return a.active() })
