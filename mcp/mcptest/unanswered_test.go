@@ -166,7 +166,7 @@ func TestAnswerThatDoesNotFitIsAskedForAgainEightTimes(t *testing.T) {
 	})
 }
 
-func TestAnswersThatNobodyAskedForAreIgnored(t *testing.T) {
+func TestUnrequestedAnswersAreIgnored(t *testing.T) {
 	claim.Shows(t, "R-303b", "R-381b")
 	t.Parallel()
 	eachKind(t, func(t *testing.T, v mcp.Revision, kind string) {
