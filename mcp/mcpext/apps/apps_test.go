@@ -69,7 +69,7 @@ func of(t *testing.T, c *mcpclient.Client, o *apps.HostOptions) *apps.Interfaces
 	return ui
 }
 
-func TestHandlerKnowsWhetherItsClientShowsDocuments(t *testing.T) {
+func TestSupportedReportsWhetherTheClientShowsDocuments(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-389", "R-390b")
 	with := func(settings string) []mcpclient.Extension {
@@ -209,7 +209,7 @@ func forge(meta string, contents ...mcp.ResourceContents) *mcpserver.Server {
 	return srv
 }
 
-func TestDocumentsThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-392")
 	const link = `{"ui":{"resourceUri":"ui://a/b"}}`

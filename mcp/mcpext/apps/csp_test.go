@@ -49,7 +49,7 @@ var hostile = []string{
 	"http://localhost.evil.com", "ftp://a.com", "HTTPS://a.com", "//a.com", "a.com", "https://a.com\x00", "https://a.com'", "https://a_b.com", strings.Repeat("a", 5000),
 }
 
-func TestTextThatIsNoOriginStaysOutOfThePolicy(t *testing.T) {
+func TestInvalidOriginsAreNotInThePolicy(t *testing.T) {
 	t.Parallel()
 	strict, _ := (*apps.CSP)(nil).Policy()
 	for _, text := range hostile {

@@ -355,7 +355,7 @@ func TestToolsSayWhetherTheyMayBeTasks(t *testing.T) {
 	})
 }
 
-func TestProgressGoesOnUnderTheTokenOfTheRequest(t *testing.T) {
+func TestProgressOfATaskUsesTheTokenOfItsRequest(t *testing.T) {
 	claim.Shows(t, "R-276")
 	synctest.Test(t, func(t *testing.T) {
 		heard := make(chan string, 10) // while the call waits, and after it
