@@ -91,7 +91,7 @@ func TestFirstAndLastOfManyChangesAreDelivered(t *testing.T) {
 	})
 }
 
-func TestWatchFuncRunsWhileSomebodyIsSubscribed(t *testing.T) {
+func TestWatchFuncRunsWhileAClientIsSubscribed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, sub, s, _ := serve(t)

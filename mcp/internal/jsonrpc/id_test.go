@@ -26,7 +26,7 @@ func TestParseIDKeepsTheText(t *testing.T) {
 	}
 }
 
-func TestParseIDRefusesWhatIsNoID(t *testing.T) {
+func TestParseIDRefusesInvalidIDs(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-002")
 	for _, raw := range []string{

@@ -99,7 +99,7 @@ func TestDialectsDiffer(t *testing.T) {
 	}
 }
 
-func TestSchemasThatAreNone(t *testing.T) {
+func TestInvalidSchemasAreErrors(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-207a", "R-352")
 	tests := []struct{ text, want string }{

@@ -36,7 +36,7 @@ func TestHeaderParams(t *testing.T) {
 	}
 }
 
-func TestHeaderMarksThatMayNotBe(t *testing.T) {
+func TestInvalidHeaderMarks(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-147a", "R-147b", "D-12")
 	prop := func(schema string) string { return `{"properties":{"p":` + schema + `}}` }

@@ -129,7 +129,7 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 }
 
-func TestValuesThatAreNotJSON(t *testing.T) {
+func TestInvalidJSONValues(t *testing.T) {
 	t.Parallel()
 	v, err := jsonschema.Compile(jsontext.Value(`{}`), nil)
 	if err != nil {

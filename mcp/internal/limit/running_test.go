@@ -77,7 +77,7 @@ func TestTheNewestCallOfTheOwnerWithTheMostCallsIsEnded(t *testing.T) {
 	}
 }
 
-func TestCallsOfOwnersWithOneCallEachAreLeftAlone(t *testing.T) {
+func TestCallsOfOwnersWithOneCallEachAreNotEnded(t *testing.T) {
 	t.Parallel()
 	c := newCalls()
 	c.begin(principal("alice"), "alice", 0)

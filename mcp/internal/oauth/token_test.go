@@ -238,7 +238,7 @@ func (p *stamp) Remember(_ string, h http.Header) bool {
 	return p.nonce != old
 }
 
-func TestServersMayWantTheirNonceOnce(t *testing.T) {
+func TestServerMayRequireItsNonceOnce(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-403")
 	s := &server{answer: func(r *http.Request, _ url.Values) *http.Response {

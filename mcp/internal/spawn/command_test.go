@@ -97,7 +97,7 @@ func TestProgramInCurrentDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-func TestCommandThatCannotStartSaysWhy(t *testing.T) {
+func TestCommandThatCannotStartReportsTheReason(t *testing.T) {
 	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	tests := []struct {

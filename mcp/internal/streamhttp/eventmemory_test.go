@@ -11,7 +11,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-func TestEventMemoryDropsTheLeastRecentlyWrittenStreamsFirst(t *testing.T) {
+func TestEventLogDropsTheLeastRecentlyWrittenStreamsFirst(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newEventMemory(4 * (eventOverhead + 1))

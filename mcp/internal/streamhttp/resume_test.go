@@ -172,7 +172,7 @@ func TestResumedPOSTBringsExactlyWhatWasMissed(t *testing.T) {
 	}
 }
 
-func TestResumedGETBringsItsOwnMessagesAndThoseToCome(t *testing.T) {
+func TestResumedGETReplaysItsMessagesAndContinues(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-112a", "R-114", "R-115a", "R-115b")
 	s := serveTest(t, newTestCore(plainTools), nil)
@@ -378,7 +378,7 @@ func (f forgetful) After(context.Context, string, int64) ([][]byte, error) { ret
 
 func (f forgetful) Trim(context.Context, string, int64) error { return f.err }
 
-func TestStreamWhoseEventsAreNotKeptIsRefusedAndElseGoesOn(t *testing.T) {
+func TestStreamIsRefusedIfItsEventsAreGoneAndContinuesOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, store := range []forgetful{{}, {errors.New("down")}} {
 		s := serveTest(t, newTestCore(plainTools), &Options{Events: store, Logger: slog.New(slog.DiscardHandler)})

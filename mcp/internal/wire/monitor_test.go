@@ -58,7 +58,7 @@ func TestSessionOverHTTPIsOneConversation(t *testing.T) {
 
 // What was refused for want of credentials comes again as it was. Without a refusal
 // that is a second request with an id in use.
-func TestRefusedMessageMayComeAgain(t *testing.T) {
+func TestRefusedMessageMayBeSentAgain(t *testing.T) {
 	t.Parallel()
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for status, want := range map[int]int{http.StatusUnauthorized: 0, http.StatusForbidden: 0, http.StatusBadGateway: 1} {
