@@ -40,7 +40,7 @@ func TestContentsTakeEveryKind(t *testing.T) {
 	}
 }
 
-func TestUnknownContentIsKeptAsItCame(t *testing.T) {
+func TestUnknownContentIsKeptUnchanged(t *testing.T) {
 	t.Parallel()
 	const block = `{"z":1e2,"type":"hologram","a":"A\/","n":12345678901234567890}`
 	input := []byte("[" + block + "]")
@@ -70,7 +70,7 @@ func TestContentsFromOneBlock(t *testing.T) {
 	}
 }
 
-func TestContentsThatAreNot(t *testing.T) {
+func TestInvalidContentsAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ raw, want string }{
 		{`null`, "want an array of blocks"},

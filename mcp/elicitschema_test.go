@@ -94,7 +94,7 @@ func TestElicitSchemaReadsTitlesOf20250618(t *testing.T) {
 	}
 }
 
-func TestElicitSchemaThatIsNot(t *testing.T) {
+func TestInvalidElicitSchemaIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ raw, want string }{
 		{`null`, "object"},

@@ -34,7 +34,7 @@ func TestResourceContentsHoldATextOrBytes(t *testing.T) {
 	}
 }
 
-func TestResourceContentsThatAreNot(t *testing.T) {
+func TestInvalidResourceContentsAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		`{"uri":"a"}`,

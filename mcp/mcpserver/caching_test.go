@@ -72,7 +72,7 @@ func TestSessionsGetNoCachingHints(t *testing.T) {
 
 // A shared cache between server and clients must not be told that what one
 // principal sees is for everybody.
-func TestWhatIsRestrictedIsNeverPublic(t *testing.T) {
+func TestRestrictedResultsAreNeverPublic(t *testing.T) {
 	claim.Shows(t, "R-265")
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
 		public := mcpserver.Cache{TTL: time.Minute, Public: true}

@@ -10,7 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-func TestKeysAreShownByTheirIDAlone(t *testing.T) {
+func TestKeysAreFormattedAsTheirID(t *testing.T) {
 	t.Parallel()
 	key := mcpserver.Key{ID: "blue", Secret: []byte("hunter2 hunter2 hunter2 hunter2 ")}
 	var log bytes.Buffer

@@ -84,7 +84,7 @@ func TestStreamOfASessionEndsWithItsCredentials(t *testing.T) {
 	})
 }
 
-func TestCallGoesOnWhenItsCredentialsExpire(t *testing.T) {
+func TestCallContinuesWhenItsCredentialsExpire(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := lasting()
 		defer func() { _ = srv.Shutdown(context.Background()) }()

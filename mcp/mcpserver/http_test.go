@@ -125,7 +125,7 @@ func member(o *mcpserver.HTTPOptions) *mcpserver.Server {
 	return srv
 }
 
-func TestCallOverHTTPKnowsItsRequest(t *testing.T) {
+func TestCallOverHTTPHasItsHTTPRequest(t *testing.T) {
 	t.Parallel()
 	url := web(t, member(nil))
 	for _, v := range revisions[1:] {

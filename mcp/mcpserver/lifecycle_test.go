@@ -299,7 +299,7 @@ func TestEnvelopeBelongsToTheStatelessEra(t *testing.T) {
 	})
 }
 
-func TestNewPanicsWithWhatToWrite(t *testing.T) {
+func TestInvalidOptionsPanicInNew(t *testing.T) {
 	t.Parallel()
 	declare := func(id, settings string) map[string]jsontext.Value {
 		return map[string]jsontext.Value{id: jsontext.Value(settings)}

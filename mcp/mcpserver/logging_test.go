@@ -149,7 +149,7 @@ func TestUnknownLevelOfARequestIsRefused(t *testing.T) {
 	})
 }
 
-func TestRelayedLogMessageStaysAsItIs(t *testing.T) {
+func TestRelayedLogMessageIsUnchanged(t *testing.T) {
 	claim.Shows(t, "R-257")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)

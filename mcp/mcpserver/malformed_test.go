@@ -13,7 +13,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-func TestMalformedFrameIsAnsweredAndTheConnectionGoesOn(t *testing.T) {
+func TestMalformedFrameIsAnsweredAndTheConnectionContinues(t *testing.T) {
 	claim.Shows(t, "R-001", "R-002", "R-005", "R-007")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		w := dial(t, everything(nil), r)

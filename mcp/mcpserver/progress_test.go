@@ -222,7 +222,7 @@ func TestForeignOrMalformedCancellationChangesNothing(t *testing.T) {
 	})
 }
 
-func TestDisconnectCancelsWhatRuns(t *testing.T) {
+func TestDisconnectCancelsRunningCalls(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		ended := make(chan error, 1)
 		srv := newServer(nil)

@@ -134,7 +134,7 @@ func TestPromptWithoutMessagesHasAnEmptyList(t *testing.T) {
 	})
 }
 
-func TestBadPromptPanicsWithWhatToWrite(t *testing.T) {
+func TestInvalidPromptPanicsAtRegistration(t *testing.T) {
 	t.Parallel()
 	type nested struct {
 		Who struct{} `json:"who"`

@@ -37,7 +37,7 @@ func newRawServer(got func(keys []string)) *mcpserver.Server {
 	return srv
 }
 
-func TestRawHandlerKeepsToTheLimitsOfQuestions(t *testing.T) {
+func TestRawHandlerIsBoundByTheLimitsOfQuestions(t *testing.T) {
 	t.Parallel()
 	many := make(map[string]mcp.InputRequest)
 	for i := range 257 {

@@ -324,7 +324,7 @@ func TestStoreNeedsKeys(t *testing.T) {
 	newServer(&mcpserver.Options{Store: new(mcpserver.MemoryStore)}) // for this process alone
 }
 
-func TestLargeStateGoesToTheStore(t *testing.T) {
+func TestLargeStateIsKeptInTheStore(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*mcpserver.Options{
 		"without": nil,

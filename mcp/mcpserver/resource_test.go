@@ -199,7 +199,7 @@ func TestFirstMatchingTemplateServes(t *testing.T) {
 	})
 }
 
-func TestBadResourcePanicsWithWhatToWrite(t *testing.T) {
+func TestInvalidResourcePanicsAtRegistration(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-230", "R-231a")
 	type other struct {

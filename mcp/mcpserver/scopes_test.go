@@ -191,7 +191,7 @@ func withoutID(raw string) string {
 	return rest
 }
 
-func TestChangeOfWhatIsForbiddenIsNotAnnouncedWhereItIsHidden(t *testing.T) {
+func TestChangeOfAForbiddenFeatureIsNotAnnouncedIfItIsHidden(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(&mcpserver.Options{HideForbidden: true})
 		w := dialWith(t, srv, r, identity("ada", "b"))
@@ -219,7 +219,7 @@ func TestForbiddenPartOfAWatchedResourceIsNotAnnounced(t *testing.T) {
 	})
 }
 
-func TestSessionIsNotifiedOfWhatItsLastCredentialsMayRead(t *testing.T) {
+func TestSessionIsNotifiedOfResourcesThatItsLastCredentialsMayRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := newServer(nil)
@@ -337,7 +337,7 @@ func TestFeatureThatMiddlewareBringsIsAskedForItsScopes(t *testing.T) {
 	})
 }
 
-func TestMiddlewareSeesNothingOfWhatIsForbidden(t *testing.T) {
+func TestMiddlewareDoesNotSeeForbiddenRequests(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := vault(nil)
 		seen := 0
@@ -374,7 +374,7 @@ func TestScopesAreAskedForInTheirOrder(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsScopesIsPrivate(t *testing.T) {
+func TestResultsThatNeedScopesArePrivate(t *testing.T) {
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
 		all := mcpserver.Cache{TTL: time.Minute, Public: true}
 		srv := newServer(&mcpserver.Options{ListCache: all, MethodCache: map[string]mcpserver.Cache{mcp.MethodResourcesRead: all}})

@@ -135,7 +135,7 @@ func TestServeSocketClosesConnectionsOverItsLimit(t *testing.T) {
 	})
 }
 
-func TestServeSocketGoesOnAfterATemporaryError(t *testing.T) {
+func TestServeSocketContinuesAfterATemporaryError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		err   error

@@ -123,7 +123,7 @@ func TestShutdownEndsSubscriptionsWithTheirResult(t *testing.T) {
 	})
 }
 
-func TestShutdownThatIsOutOfTimeCancelsWhatRuns(t *testing.T) {
+func TestShutdownThatTimesOutCancelsRunningCalls(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := sleeper()
 		w := dial(t, srv, r)
@@ -159,7 +159,7 @@ func TestShutdownWaitsForHandlersThatWereTooLate(t *testing.T) {
 	})
 }
 
-func TestServerThatIsShutDownStaysSo(t *testing.T) {
+func TestServerCannotServeAfterItsShutdown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := sleeper()

@@ -233,7 +233,7 @@ func TestPanicOfAToolEndsItsCallAlone(t *testing.T) {
 	})
 }
 
-func TestBadToolPanicsWithWhatToWrite(t *testing.T) {
+func TestInvalidToolPanicsAtRegistration(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-207a", "R-208", "R-352")
 	type badPattern struct {

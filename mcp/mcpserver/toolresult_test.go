@@ -148,7 +148,7 @@ func TestOutputThatIsNoObject(t *testing.T) {
 	}
 }
 
-func TestStructuredContentGoesWhereItExists(t *testing.T) {
+func TestStructuredContentIsSentIfTheRevisionHasIt(t *testing.T) {
 	claim.Shows(t, "D-21")
 	eachOf(t, revisions, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)

@@ -131,7 +131,7 @@ func TestRequiredURLElicitationOfAnotherServer(t *testing.T) {
 	})
 }
 
-func TestElicitationCompleteGoesToTheClientThatWasSent(t *testing.T) {
+func TestElicitationCompleteIsSentToTheClientThatGotTheURL(t *testing.T) {
 	claim.Shows(t, "R-343b")
 	eachOf(t, []mcp.Revision{mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
 		srv, _ := door()

@@ -116,7 +116,7 @@ func watch(w *wire, uri string) {
 	w.Must("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri))
 }
 
-func TestChangeOfWhatIsHiddenIsNotAnnounced(t *testing.T) {
+func TestChangeOfAHiddenFeatureIsNotAnnounced(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := mostlyHidden()
 		w := dial(t, srv, r)
