@@ -38,7 +38,7 @@ func TestConfigurationErrorsAreReported(t *testing.T) {
 	}
 }
 
-func TestInputsAreAskedForOnATerminalAlone(t *testing.T) {
+func TestInputsAreRequestedOnATerminalOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	content := `{"inputs": [{"id": "key", "description": "Key of the API"}, {"id": "region", "options": ["eu", "us"], "default": "eu"}],

@@ -150,7 +150,7 @@ func TestCallsAreMadeThatTheCallerConsentsTo(t *testing.T) {
 	}
 }
 
-func TestCallThatNeedsConsentIsRefusedWhereNobodyCanBeAsked(t *testing.T) {
+func TestCallThatNeedsConsentIsRefusedIfTheCallerCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 		var done []string

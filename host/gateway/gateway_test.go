@@ -268,7 +268,7 @@ func TestLogMessagesReachTheirCallerAtItsLevel(t *testing.T) {
 	})
 }
 
-func TestCompletionSaysHowManyThereAre(t *testing.T) {
+func TestCompletionReportsTheTotal(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, down *mcpclient.Options, up *mcpserver.Options) {
 		srv := mcpserver.New("a", "1", up)

@@ -74,7 +74,7 @@ func TestPageRunsNothingAndLoadsNothing(t *testing.T) {
 	}
 }
 
-func TestPageIsShownUnderNamesOfThisMachineAlone(t *testing.T) {
+func TestPageIsServedForLoopbackHostNamesOnly(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:1": 200, "[::1]:7332": 200, "127.0.0.1": 200,
