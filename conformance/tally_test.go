@@ -72,7 +72,7 @@ func TestGateCountsExpectedFailuresSeparately(t *testing.T) {
 	}
 }
 
-func TestFailureThatComesOnlySometimesStaysInTheTable(t *testing.T) {
+func TestIntermittentFailureStaysInTheTable(t *testing.T) {
 	t.Parallel()
 	var table table
 	for _, v := range []verdict{passes, fails, passes} {

@@ -67,7 +67,7 @@ func TestForeignOriginsAndHostsAreRefused(t *testing.T) {
 	}
 }
 
-func TestBinaryMessageIsRefusedAndTheConnectionGoesOn(t *testing.T) {
+func TestBinaryMessageIsRefusedAndTheConnectionContinues(t *testing.T) {
 	t.Parallel()
 	ws, _, err := websocket.Dial(t.Context(), serve(t), nil)
 	if err != nil {
