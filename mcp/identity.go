@@ -2,12 +2,14 @@ package mcp
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"slices"
 	"time"
 )
 
 // Identity describes the authenticated sender of an HTTP request. Middleware
-// that authenticates requests puts one into the context of the request; a
+// that authenticates requests, such as Authenticate of mcpauth, puts one into the
+// context of the request; a
 // server reads from it the principal and the scopes of the request. It must not
 // be changed once it is in a context.
 type Identity struct {
@@ -18,6 +20,9 @@ type Identity struct {
 	// Expires is when the credentials expire. Streams that were opened with
 	// them end then. Zero means never.
 	Expires time.Time
+	// Claims is a JSON object with all that the credentials say about the sender, or nil. A
+	// server makes no use of it; functions of its author can, such as Visible of mcpserver.
+	Claims jsontext.Value
 	// Challenge returns the WWW-Authenticate header for a request that needs
 	// all of the given scopes. Nil means that responses have no such header.
 	Challenge func(scopes []string) string

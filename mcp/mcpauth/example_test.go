@@ -9,10 +9,12 @@ import (
 	"crypto/x509"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -221,4 +223,47 @@ func (i *exampleIssuer) token(subject, scope string) string {
 		panic(err)
 	}
 	return token
+}
+
+// An application that has API keys says who sends a request. A key that is not known is
+// refused, and tools know the user.
+func ExampleAuthenticate() {
+	users := map[[sha256.Size]byte]string{sha256.Sum256([]byte("key-of-ada")): "ada"}
+	identify := func(r *http.Request) (*mcp.Identity, error) {
+		key := r.Header.Get("X-API-Key")
+		if key == "" {
+			return nil, nil
+		}
+		user, ok := users[sha256.Sum256([]byte(key))]
+		if !ok {
+			return nil, mcpauth.Challenge(`ApiKey realm="app"`, errors.New("unknown key"))
+		}
+		return &mcp.Identity{Principal: mcp.Principal{Issuer: "app", Subject: user}}, nil
+	}
+	srv := mcpserver.New("app", "1.0.0", nil)
+	srv.Tool("whoami", "", func(ctx context.Context, _ struct{}) (string, error) {
+		return mcpserver.From(ctx).Principal().Subject, nil
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcpauth.Authenticate(identify)(srv.HTTPHandler()))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer srv.Shutdown(context.Background())
+
+	for _, key := range []string{"", "guessed", "key-of-ada"} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + mcp.V20251125.String() + `","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+		r, _ := http.NewRequest(http.MethodPost, server.URL+"/mcp", strings.NewReader(body))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "X-Api-Key": {key}}
+		response, err := server.Client().Do(r)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		response.Body.Close()
+		fmt.Println(response.StatusCode, response.Header.Get("WWW-Authenticate"))
+	}
+	// Output:
+	// 401 Bearer
+	// 401 ApiKey realm="app"
+	// 200
 }

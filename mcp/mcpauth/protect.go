@@ -134,6 +134,7 @@ func (r *Resource) identity(c credentials, t *Token) *mcp.Identity {
 		Principal: mcp.Principal{Issuer: t.Issuer, Subject: t.Subject, Client: t.Client},
 		Scopes:    r.expand(t.Scopes),
 		Expires:   t.Expires,
+		Claims:    t.Claims,
 		Challenge: r.challengeFor(c.scheme),
 	}
 }

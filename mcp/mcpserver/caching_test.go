@@ -77,8 +77,8 @@ func TestRestrictedResultsAreNeverPublic(t *testing.T) {
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {
 		public := mcpserver.Cache{TTL: time.Minute, Public: true}
 		srv := newServer(&mcpserver.Options{ListCache: public})
-		everybody := mcpserver.Visible(func(mcp.Principal) bool { return true })
-		nobody := mcpserver.Visible(func(mcp.Principal) bool { return false })
+		everybody := mcpserver.Visible(func(*mcp.Identity) bool { return true })
+		nobody := mcpserver.Visible(func(*mcp.Identity) bool { return false })
 		srv.Tool("open", "", nothing)
 		srv.Tool("secret", "", nothing, nobody)
 		srv.Prompt("open", "", emptyPrompt)

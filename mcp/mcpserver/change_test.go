@@ -266,7 +266,7 @@ func TestReplacingByAnEqualDefinitionAnnouncesNothing(t *testing.T) {
 			func() error { return srv.ReplaceTool("typed", "A tool", answer("")) },
 			func() error { return set("", "", `{"type":"object"}`, mcpserver.Scopes("a")) },
 			func() error {
-				return set("", "", `{"type":"object"}`, mcpserver.Visible(func(mcp.Principal) bool { return true }))
+				return set("", "", `{"type":"object"}`, mcpserver.Visible(func(*mcp.Identity) bool { return true }))
 			},
 			func() error { return set("", "", `{"type":"object"}`) },
 		} {

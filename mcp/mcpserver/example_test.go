@@ -174,7 +174,7 @@ func ExampleServer_Use() {
 
 // A feature can be there for some principals only. To others it is unknown.
 func ExampleVisible() {
-	staff := mcpserver.Visible(func(p mcp.Principal) bool { return p.Issuer == "https://id.example.com" })
+	staff := mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal.Issuer == "https://id.example.com" })
 	srv := mcpserver.New("airline", "1.0.0", nil)
 	srv.Tool("status", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	srv.Tool("cancel", "", func(context.Context, struct{}) (string, error) { return "", nil }, staff)

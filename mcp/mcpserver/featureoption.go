@@ -6,12 +6,15 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// Visible is the option that hides a feature from principals for which to returns false. A
+// Visible is the option that hides a feature from callers for which to returns false. A
 // hidden feature is treated as unknown in lists, calls, reads, subscriptions and completion.
-// The result of to must depend on the principal alone and must not change. to is called for
-// every request, from several goroutines at once, and must be fast. Visible panics when to
-// is nil.
-func Visible(to func(mcp.Principal) bool) Option {
+//
+// who is the identity of the caller, with its scopes and claims. It must not be modified, and
+// is never nil: a caller without one has the principal mcp.PrincipalAnonymous. The result of to
+// must depend on the principal, scopes and claims alone and must not change for equal ones. to
+// is called for every request, from several goroutines at once, and must be fast. Visible panics
+// when to is nil.
+func Visible(to func(who *mcp.Identity) bool) Option {
 	if to == nil {
 		panic("mcpserver.Visible: the function is nil; leave the option out to show the feature to all callers")
 	}
@@ -47,7 +50,7 @@ type Option interface {
 	PromptOption
 }
 
-type visible func(mcp.Principal) bool
+type visible func(*mcp.Identity) bool
 
 func (v visible) tool(t *tool)         { t.Visible = v }
 func (v visible) resource(r *resource) { r.Visible = v }

@@ -50,7 +50,7 @@ func newKeeper(t *testing.T) *keeper {
 		mcpserver.Log(ctx).Info("talk")
 		return "said", nil
 	})
-	k.Tool("secret", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p == identity(owner).Principal }))
+	k.Tool("secret", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal == identity(owner).Principal }))
 	k.Tool("task", "", func(ctx context.Context, _ struct{}) (string, error) {
 		<-ctx.Done()
 		return "", context.Cause(ctx)

@@ -27,7 +27,8 @@ import (
 // needs ReadHeaderTimeout and MaxHeaderBytes.
 //
 // A request is anonymous unless a handler in front authenticates it and adds an
-// mcp.Identity to its context with mcp.WithIdentity; package mcpauth has such a handler.
+// mcp.Identity to its context with mcp.WithIdentity; package mcpauth has such handlers,
+// Protect for access tokens and Authenticate for what an application has already.
 // Sessions, tasks and other objects of a principal do not exist for other principals.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http

@@ -121,7 +121,7 @@ func member(o *mcpserver.HTTPOptions) *mcpserver.Server {
 		r := mcpserver.From(ctx)
 		return r.Principal().String() + " " + r.Header().Get("X-Seat") + " " + r.Revision().String(), nil
 	})
-	srv.Tool("secret", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p.Subject == "ada" }))
+	srv.Tool("secret", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal.Subject == "ada" }))
 	return srv
 }
 

@@ -439,7 +439,7 @@ func TestCustomTransportGivesThePrincipal(t *testing.T) {
 			}
 			return r.Principal().Subject + " " + r.Header().Get("X-Seat"), nil
 		})
-		srv.Tool("private", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p != ada }))
+		srv.Tool("private", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal != ada }))
 		ours, theirs := pipe(t)
 		served := make(chan error)
 		go func() {

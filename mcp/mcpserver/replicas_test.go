@@ -87,7 +87,7 @@ func TestChangesOfReplicasReachOnlyClientsThatSeeTheFeature(t *testing.T) {
 		for _, srv := range []*mcpserver.Server{one, two} {
 			srv.BatchChanges(func() {
 				srv.Tool("hidden", "", nothing, hidden())
-				srv.Tool("shown", "", nothing, mcpserver.Visible(func(p mcp.Principal) bool { return p == mcp.PrincipalLocal }))
+				srv.Tool("shown", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal == mcp.PrincipalLocal }))
 				srv.Resource("notes://dir/hidden", "hidden", "", fixed(""), hidden())
 			})
 		}

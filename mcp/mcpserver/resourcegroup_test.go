@@ -39,7 +39,7 @@ func (w *wire) resourceNames() string {
 }
 
 func TestGroupOfResourcesIsReplacedInOneChange(t *testing.T) {
-	for _, opts := range [][]mcpserver.ResourceOption{nil, {mcpserver.Visible(func(mcp.Principal) bool { return true })}} {
+	for _, opts := range [][]mcpserver.ResourceOption{nil, {mcpserver.Visible(func(*mcp.Identity) bool { return true })}} {
 		t.Run(fmt.Sprint(len(opts)), func(t *testing.T) {
 			eachEra(t, func(t *testing.T, r mcp.Revision) {
 				srv := newServer(nil)

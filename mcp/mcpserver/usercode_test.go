@@ -233,7 +233,7 @@ func handling(method string, run func(hook func()) (any, error)) func(*mcpserver
 // subscribed to it.
 func secretResource(_ *mcpserver.Options, hook func()) func(*mcpserver.Server) {
 	return func(srv *mcpserver.Server) {
-		srv.AddResource(mcp.Resource{URI: "test://secret", Name: "secret"}, readRaw(nil, nil), mcpserver.Visible(func(mcp.Principal) bool {
+		srv.AddResource(mcp.Resource{URI: "test://secret", Name: "secret"}, readRaw(nil, nil), mcpserver.Visible(func(*mcp.Identity) bool {
 			hook()
 			return true
 		}))

@@ -4,19 +4,23 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // hidden is hidden from the user of this machine, who is all that a test's
 // connections are.
 func hidden() mcpserver.Option {
-	return mcpserver.Visible(func(p mcp.Principal) bool { return p != mcp.PrincipalLocal })
+	return mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal != mcp.PrincipalLocal })
 }
 
 // mostlyHidden offers one of each kind, and another of each kind to nobody.
@@ -179,7 +183,7 @@ func TestPagesOfAViewHaveNoGaps(t *testing.T) {
 func TestViewThatPanicsEndsTheRequestAlone(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
-		srv.Tool("a", "", nothing, mcpserver.Visible(func(mcp.Principal) bool { panic("oops") }))
+		srv.Tool("a", "", nothing, mcpserver.Visible(func(*mcp.Identity) bool { panic("oops") }))
 		srv.Resource("a://b", "b", "", func(context.Context) ([]byte, error) { return nil, nil })
 		w := dial(t, srv, r)
 		incident(t, w.Refused("tools/list", "", -32603).Message)
@@ -188,4 +192,44 @@ func TestViewThatPanicsEndsTheRequestAlone(t *testing.T) {
 			t.Errorf("got %s, want b", jsontext.Value(got))
 		}
 	})
+}
+
+func TestVisibleSeesTheWholeIdentity(t *testing.T) {
+	t.Parallel()
+	srv := newServer(nil)
+	srv.Tool("always", "", nothing)
+	srv.Tool("scope", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return slices.Contains(who.Scopes, "admin") }))
+	srv.Tool("claim", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return string(who.Claims) == `{"team":"red"}` }))
+	srv.Tool("anonymous", "", nothing, mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal == mcp.PrincipalAnonymous }))
+	for _, test := range []struct {
+		who  *mcp.Identity
+		want string
+	}{
+		{nil, "always anonymous"},
+		{&mcp.Identity{Principal: mcp.Principal{Issuer: "app", Subject: "ada"}}, "always"},
+		{&mcp.Identity{Principal: mcp.Principal{Issuer: "app", Subject: "ada"}, Scopes: []string{"admin"}}, "always scope"},
+		{&mcp.Identity{Principal: mcp.Principal{Issuer: "app", Subject: "ada"}, Claims: jsontext.Value(`{"team":"red"}`)}, "always claim"},
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			srv.HTTPHandler().ServeHTTP(w, r.WithContext(mcp.WithIdentity(r.Context(), test.who)))
+		})
+		server := httptest.NewServer(h)
+		c, err := mcpclient.Connect(t.Context(), mcpclient.URL(server.URL), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, tool.Name)
+		}
+		slices.Sort(names)
+		if want := strings.Fields(test.want); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+			t.Errorf("%+v: got %q, want %q", test.who, names, want)
+		}
+		c.Close()
+		server.Close()
+	}
 }

@@ -136,7 +136,7 @@ func TestCacheNeverAnswersForAToolThatTheCallerCannotReach(t *testing.T) {
 			_ = s.ReplaceTool("tool", "A tool", tool, opts...)
 		}, "second"},
 		{"hidden", func(s *mcpserver.Server) {
-			tool, opts := cached("second", mcpserver.Visible(func(mcp.Principal) bool { return false }))
+			tool, opts := cached("second", mcpserver.Visible(func(*mcp.Identity) bool { return false }))
 			_ = s.ReplaceTool("tool", "A tool", tool, opts...)
 		}, ""},
 		{"removed and registered again", func(s *mcpserver.Server) {
@@ -174,7 +174,7 @@ func TestCacheBelongsToTheScopesOfACaller(t *testing.T) {
 		}
 		return "secret", nil
 	}
-	s := server(tool, mcpserver.Scopes("read"), mcpserver.Visible(func(p mcp.Principal) bool { return p.Subject != "mallory" }), mcpware.Cache(time.Hour))
+	s := server(tool, mcpserver.Scopes("read"), mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal.Subject != "mallory" }), mcpware.Cache(time.Hour))
 	as := func(subject string, scopes ...string) *mcpclient.Client {
 		target := mcpclient.Dial(func(ctx context.Context) (mcp.Conn, error) {
 			ours, theirs := memory.Pair()

@@ -44,7 +44,7 @@ func steps(suite string, d durations) []step {
 	case "mutants":
 		return mutantSteps()
 	case "peers":
-		return []step{benchPeerStep(), peerStep()}
+		return []step{benchPeerStep(), mountedStep(), peerStep()}
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
@@ -184,6 +184,12 @@ func peerStep() step {
 // own.
 func benchPeerStep() step {
 	return step{name: "vet the benchmarks of foreign peers", env: []string{"GOOS=linux"}, command: words("go -C bench/peers vet ./...")}
+}
+
+// mountedStep tests the example with dependencies that the project does not have. It is a module
+// of its own.
+func mountedStep() step {
+	return step{name: "the example with a router", command: words("go -C examples/mounted test -json ./..."), outcome: testJSON}
 }
 
 // renamesStep runs go fix on programs that use the old names of api/renames.txt.

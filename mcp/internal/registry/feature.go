@@ -36,8 +36,9 @@ type Feature interface {
 
 // Access says which callers may see a feature and which may use it.
 type Access struct {
-	// Visible reports whether a principal may see the feature. If it is nil, all may.
-	Visible func(mcp.Principal) bool
+	// Visible reports whether an identity, which is never nil, may see the feature. If Visible
+	// is nil, all may.
+	Visible func(*mcp.Identity) bool
 	// Scopes are the scopes that a caller needs to use the feature.
 	Scopes []string
 
@@ -47,7 +48,7 @@ type Access struct {
 func (a *Access) access() *Access { return a }
 
 // VisibleTo reports whether a caller may see the feature. It depends only on the caller's
-// principal and scopes.
+// identity.
 func (a *Access) VisibleTo(who *mcp.Identity) bool {
 	if a.hides && !Granted(who, a.Scopes) {
 		return false
@@ -56,9 +57,9 @@ func (a *Access) VisibleTo(who *mcp.Identity) bool {
 		return true
 	}
 	if who == nil {
-		return a.Visible(mcp.PrincipalAnonymous)
+		return a.Visible(new(mcp.Identity))
 	}
-	return a.Visible(who.Principal)
+	return a.Visible(who)
 }
 
 // Restricted reports whether VisibleTo can be false.

@@ -108,7 +108,7 @@ func TestPageIsEncodedOncePerSnapshotAndView(t *testing.T) {
 	t.Parallel()
 	r, _ := recorder(Options{})
 	hidden := named("b")
-	hidden.Visible = func(p mcp.Principal) bool { return p == mcp.PrincipalLocal }
+	hidden.Visible = func(who *mcp.Identity) bool { return who.Principal == mcp.PrincipalLocal }
 	for _, f := range []*tool{named("a"), hidden, named("c")} {
 		r.Put(Tools, f, false)
 	}

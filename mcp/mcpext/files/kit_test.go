@@ -37,7 +37,7 @@ func newServer() *mcpserver.Server {
 
 // hidden is the option that hides a feature from the clients of these tests.
 func hidden() mcpserver.Option {
-	return mcpserver.Visible(func(p mcp.Principal) bool { return p != mcp.PrincipalLocal })
+	return mcpserver.Visible(func(who *mcp.Identity) bool { return who.Principal != mcp.PrincipalLocal })
 }
 
 // wire is the client's end of a connection to a server, in raw JSON.
