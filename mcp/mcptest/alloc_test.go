@@ -91,7 +91,7 @@ func TestFiveRoundsBetweenAClientAndAServerAllocateLittle(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	})
-	const ceiling = 330
+	const ceiling = 316
 	if allocs > ceiling {
 		t.Errorf("got %v allocations, want at most %d", allocs, ceiling)
 	}

@@ -16,12 +16,23 @@ import (
 //
 // Spec: 2026-07-28 basic/patterns/mrtr
 
-// appendName appends the name of the next member to an object whose text so far is dst.
+// appendName appends the name of the next member to an object whose text so far is dst. The
+// name has no characters to escape.
 func appendName(dst []byte, name string) []byte {
+	return append(append(append(appendComma(dst), '"'), name...), `":`...)
+}
+
+// appendKey is appendName for any name.
+func appendKey(dst []byte, key string) []byte {
+	return append(rawjson.AppendString(appendComma(dst), key), ':')
+}
+
+// appendComma appends a comma unless the object has no member yet.
+func appendComma(dst []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' {
-		dst = append(dst, ',')
+		return append(dst, ',')
 	}
-	return append(rawjson.AppendString(dst, name), ':')
+	return dst
 }
 
 // appendText appends a member that is a string.
@@ -55,7 +66,7 @@ func plainInputRequired(r *mcp.InputRequiredResult) []byte {
 		dst = append(appendName(dst, "inputRequests"), '{')
 		for _, key := range sortedKeys(r.InputRequests, few[:0]) {
 			q := r.InputRequests[key]
-			dst = appendText(append(appendName(dst, key), '{'), "method", q.Method)
+			dst = appendText(append(appendKey(dst, key), '{'), "method", q.Method)
 			if q.Params != nil {
 				dst = appendValue(dst, "params", q.Params)
 			}
@@ -97,7 +108,7 @@ func plainInputResponses(in *mcp.InputResponseParams) []byte {
 	if in.InputResponses != nil {
 		dst = append(appendName(dst, "inputResponses"), '{')
 		for _, key := range sortedKeys(in.InputResponses, nil) {
-			dst = appendValue(dst, key, in.InputResponses[key])
+			dst = append(appendKey(dst, key), in.InputResponses[key]...)
 		}
 		dst = append(dst, '}')
 	}

@@ -127,7 +127,7 @@ func (r *Request) Next(in *InputRequired, answer func(KeyedQuestion) (result any
 		for _, q := range in.Questions {
 			result, err := answer(q)
 			if err == nil {
-				dst, err = r.client.appendInputResponse(appendName(dst, q.Key), result)
+				dst, err = r.client.appendInputResponse(appendKey(dst, q.Key), result)
 			}
 			if err != nil { // the protocol cannot express a failed answer
 				return nil, fmt.Errorf("input %.64q: %w", q.Key, err)
