@@ -54,6 +54,16 @@
 // own. [Client.Request] sends their requests, and [Client.HasExtension] reports what the
 // server supports.
 //
+// # Several servers
+//
+// A [Group] lists the features of several servers under unique names and routes each
+// request to the server that has the feature.
+//
+// # Stored knowledge of a server
+//
+// [Client.Prior] returns what was negotiated, and [Options].Prior uses it to connect without
+// a round trip. [Options].Pins compares definitions with those that the user has approved.
+//
 // # Caching
 //
 // Servers of the stateless era declare how long a list or a resource may be cached. The
