@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json/jsontext"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -117,5 +119,29 @@ func TestRawHandlerWithStateOnlyGetsNoAnswers(t *testing.T) {
 	w.Must("tools/call", retry(t, `{"name":"raw"}`, w.Must("tools/call", `{"name":"raw"}`), `{"confirm":{"roots":[]}}`))
 	if len(got) != 0 {
 		t.Errorf("got answers %v, want none", got)
+	}
+}
+
+func TestWrapSeesWhatALaterRoundBrings(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	srv := newServer(nil)
+	srv.Tool("ask", "", func(ctx context.Context, _ struct{}) (string, error) {
+		var roots []mcp.Root
+		return "done", mcpserver.AskAll(ctx, mcpserver.ListRoots("roots", &roots))
+	}, mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
+		return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			seen = append(seen, fmt.Sprint(p.RequestState != nil, len(p.InputResponses)))
+			return next(ctx, p)
+		}
+	}))
+	c := connectPlain(t, srv, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}, Roots: func(context.Context) ([]mcp.Root, error) {
+		return []mcp.Root{{URI: "file:///a"}}, nil
+	}})
+	if got, err := c.Call[string](t.Context(), "ask", nil); err != nil || got != "done" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	if want := []string{"false 0", "true 1"}; !slices.Equal(seen, want) {
+		t.Errorf("got %q, want %q: whether there is a state, and how many answers", seen, want)
 	}
 }

@@ -187,9 +187,10 @@ func (r *Request) resume() error {
 	return r.resumed.err
 }
 
-// runHandler runs a handler with the answers of the client. With a requestState these are
-// only the answers to the questions that the state records as open. Without one they are all
-// answers of the request, which a client may send to questions that nobody asked.
+// runHandler runs a handler with the answers of the client in in, which is nil for a handler
+// that does not read them. With a requestState these are only the answers to the questions
+// that the state records as open. Without one they are all answers of the request, which a
+// client may send to questions that nobody asked.
 //
 // In the stateless era questions end the run. If the handler returns an
 // *mcp.InputRequiredResult in the session era, runHandler sends its questions to the client
@@ -198,8 +199,10 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 	if !r.replays {
 		return r.runAndAsk(ctx, in, run)
 	}
-	in.RequestState = r.run.RawState()
-	if r.resumed != nil {
+	if in != nil {
+		in.RequestState = r.run.RawState()
+	}
+	if in != nil && r.resumed != nil {
 		in.InputResponses = r.run.Given()
 	}
 	result, err := run(ctx)
@@ -230,6 +233,10 @@ func (r *Request) runHandler(ctx context.Context, in *mcp.InputResponseParams, r
 // runAndAsk runs a handler in the session era and in detached work. If the handler returns
 // an *mcp.InputRequiredResult, its questions are asked and it runs again with the answers.
 func (r *Request) runAndAsk(ctx context.Context, in *mcp.InputResponseParams, run func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	var unused mcp.InputResponseParams
+	if in == nil {
+		in = &unused
+	}
 	*in = mcp.InputResponseParams{} // members that the revision does not have
 	for round := range r.server.options.asking().maxRounds() {
 		result, err := run(ctx)

@@ -36,6 +36,7 @@ type tool struct {
 	common
 	def        mcp.Tool
 	call       ToolHandler
+	typed      bool // the author's function gets the arguments alone
 	input      *jsonschema.Validator
 	addMissing func(jsontext.Value) jsontext.Value // nil when the arguments are used as they are
 	output     *jsonschema.Validator               // nil when the tool has no output schema
@@ -165,6 +166,7 @@ func (s *Server) typedTool[In, Out any](name, description string, h func(context
 	}
 	t := &tool{
 		def:        mcp.Tool{Name: name, Description: description, InputSchema: in.schema, OutputSchema: out},
+		typed:      true,
 		input:      in.validator,
 		addMissing: in.missing.add,
 	}

@@ -57,6 +57,9 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if err := validateArguments(t.input, p.Arguments); err != nil {
 		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
 	}
+	if r.resumed != nil && len(t.wraps) > 0 {
+		p.InputResponseParams = r.call.InputResponses()
+	}
 	return t.perform(ctx, &p)
 }
 
@@ -72,8 +75,11 @@ func (s *Server) takesTasks(f *dialect.Facts) bool {
 // questions, and returns the result of the call.
 func (s *Server) perform(ctx context.Context, t *tool, p *mcp.CallToolParams) (result mcp.Result, err error) {
 	defer usercode.Contain(&err)
-	r := From(ctx)
-	result, err = r.runHandler(ctx, &p.InputResponseParams, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
+	r, answers := From(ctx), &p.InputResponseParams
+	if t.typed {
+		answers = nil
+	}
+	result, err = r.runHandler(ctx, answers, func(ctx context.Context) (mcp.Result, error) { return s.runTool(ctx, t, p) })
 	if err == nil {
 		err = s.checkResult(ctx, t, result)
 	}

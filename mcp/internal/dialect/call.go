@@ -56,8 +56,8 @@ func (c *Call) ReleaseMessage() {
 }
 
 // ToolCall returns the params of tools/call. Their metadata is without the
-// protocol's own keys. They may lack what the request brings from an earlier
-// round if RequestState has returned a state.
+// protocol's own keys. They may lack what InputResponses returns if RequestState
+// has returned a state.
 func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	plain := true
 	for name, value := range rawjson.Members(c.Params) {

@@ -51,3 +51,17 @@ func (c *Call) RequestState(p CallParams) ([]byte, error) {
 	}
 	return []byte(*in.RequestState), nil
 }
+
+// InputResponses returns what a request brings from an earlier round, after RequestState has
+// returned a state. The answers share memory with the params.
+func (c *Call) InputResponses() (in mcp.InputResponseParams) {
+	p := c.CallParams()
+	in.RequestState = new(string(rawjson.Unquote(p.RequestState)))
+	for key, answer := range rawjson.Members(p.InputResponses) {
+		if in.InputResponses == nil {
+			in.InputResponses = make(map[string]jsontext.Value)
+		}
+		in.InputResponses[string(key)] = answer
+	}
+	return in
+}
