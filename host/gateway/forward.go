@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -29,9 +30,24 @@ func (u *upstream) forward(ctx context.Context, _ host.Decision, do sendFunc) (m
 	return result, u.translateError(c.request, err)
 }
 
+// headerDefinition returns the definition of a tool as the upstream has it if arguments are
+// repeated in headers, or nil. Connections of callers do not list tools, and would send no
+// such headers.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func headerDefinition(entry catalogEntry[mcp.Tool]) *mcp.Tool {
+	if !bytes.Contains(entry.definition.InputSchema, []byte("x-mcp-header")) {
+		return nil
+	}
+	definition := entry.definition
+	definition.Name = entry.upstreamName
+	return &definition
+}
+
 // callTool returns the handler of a tool. Its calls use the given connection; nil stands for
 // the one that serves the caller.
 func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpserver.ToolHandler {
+	definition := headerDefinition(entry)
 	return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionCall, entry.upstreamName, func(d host.Decision) (mcp.Result, error) {
 			if entry.verdict == host.Confirm {
@@ -40,6 +56,9 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpser
 				}
 			}
 			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+				if definition != nil {
+					opts = append(opts, mcpclient.WithTool(definition))
+				}
 				return c.CallTool(ctx, entry.upstreamName, p.Arguments, opts...)
 			})
 			if called, ok := result.(*mcp.CallToolResult); ok && err == nil {

@@ -200,6 +200,9 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 		LogLevel:   k.client.logLevel(r),
 		NameMember: k.client.opts.nameMember(r.Method),
 	}
+	if r.opts.tool != nil {
+		k.client.learnTool(r.opts.tool)
+	}
 	if k.mirrors() {
 		params.Mirrors = k.client.tools.mirrors(r)
 	}

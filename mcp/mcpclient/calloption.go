@@ -19,6 +19,7 @@ type callOptions struct {
 	manual   bool // input requests are returned to the caller
 	input    *mcp.InputResponseParams
 	noCache  bool
+	tool     *mcp.Tool
 	hit      *bool // set to whether the result came from the cache
 }
 
@@ -64,6 +65,16 @@ func WithLog(f func(*mcp.LoggingMessageParams)) CallOption {
 // or after 2027-07-28 may remove.
 func WithLogLevel(l mcp.LoggingLevel) CallOption {
 	return func(o *callOptions) { o.level = l }
+}
+
+// WithTool gives a call of a tool its definition, which another client of the same server has
+// listed. The call then needs no list of its own: its arguments are repeated in the headers
+// that the definition names (x-mcp-header), and its result is checked, as if this client had
+// listed the tool. If it has, WithTool has no effect. The definition must not be modified.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func WithTool(definition *mcp.Tool) CallOption {
+	return func(o *callOptions) { o.tool = definition }
 }
 
 func callOptionsOf(opts []CallOption) callOptions {

@@ -161,6 +161,13 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 	return callable
 }
 
+// learnTool puts a tool into the cache that this client has not listed.
+func (c *Client) learnTool(t *mcp.Tool) {
+	if _, known := c.tools.get(t.Name); !known {
+		c.rememberTools([]mcp.Tool{*t})
+	}
+}
+
 // headerMirroring reports whether the current connection repeats arguments in headers,
 // and whether it does so for numbers.
 func (c *Client) headerMirroring() (mirrors, numbers bool) {

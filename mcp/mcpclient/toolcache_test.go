@@ -141,3 +141,29 @@ func TestNoListIsReadWithAPriorOrWithoutTheCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestGivenDefinitionStandsForAList(t *testing.T) {
+	t.Parallel()
+	for era, handle := range eras(outputs) {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			servers, target := serve(t, handle)
+			c := connect(t, target, nil)
+			given := mcpclient.WithTool(&mcp.Tool{Name: "sum", InputSchema: raw(`{"type":"object"}`), OutputSchema: raw(`{"type":"object","properties":{"sum":{"type":"number"}}}`)})
+			if _, err := c.CallTool(t.Context(), "sum", answer(`{"sum":3}`), given); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.CallTool(t.Context(), "sum", answer(`{"sum":"3"}`), given); !isViolation(err) {
+				t.Errorf("got %v, want a *ProtocolError", err)
+			}
+			if got := len(servers.nth(0).messages(mcp.MethodToolsList)); got != 0 {
+				t.Errorf("listed %d times, want not at all", got)
+			}
+		})
+	}
+}
+
+func isViolation(err error) bool {
+	_, ok := errors.AsType[*mcpclient.ProtocolError](err)
+	return ok
+}
