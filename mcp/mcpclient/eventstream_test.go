@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -92,5 +93,31 @@ func TestStatelessRevisionIsRefusedOverHTTPWithSSE(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// The server behind the endpoint was replaced, and the stream does not show it yet.
+func TestCallOverHTTPWithSSEWhoseSessionIsUnknownIsSentAgainOverANewStream(t *testing.T) {
+	t.Parallel()
+	var opened, refused atomic.Int32
+	streams := makeChan()
+	old, replaced := eventStreamWeb("/messages?id=1", streams), eventStreamWeb("/messages?id=2", makeChan())
+	s := web(t, func(e *exchange) {
+		switch {
+		case e.Request.Method == http.MethodGet && opened.Add(1) > 1 || e.URL.Query().Get("id") == "2":
+			replaced(e)
+		case e.message.Method == mcp.MethodToolsList:
+			refused.Add(1)
+			http.Error(e.w, "Could not find session", http.StatusNotFound)
+		default:
+			old(e)
+		}
+	})
+	c := connect(t, mcpclient.EventStream(s.URL+"/sse"), &mcpclient.Options{NoRestart: true})
+	if got, err := names(t, c); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v, want the list of the new session", got, err)
+	}
+	if got := refused.Load(); got != 1 || opened.Load() != 2 {
+		t.Errorf("refused %d times over %d streams, want once over 2", got, opened.Load())
 	}
 }

@@ -202,10 +202,15 @@ func (l *connLink) Err() error {
 }
 
 // writeFailed returns the error of a call whose message could not be written. Unless the
-// caller's context is the reason, it ends the link.
+// caller's context is the reason, it ends the link. The Conn says by a NotSentError that
+// the server has not processed the message.
 func (l *connLink) writeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*NotSentError](err); ok {
+		l.End(e.Err)
+		return err
 	}
 	l.End(fmt.Errorf("connection lost: %w", err))
 	return l.Err()

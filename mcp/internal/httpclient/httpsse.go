@@ -108,6 +108,9 @@ func (c *sseConn) Write(caller context.Context, msg []byte) error {
 	if err != nil && caller.Err() != nil {
 		return fmt.Errorf("%w: %w", exchange.ErrMaybeSent, err)
 	}
+	if e, ok := errors.AsType[*StatusError](err); ok && e.Status == http.StatusNotFound {
+		return &exchange.NotSentError{Err: &SessionLostError{Status: e}} // the stream may end only later
+	}
 	if err != nil {
 		return err
 	}
