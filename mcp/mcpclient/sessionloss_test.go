@@ -90,8 +90,13 @@ func TestLostSessionIsOpenedAgainOnceAndTheOldOneDeleted(t *testing.T) {
 			if got := len(s.exchanges(http.MethodPost, mcp.MethodInitialize)); got != 2 {
 				t.Errorf("initialized %d times, want 2", got)
 			}
-			if got := <-deleted; got != "s0" {
-				t.Errorf("deleted %q, want s0", got)
+			select {
+			case got := <-deleted:
+				if got != "s0" {
+					t.Errorf("deleted %q, want s0", got)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("the old session was not deleted")
 			}
 			for _, want := range []mcpclient.EventKind{mcpclient.EventConnected, mcpclient.EventLost, mcpclient.EventReinitialised} {
 				e := <-events
