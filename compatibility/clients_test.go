@@ -8,6 +8,37 @@ import (
 // clientRows are the clients that deviate. docs/compatibility.md has a line for each.
 var clientRows = []clientRow{
 	{
+		name:  "params-null",
+		steps: []step{{send: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}`, want: `{"id":1,"result":{}}`}},
+	},
+	{
+		name:  "arguments-null",
+		steps: []step{{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo","arguments":null}}`, want: `{"id":1,"result":{"content":[{"text":"text: "}]}}`}},
+	},
+	{
+		name: "cursor-null",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":null}}`, want: `{"id":1,"result":{}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":""}}`, want: `{"id":2,"result":{}}`},
+		},
+	},
+	{
+		name: "meta-null",
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":null}}`, want: `{"id":1,"result":{}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}echo","_meta":{"progressToken":null,"traceparent":null,"io.modelcontextprotocol/protocolVersion":null}}}`, want: `{"id":2,"result":{"content":[{"text":"text: "}]}}`},
+		},
+	},
+	{
+		name:  "meta-null-stateless",
+		fresh: true,
+		steps: []step{{
+			send:   `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":null,"io.modelcontextprotocol/logLevel":null,"progressToken":null}}}`,
+			want:   `{"id":2,"result":{"content":[{"text":"text: "}]}}`,
+			header: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"{up}echo"}},
+		}},
+	},
+	{
 		name: "ping-with-meta", fresh: true,
 		steps: []step{{
 			send:   `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,

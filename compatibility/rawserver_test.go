@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,14 +56,14 @@ type rawServer struct {
 	replies replies
 	first   string // over stdio: sent before everything else
 	events  bool   // HTTP+SSE at any method
-	post    string // the address for POST of HTTP+SSE
+	post    string // the address for POST of HTTP+SSE, if it is not on the server
 
-	stream chan string // messages for the event stream
-
-	mu     sync.Mutex
-	spoken time.Time // guarded by mu: when it last sent something or ended
-	strict error     // guarded by mu: what is wrong with a message that it got
-	ended  int       // guarded by mu: how often it has ended
+	mu      sync.Mutex
+	streams []chan string // guarded by mu: messages for the event streams of HTTP+SSE
+	spoken  time.Time     // guarded by mu: when it last sent something or ended
+	began   time.Time     // guarded by mu: when its row began
+	late    time.Duration // guarded by mu: the longest time that its peer took for the next message
+	strict  error         // guarded by mu: what is wrong with a message that it got
 }
 
 func newRawServer(row *serverRow, over transport) *rawServer {
@@ -71,7 +72,7 @@ func newRawServer(row *serverRow, over transport) *rawServer {
 	name := serverName(row, over)
 	return &rawServer{
 		name: name, replies: all, first: row.first,
-		events: row.events, post: cmp.Or(row.endpoint, "/"+name+"/messages"), stream: make(chan string, 10),
+		events: row.events, post: row.endpoint,
 	}
 }
 
@@ -82,10 +83,8 @@ func (s *rawServer) reply(data []byte) reply {
 		ID     jsontext.Value `json:"id"`
 		Method string         `json:"method"`
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		s.mu.Lock()
-		s.strict = err
-		s.mu.Unlock()
+	err := json.Unmarshal(data, &m)
+	if s.hears(err); err != nil {
 		return silence
 	}
 	if m.ID == nil || m.Method == "" {
@@ -99,14 +98,38 @@ func (s *rawServer) reply(data []byte) reply {
 	return r
 }
 
-// speaks remembers when the server has sent its last bytes or ended.
-func (s *rawServer) speaks(ends bool) {
+// begin measures the time of the peer from now on.
+func (s *rawServer) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began, s.late = time.Now(), 0
+}
+
+// hears is called for each message of the peer, with an error if it is not strict JSON, and
+// once more when the peer has all that it wants.
+func (s *rawServer) hears(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strict = cmp.Or(s.strict, err)
+	since := s.began
+	if s.spoken.After(since) {
+		since = s.spoken
+	}
+	s.late = max(s.late, time.Since(since))
+}
+
+// speaks is called when the server sends something or ends.
+func (s *rawServer) speaks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spoken = time.Now()
-	if ends {
-		s.ended++
-	}
+}
+
+// outcome returns the longest time that the peer took, and what was wrong with a message.
+func (s *rawServer) outcome() (late time.Duration, strict error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late, s.strict
 }
 
 // serveConn serves the standard streams of a child.
@@ -119,11 +142,11 @@ func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
 		}
 		answer := s.reply(line)
 		if answer.text != "" {
-			s.speaks(answer.ends)
+			s.speaks()
 			_, _ = io.WriteString(conn, answer.text+"\n")
 		}
 		if answer.ends {
-			s.speaks(true)
+			s.speaks()
 			return
 		}
 	}
@@ -147,12 +170,12 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.events:
 		w.WriteHeader(http.StatusAccepted)
-		if answer.text != "" {
-			s.stream <- answer.text
+		if n, err := strconv.Atoi(r.URL.Query().Get("stream")); err == nil && answer.text != "" {
+			s.streamOf(n) <- answer.text
 		}
 		return
 	case answer.ends:
-		s.speaks(true)
+		s.speaks()
 		panic(http.ErrAbortHandler)
 	case answer.none && !isRequest(body):
 		w.WriteHeader(http.StatusAccepted)
@@ -165,7 +188,7 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.kind != "" {
 		w.Header().Set("Content-Type", answer.kind)
 	}
-	s.speaks(false)
+	s.speaks()
 	w.WriteHeader(max(answer.code, http.StatusOK))
 	_, _ = io.WriteString(w, answer.text)
 }
@@ -173,17 +196,32 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveEvents answers with the event stream of HTTP+SSE.
 func (s *rawServer) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", s.post)
+	n, messages := s.addStream()
+	fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", cmp.Or(s.post, fmt.Sprintf("/%s/messages?stream=%d", s.name, n)))
 	for {
 		_ = http.NewResponseController(w).Flush()
-		s.speaks(false)
+		s.speaks()
 		select {
-		case text := <-s.stream:
+		case text := <-messages:
 			fmt.Fprintf(w, "event: message\ndata: %s\n\n", text)
 		case <-r.Context().Done():
 			return
 		}
 	}
+}
+
+func (s *rawServer) addStream() (int, chan string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	messages := make(chan string, 10)
+	s.streams = append(s.streams, messages)
+	return len(s.streams) - 1, messages
+}
+
+func (s *rawServer) streamOf(n int) chan string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[n]
 }
 
 func isRequest(data []byte) bool {

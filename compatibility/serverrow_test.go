@@ -56,6 +56,33 @@ func callTool(ctx context.Context, c *mcpclient.Client, n names) (string, error)
 	return r.Content.Text(), nil
 }
 
+// readListed reads the resource that the server lists.
+func readListed(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	for r, err := range c.Resources(ctx) {
+		if err != nil {
+			return "", err
+		}
+		if r.URI != "raw://"+n.server+"/a" {
+			continue
+		}
+		read, err := c.ReadResource(ctx, r.URI)
+		if err != nil {
+			return "", err
+		}
+		return read.Contents[0].Text, nil
+	}
+	return "", errors.New("the resource is not listed")
+}
+
+// getPrompt gets the prompt "ask" without arguments.
+func getPrompt(ctx context.Context, c *mcpclient.Client, n names) (string, error) {
+	r, err := c.GetPrompt(ctx, n.prefix+"ask", nil)
+	if err != nil {
+		return "", err
+	}
+	return mcp.Contents{r.Messages[0].Content}.Text(), nil
+}
+
 func TestServersThatDeviate(t *testing.T) {
 	t.Parallel()
 	servers := startRawServers(t)
@@ -85,6 +112,11 @@ func TestServersThatDeviateBehindAHost(t *testing.T) {
 		upstreams[s.name] = servers.upstream(t, s.name, over)
 	})
 	client, lists := connect(t, mcpclient.URL(startHost(t, upstreams)+"/mcp"))
+	for _, err := range client.Tools(t.Context()) { // waits until the upstreams have started
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	eachServerRow(func(row *serverRow, over transport) {
 		s := servers.named(serverName(row, over))
 		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
@@ -126,29 +158,17 @@ func (row *serverRow) question() func(context.Context, *mcpclient.Client, names)
 func (row *serverRow) check(t *testing.T, s *rawServer, over transport, ask func(context.Context) (string, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
 	defer cancel()
-	began := time.Now()
+	s.begin()
 	got, err := ask(ctx)
-	answered := time.Now()
+	s.hears(nil)
 	row.checkOutcome(t, got, err)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.strict != nil {
-		t.Errorf("the server got a message that is not strict JSON: %v", s.strict)
+	late, strict := s.outcome()
+	if strict != nil {
+		t.Errorf("the server got a message that is not strict JSON: %v", strict)
 	}
-	wait := answered.Sub(later(began, s.spoken))
-	if row.waits != nil {
-		wait = answered.Sub(began) - row.waits[over]
+	if limit := row.waits[over] + answerTime; late > limit {
+		t.Errorf("the client waited for %v after the last bytes of the server, want at most %v", late, limit)
 	}
-	if wait > answerTime {
-		t.Errorf("the answer came %v after the last bytes of the server, want %v", wait, answerTime)
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func (row *serverRow) checkOutcome(t *testing.T, got string, err error) {

@@ -30,9 +30,68 @@ var serverRows = []serverRow{
 		want:    "done",
 	},
 	{
+		name:    "probe-error-text",
+		replies: replies{"server/discover": say(`{"jsonrpc":"2.0","id":$id,"error":"Method not found"}`)},
+		want:    "done",
+	},
+	{
+		name:    "probe-error-without-code",
+		replies: replies{"server/discover": say(`{"jsonrpc":"2.0","id":$id,"error":{"message":"Method not found"}}`)},
+		want:    "done",
+	},
+	{
+		name:    "probe-error-code-text",
+		replies: replies{"server/discover": say(`{"jsonrpc":"2.0","id":$id,"error":{"code":"METHOD_NOT_FOUND","message":"Method not found"}}`)},
+		want:    "done",
+	},
+	{
+		name:    "probe-error-and-null",
+		replies: replies{"server/discover": say(`{"jsonrpc":"2.0","id":$id,"result":null,"error":{"code":-32601,"message":"Method not found"}}`)},
+		want:    "done",
+	},
+	{
+		name:    "probe-exit",
+		replies: replies{"server/discover": {ends: true}},
+		want:    "done",
+	},
+	{
+		name: "id-as-text",
+		replies: replies{
+			"initialize": say(`{"jsonrpc":"2.0","id":"$id","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`),
+			"tools/list": say(`{"jsonrpc":"2.0","id":"$id","result":{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}}`),
+			"tools/call": say(`{"jsonrpc":"2.0","id":"$id","result":{"content":[{"type":"text","text":"done"}]}}`),
+		},
+		want: "done",
+	},
+	{
+		name:    "error-null",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"error":null,"result":{"content":[{"type":"text","text":"done"}]}}`)},
+		want:    "done",
+	},
+	{
+		name:    "result-null-and-error",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"result":null,"error":{"code":4050,"message":"no paper","data":7}}`)},
+		fails:   &failure{number: 4050, texts: []string{"no paper"}, data: "7"},
+	},
+	{
 		name:    "result-null",
 		replies: replies{"tools/call": result(`null`)},
 		want:    "",
+	},
+	{
+		name:    "capabilities-empty",
+		replies: replies{"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}`)},
+		want:    "done",
+	},
+	{
+		name:    "tools-without-capability",
+		replies: replies{"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"raw","version":"1"}}`)},
+		want:    "done",
+	},
+	{
+		name:    "initialize-sparse",
+		replies: replies{"initialize": result(`{"protocolVersion":"2025-11-25"}`)},
+		want:    "done",
 	},
 	{
 		name:    "tool-without-schema",
@@ -43,6 +102,30 @@ var serverRows = []serverRow{
 		name:    "required-absent",
 		replies: replies{"tools/list": result(`{"tools":[{"name":"go","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}]}`)},
 		want:    "done",
+	},
+	{
+		name:    "required-null",
+		replies: replies{"tools/list": result(`{"tools":[{"name":"go","description":null,"inputSchema":{"type":"object","properties":null,"required":null}}]}`)},
+		want:    "done",
+	},
+	{
+		name: "resource-without-name",
+		replies: replies{
+			"resources/list": result(`{"resources":[{"uri":"raw://$name/a"}]}`),
+			"resources/read": result(`{"contents":[{"uri":"raw://$name/a","text":"done"}]}`),
+		},
+		ask:  readListed,
+		want: "done",
+	},
+	{
+		name:    "revision-of-2024-10",
+		replies: replies{"initialize": result(`{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`)},
+		want:    "done",
+	},
+	{
+		name: "event-stream-on-post",
+		over: overHTTP, events: true,
+		want: "done",
 	},
 	{
 		name: "junk-before",
@@ -119,5 +202,58 @@ var serverRows = []serverRow{
 		over:    overHTTP,
 		replies: replies{"tools/call": {kind: "text/event-stream", text: `data: {"jsonrpc":"2.0","id":$id,"result":{"value":"` + strings.Repeat("x", 17<<20) + "\"}}\n\n"}},
 		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
+	},
+	{
+		name: "forbidden-with-error", over: overHTTP,
+		replies: replies{"tools/call": {code: 403, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":4003,"message":"not yours","data":{"owner":"x"}}}`}},
+		fails:   &failure{number: 4003, texts: []string{"not yours"}, data: `{"owner":"x"}`},
+	},
+	{
+		name: "forbidden-without-id", over: overHTTP,
+		replies: replies{"tools/call": {code: 403, text: `{"jsonrpc":"2.0","id":null,"error":{"code":4003,"message":"not yours","data":{"owner":"x"}}}`}},
+		fails:   &failure{number: 4003, texts: []string{"not yours"}, data: `{"owner":"x"}`},
+	},
+	{
+		name: "status-with-error", over: overHTTP,
+		replies: replies{"tools/call": {code: 422, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":4050,"message":"no paper"}}`}},
+		fails:   &failure{number: 4050, texts: []string{"no paper"}},
+	},
+	{
+		name: "failure-with-error", over: overHTTP,
+		replies: replies{"tools/call": {code: 500, text: `{"jsonrpc":"2.0","id":null,"error":{"code":4050,"message":"no paper"}}`}},
+		fails:   &failure{number: 4050, texts: []string{"no paper"}},
+	},
+	{
+		name: "prompt-argument-missing",
+		replies: replies{
+			"prompts/list": result(`{"prompts":[{"name":"ask","arguments":[{"name":"topic","required":true}]}]}`),
+			"prompts/get":  result(`{"messages":[{"role":"user","content":{"type":"text","text":"done"}}]}`),
+		},
+		ask:  getPrompt,
+		want: "done",
+	},
+	// Refused:
+	{
+		name:    "result-and-error",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"result":{"content":[]},"error":{"code":4050,"message":"no paper"}}`)},
+		fails:   &failure{texts: []string{"either a result or an error"}},
+	},
+	{
+		name:    "error-without-code",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":$id,"error":{"message":"no paper"}}`)},
+		fails:   &failure{texts: []string{"member code must be an integer"}},
+	},
+	{
+		name:    "revision-unknown",
+		replies: replies{"initialize": result(`{"protocolVersion":"2099-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`)},
+		fails:   &failure{texts: []string{`2099-01-01`}},
+		behind:  &failure{number: -32602, texts: []string{"unknown"}},
+	},
+	{
+		name: "event-stream-elsewhere", over: overHTTP,
+		events:   true,
+		endpoint: "http://127.0.0.2:1/messages",
+		fails:    &failure{texts: []string{"want the origin"}},
+		behind:   &failure{number: -32602, texts: []string{"unknown"}},
 	},
 }

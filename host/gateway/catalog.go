@@ -61,6 +61,7 @@ func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
 	note("resource templates", failed)
 	cat.prompts, failed = collect(c.Prompts(ctx, timeout, fresh))
 	note("prompts", failed)
+	cat.fillIn()
 	return &cat, lostErr
 }
 

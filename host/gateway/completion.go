@@ -9,12 +9,14 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// completePrompt forwards the completion of a prompt's arguments to the upstream.
-func (u *upstream) completePrompt(name string) []mcpserver.PromptOption {
-	if !u.lastCatalog().hasCompletions {
-		return nil
+// promptOptions leave the arguments of a prompt to the upstream: whether they are all there,
+// and their completion if it has any.
+func (u *upstream) promptOptions(name string) []mcpserver.PromptOption {
+	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
+	if u.lastCatalog().hasCompletions {
+		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name))))
 	}
-	return []mcpserver.PromptOption{mcpserver.CompleteWith(u.completer(mcp.PromptRef(name)))}
+	return opts
 }
 
 // templateOptions leave the values of a template's variables to the upstream: their check,

@@ -66,7 +66,7 @@ func (g *Gateway) merge() {
 			return s.SetTemplate(entry.definition, entry.upstream.readResource, entry.upstream.templateOptions(entry.upstreamName)...)
 		})
 		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", s.RemovePrompt, func(entry catalogEntry[mcp.Prompt]) error {
-			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName), entry.upstream.completePrompt(entry.upstreamName)...)
+			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName), entry.upstream.promptOptions(entry.upstreamName)...)
 		})
 	})
 	for _, u := range upstreams {

@@ -100,7 +100,8 @@ func (c *Client) connectOver(ctx context.Context, conn mcp.Conn, p probing) (*co
 }
 
 // connectHTTP tries Streamable HTTP. If the server refuses the POST of initialize with
-// a status that means it has no such endpoint, it tries HTTP+SSE.
+// a status that means it has no such endpoint, or answers it with the event stream of
+// HTTP+SSE, it tries HTTP+SSE.
 //
 // Spec: 2026-07-28 basic/transports#backward-compatibility
 func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, error) {
@@ -135,7 +136,7 @@ func refusesPost(err error) bool {
 		return !dialect.IsModernError(&jsonrpc.Error{Code: e.Number, Data: e.Data})
 	}
 	e, ok := errors.AsType[*httpclient.StatusError](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
+	return errors.Is(err, httpclient.ErrEndpointEvent) || ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
 }
 
 // connectEventStream negotiates over HTTP+SSE, which only revisions of the session era

@@ -441,7 +441,7 @@ func TestInvalidHTTPResponsesAreErrorsAtOnce(t *testing.T) {
 		"empty JSON":      {func(e *exchange) { e.json(200, "") }, `invalid response: decode: the text is empty`},
 		"truncated JSON":  {func(e *exchange) { e.json(200, `{"jsonrpc"`) }, `invalid response: decode`},
 		"another id":      {func(e *exchange) { e.json(200, `{"jsonrpc":"2.0","id":99,"result":{}}`) }, `without an answer to request`},
-		"id as a string":  {func(e *exchange) { e.json(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s","result":{}}`, e.ID)) }, `without an answer to request`},
+		"id in a string":  {func(e *exchange) { e.json(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":" %s","result":{}}`, e.ID)) }, `without an answer to request`},
 		"duplicate names": {func(e *exchange) { e.json(200, e.result(`{"a":1},"x":1,"x":2`)) }, `invalid response: decode`},
 		"server error":    {func(e *exchange) { http.Error(e.w, "secret banner", 500) }, `HTTP 500 Internal Server Error`},
 		"no end": {func(e *exchange) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
 // list iterates over the items of all pages of one list. Cursors are opaque: the empty
@@ -20,7 +21,8 @@ func list[Page, Item any](
 	read func(*Page) (items []Item, next *string), name func(Item) string,
 ) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		if !offers(c.Capabilities()) {
+		declared := offers(c.Capabilities())
+		if !declared && !c.mayOfferUndeclared(method) {
 			return
 		}
 		var none Item
@@ -35,6 +37,9 @@ func list[Page, Item any](
 				loop = loopGuard{maxPages: c.opts.maxPages()}
 				cursor = nil
 				continue
+			}
+			if !declared && answered(err) {
+				return
 			}
 			if err != nil {
 				yield(none, fmt.Errorf("%s: %w", method, err))
@@ -56,6 +61,17 @@ func list[Page, Item any](
 			cursor = next
 		}
 	}
+}
+
+// mayOfferUndeclared reports whether to request a list whose capability the server does not
+// declare. Some servers of the session era declare nothing at all, or have tools that they
+// do not declare. Their error then means that there is no such list.
+func (c *Client) mayOfferUndeclared(method string) bool {
+	if f := dialect.Of(c.Revision()); f == nil || f.Era != dialect.SessionEra {
+		return false
+	}
+	s := c.Capabilities()
+	return method == mcp.MethodToolsList || s.Tools == nil && s.Prompts == nil && s.Resources == nil
 }
 
 // listRestart decides whether to list again from the first page. That happens once, when

@@ -167,13 +167,22 @@ func (n *negotiation) probeError(ctx context.Context, err error) error {
 		return err
 	case isStatus && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
 		return fmt.Errorf("server/discover: %w", err)
+	case errors.Is(err, httpclient.ErrEndpointEvent):
+		return err
 	case n.link.Err() != nil:
 		return fmt.Errorf("%w: %w", errProbeFatal, err)
-	case isStatus || n.http && !(isUnsent(err) || n.client.lastEraWas(dialect.StatelessEra) && isTransport(err)):
+	case isStatus || isInvalid(err) || n.http && !(isUnsent(err) || n.client.lastEraWas(dialect.StatelessEra) && isTransport(err)):
 		n.refused = fmt.Errorf("server/discover: %w", err)
 		return errLegacy
 	}
 	return fmt.Errorf("server/discover: %w", err)
+}
+
+// isInvalid reports whether a response violates the protocol. Servers of the session era
+// often do not encode the error for an unknown method as JSON-RPC asks for.
+func isInvalid(err error) bool {
+	_, ok := errors.AsType[*dialect.ProtocolError](err)
+	return ok
 }
 
 // discovered evaluates the answer to server/discover. An answer without revisions means
@@ -222,7 +231,7 @@ func (n *negotiation) initialize(ctx context.Context, f *dialect.Facts) error {
 	if err := json.Unmarshal(m.Result, &result); err != nil {
 		return fmt.Errorf("initialize: %w", dialect.Invalid("%w", err))
 	}
-	best := c.newestOf(dialect.Known([]string{result.ProtocolVersion}))
+	best := c.newestOf(dialect.Negotiated(result.ProtocolVersion))
 	if best == nil || best.Era != dialect.SessionEra {
 		return fmt.Errorf("initialize: the server answered in revision %.32q: want one of %s", result.ProtocolVersion, revisionNames(c.candidates))
 	}

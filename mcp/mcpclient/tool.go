@@ -13,8 +13,9 @@ import (
 )
 
 // Tools iterates over the tools of the server and requests each page when the loop
-// reaches it. There are none if the server does not declare the capability. An error is
-// yielded once, as the last value.
+// reaches it. There are none if a server of the stateless era does not declare the
+// capability; other servers are asked nevertheless. An error is yielded once, as the last
+// value.
 //
 // Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
 // out and logged.

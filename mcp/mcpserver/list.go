@@ -19,6 +19,9 @@ func (s *Server) list(r *Request, l listing, more ...registry.Feature) (any, err
 	if err := r.Decode(&params); err != nil {
 		return nil, err
 	}
+	if params.Cursor != nil && *params.Cursor == "" {
+		params.Cursor = nil // some clients send an empty cursor for the first page
+	}
 	snap := s.features.Snapshot()
 	if !snap.Offers(l.kind) {
 		return nil, undeclared(r.method)

@@ -143,6 +143,20 @@ func TestCursorOutlivesTheServer(t *testing.T) {
 	})
 }
 
+func TestEmptyCursorStandsForTheFirstPage(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(&mcpserver.Options{PageSize: 1})
+		numbered(srv, 2)
+		w := dial(t, srv, r)
+		first := w.Must("tools/list", "")
+		for _, params := range []string{`{"cursor":""}`, `{"cursor":null}`} {
+			if got := w.Must("tools/list", params); string(got) != string(first) {
+				t.Errorf("tools/list %s: got %s, want %s", params, got, first)
+			}
+		}
+	})
+}
+
 func TestBadCursorIsInvalidParams(t *testing.T) {
 	claim.Shows(t, "R-261b")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
@@ -152,7 +166,7 @@ func TestBadCursorIsInvalidParams(t *testing.T) {
 		srv.Prompt("b", "", emptyPrompt)
 		w := dial(t, srv, r)
 		prompts := decoded[string](t, jsontext.Value(at(t, w.Must("prompts/list", ""), "/nextCursor")))
-		for _, cursor := range []string{"", "x", "!!!", "2", base64.StdEncoding.EncodeToString([]byte("zt0001")), prompts} {
+		for _, cursor := range []string{"x", "!!!", "2", base64.StdEncoding.EncodeToString([]byte("zt0001")), prompts} {
 			w.Refused("tools/list", fmt.Sprintf(`{"cursor":%q}`, cursor), -32602)
 		}
 		w.Refused("tools/list", `{"cursor":1}`, -32602)

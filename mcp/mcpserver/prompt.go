@@ -24,6 +24,8 @@ type prompt struct {
 	common
 	def  mcp.Prompt
 	make PromptHandler
+	// unchecked says that the handler checks whether all required arguments are there.
+	unchecked bool
 }
 
 func (p *prompt) Key() string     { return p.def.Name }
@@ -193,7 +195,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 func (p *prompt) checkArguments(args map[string]string) error {
 	i := slices.IndexFunc(p.def.Arguments, func(a mcp.PromptArgument) bool {
 		_, given := args[a.Name]
-		return a.Required && !given
+		return a.Required && !given && !p.unchecked
 	})
 	if i < 0 {
 		return nil

@@ -57,7 +57,7 @@ func (c *Call) ReleaseMessage() {
 
 // ToolCall returns the params of tools/call. Their metadata is without the
 // protocol's own keys. They may lack what InputResponses returns if RequestState
-// has returned a state.
+// has returned a state. Arguments that are null are absent.
 func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	plain := true
 	for name, value := range rawjson.Members(c.Params) {
@@ -77,6 +77,9 @@ func (c *Call) ToolCall() (p mcp.CallToolParams, err error) {
 	if !plain {
 		p = mcp.CallToolParams{}
 		err = c.Decode(&p)
+	}
+	if p.Arguments.Kind() == 'n' {
+		p.Arguments = nil
 	}
 	p.Meta = c.Meta.User()
 	return p, err

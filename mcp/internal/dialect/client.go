@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -420,6 +421,17 @@ func SupportedIn(e *jsonrpc.Error) []mcp.Revision {
 		return nil
 	}
 	return Known(data.Supported)
+}
+
+// Negotiated returns the revision that a server names in its answer to initialize, or none
+// if it is not known. A date before the first revision, under which the protocol was
+// developed, stands for the first one.
+func Negotiated(name string) []mcp.Revision {
+	first := facts[0].Revision
+	if _, err := time.Parse(time.DateOnly, name); err == nil && name < first.String() {
+		return []mcp.Revision{first}
+	}
+	return Known([]string{name})
 }
 
 // Known returns the known revisions among names, newest first.

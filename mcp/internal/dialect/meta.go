@@ -54,12 +54,14 @@ type RequestMeta struct {
 }
 
 // marksStateless reports whether raw metadata marks a request of the stateless
-// era: it has one of that era's keys, with any value.
+// era: it has one of that era's keys, with any value but null.
 func marksStateless(meta jsontext.Value) bool {
-	for key := range rawjson.Members(meta) {
+	for key, value := range rawjson.Members(meta) {
 		switch string(key) {
 		case keyVersion, keyCapabilities:
-			return true
+			if value.Kind() != 'n' {
+				return true
+			}
 		}
 	}
 	return false
@@ -96,13 +98,17 @@ func isProtocols(key []byte) bool {
 }
 
 // readRequestMeta decodes params._meta. Malformed metadata is an invalid-params
-// error; absent metadata is the zero RequestMeta.
+// error; absent metadata is the zero RequestMeta. The protocol's own keys are absent if
+// they are null.
 func readRequestMeta(params jsontext.Value) (RequestMeta, *mcp.Error) {
 	meta := RequestMeta{raw: rawjson.Member(params, "_meta")}
 	if len(meta.raw) > 0 && meta.raw.Kind() != '{' && meta.raw.Kind() != 'n' {
 		return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: unexpected %s", kindName(byte(meta.raw.Kind())))
 	}
 	for key, value := range rawjson.Members(meta.raw) {
+		if value.Kind() == 'n' {
+			continue
+		}
 		if err := meta.read(key, value); err != nil {
 			return RequestMeta{}, mcp.Errorf(mcp.CodeInvalidParams, "_meta: /%s%s", escapePointer(string(key)), reasonBelow(err))
 		}

@@ -69,8 +69,8 @@ func TestStatelessRequestsAreCheckedInOrder(t *testing.T) {
 			nil, mcp.CodeInvalidParams, 400,
 		},
 		{
-			"a null version marks the era and is none",
-			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":null}}}`,
+			"a null version is none",
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":null,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			nil, mcp.CodeInvalidParams, 400,
 		},
 		{

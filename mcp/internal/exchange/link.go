@@ -114,6 +114,7 @@ type connLink struct {
 	pending   peer.Pending
 	running   peer.Running
 	answering atomic.Int64 // requests of the server whose answer is not written yet
+	notified  atomic.Bool  // a notification was sent
 
 	ctx    context.Context // of the requests being answered
 	cancel context.CancelCauseFunc
@@ -170,10 +171,12 @@ func (l *connLink) sendCancelled(msg []byte) {
 	}
 	ctx, stop := context.WithTimeout(l.ctx, cancelTimeout)
 	defer stop()
+	l.notified.Store(true)
 	_ = l.conn.Write(ctx, msg)
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
+	l.notified.Store(true)
 	if err := l.conn.Write(ctx, out.Message.Encode(jsonrpc.ID{})); err != nil {
 		return l.writeFailed(ctx, err)
 	}
@@ -287,6 +290,11 @@ func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, *jsonrpc.Dec
 func (l *connLink) dispatch(m jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.Response:
+		if m.ID.IsZero() && !l.notified.Load() {
+			// Some servers refuse server/discover without its id. Later an error without an
+			// id may be the answer to a notification, which concerns no call.
+			m.ID = l.pending.Only()
+		}
 		l.pending.Resolve(m)
 	case jsonrpc.Request:
 		l.answerRequest(m)

@@ -3,13 +3,15 @@ package httpclient
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 )
 
 // Authorizer gives requests their credentials. The deadlines of a request are paused
@@ -45,12 +47,49 @@ func (p *ClientParams) send(ctx context.Context, o *outgoing) (*http.Response, e
 		if p.Auth == nil || !wantsCredentials(resp) || challenges == maxChallenges {
 			return resp, nil
 		}
-		drainBody(resp.Body)
+		body := p.readRefusal(resp)
 		resp.Body.Close()
 		if err := p.challenged(req, resp); err != nil {
-			return nil, fmt.Errorf("%w: %w", statusError(resp), err)
+			return nil, &credentialsError{statusError(resp), err, body}
 		}
 	}
+}
+
+// credentialsError reports a 401 or 403 for which there are no other credentials.
+type credentialsError struct {
+	status *StatusError
+	err    error
+	body   []byte // of a 403 that may be the answer to the request, or nil
+}
+
+func (e *credentialsError) Error() string { return e.status.Error() + ": " + e.err.Error() }
+
+// Unwrap returns the status, and why there are no credentials.
+func (e *credentialsError) Unwrap() []error { return []error{e.status, e.err} }
+
+// maxRefusal bounds the body of a 403 that is read, in bytes.
+const maxRefusal = 64 << 10
+
+// readRefusal returns the body of a 403 in JSON that does not ask for other credentials. It
+// drops every other body.
+func (p *ClientParams) readRefusal(resp *http.Response) []byte {
+	if !answersWith403(resp) {
+		drainBody(resp.Body)
+		return nil
+	}
+	late := time.AfterFunc(drainTime, func() { resp.Body.Close() })
+	defer late.Stop()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(min(maxRefusal, p.MaxMessage))))
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// answersWith403 reports whether a response may be the answer to its request although it is
+// a 403: it holds JSON, and no challenge.
+func answersWith403(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusForbidden && mediaType(resp.Header) == httpheader.TypeJSON && resp.Header.Get(httpheader.WWWAuthenticate) == ""
 }
 
 // sendOnce sends a request with the present credentials.

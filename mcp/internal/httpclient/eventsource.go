@@ -41,6 +41,10 @@ func (e *StreamError) Error() string { return "stream ended before the answer: "
 // Unwrap returns why the stream ended.
 func (e *StreamError) Unwrap() error { return e.Err }
 
+// ErrEndpointEvent reports that a request was answered with an event stream that begins
+// with the event of HTTP+SSE: the server answers every method at its address with it.
+var ErrEndpointEvent = errors.New("the server answers with the event stream of HTTP+SSE")
+
 // eventSource reads one event stream of the server over one or more connections.
 type eventSource struct {
 	link      *Link
@@ -108,6 +112,9 @@ func (s *eventSource) read(body io.Reader, last func(jsonrpc.Message) bool) (eve
 			return events, err
 		}
 		events++
+		if events == 1 && ev.Name == endpointEvent && s.link.negotiated() == nil {
+			return events, ErrEndpointEvent
+		}
 		again := events == 1 && ev.ID != "" && ev.ID == s.resumeID
 		s.lastID = cmp.Or(ev.ID, s.lastID)
 		if ev.Retry > 0 {

@@ -16,6 +16,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/sse"
 )
 
+// endpointEvent is the name of the first event of HTTP+SSE.
+const endpointEvent = "endpoint"
+
 // sseConn is the client's side of HTTP+SSE: the server sends all its messages on one event
 // stream, and the client posts its messages to the endpoint that the server names.
 type sseConn struct {
@@ -61,8 +64,8 @@ func (c *sseConn) connect() error {
 	if err != nil {
 		return fmt.Errorf("read event: %w", err)
 	}
-	if ev.Name != "endpoint" {
-		return fmt.Errorf("event %q: want the first event to be %q", ev.Name, "endpoint")
+	if ev.Name != endpointEvent {
+		return fmt.Errorf("event %q: want the first event to be %q", ev.Name, endpointEvent)
 	}
 	return c.setEndpoint(string(ev.Data))
 }

@@ -36,11 +36,17 @@ func (l *Link) roundTrip(ctx context.Context, id jsonrpc.ID, out exchange.Outbou
 
 func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) error {
 	resp, err := l.post(ctx, out.Message.Encode(id), &out.Message.Headers)
+	if refused, ok := errors.AsType[*credentialsError](err); ok && l.deliverRefusal(id, refused.body) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if err := resp.refusal(); err != nil {
+		if answersWith403(resp.Response) && l.deliverRefusal(id, l.readRefusal(resp.Response)) {
+			return nil
+		}
 		return err
 	}
 	if out.Message.Method == mcp.MethodInitialize {
@@ -118,6 +124,22 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response, repeated bool) error {
 	return nil
 }
 
+// deliverRefusal delivers the error in the body of a 403, if it is the answer to the request.
+// Before a revision is negotiated it is not: then the status says that the client may not
+// use the server.
+func (l *Link) deliverRefusal(id jsonrpc.ID, body []byte) bool {
+	if body == nil || l.negotiated() == nil {
+		return false
+	}
+	m, err := jsonrpc.Decode(body, l.Inbox.Limits())
+	if err != nil || m.Error == nil || !m.ID.IsZero() && !isAnswer(m, id) {
+		return false
+	}
+	m.ID = id
+	l.deliver(m, id)
+	return true
+}
+
 // isRefusal reports whether the body is one error without an id.
 func isRefusal(items []jsonrpc.Item) bool {
 	return len(items) == 1 && items[0].Message.Error != nil && items[0].Message.ID.IsZero()
@@ -130,7 +152,7 @@ func isOverload(items []jsonrpc.Item) bool {
 }
 
 func isAnswer(m jsonrpc.Message, id jsonrpc.ID) bool {
-	return m.Kind == jsonrpc.Response && m.ID.Key() == id.Key()
+	return m.Kind == jsonrpc.Response && m.ID.NumberKey() == id.Key()
 }
 
 // readAll reads a body of at most one message.

@@ -85,6 +85,9 @@ func (e *envelope) call() (Message, *DecodeError) {
 	if !ok || method == "" {
 		return e.refuse("member method must be a string that is not empty, found %s", describe(e.method))
 	}
+	if e.params.Kind() == 'n' {
+		e.params = nil
+	}
 	if e.params != nil && e.params.Kind() != '{' {
 		return e.refuse("member params must be an object, found %s", describe(e.params))
 	}
@@ -103,6 +106,7 @@ func (e *envelope) call() (Message, *DecodeError) {
 // response checks a result or an error. Only an error may lack an id, because its sender may
 // have been unable to read the id of the request.
 func (e *envelope) response(limits Limits) (Message, *DecodeError) {
+	e.dropNull()
 	if e.result != nil && e.errorObject != nil {
 		return e.refuse("a response has either a result or an error, not both")
 	}
@@ -126,6 +130,18 @@ func (e *envelope) response(limits Limits) (Message, *DecodeError) {
 	}
 	m.ID = id
 	return m, nil
+}
+
+// dropNull drops the null of a response that has both members, as many libraries encode it:
+// there is an error only if it is not null.
+func (e *envelope) dropNull() {
+	switch {
+	case e.result == nil || e.errorObject == nil:
+	case e.errorObject.Kind() == 'n':
+		e.errorObject = nil
+	case e.result.Kind() == 'n':
+		e.result = nil
+	}
 }
 
 // refuse returns the error for an invalid envelope.

@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -166,8 +167,6 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"m","error":null}`, invalid, `1`},
 		{`{"jsonrpc":"2.0","method":"m","result":{}}`, invalid, ""},
 		{`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, response, `1`},
-		{`{"jsonrpc":"2.0","id":1,"result":{},"error":null}`, response, `1`},
-		{`{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"m"}}`, response, `1`},
 		{`{"jsonrpc":"2.0","id":1,"result":{},"params":{}}`, response, `1`},
 		{`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"},"params":{}}`, response, `1`},
 		{`{"jsonrpc":"2.0","id":1,"Method":"m"}`, invalid, `1`},
@@ -191,7 +190,6 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":1}`, notification, ""},
 
 		// The params.
-		{`{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, request, `1`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[]}`, request, `1`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}`, request, `1`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":1}`, request, `1`},
@@ -199,7 +197,6 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":true}`, request, `1`},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":false}`, request, `1`},
 		{`{"jsonrpc":"2.0","method":"m","params":[]}`, notification, ""},
-		{`{"jsonrpc":"2.0","method":"m","params":null}`, notification, ""},
 
 		// The id of a request.
 		{`{"jsonrpc":"2.0","id":null,"method":"m"}`, request, ""},
@@ -265,5 +262,22 @@ func TestDecodedValuesHaveNoSpareCapacity(t *testing.T) {
 	_ = append(m.Params, '#')
 	if string(data) != toolsCall {
 		t.Errorf("appending to params changed the text to %s", data)
+	}
+}
+
+func TestNullStandsForAnAbsentMember(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, `{"jsonrpc":"2.0","id":1,"method":"m"}`},
+		{`{"jsonrpc":"2.0","method":"m","params": null }`, `{"jsonrpc":"2.0","method":"m"}`},
+		{`{"jsonrpc":"2.0","id":1,"result":{},"error":null}`, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{`{"jsonrpc":"2.0","id":1,"result":null,"error":null}`, `{"jsonrpc":"2.0","id":1,"result":null}`},
+		{`{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"m"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`},
+	} {
+		got, err := jsonrpc.Decode([]byte(tt.text), jsonrpc.Limits{})
+		want, wantErr := jsonrpc.Decode([]byte(tt.want), jsonrpc.Limits{})
+		if err != nil || wantErr != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Decode(%s) = %v, %v, want %v, %v", tt.text, got, err, want, wantErr)
+		}
 	}
 }

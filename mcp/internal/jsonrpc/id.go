@@ -63,6 +63,10 @@ func (id ID) Key() string {
 	return string(key)
 }
 
+// NumberKey is Key, except that a number in a string has the key of the number. It is for
+// the responses to requests whose ids are all numbers, which some servers echo as strings.
+func (id ID) NumberKey() string { return strings.TrimPrefix(id.Key(), `"`) }
+
 // String returns the JSON text for people to read, "null" for the zero ID.
 func (id ID) String() string {
 	if id.IsZero() {

@@ -18,7 +18,7 @@ const (
 
 // Pending is the table of outbound requests that wait for their response. The
 // zero value is ready for use; all methods are safe for concurrent use. Ids are
-// consecutive numbers and are never used twice.
+// consecutive numbers and are never used twice. A peer may echo them as strings.
 type Pending struct {
 	mu      sync.Mutex
 	last    int64
@@ -83,7 +83,7 @@ func (p *Pending) newWaiter() *Waiter {
 func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := m.ID.Key()
+	key := m.ID.NumberKey()
 	w := p.waiting[key]
 	if w == nil {
 		return false
@@ -94,12 +94,26 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	return true
 }
 
+// Only returns the id of the only request that waits, or the zero ID if none or more
+// than one does.
+func (p *Pending) Only() jsonrpc.ID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) != 1 {
+		return jsonrpc.ID{}
+	}
+	for _, w := range p.waiting {
+		return w.ID
+	}
+	return jsonrpc.ID{}
+}
+
 // Deliver queues a message for the request of that id, before its response. It
 // reports false if no such request waits.
 func (p *Pending) Deliver(id jsonrpc.ID, m jsonrpc.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.waiting[id.Key()]
+	w := p.waiting[id.NumberKey()]
 	if w == nil {
 		return false
 	}
@@ -151,11 +165,12 @@ func (w *Waiter) TakeLogs() {
 func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := p.waiting[id.Key()]
+	key := id.NumberKey()
+	w := p.waiting[key]
 	if w == nil {
 		return false
 	}
-	p.remove(id.Key())
+	p.remove(key)
 	w.err = err
 	w.signal()
 	return true
