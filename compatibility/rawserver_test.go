@@ -60,8 +60,7 @@ type rawServer struct {
 
 	mu      sync.Mutex
 	streams []chan string // guarded by mu: messages for the event streams of HTTP+SSE
-	spoken  time.Time     // guarded by mu: when it last sent something or ended
-	began   time.Time     // guarded by mu: when its row began
+	last    time.Time     // guarded by mu: when one of both last sent something, or the server ended
 	late    time.Duration // guarded by mu: the longest time that its peer took for the next message
 	strict  error         // guarded by mu: what is wrong with a message that it got
 }
@@ -102,7 +101,7 @@ func (s *rawServer) reply(data []byte) reply {
 func (s *rawServer) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.began, s.late = time.Now(), 0
+	s.last, s.late = time.Time{}, 0
 }
 
 // hears is called for each message of the peer, with an error if it is not strict JSON, and
@@ -111,18 +110,18 @@ func (s *rawServer) hears(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.strict = cmp.Or(s.strict, err)
-	since := s.began
-	if s.spoken.After(since) {
-		since = s.spoken
+	now := time.Now()
+	if !s.last.IsZero() {
+		s.late = max(s.late, now.Sub(s.last))
 	}
-	s.late = max(s.late, time.Since(since))
+	s.last = now
 }
 
-// speaks is called when the server sends something or ends.
+// speaks is called when the server has sent something, and when it ends.
 func (s *rawServer) speaks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spoken = time.Now()
+	s.last = time.Now()
 }
 
 // outcome returns the longest time that the peer took, and what was wrong with a message.
@@ -142,8 +141,8 @@ func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
 		}
 		answer := s.reply(line)
 		if answer.text != "" {
-			s.speaks()
 			_, _ = io.WriteString(conn, answer.text+"\n")
+			s.speaks()
 		}
 		if answer.ends {
 			s.speaks()
@@ -188,9 +187,9 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.kind != "" {
 		w.Header().Set("Content-Type", answer.kind)
 	}
-	s.speaks()
 	w.WriteHeader(max(answer.code, http.StatusOK))
 	_, _ = io.WriteString(w, answer.text)
+	s.speaks()
 }
 
 // serveEvents answers with the event stream of HTTP+SSE.
