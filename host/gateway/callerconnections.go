@@ -155,8 +155,9 @@ func (u *upstream) startConnection(c caller) *connection {
 		connect: func(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
 			u.declareCapabilities(o, c.capabilities, conn)
-			if u.mayHaveSessionTools() {
+			if u.mayHaveSessions() {
 				o.OnToolsChanged = func(context.Context, *mcpclient.Client) { conn.requestRefresh() }
+				o.OnLog = u.forwardLogTo(c.session)
 			}
 			return u.connect(ctx, o)
 		},
@@ -182,11 +183,12 @@ func (u *upstream) startConnection(c caller) *connection {
 	return conn
 }
 
-// mayHaveSessionTools reports whether the upstream may add tools for one session. The caller
-// must not hold mu.
+// mayHaveSessions reports whether the upstream is, or may be, of the session era. Only such a
+// one adds tools for one connection, and sends log messages outside of calls. The caller must
+// not hold mu.
 //
 // Spec: 2026-07-28 server/tools#listing-tools
-func (u *upstream) mayHaveSessionTools() bool {
+func (u *upstream) mayHaveSessions() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.lastRevision != mcp.V20260728
