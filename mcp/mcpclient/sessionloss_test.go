@@ -3,13 +3,16 @@ package mcpclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -446,4 +449,55 @@ func TestSubscriptionsAndLogLevelAreRestoredInTheNewSession(t *testing.T) {
 	if len(levels) != 2 || levels[1].Header.Get("Mcp-Session-Id") != "s1" || levels[1].param("level") != `"debug"` {
 		t.Errorf("the level was set %d times, want again in the new session", len(levels))
 	}
+}
+
+// inMemory answers HTTP requests with a handler, without a network.
+type inMemory struct{ http.Handler }
+
+func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+func TestBadRequestCountsAgainAsALossAfterAMinute(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-120")
+	synctest.Test(t, func(t *testing.T) {
+		var opened, knows atomic.Int32 // the number of the last session, and of the first one that is known
+		s := &webServer{handle: func(e *exchange) {
+			session, _ := strconv.Atoi(e.Header.Get("Mcp-Session-Id"))
+			switch {
+			case e.message.Method == mcp.MethodInitialize:
+				e.w.Header().Set("Mcp-Session-Id", fmt.Sprint(opened.Add(1)))
+				e.json(200, e.result(initializeResult("2025-11-25")))
+			case e.Request.Method != http.MethodPost:
+				e.w.WriteHeader(http.StatusMethodNotAllowed)
+			case session < int(knows.Load()) || e.message.Method == mcp.MethodDiscover || e.param("name") == `"bad"`:
+				http.Error(e.w, "bad", 400)
+			case e.ID == nil:
+				e.w.WriteHeader(http.StatusAccepted)
+			default:
+				e.json(200, e.result(`{"content":[]}`))
+			}
+		}}
+		c := connect(t, mcpclient.URL("http://server.example/mcp"), &mcpclient.Options{
+			HTTP: mcpclient.HTTPOptions{Client: &http.Client{Transport: inMemory{s}}},
+		})
+		if _, err := c.CallTool(t.Context(), "bad", nil); statusOf(err) != 400 {
+			t.Errorf("got %v, want HTTP 400", err)
+		}
+		knows.Store(opened.Load() + 1) // as after a restart
+		time.Sleep(59 * time.Second)
+		if _, err := c.CallTool(t.Context(), "good", nil); statusOf(err) != 400 {
+			t.Errorf("after 59 s: got %v, want HTTP 400", err)
+		}
+		time.Sleep(time.Second)
+		if _, err := c.CallTool(t.Context(), "good", nil); err != nil {
+			t.Errorf("after 60 s: got %v, want a new session", err)
+		}
+		if got := opened.Load(); got != 3 {
+			t.Errorf("opened %d sessions, want 3", got)
+		}
+	})
 }
