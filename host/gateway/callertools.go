@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json/v2"
 	"maps"
 	"reflect"
 	"slices"
@@ -14,10 +15,10 @@ import (
 )
 
 const (
-	// maxCallerTools limits the tools that one upstream has for some callers only, and
-	// maxCallerToolBytes their definitions. The rest is left out.
+	// maxCallerTools limits the tools that one upstream has for one caller, or for certain
+	// capabilities, and maxCallerToolBytes their definitions. The rest is left out.
 	maxCallerTools     = 1000
-	maxCallerToolBytes = 8 << 20
+	maxCallerToolBytes = 1 << 20
 )
 
 // callerTools are the tools of an upstream that only some callers see: those whose client
@@ -34,14 +35,22 @@ type callerTools struct {
 // connection; nil stands for any connection of their caller.
 func (u *upstream) newCallerTools(listed []mcp.Tool, known *catalog, before *callerTools, on *connection) (*callerTools, error) {
 	c := &callerTools{set: u.gateway.server.NewToolSet()}
-	size := 0
-	for _, t := range listed {
-		if size += len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema); size > maxCallerToolBytes {
+	names, size := make(map[string]bool, len(known.tools)), 0
+	for i := range known.tools {
+		names[known.tools[i].Name] = true
+	}
+	for i := range listed {
+		t := &listed[i]
+		if names[t.Name] {
+			continue
+		}
+		encoded, err := json.Marshal(t)
+		if size += len(encoded); err != nil || size > maxCallerToolBytes || len(c.found) == maxCallerTools {
+			u.log.Warn("tools for some callers are left out", "limit", maxCallerTools, "limit bytes", maxCallerToolBytes, "error", err)
 			break
 		}
-		if !known.hasTool(t.Name) && len(c.found) < maxCallerTools {
-			c.found = append(c.found, t)
-		}
+		names[t.Name] = true
+		c.found = append(c.found, *t)
 	}
 	c.hides = &catalog{tools: c.found}
 	if len(c.found) == 0 {
@@ -68,11 +77,6 @@ func (u *upstream) newCallerTools(listed []mcp.Tool, known *catalog, before *cal
 		u.log.Warn("a tool for some callers is left out", "reason", text)
 	}
 	return c, nil
-}
-
-// hasTool reports whether a catalog has a tool of that name, whether or not clients see it.
-func (c *catalog) hasTool(name string) bool {
-	return slices.ContainsFunc(c.tools, func(t mcp.Tool) bool { return t.Name == name })
 }
 
 // equal reports whether two sets have the same tools. Nil is empty.
@@ -208,6 +212,61 @@ func (u *upstream) hiddenCallerTool(c caller, wire string) (name string, outcome
 		}
 	}
 	return "", ""
+}
+
+// refilterCallerTools divides the tools that only some callers have again, after an approval.
+func (u *upstream) refilterCallerTools() {
+	u.mu.Lock()
+	lists, connections := maps.Clone(u.capabilityLists), maps.Clone(u.callerConnections)
+	u.mu.Unlock()
+	refilter := func(before *callerTools, on *connection) *callerTools {
+		if before.len() == 0 {
+			return nil
+		}
+		now, err := u.newCallerTools(before.found, new(catalog), before, on)
+		if err != nil {
+			u.log.Error("cannot compare the tools with the approved definitions", "error", err)
+			return nil
+		}
+		return now
+	}
+	for c, l := range lists {
+		u.mu.Lock()
+		before := l.tools
+		u.mu.Unlock()
+		now := refilter(before, nil)
+		u.mu.Lock()
+		replaced := now != nil && l.tools == before // otherwise a read has filtered its own tools
+		if replaced {
+			l.tools = now
+		}
+		u.mu.Unlock()
+		if replaced && !before.visiblyEqual(now) {
+			u.capabilityToolsChanged(c)
+		}
+	}
+	for c, conn := range connections {
+		before := conn.ownTools()
+		if now := refilter(before, conn); now != nil && conn.replaceOwnTools(before, now) && !before.visiblyEqual(now) {
+			u.ownToolsChanged(c)
+		}
+	}
+}
+
+// visiblyEqual reports whether two sets without tools that are denied or withheld are equal.
+func (c *callerTools) visiblyEqual(other *callerTools) bool {
+	return reflect.DeepEqual(c.hides.approved, other.hides.approved)
+}
+
+// replaceOwnTools replaces the tools of the connection's caller unless they have changed.
+func (c *connection) replaceOwnTools(before, now *callerTools) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tools != before {
+		return false
+	}
+	c.tools = now
+	return true
 }
 
 // callerWithheld returns the withheld tools that only some callers have, each once. The

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,12 +282,13 @@ func TestAddedToolsAreUnderTheRulesAndApprovals(t *testing.T) {
 	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &dynamicServer{adds: []string{"extra", "denied", "changed", "asks"}}
+			var approved atomic.Bool
 			seen := new(decisions)
 			g := gateway.New([]host.Upstream{{Key: "d", Target: mcpclient.InProcess(d), Settings: host.Settings{Rules: host.Rules{
 				Deny: []string{"denied"}, Confirm: []host.ConfirmRule{{Tools: "asks", When: host.Always}},
 			}}}}, &gateway.Options{Logger: quiet, OnDecision: seen.add, FilterTools: func(_ *host.Upstream, all []mcp.Tool) (kept []mcp.Tool, withheld []host.Withheld, err error) {
 				for _, tool := range all {
-					if tool.Name == "changed" {
+					if tool.Name == "changed" && !approved.Load() {
 						withheld = append(withheld, host.Withheld{Tool: tool.Name})
 						continue
 					}
@@ -317,6 +319,15 @@ func TestAddedToolsAreUnderTheRulesAndApprovals(t *testing.T) {
 			}
 			if got := g.Status()[0].Withheld; len(got) != 1 || got[0].Tool != "changed" {
 				t.Errorf("%s: got %+v, want the withheld tool in the status", revision, got)
+			}
+			before := c.notified()
+			approved.Store(true)
+			g.Retry("d")
+			if got := c.call(t, "changed"); got != "changed user2" {
+				t.Errorf("%s: got %q, want the tool called after its approval", revision, got)
+			}
+			if got := c.notified() - before; revision == mcp.V20251125 && got != 1 {
+				t.Errorf("%s: got %d notifications, want one of the approval", revision, got)
 			}
 		})
 	}
@@ -352,6 +363,42 @@ func TestToolForAbleClientsIsListedToThem(t *testing.T) {
 			}
 			if err := able.Request(t.Context(), mcp.MethodToolsList, nil, &list); err != nil || revision == mcp.V20260728 && list.Scope != mcp.CachePrivate {
 				t.Errorf("%s: got %q, %v, want a private list", revision, list.Scope, err)
+			}
+		})
+	}
+}
+
+// A client may know the tool of its capabilities from an earlier host.
+func TestToolForAbleClientsIsCallableBeforeItIsListed(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(new(dynamicServer))})
+			if got := newListingClient(t, g.Server(), elicits(revision)).call(t, "form"); got != "form " {
+				t.Errorf("%s: got %q, want a result", revision, got)
+			}
+		})
+	}
+}
+
+// An upstream cannot fill the memory of the host with tools for single callers.
+func TestToolsOfOneCallerAreLimited(t *testing.T) {
+	t.Parallel()
+	for prefix, limit := range map[string]int{"t": 1000, strings.Repeat("long", 25): 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			d := new(dynamicServer)
+			for i := range 5000 {
+				d.adds = append(d.adds, fmt.Sprint(prefix, i))
+			}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+			c.call(t, "login")
+			c.notified()
+			if got := len(toolNames(t, c.Client)); got != limit+3 {
+				t.Errorf("got %d tools, want the limit and the three of everybody", got)
+			}
+			if got := c.call(t, "whoami"); got != "whoami user2" {
+				t.Errorf("got %q, want the server to go on", got)
 			}
 		})
 	}

@@ -110,10 +110,15 @@ func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities) {
 	close(l.last.done)
 	u.mu.Unlock()
 	if err == nil && !before.equal(tools) {
-		u.gateway.server.ToolsChangedFor(func(r mcp.Revision, declared mcp.ClientCapabilities) bool {
-			return capabilitiesIn(r, declared).forLists() == c
-		})
+		u.capabilityToolsChanged(c)
 	}
+}
+
+// capabilityToolsChanged notifies the clients with certain capabilities.
+func (u *upstream) capabilityToolsChanged(c callerCapabilities) {
+	u.gateway.server.ToolsChangedFor(func(r mcp.Revision, declared mcp.ClientCapabilities) bool {
+		return capabilitiesIn(r, declared).forLists() == c
+	})
 }
 
 // listForCapabilities connects to the upstream as a client with the capabilities, lists its
@@ -133,8 +138,10 @@ func (u *upstream) listForCapabilities(c callerCapabilities) (known *catalog, li
 	if listed, err = collect(client.Tools(ctx)); err != nil {
 		return nil, nil, fmt.Errorf("tools: %w", err)
 	}
-	defer u.wakeIfIdle()()
-	u.waitForStart(ctx)
+	if !u.startFinished() {
+		defer u.wakeIfIdle()()
+		u.waitForStart(ctx)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.catalogRead {

@@ -104,6 +104,7 @@ func (g *Gateway) Retry(key string) bool {
 	}
 	u.refilter()
 	g.merge()
+	u.refilterCallerTools()
 	u.retry()
 	return true
 }

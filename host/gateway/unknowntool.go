@@ -96,6 +96,9 @@ func (g *Gateway) retryUnknownTool(next mcpserver.Handler) mcpserver.Handler {
 			return result, err
 		}
 		waits := u.beginReadsFor(r, owner)
+		if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
+			waits = append(waits, read.wait)
+		}
 		for _, wait := range waits {
 			wait(ctx)
 		}
