@@ -22,7 +22,8 @@ func (e *callerError) Error() string { return e.text }
 func (e *callerError) Unwrap() error { return e.err }
 
 // callerErrorOf returns the error of a call for its caller. If that hides something, the
-// whole error is logged under an incident id that the caller sees.
+// whole error is logged under an incident id that the caller sees. A response that cannot be
+// used is logged, because the operator of the server has to know.
 func (u *upstream) callerErrorOf(err error) error {
 	whole := fmt.Errorf("upstream %q: %w", u.Key, err)
 	text := whole.Error()
@@ -31,6 +32,9 @@ func (u *upstream) callerErrorOf(err error) error {
 	}
 	if e, ok := errors.AsType[*mcpclient.ExitError](err); ok {
 		text = strings.ReplaceAll(text, e.Error(), e.Reason)
+	}
+	if _, broken := errors.AsType[*mcpclient.ProtocolError](err); broken {
+		u.log.Warn("the server violates the protocol", "error", err)
 	}
 	if text == whole.Error() {
 		return whole

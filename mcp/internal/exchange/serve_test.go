@@ -26,6 +26,12 @@ type wire struct {
 // connect serves one connection and opens a session of the revision on it.
 func connect(t *testing.T, s *mcpserver.Server, revision string) wire {
 	t.Helper()
+	return connectWith(t, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, revision))
+}
+
+// connectWith serves one connection and opens a session on it with the request.
+func connectWith(t *testing.T, s *mcpserver.Server, initialize string) wire {
+	t.Helper()
 	ours, theirs := memory.Pair()
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(context.Background(), theirs) }()
@@ -36,7 +42,7 @@ func connect(t *testing.T, s *mcpserver.Server, revision string) wire {
 		}
 	})
 	w := wire{t, ours}
-	w.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, revision)
+	w.send("%s", initialize)
 	w.read()
 	return w
 }
