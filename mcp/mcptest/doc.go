@@ -8,6 +8,8 @@
 // conversation in a file: Record makes one, and Transcript.Play sends the messages of one
 // side and compares those of the other.
 //
+// CheckSurface compares what a server shows with a golden file.
+//
 // Connect fails the test for each message that is not valid. CheckWire, CheckHandler and
 // CheckTransport do so for other connections. Grease adds unknown members and methods,
 // InjectFaults and BreakAfter simulate faulty peers, and CheckLeaks finds goroutines that

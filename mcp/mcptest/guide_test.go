@@ -79,6 +79,10 @@ func TestBookInEachRevision(t *testing.T) {
 	})
 }
 
+func TestSurface(t *testing.T) {
+	mcptest.CheckSurface(t, mcptest.Connect(t, newServer(), nil), "testdata/surface.json")
+}
+
 func TestAddUnderGrease(t *testing.T) {
 	mcptest.CheckLeaks(t)
 	s := mcptest.WrapConn(newServer(), func(conn mcp.Conn) mcp.Conn { return mcptest.Grease(t, conn, 1) })
