@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,8 +38,8 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 	t.Parallel()
 	mark := t.TempDir() // an argument that identifies the child process
 	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
-		// Shared, because its tools add to its lists. All clients that share the connection
-		// are notified; the host does not list what a server adds for one session only.
+		// Shared, because its tools add resources. All clients that share the connection are
+		// notified; the host does not list resources that a server adds for one session only.
 		"everything":      {Command: "node", Args: []string{absolute(t, everythingModule), "stdio", mark}, Settings: sharing},
 		"everything-sse":  {URL: "http://" + startForeign(t, everythingModule, "sse") + "/sse", Settings: sharing},
 		"everything-http": {URL: "http://" + startForeign(t, everythingModule, "streamableHttp") + "/mcp", Settings: sharing},
@@ -48,6 +49,7 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 		"ours":            {URL: "unix://" + serveDemoOnSocket(t)},
 		"crashing":        {Command: "node", Args: []string{"--eval", "throw new Error('the disk is gone')"}},
 	}))
+	waitForServers(t, server{addr: h.addr})
 	wantChildren(t, mark, 1)
 	plans := map[string]func(string) plan{
 		"everything": everythingPlan, "everything-sse": everythingPlan, "everything-http": everythingPlan,
@@ -79,6 +81,42 @@ func TestClientsUseServersThroughTheHost(t *testing.T) {
 	connectListeners(t, server{addr: h.addr})
 	h.interrupt(t)
 	wantChildren(t, mark, 0)
+}
+
+// A process of its own for each client: the reference server then has tools for clients that
+// can be asked, and its log messages reach the session that owns the process.
+func TestClientsOfTheHostHaveTheirOwnReferenceServer(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+		"everything": {Command: "node", Args: []string{absolute(t, everythingModule), "stdio"}},
+	}))
+	for _, c := range remote(ourClients) {
+		t.Run(c.String(), func(t *testing.T) {
+			p := plan{
+				list("echo", "get-sum"),
+				logged("toggle-simulated-logging", nil, regexp.MustCompile("[- ]level[- ]message")),
+				asked("trigger-elicitation-request", regexp.MustCompile("- Name: Ada")),
+			}
+			c.visit(t, server{addr: h.addr}, p.behind("everything"), withoutForms(c.revision))
+		})
+	}
+	h.interrupt(t)
+}
+
+// waitForServers waits until the servers of a host have started, as each list does.
+func waitForServers(t *testing.T, s server) {
+	t.Helper()
+	client, err := mcpclient.Connect(t.Context(), mcpclient.URL(s.url("http")), &mcpclient.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, err := range client.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // The results without the host must be the same as those through the host.
@@ -137,7 +175,7 @@ func wantTrouble(t *testing.T, h *process, key, said string) {
 func throughTheHost(v mcp.Revision, key string) lacks {
 	l := withoutForms(v).with(nil)
 	if strings.HasPrefix(key, "everything") {
-		l["asked"] = "the server offers the tool only to clients that support elicitation, and the host lists tools without a client"
+		l["asked"] = "the server offers the tool only to clients that support elicitation, and a shared connection supports none"
 		l["logged"] = "the server logs outside of calls, and on a shared connection such a message belongs to no client"
 	}
 	if v == mcp.V20241105 || v == mcp.V20250326 {
