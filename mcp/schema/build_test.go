@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json/jsontext"
 	"math"
 	"testing"
 
@@ -32,6 +33,15 @@ func TestBuiltSchema(t *testing.T) {
 		{schema.Number().Above(0).Below(1e21).MultipleOf(0.1), `{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1e+21,"multipleOf":0.1}`},
 		{schema.String().Title("T").Format("date").Header("Day").Const("2026-01-01"), `{"type":"string","title":"T","format":"date","const":"2026-01-01","x-mcp-header":"Day"}`},
 		{schema.Array(schema.Any()).MinItems(1).MaxItems(2), `{"type":"array","items":{},"minItems":1,"maxItems":2}`},
+		{schema.AnyOf(schema.String(), schema.Integer().Min(1)).Doc("D"), `{"description":"D","anyOf":[{"type":"string"},{"type":"integer","minimum":1}]}`},
+		{schema.OneOf(schema.Object(schema.Required("a", schema.String()))), `{"oneOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}]}`},
+		{schema.String().MaxLen(2).Default("a").Nullable().Doc("D"), `{"type":["string","null"],"description":"D","maxLength":2,"default":"a"}`},
+		{schema.String().Enum("a").Nullable().Nullable(), `{"type":["string","null"],"enum":["a",null]}`},
+		{schema.String().Const("a").Doc("D").Nullable(), `{"description":"D","anyOf":[{"type":"string","const":"a"},{"type":"null"}]}`},
+		{schema.AnyOf(schema.String(), schema.Integer()).Nullable(), `{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"null"}]}`},
+		{schema.OneOf(schema.String(), schema.Integer()).Doc("D").Nullable(), `{"description":"D","anyOf":[{"oneOf":[{"type":"string"},{"type":"integer"}]},{"type":"null"}]}`},
+		{schema.Array(schema.String()).Enum("a").Nullable(), `{"type":["array","null"],"items":{"type":"string","enum":["a"]}}`},
+		{schema.Any().Nullable(), `{}`},
 		{schema.String().Pattern("^a<b$").MaxLen(9), `{"type":"string","pattern":"^a<b$","maxLength":9}`},
 	}
 	for _, tt := range tests {
@@ -41,6 +51,37 @@ func TestBuiltSchema(t *testing.T) {
 		}
 		if _, err := jsonschema.Compile(got, nil); err != nil {
 			t.Errorf("%s: %v", got, err)
+		}
+	}
+}
+
+func TestAlternativesAndNullAreValidated(t *testing.T) {
+	t.Parallel()
+	pet := schema.OneOf(
+		schema.Object(schema.Required("kind", schema.String().Const("cat")), schema.Optional("lives", schema.Integer().Nullable())),
+		schema.Object(schema.Required("kind", schema.String().Const("dog"))),
+	)
+	text, err := schema.Object(schema.Required("pet", pet), schema.Optional("size", schema.String().Enum("s", "l").Nullable())).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.Compile(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{
+		`{"pet":{"kind":"cat","lives":9}}`:              true,
+		`{"pet":{"kind":"cat","lives":null}}`:           true,
+		`{"pet":{"kind":"dog"},"size":null}`:            true,
+		`{"pet":{"kind":"dog"},"size":"l"}`:             true,
+		`{"pet":{"kind":"dog","lives":1}}`:              false,
+		`{"pet":{"kind":"cow"}}`:                        false,
+		`{"pet":null}`:                                  false,
+		`{"pet":{"kind":"cat","lives":"9"},"size":"s"}`: false,
+		`{"pet":{"kind":"dog"},"size":"m"}`:             false,
+	} {
+		if err := v.Validate(jsontext.Value(value)); (err == nil) != want {
+			t.Errorf("%s: got error %v, want valid %v", value, err, want)
 		}
 	}
 }
@@ -65,6 +106,10 @@ func TestBuiltSchemaThatMakesNoSense(t *testing.T) {
 		{schema.Array(nil), `nil schema: want Any for a value of any type`},
 		{schema.Map(nil), `nil schema: want Any for a value of any type`},
 		{schema.Object(schema.Optional("a", nil)), `property "a": nil schema: want Any for a value of any type`},
+		{schema.AnyOf(), `no alternatives: want at least one schema`},
+		{schema.OneOf(schema.String(), schema.Integer().Min(3).Max(2)), `alternative 2: min "3": greater than max "2"`},
+		{schema.Object(schema.Optional("a", schema.AnyOf(nil))), `property "a": alternative 1: nil schema: want Any for a value of any type`},
+		{schema.String().MaxLen(1).Default("ab").Nullable(), `default "ab": value: want at most 1 character, got 2`},
 		{schema.Integer().Header("N").Header(""), `header "": want a name`},
 	}
 	for _, tt := range tests {

@@ -115,3 +115,19 @@ func ExampleDescribe() {
 	fmt.Println(text, err)
 	// Output: {"type":"object","properties":{"amount":{"type":"integer","minimum":1}},"additionalProperties":false} <nil>
 }
+
+// A circle or a square.
+func ExampleAnyOf() {
+	text, _ := schema.AnyOf(
+		schema.Object(schema.Required("radius", schema.Number())),
+		schema.Object(schema.Required("side", schema.Number())),
+	).JSON()
+	fmt.Println(text)
+	// Output: {"anyOf":[{"type":"object","properties":{"radius":{"type":"number"}},"required":["radius"],"additionalProperties":false},{"type":"object","properties":{"side":{"type":"number"}},"required":["side"],"additionalProperties":false}]}
+}
+
+func ExampleSchema_Nullable() {
+	text, _ := schema.String().Enum("sun", "snow").Nullable().JSON()
+	fmt.Println(text)
+	// Output: {"type":["string","null"],"enum":["sun","snow",null]}
+}

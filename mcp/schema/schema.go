@@ -42,6 +42,7 @@ type keywords struct {
 	Enum                 []jsontext.Value `json:"enum,omitzero"`
 	Const                jsontext.Value   `json:"const,omitzero"`
 	AnyOf                []*Schema        `json:"anyOf,omitzero"`
+	OneOf                []*Schema        `json:"oneOf,omitzero"`
 	Items                *Schema          `json:"items,omitzero"`
 	MinItems             jsontext.Value   `json:"minItems,omitzero"`
 	MaxItems             jsontext.Value   `json:"maxItems,omitzero"`
@@ -197,19 +198,6 @@ func (s *Schema) unconstrained() bool {
 	}
 	text, err := json.Marshal(s)
 	return err == nil && string(text) == "{}"
-}
-
-// nullable returns a schema that allows null besides what s allows.
-func nullable(s *Schema) *Schema {
-	kind, isKind := s.keys.Type.(string)
-	if s.unconstrained() || s.keys.Type != nil && !isKind {
-		return s
-	}
-	if !isKind || s.keys.Enum != nil || s.keys.Const != nil {
-		return &Schema{keys: keywords{AnyOf: []*Schema{s, typed("null")}}}
-	}
-	s.keys.Type = []string{kind, "null"}
-	return s
 }
 
 // fail records the first error.
