@@ -20,7 +20,7 @@ import (
 // the profile of the heap says what.
 func TestIdleSessionIsSmall(t *testing.T) {
 	h := notes().HTTPHandler()
-	const sessions, ceiling = 2000, 1100
+	const sessions, ceiling = 3000, 1080
 	open := func() {
 		first := inProcess(t, h, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
 			`"clientInfo":{"name":"client","version":"1"},"capabilities":{"roots":{"listChanged":true},"elicitation":{}}}}`)

@@ -23,9 +23,14 @@ type Pending struct {
 	mu      sync.Mutex
 	last    int64
 	waiting map[string]*Waiter // by ID.Key
-	failed  error              // why no new request can wait
-	idle    chan struct{}      // made by Close, closed when no request waits any more
+	closed  *closing           // set by the first Close or Fail
 	spare   []*Waiter          // closed ones, to be used again
+}
+
+// closing is how a table ended. A table holds a pointer to it, because every idle session has a table.
+type closing struct {
+	reason error         // why no new request can wait
+	idle   chan struct{} // closed when no request waits any more
 }
 
 // maxSpare is the maximum number of closed Waiters that are kept for reuse.
@@ -52,8 +57,8 @@ type Waiter struct {
 func (p *Pending) Open() (*Waiter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed != nil {
-		return nil, p.failed
+	if p.closed != nil {
+		return nil, p.closed.reason
 	}
 	p.last++
 	w := p.newWaiter()
@@ -181,14 +186,8 @@ func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 func (p *Pending) Close(err error) (idle <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed == nil {
-		p.failed = err
-	}
-	if p.idle == nil {
-		p.idle = make(chan struct{})
-		p.closeIdle()
-	}
-	return p.idle
+	p.close(err)
+	return p.closed.idle
 }
 
 // Fail ends every waiting request, and every later one, with err, or with the error of an
@@ -196,31 +195,31 @@ func (p *Pending) Close(err error) (idle <-chan struct{}) {
 func (p *Pending) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed == nil {
-		p.failed = err
-	}
+	p.close(err)
 	for key, w := range p.waiting {
-		w.err = p.failed
+		w.err = p.closed.reason
 		w.signal()
 		p.remove(key)
 	}
 }
 
-// remove removes a request that no longer waits. The caller holds mu.
-func (p *Pending) remove(key string) {
-	delete(p.waiting, key)
-	p.closeIdle()
-}
-
-// closeIdle closes the channel of Close if no request waits. The caller holds mu.
-func (p *Pending) closeIdle() {
-	if p.idle == nil || len(p.waiting) > 0 {
+// close refuses new requests, unless that has been done before. The caller holds mu.
+func (p *Pending) close(reason error) {
+	if p.closed != nil {
 		return
 	}
-	select {
-	case <-p.idle:
-	default:
-		close(p.idle)
+	p.closed = &closing{reason: reason, idle: make(chan struct{})}
+	if len(p.waiting) == 0 {
+		close(p.closed.idle)
+	}
+}
+
+// remove removes a request, if it waits. The caller holds mu.
+func (p *Pending) remove(key string) {
+	before := len(p.waiting)
+	delete(p.waiting, key)
+	if p.closed != nil && before == 1 && len(p.waiting) == 0 {
+		close(p.closed.idle)
 	}
 }
 
