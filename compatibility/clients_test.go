@@ -133,4 +133,30 @@ var clientRows = []clientRow{
 			{send: `{"method":"tools/call","params":{"name":"{up}echo","arguments":{"text":"` + strings.Repeat("x", 17<<20) + `"}},"jsonrpc":"2.0","id":2}`, want: `{"id":2,"error":{"code":-32600,"message":"message longer than 16777216 bytes"}}`},
 		},
 	},
+	{
+		name: "post-to-event-stream", over: overHTTP,
+		fresh: true,
+		steps: []step{{send: openSession, path: "/sse", status: 404, text: "/mcp"}},
+	},
+	{
+		name: "get-on-mcp", over: overHTTP,
+		fresh: true,
+		steps: []step{{method: "GET", header: http.Header{"Accept": {"text/event-stream"}}, status: 400, text: "/sse"}},
+	},
+	{
+		name: "accept-json", over: overHTTP,
+		steps: []step{{
+			send:   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}echo"}}`,
+			header: http.Header{"Accept": {"application/json"}},
+			want:   `{"id":1,"result":{"content":[{"text":"text: "}]}}`,
+		}},
+	},
+	{
+		name: "ping-without-meta", fresh: true,
+		steps: []step{{
+			send:   `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			header: http.Header{"Mcp-Protocol-Version": {"2026-07-28"}},
+			want:   `{"id":1,"result":{}}`,
+		}},
+	},
 }

@@ -133,6 +133,7 @@ func (s *rawServer) outcome() (late time.Duration, strict error) {
 
 // serveConn serves the standard streams of a child.
 func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
+	s.hears(nil) // the child has started
 	_, _ = io.WriteString(conn, s.first)
 	for {
 		line, err := r.ReadBytes('\n')

@@ -20,6 +20,10 @@ func (s *Server) openStateless(m jsonrpc.Message, meta RequestMeta, in Transport
 	if m.Kind == jsonrpc.Notification {
 		return c, checkNotification(m)
 	}
+	if m.Method == mcp.MethodPing && meta.Version == nil && meta.Capabilities == nil {
+		c.Facts = s.before // some clients keep the ping of older revisions
+		return c, nil
+	}
 	switch {
 	case meta.Version == nil:
 		return c, badRequest(mcp.CodeInvalidParams, "_meta: %s is missing: want the revision of the request", keyVersion)

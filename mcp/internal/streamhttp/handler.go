@@ -18,6 +18,7 @@ import (
 type Handler struct {
 	core     exchange.Core
 	o        *Options
+	jsonOnly *Options // o for clients that do not accept event streams
 	gate     *originCheck
 	methods  string // that are served
 	stateful bool   // the session era is served
@@ -47,6 +48,9 @@ func NewHandler(core exchange.Core, o *Options) *Handler {
 	if h.stateful {
 		h.methods = "GET, POST, DELETE"
 	}
+	jsonOnly := *o.orZero()
+	jsonOnly.Answer = AnswerJSON
+	h.jsonOnly = &jsonOnly
 	h.sessions = newSessions(core, &h.life.running, o)
 	return h
 }
@@ -144,7 +148,7 @@ func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (*exchange
 	if refused := checkContent(r.Header); refused != nil {
 		return nil, refused
 	}
-	if refused := checkAccept(r.Header, httpheader.TypeJSON, httpheader.TypeEventStream); refused != nil {
+	if refused := h.checkAcceptOfPost(r.Header); refused != nil {
 		return nil, refused
 	}
 	body, refused := readBody(w, r, h.o.maxBody())
@@ -180,6 +184,24 @@ func (h *Handler) failQuestions(r *http.Request, in *exchange.Inbound, bad *json
 		s.FailQuestions(bad)
 		h.sessions.leave(s)
 	}
+}
+
+// checkAcceptOfPost refuses a client that does not accept the answers of this server. Clients
+// have to accept event streams as well, but where JSON will do they need not.
+func (h *Handler) checkAcceptOfPost(header http.Header) *refusal {
+	if h.o.answer() == AnswerStream {
+		return checkAccept(header, httpheader.TypeJSON, httpheader.TypeEventStream)
+	}
+	return checkAccept(header, httpheader.TypeJSON)
+}
+
+// optionsFor returns the options for the answer to one request: always JSON for a client that
+// does not accept event streams. Handlers cannot send anything before that.
+func (h *Handler) optionsFor(r *http.Request) *Options {
+	if checkAccept(r.Header, httpheader.TypeEventStream) != nil {
+		return h.jsonOnly
+	}
+	return h.o
 }
 
 // newInbound returns an Inbound for the message of a request, without the message.

@@ -68,7 +68,7 @@ func TestRefusalsOfPOST(t *testing.T) {
 	}{
 		{"text", initialize, []string{httpheader.ContentType, "", httpheader.ContentType, "text/plain"}, 415, "application/json"},
 		{"compressed", initialize, []string{httpheader.ContentEncoding, "gzip"}, 415, "content encoding"},
-		{"accepts no events", initialize, []string{httpheader.Accept, "", httpheader.Accept, "application/json"}, 406, "text/event-stream"},
+		{"accepts no JSON", initialize, []string{httpheader.Accept, "", httpheader.Accept, "text/event-stream"}, 406, "application/json"},
 		{"no JSON", `{`, nil, 400, "-32700"},
 		{"empty", ``, nil, 400, "-32700"},
 		{"no message", `{"jsonrpc":"2.0","id":4,"Method":"ping"}`, nil, 400, `"id":4`},
@@ -153,6 +153,10 @@ func TestEraIsDetectedForEachRequest(t *testing.T) {
 		t.Errorf("ping in the session: got status %d, body %s, want 200", a.status, a.body)
 	}
 	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, httpheader.ProtocolVersion, "2026-07-28", httpheader.SessionID, id)
+	if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+		t.Errorf("ping with the version header and without _meta: got status %d, body %s, want 200 and an empty result", a.status, a.body)
+	}
+	a = s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, httpheader.ProtocolVersion, "2026-07-28", httpheader.SessionID, id)
 	if a.status != 400 || !strings.Contains(a.body, "-32602") {
 		t.Errorf("version header without _meta: got status %d, body %s, want 400 and -32602", a.status, a.body)
 	}

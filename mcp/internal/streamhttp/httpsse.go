@@ -187,7 +187,7 @@ func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 }
 
-var noConnection = refuse(http.StatusNotFound, "connection: not found: open the event stream and use the address that its first event names")
+var noConnection = refuse(http.StatusNotFound, "connection: not found: open the event stream and use the address that its first event names; Streamable HTTP has another address, by default /mcp")
 
 func (e *SSEHandler) enter(c *streamConn) {
 	e.mu.Lock()

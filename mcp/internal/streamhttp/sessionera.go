@@ -42,6 +42,10 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 	return nil
 }
 
+// eventStreamElsewhere refuses the GET of a client of HTTP+SSE.
+var eventStreamElsewhere = refuse(http.StatusBadRequest,
+	"this address serves Streamable HTTP: open a session with a POST of initialize; the event stream of HTTP+SSE has another address, by default /sse")
+
 // session returns the session that a request names, for one use. The caller must call
 // leave.
 func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *refusal) {
@@ -50,6 +54,9 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 		return nil, refuse(http.StatusBadRequest, "%v", err)
 	}
 	ids := r.Header[httpheader.SessionID]
+	if len(ids) == 0 && r.Method == http.MethodGet {
+		return nil, eventStreamElsewhere
+	}
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
 	}
@@ -75,7 +82,7 @@ func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exc
 	case jsonrpc.Notification:
 		return h.notify(s.context(r.Context()), w, in)
 	default:
-		st := h.stream(s, in)
+		st := h.stream(r, s, in)
 		in.InParts = true
 		h.run(s, st, s.Begin(s.context(r.Context()), h.core, in))
 		h.copy(w, r, s, st)
@@ -113,7 +120,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	if refused := h.life.refuses(); refused != nil {
 		return refused
 	}
-	st := h.stream(s, in)
+	st := h.stream(r, s, in)
 	run := exchange.BeginBatch(items, begin)
 	h.run(s, st, func() (dialect.Reply, bool) {
 		body := run()
@@ -145,9 +152,9 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 }
 
 // stream returns the stream that answers one POST, and sets it as in.Back.
-func (h *Handler) stream(s *session, in *exchange.Inbound) *stream {
+func (h *Handler) stream(r *http.Request, s *session, in *exchange.Inbound) *stream {
 	st := newStream()
-	if h.o.answer() != AnswerJSON {
+	if h.optionsFor(r).answer() != AnswerJSON {
 		in.BackChannel = st
 		h.resumable(s, st)
 	}
@@ -184,11 +191,12 @@ func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *stream) {
 	ctx := lazyctx.New(r.Context(), nil)
 	defer ctx.Cancel(nil)
-	a := newResponder(w, h.o, ctx)
+	o := h.optionsFor(r)
+	a := newResponder(w, o, ctx)
 	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
 	a.firstEvents = s.firstEvents(st, 0)
-	if h.o.answer() != AnswerJSON {
+	if o.answer() != AnswerJSON {
 		h.timeouts.add(a)
 	}
 	sw := st.attach(ctx)

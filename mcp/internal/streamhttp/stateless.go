@@ -6,6 +6,7 @@ import (
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
+	"github.com/fondaco/fondaco/mcp/internal/httpheader"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
@@ -39,6 +40,9 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange
 		return refused
 	}
 	defer place.Release()
+	if refused := checkAccept(r.Header, httpheader.TypeEventStream); refused != nil {
+		return refused
+	}
 	in.Draining = h.life.streamsOf(r).Done()
 	h.respond(w, r, in, ctx)
 	return nil
@@ -48,10 +52,11 @@ func (h *Handler) subscribe(w http.ResponseWriter, r *http.Request, in *exchange
 func (h *Handler) respond(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, scope context.Context) {
 	ctx := lazyctx.New(r.Context(), scope)
 	defer ctx.Cancel(nil)
-	a := newResponder(w, h.o, ctx)
+	o := h.optionsFor(r)
+	a := newResponder(w, o, ctx)
 	a.unsent, a.owner = h.o.unsent(), in.Owner()
 	defer a.abandon()
-	if in.Message.Method == mcp.MethodListen || h.o.answer() != AnswerJSON {
+	if in.Message.Method == mcp.MethodListen || o.answer() != AnswerJSON {
 		in.BackChannel = a
 		h.timeouts.add(a)
 	}
