@@ -24,8 +24,11 @@ func asDecodeError(err error) *jsonrpc.DecodeError {
 // malformed processes a frame that could not be decoded.
 func (c *serving) malformed(ctx context.Context, bad *jsonrpc.DecodeError) {
 	c.session.FailQuestions(bad)
-	for ; bad != nil; bad = bad.Next {
-		c.write(ctx, Malformed(bad).Body)
+	c.write(ctx, Malformed(bad).Body)
+	for bad = bad.Next; bad != nil; bad = bad.Next {
+		if bad.Kind != jsonrpc.Response {
+			c.write(ctx, Malformed(bad).Body)
+		}
 	}
 }
 
@@ -62,14 +65,15 @@ func Malformed(bad *jsonrpc.DecodeError) dialect.Reply {
 // array if it has several messages whose ids are recognized.
 func MalformedBatch(bad *jsonrpc.DecodeError) dialect.Reply {
 	reply := Malformed(bad)
-	if bad.Next == nil {
-		return reply
+	replies := [][]byte{reply.Body}
+	for bad = bad.Next; bad != nil; bad = bad.Next {
+		if bad.Kind != jsonrpc.Response {
+			replies = append(replies, Malformed(bad).Body)
+		}
 	}
-	var replies [][]byte
-	for ; bad != nil; bad = bad.Next {
-		replies = append(replies, Malformed(bad).Body)
+	if len(replies) > 1 {
+		reply.Body = array(replies)
 	}
-	reply.Body = array(replies)
 	return reply
 }
 

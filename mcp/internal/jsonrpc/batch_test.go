@@ -143,7 +143,7 @@ func TestErrorOfSeveralMessagesNamesEach(t *testing.T) {
 		{`[{"jsonrpc":"2.0","method":"n","params":NaN}]`, `invalid message null`},
 		{`[` + one + `,{"jsonrpc":"2.0","id":2,"method":"a","par`, `request 1, request 2`},
 		{one + `{"jsonrpc":"2.0","id":2,"result":{}}`, `request 1, response 2`},
-		{"[" + strings.TrimSuffix(strings.Repeat(one+",", 101), ",") + "]", strings.TrimSuffix(strings.Repeat("request 1, ", 100), ", ")},
+		{"[" + strings.TrimSuffix(strings.Repeat(one+",", 101), ",") + "]", "request 1"},
 	} {
 		_, err := jsonrpc.DecodeBatch([]byte(tt.text), jsonrpc.Limits{})
 		if !jsonrpc.IsBatch([]byte(tt.text)) {

@@ -40,17 +40,24 @@ func Refuse(text []byte, reason string) *DecodeError { return invalidf("%s", rea
 
 // locate adds what can be recognized of the messages of the text to the error of decoding
 // it: those of a batch, those that follow one another without a line break, or the only one.
+// Of several messages with the same id it takes the first.
 func (e *DecodeError) locate(text []byte) *DecodeError {
 	batch := IsBatch(text)
 	text = trimStart(text)
 	if batch {
 		text = trimStart(text[1:])
 	}
+	seen := make(map[string]bool) // kinds and ids
 	for at, n := e, 0; n < maxBatch && len(text) > 0 && text[0] == '{'; n++ {
 		var o outline
 		text, _ = o.readForward(text)
 		text = bytes.TrimLeft(text, " \t\r\n,")
-		switch id := o.validID(); {
+		id := o.validID()
+		key := o.kind().String() + id.Key()
+		again := seen[key]
+		seen[key] = true
+		switch {
+		case again:
 		case n == 0 && !batch, at == e && e.ID.IsZero() && !id.IsZero():
 			at.Kind, at.ID = o.kind(), id
 		case !id.IsZero():
