@@ -16,7 +16,19 @@ func CompleteArg(name string, c Completer) CompletionOption {
 	if c == nil {
 		panic(fmt.Sprintf("mcpserver.CompleteArg: argument %q: the Completer is nil; leave the option out", name))
 	}
-	return completeArg{name, c}
+	return completeArg{name: name, c: c}
+}
+
+// CompleteQuery is the option that completes an argument as CompleteArg does, from a database or
+// another source with more values than are sent: query returns at most limit of them, and the
+// client is told that there are others, but not how many. CompleteQuery panics if query is nil.
+func CompleteQuery(name string, query func(ctx context.Context, c Completing, limit int) ([]string, error)) CompletionOption {
+	if query == nil {
+		panic(fmt.Sprintf("mcpserver.CompleteQuery: argument %q: the function is nil; leave the option out", name))
+	}
+	return completeArg{name: name, limited: true, c: func(ctx context.Context, c Completing) ([]string, error) {
+		return query(ctx, c, maxCompletions+1)
+	}}
 }
 
 // CompleteWith is the option that sets the completion (completion/complete) of all
@@ -41,8 +53,9 @@ type CompletionOption interface {
 }
 
 type completeArg struct {
-	name string
-	c    Completer
+	name    string
+	limited bool // c returns some of the values
+	c       Completer
 }
 
 func (a completeArg) resource(r *resource) { a.add(&r.common) }
@@ -53,6 +66,12 @@ func (a completeArg) add(c *common) {
 		c.completers = make(map[string]Completer)
 	}
 	c.completers[a.name] = a.c
+	if a.limited && c.limited == nil {
+		c.limited = make(map[string]bool)
+	}
+	if a.limited || c.limited[a.name] {
+		c.limited[a.name] = a.limited
+	}
 }
 
 // maxCompletions is the largest number of values in one result.
@@ -101,7 +120,9 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 			r.Others = p.Context.Arguments
 		}
 		found.Values, err = byName(ctx, r)
-		found.Total = new(int64(len(found.Values)))
+		if !c.limited[p.Argument.Name] {
+			found.Total = new(int64(len(found.Values)))
+		}
 	case c.completeAny != nil:
 		var raw *mcp.Completion
 		if raw, err = c.completeAny(ctx, p); raw != nil {

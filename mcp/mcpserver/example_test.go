@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -352,4 +356,73 @@ func ExampleLogger() {
 	defer c.Close()
 	_, _ = c.Call[string](context.Background(), "cancel", nil)
 	// Output: level=INFO msg=cancelled method=tools/call name=cancel principal=local flight=AZ612
+}
+
+// noteTable is a table of notes, by their ids. The comments have the queries of a database.
+var noteTable = map[int]string{1: "Buy milk", 2: "Call Ada", 3: "Water the plants"}
+
+type noteVars struct {
+	ID int `json:"id"`
+}
+
+// readNote reads a note.
+func readNote(_ context.Context, v noteVars) ([]byte, error) {
+	text, ok := noteTable[v.ID] // SELECT text FROM notes WHERE id = ?
+	if !ok {
+		return nil, mcpserver.ErrNotFound
+	}
+	return []byte(text), nil
+}
+
+// listNotes lists the notes after the one whose id is the cursor.
+func listNotes(_ context.Context, cursor string, limit int) (page []mcpserver.ListedResource[noteVars], next string, err error) {
+	after := 0
+	if cursor != "" {
+		if after, err = strconv.Atoi(cursor); err != nil {
+			return nil, "", mcpserver.ErrInvalidCursor
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(noteTable)) { // SELECT id FROM notes WHERE id > ? ORDER BY id LIMIT ?
+		if id > after && len(page) < limit {
+			page = append(page, mcpserver.ListedResource[noteVars]{Vars: noteVars{id}, Name: fmt.Sprint("Note ", id)})
+		}
+	}
+	if len(page) == limit {
+		next = strconv.Itoa(page[limit-1].Vars.ID)
+	}
+	return page, next, nil
+}
+
+// completeID completes the id of a note.
+func completeID(_ context.Context, c mcpserver.Completing, limit int) (ids []string, err error) {
+	for _, id := range slices.Sorted(maps.Keys(noteTable)) { // SELECT id FROM notes WHERE id LIKE ? || '%' ORDER BY id LIMIT ?
+		if text := strconv.Itoa(id); strings.HasPrefix(text, c.Value) && len(ids) < limit {
+			ids = append(ids, text)
+		}
+	}
+	return ids, nil
+}
+
+// The resources of a template are in a database: they are listed page by page, and none is
+// registered.
+func ExampleListResources() {
+	srv := mcpserver.New("notes", "1.0.0", &mcpserver.Options{PageSize: 2})
+	srv.Template("notes://{id}", "note", "text/plain", readNote,
+		mcpserver.ListResources(listNotes), mcpserver.CompleteQuery("id", completeID))
+
+	c := clientOf(srv)
+	defer c.Close()
+	for r, err := range c.Resources(context.Background()) {
+		fmt.Println(r.URI, r.Name, err)
+	}
+	read, err := c.ReadResource(context.Background(), "notes://2")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(read.Contents[0].Text)
+	// Output:
+	// notes://1 Note 1 <nil>
+	// notes://2 Note 2 <nil>
+	// notes://3 Note 3 <nil>
+	// Call Ada
 }

@@ -12,6 +12,7 @@ import (
 type common struct {
 	registry.Access
 	completers  map[string]Completer
+	limited     map[string]bool      // the completers that return some of the values
 	completeAny RawCompleter         // for arguments without a completer; may be nil
 	enums       map[string]Completer // of arguments with an enum, if there is neither
 }

@@ -15,26 +15,37 @@ type listing struct {
 // list handles a list request with one page. more are features that only some requests
 // see, see registry.PageParams.
 func (s *Server) list(r *Request, l listing, more ...registry.Feature) (any, error) {
-	var params mcp.ListParams
-	if err := r.Decode(&params); err != nil {
+	params, err := listParams(r)
+	if err != nil {
 		return nil, err
 	}
-	if params.Cursor != nil && *params.Cursor == "" {
-		params.Cursor = nil // some clients send an empty cursor for the first page
-	}
-	snap := s.features.Snapshot()
+	return s.listPage(r, s.features.Snapshot(), l, registry.PageParams{Cursor: params.Cursor, More: more}, false)
+}
+
+// listPage returns the page of a list whose cursor and further parts are in page. perCaller says
+// that the list differs between callers for another reason than its features.
+func (s *Server) listPage(r *Request, snap *registry.Snapshot, l listing, page registry.PageParams, perCaller bool) (any, error) {
 	if !snap.Offers(l.kind) {
 		return nil, undeclared(r.method)
 	}
-	page := registry.PageParams{Kind: l.kind, Cursor: params.Cursor, Who: r.Identity(), Facts: r.call.Facts, Size: s.options.pageSize(), More: more}
-	encoded, err := snap.Page(page, func(page []registry.Feature, next *string, restricted bool) any {
-		private := restricted || len(s.middleware.scopes(r.method)) > 0
-		return l.result(page, next, s.options.cacheFor(r.method).hints(private))
+	page.Kind, page.Who, page.Facts, page.Size = l.kind, r.Identity(), r.call.Facts, s.options.pageSize()
+	encoded, err := snap.Page(page, func(features []registry.Feature, next *string, restricted bool) any {
+		private := restricted || perCaller || len(s.middleware.scopes(r.method)) > 0
+		return l.result(features, next, s.options.cacheFor(r.method).hints(private))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return encoded, nil
+}
+
+// listParams returns the params of a list request.
+func listParams(r *Request) (p mcp.ListParams, err error) {
+	err = r.Decode(&p)
+	if p.Cursor != nil && *p.Cursor == "" {
+		p.Cursor = nil // some clients send an empty cursor for the first page
+	}
+	return p, err
 }
 
 // undeclared is the error for a method of a capability that the server does not declare.

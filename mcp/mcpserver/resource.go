@@ -33,6 +33,7 @@ type resource struct {
 	cache    *Cache // nil: that of Options
 
 	unchecked *uncheckedVariables // nil: all values are checked
+	lister    *resourceLister     // nil: the resources of the template are not listed
 
 	whileWatched changes.WatchFunc
 }
@@ -137,6 +138,8 @@ func (r *resource) apply(opts []ResourceOption) error {
 		return errors.New("the handler is nil")
 	case r.def.MIMEType != "" && !validMIME(r.def.MIMEType):
 		return fmt.Errorf("MIME type %q: want one such as text/plain, or none; the order is URI, name, MIME type, and Describe sets a description", r.def.MIMEType)
+	case r.template == nil && r.lister != nil:
+		return errors.New("option ListResources: it is for templates")
 	case r.template == nil && r.unchecked != nil:
 		return errors.New("option UncheckedVariables: it is for templates")
 	case r.template != nil && !r.unchecked.of(r.template.Vars()):
@@ -169,10 +172,6 @@ var resourceListing = listing{registry.Resources, func(page []registry.Feature, 
 	}
 	return r
 }}
-
-func (s *Server) listResources(_ context.Context, r *Request) (any, error) {
-	return s.list(r, resourceListing)
-}
 
 // readResource handles resources/read. It looks for a resource with the URI, then for the
 // first matching template in the order of their keys.

@@ -80,6 +80,9 @@ func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (
 	if err := r.apply(opts); err != nil {
 		return err
 	}
+	if err := r.lister.check(r.template, s.options.schemas()); err != nil {
+		return err
+	}
 	return s.putResource(registry.Templates, r, replace)
 }
 

@@ -18,6 +18,7 @@ type PageParams struct {
 	Who    *mcp.Identity
 	Facts  *dialect.Facts // of the revision to encode for
 	Size   int            // features on a page
+	After  string         // the cursor of the last page, if something follows that is no feature; or ""
 	// More are further features that the caller may see, with distinct keys, in any order.
 	// A feature of the snapshot that the caller may see takes precedence. Pages of lists
 	// with further features are encoded for each request.
@@ -38,11 +39,11 @@ func (s *Snapshot) Page(p PageParams, result func(page []Feature, next *string, 
 		return nil, err
 	}
 	hidden, view := c.view(p.Who)
-	at := place{p.Facts, p.Kind, start, view}
+	at := place{p.Facts, p.Kind, start, view, p.After}
 	if page := s.pages.get(at); page != nil {
 		return page, nil
 	}
-	page, next := c.page(p.Kind, start, hidden, p.Size)
+	page, next := c.page(p, start, hidden)
 	encoded, err := p.Facts.Encode(result(page, next, len(c.restricted) > 0))
 	if err != nil {
 		return nil, err
@@ -70,23 +71,26 @@ func (c *catalog) encodePage(p PageParams, result func([]Feature, *string, bool)
 	if err != nil {
 		return nil, err
 	}
-	page, next := c.page(p.Kind, start, nil, p.Size)
+	page, next := c.page(p, start, nil)
 	return p.Facts.Encode(result(page, next, true))
 }
 
 // page returns the features of the page that starts at the given index, without the hidden
 // ones, and the cursor of the next page, or nil if there is none.
-func (c *catalog) page(k Kind, start int, hidden map[Feature]bool, size int) (page []Feature, next *string) {
+func (c *catalog) page(p PageParams, start int, hidden map[Feature]bool) (page []Feature, next *string) {
 	for i := start; i < len(c.order); i++ {
 		if hidden[c.order[i]] {
 			continue
 		}
-		if len(page) == size {
-			return page, new(cursor(k, page[size-1].Key()))
+		if len(page) == p.Size {
+			return page, new(cursor(p.Kind, page[p.Size-1].Key()))
 		}
 		page = append(page, c.order[i])
 	}
-	return page, nil
+	if p.After != "" {
+		next = &p.After
+	}
+	return page, next
 }
 
 // view returns the features that are hidden from a caller, and a name for that set. The name is
@@ -145,6 +149,7 @@ type place struct {
 	kind  Kind
 	start int
 	view  string
+	after string
 }
 
 func (c *pageCache) get(at place) *dialect.Encoded {

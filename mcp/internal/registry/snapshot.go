@@ -88,6 +88,11 @@ func Lookup[T Feature](s *Snapshot, k Kind, key string, who *mcp.Identity) (T, b
 // Get returns the feature with the key, even if it is hidden from some callers, or nil.
 func (s *Snapshot) Get(k Kind, key string) Feature { return s.catalogs[k].byKey[key] }
 
+// AnyVisible reports whether a caller may see any feature of a kind.
+func (s *Snapshot) AnyVisible(k Kind, who *mcp.Identity) bool {
+	return slices.ContainsFunc(s.catalogs[k].order, func(f Feature) bool { return f.VisibleTo(who) })
+}
+
 // All returns the features of a kind in the order of their keys, including those that are hidden
 // from some callers. The caller must not modify the result.
 func (s *Snapshot) All(k Kind) []Feature { return s.catalogs[k].order }

@@ -80,6 +80,17 @@ func Parse(text string) (*Template, error) {
 // String returns the text that was parsed.
 func (t *Template) String() string { return t.text }
 
+// Explodes reports whether the template has a variable of that name with the modifier "*", whose
+// value is a list.
+func (t *Template) Explodes(name string) bool {
+	for v := range variables(t.parts) {
+		if v.name == name && v.explode {
+			return true
+		}
+	}
+	return false
+}
+
 // Vars returns the names of the variables without duplicates, in the order in which they
 // first occur.
 func (t *Template) Vars() []string {
