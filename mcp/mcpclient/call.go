@@ -58,7 +58,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	     └─ roundTrip
 //	         └─ exchange                      the extensions around sendRequest
 //	             └─ sendRequest               callDeadline: timeout, restarted by progress
-//	                 └─ currentConnection     reconnects if the connection was lost
+//	                 └─ connectionFor         reconnects if the connection was lost, compares pins
 //	                 └─ connection.call       a fresh result from the cache, or
 //	                     └─ dialect.Request   envelope, _meta, headers of the revision
 //	                     └─ Link.Call         stdio line, HTTP POST, memory

@@ -125,3 +125,22 @@ func TestMissingHeaderIsFixedByListingAgain(t *testing.T) {
 		t.Errorf("without marks there is nothing to mend: %d calls, %v", calls.Load(), err)
 	}
 }
+
+func TestMissingHeadersAreFoundWithAPriorToo(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-149a")
+	s := web(t, statelessWeb(func(e *exchange) {
+		if e.message.Method == mcp.MethodToolsCall && e.Header.Get("Mcp-Param-Region") == "" {
+			e.json(http.StatusBadRequest, e.fail(-32020, "header missing", ""))
+			return
+		}
+		mirrored(e)
+	}))
+	c := connect(t, mcpclient.URL(s.URL), &mcpclient.Options{Prior: statelessPrior()})
+	if _, err := c.CallTool(t.Context(), "good", raw(`{"region":"eu"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.log(), ", "); got != "POST tools/call, POST tools/list, POST tools/call" {
+		t.Errorf("got %q, want a list and the call again", got)
+	}
+}

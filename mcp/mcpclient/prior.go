@@ -10,6 +10,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
+	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 )
 
 // maxPriorAge bounds the age of a Prior whose capabilities are used.
@@ -90,6 +91,11 @@ func (c *Client) checkPrior(ctx context.Context, k *connection, err error) (agai
 	case ctx.Err() != nil: // silence may be a refusal, too: ask for the sake of later requests
 		c.goTracked(func() { c.refusesPrior(c.ctx, k) })
 		return false
+	case isModern(err): // mayRetry handles it
+		if mcp.CodeOf(err) != mcp.CodeUnsupportedVersion {
+			k.confirm()
+		}
+		return false
 	case !mayRefuseEra(err) || !c.refusesPrior(ctx, k):
 		return false
 	}
@@ -123,11 +129,17 @@ func (k *connection) confirm() {
 	c.lastRevision = k.dialect().Facts.Revision
 }
 
+// isModern reports whether err is certainly of a server of the stateless era.
+func isModern(err error) bool {
+	e, ok := errors.AsType[*mcp.Error](err)
+	return ok && e.Remote && dialect.IsModernError(&jsonrpc.Error{Code: e.Number, Data: e.Data})
+}
+
 // mayRefuseEra reports whether err may be how a server of the session era refuses a
 // request without a session.
 func mayRefuseEra(err error) bool {
 	if e, ok := errors.AsType[*mcp.Error](err); ok {
-		return e.Remote && e.Code != mcp.CodeUnsupportedVersion
+		return e.Remote
 	}
 	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
 		return slices.Contains([]int{400, 404, 405, 406, 415}, e.Status)
