@@ -22,8 +22,7 @@ func HTTP(tb testing.TB, h http.Handler) (url string) {
 	s.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	s.Start()
 	tb.Cleanup(func() {
-		endRequests()
-		s.CloseClientConnections()
+		endRequests() // also those that a client sends until Close has closed the listener
 		s.Close()
 	})
 	return s.URL
