@@ -137,24 +137,26 @@ func TestAPinIsComparedAgainWhenTheListMayHaveChanged(t *testing.T) {
 		"a new connection": func(_ *testing.T, s *script) { s.conn.Close() },
 		"five minutes":     func(*testing.T, *script) { time.Sleep(5*time.Minute + time.Second) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newShop("Buys")
-				servers, target := serve(t, session(mcp.V20251125, s.handle))
-				c := connect(t, target, pinned(s.pin(t)))
-				if _, err := c.CallTool(t.Context(), "buy", nil); err != nil {
-					t.Fatal(err)
-				}
-				s.set("Buys everything")
-				happens(t, servers.nth(0))
-				synctest.Wait()
-				_, err := c.CallTool(t.Context(), "buy", nil)
-				if _, ok := errors.AsType[*mcpclient.PinError](err); !ok {
-					t.Errorf("got %v, want a *PinError", err)
-				}
+		for _, changed := range []string{"Buys everything", ""} { // empty: the tool is removed
+			t.Run(name+" "+changed, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := newShop("Buys")
+					servers, target := serve(t, session(mcp.V20251125, s.handle))
+					c := connect(t, target, pinned(s.pin(t)))
+					if _, err := c.CallTool(t.Context(), "buy", nil); err != nil {
+						t.Fatal(err)
+					}
+					s.set(changed)
+					happens(t, servers.nth(0))
+					synctest.Wait()
+					_, err := c.CallTool(t.Context(), "buy", nil)
+					if _, ok := errors.AsType[*mcpclient.PinError](err); !ok {
+						t.Errorf("got %v, want a *PinError", err)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
