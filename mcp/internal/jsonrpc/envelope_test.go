@@ -267,6 +267,7 @@ func TestDecodedValuesHaveNoSpareCapacity(t *testing.T) {
 
 func TestNullStandsForAnAbsentMember(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-006a")
 	for _, tt := range []struct{ text, want string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":null}`, `{"jsonrpc":"2.0","id":1,"method":"m"}`},
 		{`{"jsonrpc":"2.0","method":"m","params": null }`, `{"jsonrpc":"2.0","method":"m"}`},
