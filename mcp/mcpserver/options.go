@@ -322,7 +322,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("Icons: %w", err)
 	}
 	if _, err := schema.For[string](schema.Input, o.Schemas...); err != nil {
-		return fmt.Errorf("Schemas: %w", err)
+		return fmt.Errorf("options.Schemas: %w", err)
 	}
 	for method := range o.MethodCache {
 		if !dialect.Cacheable(method) {

@@ -50,9 +50,7 @@ func pages(t *testing.T, w *wire) string {
 	t.Helper()
 	var uris []string
 	for params := ""; ; {
-		result := w.Must("resources/list", params)
-		var page mcp.ListResourcesResult
-		page = decoded[mcp.ListResourcesResult](t, result)
+		page := decoded[mcp.ListResourcesResult](t, w.Must("resources/list", params))
 		for _, r := range page.Resources {
 			uris = append(uris, r.URI)
 		}
