@@ -22,11 +22,11 @@ func CompleteArg(name string, c Completer) CompletionOption {
 // CompleteQuery is the option that completes an argument as CompleteArg does, from a database or
 // another source with more values than are sent: query returns at most limit of them, and the
 // client is told that there are others, but not how many. CompleteQuery panics if query is nil.
-func CompleteQuery(name string, query func(ctx context.Context, c Completing, limit int) ([]string, error)) CompletionOption {
+func CompleteQuery(name string, query func(ctx context.Context, c CompletionRequest, limit int) ([]string, error)) CompletionOption {
 	if query == nil {
 		panic(fmt.Sprintf("mcpserver.CompleteQuery: argument %q: the function is nil; leave the option out", name))
 	}
-	return completeArg{name: name, limited: true, c: func(ctx context.Context, c Completing) ([]string, error) {
+	return completeArg{name: name, limited: true, c: func(ctx context.Context, c CompletionRequest) ([]string, error) {
 		return query(ctx, c, maxCompletions+1)
 	}}
 }

@@ -394,7 +394,7 @@ func listNotes(_ context.Context, cursor string, limit int) (page []mcpserver.Li
 }
 
 // completeID completes the id of a note.
-func completeID(_ context.Context, c mcpserver.Completing, limit int) (ids []string, err error) {
+func completeID(_ context.Context, c mcpserver.CompletionRequest, limit int) (ids []string, err error) {
 	for _, id := range slices.Sorted(maps.Keys(noteTable)) { // SELECT id FROM notes WHERE id LIKE ? || '%' ORDER BY id LIMIT ?
 		if text := strconv.Itoa(id); strings.HasPrefix(text, c.Value) && len(ids) < limit {
 			ids = append(ids, text)

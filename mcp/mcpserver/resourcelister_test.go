@@ -266,7 +266,7 @@ func TestListerThatMakesNoSenseIsRefused(t *testing.T) {
 func TestCompletionOfADatabaseIsLimited(t *testing.T) {
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
-		srv.Template("row:///{id}", "row", "", readRow, mcpserver.CompleteQuery("id", func(_ context.Context, c mcpserver.Completing, limit int) ([]string, error) {
+		srv.Template("row:///{id}", "row", "", readRow, mcpserver.CompleteQuery("id", func(_ context.Context, c mcpserver.CompletionRequest, limit int) ([]string, error) {
 			return slices.Repeat([]string{c.Value}, limit), nil
 		}))
 		result := dial(t, srv, r).Must("completion/complete", `{"ref":{"type":"ref/resource","uri":"row:///{id}"},"argument":{"name":"id","value":"7"}}`)
