@@ -44,7 +44,7 @@ func steps(suite string, d durations) []step {
 	case "mutants":
 		return mutantSteps()
 	case "peers":
-		return []step{benchPeerStep(), mountedStep(), peerStep()}
+		return []step{benchPeerStep(), mountedStep(), comparedStep(), peerStep()}
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
@@ -190,6 +190,12 @@ func benchPeerStep() step {
 // of its own.
 func mountedStep() step {
 	return step{name: "the example with a router", command: words("go -C examples/mounted test -json ./..."), outcome: testJSON}
+}
+
+// comparedStep uses the programs that are written with this SDK and with others, and compares their
+// lengths. They are a module of their own.
+func comparedStep() step {
+	return step{name: "programs of several SDKs", command: words("go -C examples/compared test -json ./..."), outcome: testJSON}
 }
 
 // renamesStep runs go fix on programs that use the old names of api/renames.txt.
