@@ -91,6 +91,7 @@ var floors = []placement{
 	{floor: 8, path: "cmd/fondaco", only: append([]string{"host/..."}, sdk...)},
 	{floor: 8, path: "compatibility", only: none},
 	{floor: 8, path: "conformance/...", only: sdk},
+	{floor: 8, path: "docs", only: sdk},
 	{floor: 8, path: "examples/...", only: sdk},
 	{floor: 8, path: "internal/fault", only: none},
 	{floor: 8, path: "proof", only: sdk},
