@@ -18,7 +18,7 @@ import (
 )
 
 // Question is a question for [AskAll]: a request for elicitation, sampling or roots.
-// ElicitForm, ElicitURL, SampleQuestion and ListRoots return one.
+// ElicitForm, ElicitURL, ElicitQuestion, SampleQuestion and ListRoots return one.
 type Question struct {
 	key    string
 	method string
@@ -102,6 +102,57 @@ func (q *formQuestion[T]) decode(raw jsontext.Value, checked bool) error {
 		*q.out = q.answer
 	}
 	return nil
+}
+
+// ElicitQuestion returns an elicitation (elicitation/create) with given params, as a question
+// for [AskAll], for code that has the schema of a form as JSON. Other code uses [ElicitForm]
+// or [ElicitURL]. What the user chose is stored in out: to decline or to dismiss the question
+// is no error here. The content of a form that was accepted is valid under its schema.
+//
+// Spec: 2026-07-28 client/elicitation
+func ElicitQuestion(key string, p *mcp.ElicitParams, out *mcp.ElicitResult) Question {
+	q := Question{key: key, method: mcp.MethodElicit, params: p}
+	if p == nil {
+		q.err = errors.New("elicitation: the params are nil, want a message and a schema or URL")
+		return q
+	}
+	if p.Mode == mcp.ElicitURL {
+		q.err = checkAddress(p.URL)
+	}
+	d := decodeElicit{out: out}
+	if len(p.RequestedSchema) > 0 && q.err == nil {
+		if d.form, q.err = jsonschema.Compile(p.RequestedSchema, nil); q.err != nil {
+			q.err = fmt.Errorf("elicitation: requested schema: %w", q.err)
+		}
+	}
+	q.answerDecoder = d
+	return q
+}
+
+// decodeElicit is the answerDecoder of ElicitQuestion. The form is nil for a URL.
+type decodeElicit struct {
+	form *jsonschema.Validator
+	out  *mcp.ElicitResult
+}
+
+func (d decodeElicit) decode(raw jsontext.Value, checked bool) error {
+	content, err := acceptedContent(raw)
+	if _, bad := errors.AsType[*invalidAnswerError](err); bad {
+		return err
+	}
+	if err == nil && d.form != nil && !checked {
+		if len(content) == 0 {
+			content = jsontext.Value("{}")
+		}
+		if err := validateArguments(d.form, content); err != nil {
+			return invalidAnswer(err)
+		}
+	}
+	answer, err := dialect.DecodeElicitResult(raw)
+	if err == nil {
+		*d.out = answer
+	}
+	return invalidAnswer(err)
 }
 
 // ElicitURL returns an elicitation by URL (elicitation/create in mode url), as a question
