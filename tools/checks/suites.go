@@ -44,7 +44,7 @@ func steps(suite string, d durations) []step {
 	case "mutants":
 		return mutantSteps()
 	case "peers":
-		return []step{benchPeerStep(), mountedStep(), comparedStep(), peerStep()}
+		return append([]step{benchPeerStep(), mountedStep(), comparedStep(), peerStep()}, adapterSteps()...)
 	case "load":
 		return []step{loadStep()}
 	case "fuzz":
@@ -196,6 +196,19 @@ func mountedStep() step {
 // lengths. They are a module of their own.
 func comparedStep() step {
 	return step{name: "programs of several SDKs", command: words("go -C examples/compared test -json ./..."), outcome: testJSON}
+}
+
+// adapterSteps test the adapters for servers of other SDKs, which are modules of their own. The
+// servers that they run are further modules.
+func adapterSteps() []step {
+	var list []step
+	for _, dir := range []string{"x/fromgosdk", "x/frommcpgo"} {
+		list = append(list,
+			step{name: "vet " + dir, command: words("go -C " + dir + " vet ./...")},
+			step{name: "tests of " + dir, command: words("go -C " + dir + " test -vet=off -json ./..."), outcome: testJSON},
+		)
+	}
+	return list
 }
 
 // renamesStep runs go fix on programs that use the old names of api/renames.txt.
