@@ -31,7 +31,12 @@ var programs = map[string]struct {
 	use  func(t *testing.T, file string) (answers []string)
 	want []string
 }{
-	"notes": {useNotes, wantNotes},
+	"confirm": {useConfirm, wantConfirm},
+	"media":   {useMedia, wantMedia},
+	"mount":   {useMount, wantMount},
+	"notes":   {useNotes, wantNotes},
+	"openapi": {useOpenAPI, wantOpenAPI},
+	"rest":    {useRest, wantRest},
 }
 
 // bin holds the programs.
