@@ -29,7 +29,7 @@ var (
 	none = []string{}
 	// sdk lists the packages that a user of the SDK can import. The compiler refuses imports
 	// of mcp/internal from outside mcp/.
-	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
+	sdk = []string{"mcp", "mcp/schema", "mcp/mcpserver", "mcp/mcpclient", "mcp/mcpauth", "mcp/mcpmodel", "mcp/mcptest", "mcp/mcpware", "mcp/mcpext/..."}
 )
 
 // floors is the layering of the module. ARCHITECTURE.md explains it.
@@ -78,6 +78,7 @@ var floors = []placement{
 	// What authors import.
 	{floor: 4, path: "mcp/mcpauth"},
 	{floor: 4, path: "mcp/mcpclient"},
+	{floor: 4, path: "mcp/mcpmodel", only: []string{"mcp"}},
 	{floor: 4, path: "mcp/mcpserver"},
 	// Further packages that authors import.
 	{floor: 5, path: "mcp/mcpext/..."},
