@@ -98,6 +98,10 @@ func (n *negotiation) negotiate(ctx context.Context) error {
 		return fmt.Errorf("%w: want one of %s", probed, revisionNames(c.candidates))
 	}
 	err := n.initialize(ctx, session)
+	if err != nil && n.link.Err() != nil && errors.Is(probed, errNoProbeAnswer) {
+		// The server was slow to start, and ended when it read the probe.
+		return fmt.Errorf("%w: %w", errProbeFatal, err)
+	}
 	if answered(err) && stateless != nil && (errors.Is(probed, errNoProbeAnswer) || n.probing == probeLast) {
 		// The server was slow, or was replaced by a newer one.
 		if n.discover(ctx, stateless) == nil {

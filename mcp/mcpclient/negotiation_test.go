@@ -147,6 +147,27 @@ func TestServerThatExitsOnTheProbeGetsANewConnection(t *testing.T) {
 	}
 }
 
+func TestSlowServerThatExitsOnTheProbeGetsANewConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		servers, target := serve(t, func(s *script, m message) string {
+			if m.Method == mcp.MethodDiscover {
+				time.Sleep(5 * time.Second) // being started
+				s.conn.Close()
+				return ""
+			}
+			return session(mcp.V20241105, nil)(s, m)
+		})
+		c := connect(t, target, nil)
+		if got := c.Revision(); got != mcp.V20241105 {
+			t.Errorf("got %v, want %v", got, mcp.V20241105)
+		}
+		if got := servers.nth(1).methods(); !strings.HasPrefix(got, "initialize") {
+			t.Errorf("the second connection began with %q, want initialize", got)
+		}
+	})
+}
+
 func TestVersionErrorIsRetriedWithAVersionThatItNames(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-055", "R-067", "R-083b")
