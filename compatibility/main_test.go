@@ -50,10 +50,10 @@ func relayStreams(addr, name string) {
 
 const (
 	// answerTime is how long after the last bytes of the raw peer its row may take.
-	answerTime = 2 * time.Second
+	answerTime = 2 * time.Second * slowdown
 	// silentTime is how long after the time limit of the client the row of a silent peer
 	// may take.
-	silentTime = time.Second
+	silentTime = time.Second * slowdown
 	// rowTime bounds a row that hangs.
 	rowTime = 30 * time.Second
 )

@@ -1,0 +1,5 @@
+//go:build !race
+
+package compatibility
+
+const slowdown = 1
