@@ -14,7 +14,7 @@ import (
 )
 
 // guides are the pages whose Go code must be part of a program in sources.
-var guides = []string{"server.md", "results.md", "load-balancing.md", "embedding.md"}
+var guides = []string{"server.md", "results.md", "load-balancing.md", "embedding.md", "resources.md"}
 
 // sources are the programs and tests that the code of the guides is taken from.
 var sources = []string{"*_test.go", "../examples/*/*.go", "../mcp/*/example_test.go"}
