@@ -6,9 +6,11 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
@@ -19,7 +21,10 @@ import (
 // The code of docs/client.md, and what it is about.
 
 type (
-	Route  struct{ From, To string }
+	Route struct{ From, To string }
+	Trip  struct {
+		To string `json:"to"`
+	}
 	Flight struct {
 		Number string `json:"number"`
 		Gate   string `json:"gate"`
@@ -40,6 +45,25 @@ func newAirline() *mcpserver.Server {
 		}](ctx, "seat", "Which row?")
 		return fmt.Sprint("row ", seat.Row), err
 	})
+	s.Tool("rebook", "Rebooks all passengers", func(ctx context.Context, _ struct{}) (string, error) {
+		for i := range 3 {
+			mcpserver.Progress(ctx, float64(i+1), 3, "passengers")
+		}
+		return "done", nil
+	})
+	s.Tool("slogan", "Writes a slogan", func(ctx context.Context, _ struct{}) (string, error) {
+		r, err := mcpserver.Sample(ctx, "slogan", &mcp.CreateMessageParams{
+			Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.Contents{mcp.Text("A slogan for an airline.")}}},
+			MaxTokens: 50,
+		})
+		if err != nil {
+			return "", err
+		}
+		return r.Content.Text(), nil
+	})
+	s.Prompt("plan", "Plans a trip", func(_ context.Context, in Trip) ([]mcp.PromptMessage, error) {
+		return []mcp.PromptMessage{mcpserver.UserMessage("Plan a trip to " + in.To + ".")}, nil
+	}, mcpserver.CompleteArg("to", mcpserver.Prefix("Boston", "Rome")))
 	s.Resource("flights://AZ612", "AZ612", "text/plain", func(context.Context) ([]byte, error) { return []byte("on time"), nil })
 	return s
 }
@@ -92,6 +116,52 @@ func guideOptions(form func(message string) (fields map[string]any, ok bool)) *m
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
 		},
 	}
+}
+
+func guideRead(ctx context.Context, c *mcpclient.Client) (prompt, resource string, cities []string, err error) {
+	plan, err := c.GetPrompt(ctx, "plan", map[string]string{"to": "Rome"})
+	if err != nil {
+		return "", "", nil, err
+	}
+	flight, err := c.ReadResource(ctx, "flights://AZ612")
+	if err != nil {
+		return "", "", nil, err
+	}
+	to, err := c.Complete(ctx, &mcp.CompleteParams{
+		Ref:      mcp.PromptRef("plan"),
+		Argument: mcp.CompleteArgument{Name: "to", Value: "bo"},
+	})
+	if err != nil {
+		return "", "", nil, err
+	}
+	return plan.Messages[0].Content.(mcp.TextContent).Text, flight.Contents[0].Text, to.Values, nil
+}
+
+func guideProgress(ctx context.Context, c *mcpclient.Client, show func(string)) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return c.Call[string](ctx, "rebook", nil, mcpclient.WithProgress(func(p mcp.ProgressParams) {
+		show(fmt.Sprintf("%v of %v %s", p.Progress, p.Total, p.Message))
+	}))
+}
+
+func guideSample(model func(ctx context.Context, prompt string, maxTokens int64) (string, error)) *mcpclient.Options {
+	return &mcpclient.Options{
+		Sample: func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			last := p.Messages[len(p.Messages)-1]
+			text, err := model(ctx, last.Content.Text(), p.MaxTokens)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.Contents{mcp.Text(text)}, Model: "ours"}, nil
+		},
+	}
+}
+
+func guideHeader(ctx context.Context, address, key string) (*mcpclient.Client, error) {
+	return mcpclient.Connect(ctx, mcpclient.URL(address), &mcpclient.Options{
+		HTTP: mcpclient.HTTPOptions{Header: http.Header{"X-Api-Key": {key}}},
+	})
 }
 
 func guideWatch(ctx context.Context, c *mcpclient.Client, show func(string)) error {
@@ -189,6 +259,28 @@ func TestTheCodeOfTheGuideRuns(t *testing.T) {
 	if got, err := c.Call[string](ctx, "book", nil); err != nil || got != "row 4" {
 		t.Errorf("elicitation: got %q, %v", got, err)
 	}
+	if prompt, flight, cities, err := guideRead(ctx, c); err != nil || prompt != "Plan a trip to Rome." || flight != "on time" || len(cities) != 1 {
+		t.Errorf("read: got %q, %q, %q, %v", prompt, flight, cities, err)
+	}
+	var steps []string
+	if got, err := guideProgress(ctx, c, func(s string) { steps = append(steps, s) }); err != nil || got != "done" || len(steps) != 3 {
+		t.Errorf("progress: got %q, %v after %q", got, err, steps)
+	}
+	asker := mcptest.Connect(t, srv, guideSample(func(context.Context, string, int64) (string, error) { return "Up, up", nil }))
+	if got, err := asker.Call[string](ctx, "slogan", nil); err != nil || got != "Up, up" {
+		t.Errorf("sampling: got %q, %v", got, err)
+	}
+	keys := make(chan string, 100)
+	web := newAirline().HTTPHandler()
+	address := mcptest.HTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys <- r.Header.Get("X-Api-Key")
+		web.ServeHTTP(w, r)
+	}))
+	keyed, err := guideHeader(ctx, address, "key")
+	if err != nil || <-keys != "key" {
+		t.Fatalf("header: %v", err)
+	}
+	t.Cleanup(func() { _ = keyed.Close() })
 	watching, stop := context.WithCancel(ctx)
 	if err := guideWatch(watching, c, func(string) { stop() }); err != nil {
 		t.Errorf("watch: %v", err)
