@@ -39,6 +39,21 @@ var clientRows = []clientRow{
 		}},
 	},
 	{
+		name: "initialize-twice", over: overStdio,
+		steps: []step{
+			{send: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"{up}wait"}}`},
+			{
+				send: `{"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"other","version":"1"}}}`,
+				want: `{"id":"again","result":{"protocolVersion":"2025-06-18"}}`,
+			},
+			{send: sessionOpened},
+			{send: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, want: `{"id":1,"error":{"code":-32600,"message":"a request with this id is running"}}`},
+			{send: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"{up}release"}}`},
+			{want: `{"result":{"content":[{"type":"text"}]}}`},
+			{want: `{"result":{"content":[{"type":"text"}]}}`},
+		},
+	},
+	{
 		name: "ping-with-meta", fresh: true,
 		steps: []step{{
 			send:   `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,

@@ -11,11 +11,18 @@ import (
 )
 
 // relaySubscriptions is middleware that watches a resource at its upstream while a client
-// is subscribed: in the session era from resources/subscribe to resources/unsubscribe or
-// the end of the session, in the stateless era during subscriptions/listen.
+// is subscribed: in the session era from resources/subscribe to resources/unsubscribe,
+// another initialize or the end of the session, in the stateless era during
+// subscriptions/listen.
 func (g *Gateway) relaySubscriptions(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
 		switch r.Method() {
+		case mcp.MethodInitialize:
+			result, err := next(ctx, r)
+			if err == nil {
+				g.resourceSubscriptions.endAll(r.Session())
+			}
+			return result, err
 		case mcp.MethodListen:
 			var p mcp.ListenParams
 			if r.Decode(&p) == nil {
@@ -111,7 +118,7 @@ func (g *Gateway) ownerOf(uri string) *upstream {
 // subscriptions are the resource subscriptions of sessions.
 type subscriptions struct {
 	mu    sync.Mutex
-	stops map[subscription]func() // guarded by mu
+	stops map[*mcpserver.Session]map[string]func() // guarded by mu: by URI
 }
 
 // subscription is one resource to which a session is subscribed.
@@ -123,7 +130,7 @@ type subscription struct {
 func (s *subscriptions) has(id subscription) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stops[id] != nil
+	return s.stops[id.session][id.uri] != nil
 }
 
 // add keeps a subscription until end or the end of its session.
@@ -131,10 +138,13 @@ func (s *subscriptions) add(id subscription, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stops == nil {
-		s.stops = make(map[subscription]func())
+		s.stops = make(map[*mcpserver.Session]map[string]func())
+	}
+	if s.stops[id.session] == nil {
+		s.stops[id.session] = make(map[string]func())
 	}
 	stop := context.AfterFunc(id.session.Context(), func() { s.end(id) })
-	s.stops[id] = func() {
+	s.stops[id.session][id.uri] = func() {
 		stop()
 		leave()
 	}
@@ -142,10 +152,25 @@ func (s *subscriptions) add(id subscription, leave func()) {
 
 func (s *subscriptions) end(id subscription) {
 	s.mu.Lock()
-	stop := s.stops[id]
-	delete(s.stops, id)
+	uris := s.stops[id.session]
+	stop := uris[id.uri]
+	delete(uris, id.uri)
+	if len(uris) == 0 {
+		delete(s.stops, id.session)
+	}
 	s.mu.Unlock()
 	if stop != nil {
+		stop()
+	}
+}
+
+// endAll ends the subscriptions of a session.
+func (s *subscriptions) endAll(session *mcpserver.Session) {
+	s.mu.Lock()
+	uris := s.stops[session]
+	delete(s.stops, session)
+	s.mu.Unlock()
+	for _, stop := range uris {
 		stop()
 	}
 }

@@ -39,6 +39,12 @@ var ErrCallEnded = replay.ErrEnded
 // mode is ResponseJSON, or the message is a notification.
 var ErrCannotAsk = exchange.ErrNoBackChannel
 
+// ErrReinitialized is in the chain of the errors of Ask, AskAll and [Request.Call] when
+// another initialize was received on the connection after the call: programs that start one
+// stdio server for several clients send one for each. The client that is connected now was
+// not asked. The call goes on, and its reply is sent.
+var ErrReinitialized = exchange.ErrReinitialized
+
 // ErrNotInCall reports that a function was called outside of a request: its context does
 // not belong to one, or its *Request is nil.
 var ErrNotInCall = errors.New("not in a call")

@@ -9,7 +9,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 )
 
-// initialize opens a session of the session era.
+// initialize opens a session of the session era. On a stream it may be repeated, because
+// programs start one server for several clients: calls that run go on, while the questions
+// and subscriptions of the client before end. What the connection holds is charged to the
+// same owner as before.
 //
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
@@ -20,10 +23,16 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.in.Session.Agree(agreed) {
+	switch session := r.in.Session; {
+	case session.Agree(agreed):
+	case r.in.Binding == dialect.Stream:
+		session.AgreeAgain(agreed)
+		s.hub.RemoveSession(session)
+		s.urlElicitations.forget(session)
+	default:
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "initialize: this session is initialized already")
 	}
-	r.call.Facts = agreed.Facts
+	r.call.Facts, r.call.Session = agreed.Facts, agreed
 	return &mcp.InitializeResult{
 		ProtocolVersion: agreed.Facts.Revision.String(),
 		Capabilities:    s.capabilities(agreed.Facts),
@@ -37,9 +46,12 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 //
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialized(session *exchange.Session) {
-	if session != nil && session.Agreed() != nil {
+	if session == nil {
+		return
+	}
+	if agreed := session.Agreed(); agreed != nil {
 		s.hub.SubscribeBus()
-		s.hub.AddSession(session)
+		s.hub.AddSession(session, agreed)
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 // Session is what the requests of one client share in the session era (2024-11-05 to
 // 2025-11-25): a session of Streamable HTTP, or a connection of any other transport. A
 // handler gets it from [Request.Session], as the same pointer for every request of the
-// session and for no other request, so it can be the key of a map. All methods are safe
-// for concurrent use.
+// session and for no other request, so it can be the key of a map. Clients that share a
+// connection, for which programs that start one stdio server for several clients repeat
+// initialize, share the Session too. All methods are safe for concurrent use.
 //
 // The stateless era has no sessions, and neither has a handler that a test calls without
 // a server: there the Session is nil. The methods of a nil Session may be called and keep
@@ -36,7 +37,7 @@ type Session struct {
 
 // Session returns the session that the request belongs to. It is nil for requests of the
 // stateless era, which are independent of each other whatever connection they share, for
-// initialize itself, and when r is nil.
+// initialize until its handler has returned, and when r is nil.
 func (r *Request) Session() *Session {
 	if r == nil || r.call.Session == nil || r.in.Session == nil {
 		return nil

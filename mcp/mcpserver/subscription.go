@@ -93,10 +93,10 @@ func (s *Server) changeSubscription(r *Request, change func(*changes.Subscriber,
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
-	s.hub.AddSession(r.in.Session)
-	sub := s.hub.Session(r.in.Session)
+	s.hub.AddSession(r.in.Session, r.call.Session)
+	sub := s.hub.Session(r.in.Session, r.call.Session)
 	if sub == nil {
-		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended", r.method)
+		return mcp.Errorf(mcp.CodeInvalidRequest, "%s: the session has ended, or the client was initialized again", r.method)
 	}
 	r.subscriber.Store(sub)
 	return change(sub, p.URI)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
@@ -82,11 +83,12 @@ type subscription struct {
 // started 256 bytes of its URI. It must be called once, before every other method.
 func (h *Hub) Open(s Server, pool *limit.Pool) { h.server, h.pool = s, pool }
 
-// AddSession subscribes a session to every list, if the session is open.
-func (h *Hub) AddSession(session *exchange.Session) {
+// AddSession subscribes a session to every list, if the session is open and was not
+// initialized again since it agreed on agreed.
+func (h *Hub) AddSession(session *exchange.Session, agreed *dialect.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, added := h.sessions[session]; added || !h.server.IsOpen(session) {
+	if _, added := h.sessions[session]; added || session.Agreed() != agreed || !h.server.IsOpen(session) {
 		return
 	}
 	if h.sessions == nil {
@@ -95,11 +97,11 @@ func (h *Hub) AddSession(session *exchange.Session) {
 	h.sessions[session] = nil
 }
 
-// Session returns the subscriber of a session, or nil when the session was not added.
-func (h *Hub) Session(session *exchange.Session) *Subscriber {
+// Session returns the subscriber of a session, or nil when AddSession has not added it.
+func (h *Hub) Session(session *exchange.Session, agreed *dialect.Session) *Subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, added := h.sessions[session]; !added {
+	if _, added := h.sessions[session]; !added || session.Agreed() != agreed {
 		return nil
 	}
 	return h.sessionLocked(session)
@@ -293,7 +295,7 @@ func (h *Hub) ToolsChangedFor(match func(Listener) bool) {
 
 // ToolsChangedIn announces a change of the tools to one session.
 func (h *Hub) ToolsChangedIn(session *exchange.Session) {
-	if sub := h.Session(session); sub != nil {
+	if sub := h.Session(session, session.Agreed()); sub != nil {
 		e := newEvent(toolsTopic)
 		sub.offer(e, e)
 	}

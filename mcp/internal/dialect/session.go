@@ -102,8 +102,12 @@ func (s *Server) sessionFacts(offer string) *Facts {
 }
 
 // openSession opens a message without the metadata of the stateless era. The
-// session provides everything else that the call needs.
+// session provides everything else that the call needs. On a stream, which programs share
+// among several clients, initialize may be repeated: it begins as the first one does.
 func (s *Server) openSession(m jsonrpc.Message, meta RequestMeta, in TransportInfo) (*Call, error) {
+	if m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize && in.Binding == Stream {
+		in.Session = nil
+	}
 	c := &Call{
 		ID: m.ID, Method: m.Method, Params: m.Params, Meta: meta,
 		Facts: s.before, Capabilities: &noCapabilities, Session: in.Session, Headers: in.Headers, server: s, inParts: in.InParts,

@@ -64,6 +64,9 @@ type Inbound struct {
 	// Session is the connection or HTTP session of the message. It is nil for
 	// Streamable HTTP of the stateless era.
 	Session *Session
+	// Agreed is what Session had negotiated when the message was read. Its requests to the
+	// client are sent only for as long as that is in force.
+	Agreed *dialect.Session
 	// StatelessOwner is the owner of a message without a session. See Owner.
 	StatelessOwner *limit.Owner
 	// BackChannel is nil if no message can precede the reply.
@@ -78,11 +81,7 @@ type Inbound struct {
 
 // TransportInfo returns the properties of the transport that the dialect needs.
 func (in *Inbound) TransportInfo() dialect.TransportInfo {
-	info := dialect.TransportInfo{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts}
-	if in.Session != nil {
-		info.Session = in.Session.Agreed()
-	}
-	return info
+	return dialect.TransportInfo{Binding: in.Binding, Headers: in.Headers, InParts: in.InParts, Session: in.Agreed}
 }
 
 // Principal returns on whose behalf the message was sent.
@@ -100,12 +99,13 @@ func PrincipalOf(i *mcp.Identity) mcp.Principal {
 var ErrNoBackChannel = errors.New("the caller cannot receive requests here")
 
 // SendRequest sends a request to the sender of the message, on its back channel, and returns
-// the response. If ctx ends first, it sends the cancellation that encodeCancel returns.
+// the response. If ctx ends first, it sends the cancellation that encodeCancel returns. It
+// fails with ErrReinitialized when the session is or has been initialized again.
 func (in *Inbound) SendRequest(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
 	if in.Session == nil || in.BackChannel == nil {
 		return jsonrpc.Message{}, ErrNoBackChannel
 	}
-	return in.Session.sendRequest(ctx, in.BackChannel.Send, encode, encodeCancel)
+	return in.Session.sendRequest(ctx, in, encode, encodeCancel)
 }
 
 // Session is the server's state of a connection, or of a session of Streamable HTTP. Every
@@ -173,15 +173,27 @@ func (s *Session) Agreed() *dialect.Session { return s.agreed.Load() }
 // was initialized before.
 func (s *Session) Agree(d *dialect.Session) bool { return s.agreed.CompareAndSwap(nil, d) }
 
-// SendRequest sends a request that belongs to no call, and returns the response.
-func (s *Session) SendRequest(ctx context.Context, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
-	return s.sendRequest(ctx, s.Push, encode, encodeCancel)
+// AgreeAgain replaces the result of an earlier negotiation. The requests of calls that were
+// received before it fail with ErrReinitialized: whoever is connected now may have other
+// capabilities, and was not asked.
+func (s *Session) AgreeAgain(d *dialect.Session) {
+	s.agreed.Store(d)
+	s.Pending.RefuseAll(ErrReinitialized) // after the store, see sendRequest
 }
 
-func (s *Session) sendRequest(ctx context.Context, send func(context.Context, []byte) error, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+// ErrReinitialized is the error of requests to a client after whose call another initialize
+// was received.
+var ErrReinitialized = errors.New("the client was initialized again")
+
+func (s *Session) sendRequest(ctx context.Context, in *Inbound, encode, encodeCancel func(jsonrpc.ID) []byte) (jsonrpc.Message, error) {
+	send := in.BackChannel.Send
 	w, err := s.Pending.Open()
 	if err != nil {
 		return jsonrpc.Message{}, err
+	}
+	if s.Agreed() != in.Agreed { // after Open, so that AgreeAgain refuses those that pass
+		w.Close()
+		return jsonrpc.Message{}, ErrReinitialized
 	}
 	defer w.Close()
 	if err := send(ctx, encode(w.ID)); err != nil {

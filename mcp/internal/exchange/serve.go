@@ -310,7 +310,7 @@ func reply(run Run) []byte {
 }
 
 func (c *serving) inbound(m jsonrpc.Message, from *mcp.Identity) *Inbound {
-	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, HTTP: c.HTTP, BackChannel: back{c.Conn}, Draining: c.Draining}
+	return &Inbound{Message: m, Binding: c.Binding, Identity: from, Session: c.session, Agreed: c.session.Agreed(), HTTP: c.HTTP, BackChannel: back{c.Conn}, Draining: c.Draining}
 }
 
 // push sends a message that belongs to no request.

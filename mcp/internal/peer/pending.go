@@ -181,6 +181,13 @@ func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 	return true
 }
 
+// RefuseAll ends every request that waits with err. Later requests are not affected.
+func (p *Pending) RefuseAll(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuseAll(err)
+}
+
 // Close refuses new requests with err. Those that wait may still get their response; the
 // channel is closed when none waits any more. Only the first call has an effect.
 func (p *Pending) Close(err error) (idle <-chan struct{}) {
@@ -196,8 +203,13 @@ func (p *Pending) Fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.close(err)
+	p.refuseAll(p.closed.reason)
+}
+
+// refuseAll ends every request that waits. The caller holds mu.
+func (p *Pending) refuseAll(err error) {
 	for key, w := range p.waiting {
-		w.err = p.closed.reason
+		w.err = err
 		w.signal()
 		p.remove(key)
 	}

@@ -71,6 +71,7 @@ func TestEventStreamFromEndToEnd(t *testing.T) {
 	}{
 		{old, []string{`"protocolVersion":"2024-11-05"`}},
 		{initialized, nil},
+		{old, []string{"initialized already"}},
 		{callTool(1, "talk"), []string{noteA, noteB, "said"}},
 		{callTool(2, "hello"), []string{"hello"}},
 		{`{`, []string{"-32700"}},

@@ -64,7 +64,7 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 	if s == nil {
 		return nil, refuse(http.StatusNotFound, "session: not found: send initialize to open one")
 	}
-	in.Session = s.Session
+	in.Session, in.Agreed = s.Session, s.Agreed()
 	return s, nil
 }
 
