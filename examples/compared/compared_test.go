@@ -34,6 +34,7 @@ var programs = map[string]struct {
 	"confirm": {useConfirm, wantConfirm},
 	"media":   {useMedia, wantMedia},
 	"mount":   {useMount, wantMount},
+	"mounted": {useMounted, wantMounted},
 	"notes":   {useNotes, wantNotes},
 	"openapi": {useOpenAPI, wantOpenAPI},
 	"rest":    {useRest, wantRest},
