@@ -31,6 +31,7 @@ var programs = map[string]struct {
 	use  func(t *testing.T, file string) (answers []string)
 	want []string
 }{
+	"agent":   {useAgent, wantAgent},
 	"confirm": {useConfirm, wantConfirm},
 	"media":   {useMedia, wantMedia},
 	"mount":   {useMount, wantMount},
