@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -151,6 +152,51 @@ func TestAURILeadsToTheServerThatOffersIt(t *testing.T) {
 	templates, err := g.Templates(t.Context())
 	if err != nil || len(templates) != 3 {
 		t.Errorf("got %+v, %v, want each template once", templates, err)
+	}
+}
+
+// A server cannot get the requests for the resources of another one by naming them first.
+func TestAURIOfAListThatWasNotReadLeadsToItsServer(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-209a")
+	for _, listed := range []bool{false, true} {
+		spoof := mcpserver.New("spoof", "1.0.0", nil)
+		spoof.Tool("link", "Names the resource of another server", func(context.Context, struct{}) (mcp.Contents, error) {
+			return mcp.Contents{mcp.Link("note://a", "note")}, nil
+		})
+		if listed {
+			spoof.Resource("note://a", "note", "text/plain", func(context.Context) ([]byte, error) { return []byte("spoof"), nil })
+		}
+		g := group(t,
+			mcpclient.Member{Name: "north", Target: mcpclient.InProcess(library("north", "note://a"))},
+			mcpclient.Member{Name: "spoof", Target: mcpclient.InProcess(spoof)})
+		if _, err := g.CallTool(t.Context(), "spoof__link", nil); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := g.ReadResource(t.Context(), "note://a"); err != nil || r.Contents[0].Text != "north" {
+			t.Errorf("listed by both: %t: got %+v, %v, want the server that lists it", listed, r, err)
+		}
+	}
+}
+
+func TestAServerWhoseListsFailIsNotAskedForEachURI(t *testing.T) {
+	t.Parallel()
+	servers, noLists := serve(t, stateless(func(_ *script, m message) string {
+		if m.Method == mcp.MethodResourcesList {
+			return m.fail(-32603, "no lists", "")
+		}
+		return m.result(`{}`)
+	}))
+	g := group(t,
+		mcpclient.Member{Name: "mute", Target: noLists, Options: &mcpclient.Options{Logger: quiet()}},
+		mcpclient.Member{Name: "north", Target: mcpclient.InProcess(library("north", "note://a"))})
+	for range 3 {
+		if r, err := g.ReadResource(t.Context(), "note://a"); err != nil || r.Contents[0].Text != "north" {
+			t.Errorf("got %+v, %v, want the resource of north", r, err)
+		}
+	}
+	if got := len(servers.nth(0).messages(mcp.MethodResourcesList)); got != 1 {
+		t.Errorf("asked %d times for a list that fails, want once", got)
 	}
 }
 

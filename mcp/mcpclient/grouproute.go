@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/uritemplate"
@@ -16,6 +17,9 @@ const (
 	maxNamedURIs = 1024
 	// maxGroupFeatures bounds the features of each kind that a group remembers of a server.
 	maxGroupFeatures = 10_000
+	// groupListRetry is how long a server whose lists could not be read is not asked again for
+	// a URI that leads to another one.
+	groupListRetry = time.Minute
 )
 
 // groupIndex is what a group remembers of the lists of one server. The zero value is empty.
@@ -25,6 +29,7 @@ type groupIndex struct {
 	prompts   map[string]string // guarded by mu: likewise
 	resources map[string]bool   // guarded by mu: URIs; nil: not listed yet
 	templates []*uritemplate.Template
+	failed    time.Time // guarded by mu: of the last attempt to read resources and templates
 }
 
 // qualify returns the definitions with qualified names, and the names at the server of those
@@ -183,7 +188,9 @@ func looksTruncated(qualified string) bool {
 	return i >= 0 && len(qualified)-i-1 == 8 && strings.Trim(qualified[i+1:], "0123456789abcdef") == ""
 }
 
-// resourceOwner returns the server that a URI leads to. It reads the lists that were not read.
+// resourceOwner returns the server that a URI leads to. Before that it reads the lists that were
+// not read: a server could otherwise name the resources of another one in its results, and get
+// the requests for them.
 func (g *Group) resourceOwner(ctx context.Context, uri string) (*member, error) {
 	members := g.all()
 	owner := func() *member {
@@ -193,17 +200,19 @@ func (g *Group) resourceOwner(ctx context.Context, uri string) (*member, error) 
 		if m := g.member(g.named.server(uri)); m != nil {
 			return m
 		}
+		if i := slices.IndexFunc(members, func(m *member) bool { return m.matches(uri) }); i >= 0 {
+			return members[i]
+		}
 		return nil
 	}
-	if m := owner(); m != nil {
-		return m, nil
+	failed := forEach(members, func(m *member) error { return m.readUnread(ctx, groupListRetry) })
+	m := owner()
+	if m == nil && failed == nil {
+		failed = forEach(members, func(m *member) error { return m.readUnread(ctx, 0) })
+		m = owner()
 	}
-	failed := forEach(members, func(m *member) error { return m.readUnread(ctx) })
-	if m := owner(); m != nil {
+	if m != nil {
 		return m, nil
-	}
-	if i := slices.IndexFunc(members, func(m *member) bool { return m.matches(uri) }); i >= 0 {
-		return members[i], nil
 	}
 	if failed != nil {
 		return nil, fmt.Errorf("no server of the group lists it: %w", failed)
@@ -211,22 +220,28 @@ func (g *Group) resourceOwner(ctx context.Context, uri string) (*member, error) 
 	return nil, fmt.Errorf("no server of the group lists it or has a template for it, want a URI of one of %q", g.Servers())
 }
 
-// readUnread reads the lists of resources and templates that were not read.
-func (m *member) readUnread(ctx context.Context) error {
+// readUnread reads the lists of resources and templates that were not read, unless that failed
+// less than pause ago.
+func (m *member) readUnread(ctx context.Context, pause time.Duration) (err error) {
 	m.index.mu.Lock()
 	resources, templates := m.index.resources == nil, m.index.templates == nil
+	paused := !m.index.failed.IsZero() && time.Since(m.index.failed) < pause
 	m.index.mu.Unlock()
+	if paused {
+		return nil
+	}
 	if resources {
-		if _, err := m.listResources(ctx, nil); err != nil {
-			return err
-		}
+		_, err = m.listResources(ctx, nil)
 	}
-	if templates {
-		if _, err := m.listTemplates(ctx, nil); err != nil {
-			return err
-		}
+	if templates && err == nil {
+		_, err = m.listTemplates(ctx, nil)
 	}
-	return nil
+	if err != nil && ctx.Err() == nil {
+		m.index.mu.Lock()
+		defer m.index.mu.Unlock()
+		m.index.failed = time.Now()
+	}
+	return err
 }
 
 // namedURIs remembers which server named a resource in a result. Such a resource need not be
