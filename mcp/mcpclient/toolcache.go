@@ -130,24 +130,12 @@ func (facts *toolFacts) checkOutput(result *mcp.CallToolResult) error {
 }
 
 // rememberTools puts tools into the cache and returns those that may be called.
-//
-// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
 func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
-	mirrors, numbers := c.headerMirroring()
 	callable := tools[:0]
 	for _, t := range tools {
-		facts := toolFacts{}
-		if mirrors {
-			var err error
-			if facts.mirrors, err = mirrorsOf(t, numbers); err != nil {
-				c.opts.logger().Warn("tool left out", "tool", t.Name, "error", err)
-				continue
-			}
-		}
-		if len(t.OutputSchema) > jsonschema.MaxBytes {
-			c.opts.logger().Warn("results are not checked", "tool", t.Name, "schema bytes", len(t.OutputSchema), "limit", jsonschema.MaxBytes)
-		} else if t.OutputSchema != nil {
-			facts.output = jsonschema.Lazy(t.OutputSchema, nil)
+		facts, ok := c.factsOf(&t)
+		if !ok {
+			continue
 		}
 		t.Icons = c.checkedIcons(t.Name, t.Icons)
 		facts.pin = c.pinnedTool(&t)
@@ -161,10 +149,34 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 	return callable
 }
 
-// learnTool puts a tool into the cache that this client has not listed.
+// factsOf returns what calls of a tool need, except for its pin. It reports false for a tool
+// that must not be called.
+//
+// Spec: 2026-07-28 basic/transports#custom-headers-from-tool-parameters
+func (c *Client) factsOf(t *mcp.Tool) (facts toolFacts, ok bool) {
+	if mirrors, numbers := c.headerMirroring(); mirrors {
+		var err error
+		if facts.mirrors, err = mirrorsOf(*t, numbers); err != nil {
+			c.opts.logger().Warn("tool left out", "tool", t.Name, "error", err)
+			return facts, false
+		}
+	}
+	if len(t.OutputSchema) > jsonschema.MaxBytes {
+		c.opts.logger().Warn("results are not checked", "tool", t.Name, "schema bytes", len(t.OutputSchema), "limit", jsonschema.MaxBytes)
+	} else if t.OutputSchema != nil {
+		facts.output = jsonschema.Lazy(t.OutputSchema, nil)
+	}
+	return facts, true
+}
+
+// learnTool puts a tool into the cache that this client has not listed. Its definition is of
+// the caller, and so is not compared with a pin.
 func (c *Client) learnTool(t *mcp.Tool) {
-	if _, known := c.tools.get(t.Name); !known {
-		c.rememberTools([]mcp.Tool{*t})
+	if _, known := c.tools.get(t.Name); known {
+		return
+	}
+	if facts, ok := c.factsOf(t); ok {
+		c.tools.put(t.Name, facts)
 	}
 }
 
