@@ -76,24 +76,29 @@ func (d *surfaceDiff) here(member jsontext.Pointer, breaking bool, format string
 func compareFeatures[Def any](d *surfaceDiff, kind string, older, newer []Def, key func(Def) string) {
 	was, is := byKey(older, key), byKey(newer, key)
 	for _, k := range slices.Sorted(maps.Keys(mergedKeys(was, is))) {
-		d.subject = fmt.Sprintf("%s %q", kind, k)
-		before, existed := was[k]
-		after, exists := is[k]
-		switch {
-		case !exists:
-			d.here("", true, "removed")
-		case !existed:
-			d.here("", false, "added")
-		default:
-			d.compareDefinitions(before, after)
+		for i := range max(len(was[k]), len(is[k])) {
+			d.subject = fmt.Sprintf("%s %q", kind, k)
+			if i > 0 {
+				d.subject += fmt.Sprintf(" (listed again, %d)", i+1)
+			}
+			switch {
+			case i >= len(is[k]):
+				d.here("", true, "removed")
+			case i >= len(was[k]):
+				d.here("", false, "added")
+			default:
+				d.compareDefinitions(was[k][i], is[k][i])
+			}
 		}
 	}
 }
 
-func byKey[Def any](defs []Def, key func(Def) string) map[string]Def {
-	m := make(map[string]Def, len(defs))
+// byKey returns the definitions by name or URI. A server may list several of one name, and
+// none of them may hide a change of another.
+func byKey[Def any](defs []Def, key func(Def) string) map[string][]Def {
+	m := make(map[string][]Def, len(defs))
 	for _, def := range defs {
-		m[key(def)] = def
+		m[key(def)] = append(m[key(def)], def)
 	}
 	return m
 }
