@@ -19,7 +19,7 @@ func (s *Server) list(r *Request, l listing, more ...registry.Feature) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return s.listPage(r, s.features.Snapshot(), l, registry.PageParams{Cursor: params.Cursor, More: more}, false)
+	return s.listPage(r, s.features.Snapshot(), l, registry.PageParams{Cursor: params.Cursor, More: more}, l.kind == registry.Tools && s.options.orZero().RequestTools != nil)
 }
 
 // listPage returns the page of a list whose cursor and further parts are in page. perCaller says
