@@ -44,6 +44,11 @@ func (r *capabilityRead) wait(ctx context.Context) {
 // repeated.
 const capabilityRetry = time.Minute
 
+// maxCapabilityReads limits the connections to one upstream that list tools for certain
+// capabilities at the same time. Others wait. A client of the stateless era can declare all
+// combinations of capabilities at once, and each connection to a program starts it.
+const maxCapabilityReads = 4
+
 // forLists returns the capabilities on which lists of servers may depend.
 func (have callerCapabilities) forLists() callerCapabilities {
 	have.rootChanges = false
@@ -77,7 +82,7 @@ func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
 		return l.last
 	case l.failed && age < capabilityRetry:
 		return nil
-	case !l.failed && l.last != nil && sameTools(l.known, u.catalog.tools) && !(u.catalog.ages && age >= u.catalog.maxAge):
+	case !l.failed && l.last != nil && sameTools(l.known, u.catalog.tools) && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
 		return nil
 	}
 	l.reading, l.begun = true, time.Now()
@@ -125,6 +130,12 @@ func (u *upstream) capabilityToolsChanged(c callerCapabilities) {
 // tools, and closes the connection. It returns them with the shared catalog, for which it
 // waits.
 func (u *upstream) listForCapabilities(c callerCapabilities) (known *catalog, listed []mcp.Tool, err error) {
+	select {
+	case u.capabilityReads <- struct{}{}:
+		defer func() { <-u.capabilityReads }()
+	case <-u.ctx.Done():
+		return nil, nil, context.Cause(u.ctx)
+	}
 	ctx, cancel := context.WithTimeout(u.ctx, listTimeout)
 	defer cancel()
 	conn := newConnection(connectionParams{log: u.log}) // asks nobody

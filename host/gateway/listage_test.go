@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -102,6 +105,95 @@ func TestListsAreReadAgainAfterTheirTTL(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An upstream whose lists are always stale is not connected to for each request of a client
+// with capabilities.
+func TestListsForCapabilitiesAreReadOnceASecond(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int32
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(statelessLists(`"ttlMs":0,`, &reads))})
+		c := newListingClient(t, g.Server(), elicits(mcp.V20260728))
+		for range 50 {
+			c.names(t)
+			c.call(t, "guess")
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := reads.Load(); got > 4 {
+			t.Errorf("got %d reads in half a second, want two of each list at most", got)
+		}
+	})
+}
+
+// openServers counts the connections of a server that lists no tools before it is released.
+type openServers struct {
+	release       chan struct{}
+	mu            sync.Mutex
+	open, maximum int
+}
+
+func (s *openServers) Serve(ctx context.Context, conn mcp.Conn) error {
+	s.mu.Lock()
+	s.open++
+	s.maximum = max(s.maximum, s.open)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open--
+	}()
+	<-s.release
+	return new(dynamicServer).Serve(ctx, conn)
+}
+
+// A client that declares many combinations of capabilities does not start the server as often
+// at the same time.
+func TestListsForManyCapabilitiesAreReadInTurn(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	synctest.Test(t, func(t *testing.T) {
+		s := &openServers{release: make(chan struct{})}
+		g := gateway.New([]host.Upstream{{Key: "d", Target: mcpclient.InProcess(s)}}, &gateway.Options{Logger: quiet})
+		t.Cleanup(g.Close)
+		var started, listed sync.WaitGroup
+		started.Go(func() { g.Start(t.Context()) })
+		for i := range 16 {
+			o := mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}
+			elicit := elicits(mcp.V20260728).ElicitForm
+			if i&1 != 0 {
+				o.ElicitForm = elicit
+			}
+			if i&2 != 0 {
+				o.ElicitURL = elicit
+			}
+			if i&4 != 0 {
+				o.Sample = func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { return nil, nil }
+			}
+			if i&8 != 0 {
+				o.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
+			}
+			c := newListingClient(t, g.Server(), o)
+			listed.Go(func() {
+				for _, err := range c.Tools(t.Context()) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		s.mu.Lock()
+		maximum := s.maximum
+		s.mu.Unlock()
+		if maximum > 5 {
+			t.Errorf("got %d connections at once, want the shared one and four that list", maximum)
+		}
+		close(s.release)
+		started.Wait()
+		listed.Wait()
+	})
 }
 
 // A tool that is called before it is listed is looked for once.

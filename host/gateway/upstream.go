@@ -30,6 +30,8 @@ type upstream struct {
 	health       callHealth
 	listTTL      listTTL
 	unknownTools unknownTools
+	// capabilityReads has one token for each connection of listForCapabilities.
+	capabilityReads chan struct{}
 
 	// Lifetime.
 	ctx        context.Context
@@ -59,6 +61,7 @@ func newUpstream(g *Gateway, u host.Upstream) *upstream {
 		log:               g.options.logger().With("upstream", u.Key),
 		callerConnections: make(map[caller]*connection),
 		connectionFreed:   make(chan struct{}),
+		capabilityReads:   make(chan struct{}, maxCapabilityReads),
 		catalog:           new(catalog),
 	}
 	up.auth = g.options.auth(&up.Upstream)
