@@ -1,7 +1,5 @@
 package mcpmodel
 
-import "cmp"
-
 // API is the format of a model API. Its methods may be called concurrently.
 type API struct {
 	rules *rules
@@ -32,7 +30,7 @@ type Options struct {
 	// removes such nulls from the arguments.
 	Strict bool
 	// MaxText is the largest number of bytes of text of one tool result or message that is
-	// sent to the model. The rest is cut, and the text says so. 0 means 256 KiB.
+	// sent to the model. The rest is cut, and the text says so. 0 and less mean 256 KiB.
 	MaxText int
 }
 
@@ -46,7 +44,12 @@ func (a *API) With(opts Options) *API {
 // String returns the name of the API, such as "Anthropic Messages".
 func (a *API) String() string { return a.rules.name }
 
-func (a *API) maxText() int { return cmp.Or(a.opts.MaxText, 256<<10) }
+func (a *API) maxText() int {
+	if a.opts.MaxText <= 0 {
+		return 256 << 10
+	}
+	return a.opts.MaxText
+}
 
 // strict returns the rules of the strict mode, or nil if it is off or the API has none.
 func (a *API) strict() *rules {

@@ -30,9 +30,10 @@
 // (recursive ones are cut where they repeat), allOf is merged, oneOf becomes anyOf, unions at
 // the root become one object, and keywords that the API does not know become a note in the
 // description, or are dropped. The lowered schema is looser than the original or equal to
-// it, so no valid call is lost; servers validate arguments anyway. Two rules narrow a schema:
-// a missing type is inferred from the keywords beside it, and an optional property whose name
-// the API refuses is left out.
+// it, so no valid call is lost; servers validate arguments anyway. Three rules narrow a schema:
+// a missing type is inferred from the keywords beside it, an optional property whose name the
+// API refuses is left out, and where a union becomes one object, a property has the schemas of
+// those alternatives that name it.
 //
 // Schemas come from servers, which may be hostile. Reading, expanding and writing one is
 // bounded; a schema over a bound is an error for its tool and leaves the other tools alone.

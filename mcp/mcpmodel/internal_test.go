@@ -65,7 +65,7 @@ func TestCheckerFindsWhatTheRulesForbid(t *testing.T) {
 		{&anthropic, `{}`, `/inputSchema/type: found nothing, want "object"`},
 		{&anthropic, `{"type":"object","anyOf":[]}`, "/inputSchema/anyOf: anyOf at the root"},
 		{&anthropic, `{"type":"object","properties":{"$a":{}}}`, "/inputSchema/properties/$a: the name of the property"},
-		{&anthropic, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, "references are not taken everywhere"},
+		{&anthropic, `{"type":"object","properties":{"a":{"$ref":"#"}}}`, "found a reference"},
 		{&openAIChat, `{"type":"object","properties":{"a":{"type":"array"}}}`, "/inputSchema/properties/a: an array without items"},
 		{&gemini, `{"type":"object","properties":{"a":{"const":1}}}`, `the keyword "const" is not taken`},
 		{&gemini, `{"type":"object","properties":{"a":{"enum":[true]}}}`, "found the value \"true\", want values of other types"},

@@ -84,13 +84,18 @@ func (a *API) lint(t *mcp.Tool) []Finding {
 		add(Finding{Place: "/inputSchema", Refused: true, Unusable: true, Text: err.Error()})
 	}
 	for _, f := range checkSchema(t.InputSchema, r) {
-		add(f)
+		if f.Text != foundReference || !r.references {
+			add(f)
+		}
 	}
 	return all
 }
 
 // maxFindings is the number of findings of one schema for one API.
 const maxFindings = 20
+
+// foundReference is the finding of a reference, which some APIs take.
+const foundReference = "found a reference, want the schema itself"
 
 // schemaChecker finds what in a schema, as it is, an API does not take.
 type schemaChecker struct {
@@ -155,7 +160,7 @@ func (c *schemaChecker) schema(text jsontext.Value, place string, depth int) {
 		at := place + "/" + m.name
 		switch {
 		case m.name == "$ref":
-			c.add(at, true, "references are not taken everywhere, want the schema itself")
+			c.add(at, true, foundReference)
 		case !c.rules.takes(m.name) && !(slices.Contains(annotations, m.name) && !c.rules.refusesOther):
 			c.add(at, c.rules.refusesOther, "the keyword %.64q is not taken", m.name)
 			continue

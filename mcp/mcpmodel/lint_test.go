@@ -36,6 +36,12 @@ func TestLintFindsWhatAnAPIDoesNotTake(t *testing.T) {
 		}
 	}
 	plain := tool("plain", `{"type":"object","properties":{"a":{"type":"string","description":"D","enum":["x"]},"b":{"type":"array","items":{"type":"integer","minimum":1}}},"required":["a"],"additionalProperties":false}`)
+	reference := tool("r", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`)
+	for _, f := range mcpmodel.Lint([]mcp.Tool{reference}) {
+		if f.Refused && f.API != mcpmodel.Anthropic.String() {
+			t.Errorf("got %v, want a reference refused by Anthropic alone", f)
+		}
+	}
 	if found := mcpmodel.Lint([]mcp.Tool{plain}); len(found) > 0 {
 		t.Errorf("got %v for a plain tool, want nothing", found)
 	}

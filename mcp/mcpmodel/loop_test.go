@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpmodel"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -51,6 +52,7 @@ func TestToolsAreConverted(t *testing.T) {
 
 func TestAToolThatAnAPICannotTakeHarmsNoOther(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	list := []mcp.Tool{
 		tool("good", `{"type":"object"}`),
 		tool("files.read", `{"type":"object"}`),
@@ -137,6 +139,7 @@ func calculator() *mcpserver.Server {
 
 func TestAnAgentLoopWorksWithEveryAPI(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	client := mcptest.Connect(t, calculator(), nil)
 	var list []mcp.Tool
 	for tool, err := range client.Tools(t.Context()) {
@@ -200,6 +203,7 @@ func TestArgumentsThatAreNoJSONComeBackToTheModel(t *testing.T) {
 
 func TestNullsOfStrictModeAreRemoved(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	api := mcpmodel.OpenAIResponses.With(mcpmodel.Options{Strict: true})
 	tools, err := api.Tools([]mcp.Tool{tool("t", `{"type":"object","properties":{
 		"a":{"type":"string"},"b":{"type":["string","null"]},
@@ -249,6 +253,7 @@ func TestResponsesThatAreNone(t *testing.T) {
 
 func TestResultsAreConverted(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	call := mcpmodel.Call{ID: "c", Name: "n"}
 	media := &mcp.CallToolResult{Content: mcp.Contents{
 		mcp.Text("T"), mcp.Image(png, "image/png"), mcp.Audio([]byte("a"), "audio/wav"),
@@ -312,6 +317,10 @@ func TestTextAndMediaOverALimitAreLeftOut(t *testing.T) {
 	}
 	api = mcpmodel.OpenAIChat.With(mcpmodel.Options{MaxText: 4})
 	if got, want := string(api.Results(mcpmodel.Call{}.Result(result, nil))[0]), `{"role":"tool","content":"abc\ne\n[5 more bytes of text are not shown]"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	api = mcpmodel.OpenAIChat.With(mcpmodel.Options{MaxText: -1})
+	if got, want := string(api.Results(mcpmodel.Call{}.Result(result, nil))[0]), `{"role":"tool","content":"abcé\nefgh"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	large := mcp.Image(make([]byte, 5<<20+1), "image/png")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonschema"
 	"github.com/fondaco/fondaco/mcp/mcpmodel"
 )
@@ -19,6 +20,7 @@ var apis = []*mcpmodel.API{
 
 func TestSchemaIsLowered(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	strict := mcpmodel.OpenAIChat.With(mcpmodel.Options{Strict: true})
 	anthropicStrict := mcpmodel.Anthropic.With(mcpmodel.Options{Strict: true})
 	tests := []struct {
@@ -128,6 +130,7 @@ func TestSchemaIsLowered(t *testing.T) {
 
 func TestHostileSchemaFailsWithinBounds(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "B-13")
 	var bomb strings.Builder
 	bomb.WriteString(`{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{"d15":{"type":"string"}`)
 	for i := range 15 {

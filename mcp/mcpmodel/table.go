@@ -19,6 +19,7 @@ type rules struct {
 	formats      []string // values of format; nil: all
 	enumKinds    string   // kinds of JSON values in enum, as in jsontext.Kind
 	typeLists    bool     // type may list several types besides null
+	references   bool     // $ref is taken; it is inlined all the same
 	propertyName *regexp.Regexp
 
 	// Limits of a schema; 0: none is documented.
@@ -78,6 +79,7 @@ var anthropic = rules{
 // sections JSON Schema limitations and Schema complexity limits.
 var anthropicStrict = rules{
 	name:           "Anthropic Messages, strict",
+	references:     true,
 	keywords:       []string{"type", "title", "description", "enum", "const", "default", "format", "items", "minItems", "properties", "required", "additionalProperties", "anyOf"},
 	refusesOther:   true,
 	formats:        []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
@@ -101,6 +103,7 @@ var anthropicStrict = rules{
 //     Messages with the role tool take text only.
 var openAIChat = rules{
 	name:           "OpenAI Chat Completions",
+	references:     true,
 	toolName:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
 	toolNameWanted: "1 to 64 of a-z, A-Z, 0-9, '_' and '-'",
 	tools:          128,
@@ -117,6 +120,7 @@ var openAIChat = rules{
 // The output of a function call may have images and files.
 var openAIResponses = rules{
 	name:           "OpenAI Responses",
+	references:     true,
 	toolName:       openAIChat.toolName,
 	toolNameWanted: openAIChat.toolNameWanted,
 	tools:          128,
@@ -132,7 +136,8 @@ var openAIResponses = rules{
 // openAIStrict is strict mode: platform.openai.com/docs/guides/structured-outputs, section
 // Supported schemas.
 var openAIStrict = rules{
-	name: "OpenAI, strict",
+	name:       "OpenAI, strict",
+	references: true,
 	keywords: []string{
 		"type", "title", "description", "enum", "const", "format", "pattern",
 		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
@@ -160,6 +165,7 @@ var openAIStrict = rules{
 //     in results of functions ai.google.dev/gemini-api/docs/function-calling#multimodal.
 var gemini = rules{
 	name:           "Gemini generateContent",
+	references:     true,
 	toolName:       regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`),
 	toolNameWanted: "1 to 64 of a-z, A-Z, 0-9, '_', '.', ':' and '-', beginning with a letter or '_'",
 	tools:          512,
