@@ -17,6 +17,9 @@ import (
 // handler can send requests to the client.
 const revision = "2025-11-25"
 
+// statelessRevision is what handlers that return their questions see in the stateless era.
+const statelessRevision = "2026-07-28"
+
 var errUnmounted = errors.New("the server of go-sdk is unmounted")
 
 // bridge connects a server to a server of go-sdk. It implements mirror.Foreign.
@@ -24,6 +27,7 @@ type bridge struct {
 	other                 *gosdk.Server
 	mirror                *mirror.Mirror
 	completes, subscribes bool
+	inputRequests         bool             // handlers return questions in the stateless era
 	own                   *link            // for the mirror's own requests
 	updated               func(uri string) // Server.Updated
 	changed               chan struct{}    // a list of the other server has changed

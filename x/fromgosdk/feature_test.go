@@ -2,9 +2,12 @@ package fromgosdk_test
 
 import (
 	"context"
+	"encoding/json"
+	"encoding/json/jsontext"
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
@@ -79,5 +82,39 @@ func TestNewServerTakesNameAndInstructions(t *testing.T) {
 	}
 	if got := server.Info(); got.Name != "notes" || got.Version != "2.1.0" {
 		t.Errorf("got %+v, want the name and the version of the other server", got)
+	}
+}
+
+// TestQuestionsOfHandlersReachTheClientInBothEras has a handler that returns its question, as
+// go-sdk wants it for 2026-07-28.
+func TestQuestionsOfHandlersReachTheClientInBothEras(t *testing.T) {
+	other := newOther(nil)
+	gosdk.AddTool(other, &gosdk.Tool{Name: "ask"}, func(_ context.Context, r *gosdk.CallToolRequest, _ struct{}) (*gosdk.CallToolResult, any, error) {
+		answer, ok := r.Params.InputResponses["name"].(*gosdk.ElicitResult)
+		if !ok {
+			return &gosdk.CallToolResult{
+				InputRequests: gosdk.InputRequestMap{"name": &gosdk.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(
+					`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}},
+				RequestState: "round 1",
+			}, nil, nil
+		}
+		return &gosdk.CallToolResult{Content: []gosdk.Content{&gosdk.TextContent{Text: r.Params.RequestState + " " + answer.Content["name"].(string)}}}, nil, nil
+	})
+	server, err := fromgosdk.NewServer(other, nil, &fromgosdk.Options{InputRequests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		t.Run(v.String(), func(t *testing.T) {
+			result, err := mcptest.Connect(t, server, &mcpclient.Options{
+				Revisions: []mcp.Revision{v},
+				ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsontext.Value(`{"name":"Ada"}`)}, nil
+				},
+			}).CallTool(t.Context(), "ask", nil)
+			if got, want := text(result, err), "round 1 Ada"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

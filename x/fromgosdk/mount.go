@@ -15,6 +15,12 @@ import (
 type Options struct {
 	// Features are the options of each feature, such as mcpserver.Scopes. Default: none.
 	Features []mcpserver.Option
+	// InputRequests gives handlers a session of 2026-07-28 for each request of the stateless
+	// era. Set it for a server whose handlers return InputRequests there: its questions are
+	// sent to the client, and it gets the answers in the next round. The requests that
+	// handlers send to such a session fail, as they do in go-sdk. Default: every session is
+	// one of 2025-11-25, and handlers can send requests in both eras.
+	InputRequests bool
 	// OnError is called, on one goroutine, when a later change of the other server cannot be
 	// registered. Default: such errors are ignored, and the feature is left out.
 	OnError func(error)
@@ -97,6 +103,7 @@ func (b *bridge) mount(server *mcpserver.Server, o *Options) error {
 		o = new(Options)
 	}
 	m := mirror.New(server, b)
+	m.InputRequired, b.inputRequests = o.InputRequests, o.InputRequests
 	m.Options, m.Completes, m.Subscribes = o.Features, b.completes, b.subscribes
 	b.mirror = m
 	if err := m.Sync(b.ctx); err != nil {

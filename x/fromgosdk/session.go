@@ -19,7 +19,7 @@ const everyLevel = "debug"
 // open opens a session of the other server by a handshake, for the client that has sent a
 // request, or for the bridge itself if r is nil. It returns what the other server answered.
 func (b *bridge) open(r *mcpserver.Request) (*link, *gosdk.InitializeResult, error) {
-	params, err := initializeParams(r)
+	params, err := initializeParams(r, revision)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +43,11 @@ func (b *bridge) open(r *mcpserver.Request) (*link, *gosdk.InitializeResult, err
 
 // openOnce opens a session for one request of the stateless era, without a handshake.
 func (b *bridge) openOnce(r *mcpserver.Request) (*link, error) {
-	raw, err := initializeParams(r)
+	speaks := revision
+	if b.inputRequests {
+		speaks = statelessRevision
+	}
+	raw, err := initializeParams(r, speaks)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,7 @@ func (b *bridge) connect(id string, state *gosdk.ServerSessionState) (*link, err
 
 // initializeParams returns the params of initialize for the client that has sent a request.
 // The bridge's own session has the name of this module and no capabilities.
-func initializeParams(r *mcpserver.Request) (jsontext.Value, error) {
+func initializeParams(r *mcpserver.Request, speaks string) (jsontext.Value, error) {
 	client, known := r.Client()
 	if !known {
 		client = mcp.Implementation{Name: "fromgosdk", Version: "1"}
@@ -80,6 +84,6 @@ func initializeParams(r *mcpserver.Request) (jsontext.Value, error) {
 		ProtocolVersion string                 `json:"protocolVersion"`
 		ClientInfo      mcp.Implementation     `json:"clientInfo"`
 		Capabilities    mcp.ClientCapabilities `json:"capabilities"`
-	}{revision, client, r.Capabilities()})
+	}{speaks, client, r.Capabilities()})
 	return raw, err
 }

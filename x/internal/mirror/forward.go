@@ -13,31 +13,44 @@ import (
 )
 
 func (m *Mirror) callTool(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-	return forward[mcp.CallToolResult](ctx, m, mcp.MethodToolsCall, p.Meta, func(meta mcp.Meta) any {
-		return &mcp.CallToolParams{Name: p.Name, Arguments: p.Arguments, Meta: meta}
+	raw, err := m.forward(ctx, mcp.MethodToolsCall, p.Meta, func(meta mcp.Meta) any {
+		return &mcp.CallToolParams{Name: p.Name, Arguments: p.Arguments, InputResponseParams: m.answers(ctx, &p.InputResponseParams), Meta: meta}
 	})
+	return result(raw, new(mcp.CallToolResult), err)
 }
 
 func (m *Mirror) getPrompt(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
-	return forward[mcp.GetPromptResult](ctx, m, mcp.MethodPromptsGet, p.Meta, func(meta mcp.Meta) any {
-		return &mcp.GetPromptParams{Name: p.Name, Arguments: p.Arguments, Meta: meta}
+	raw, err := m.forward(ctx, mcp.MethodPromptsGet, p.Meta, func(meta mcp.Meta) any {
+		return &mcp.GetPromptParams{Name: p.Name, Arguments: p.Arguments, InputResponseParams: m.answers(ctx, &p.InputResponseParams), Meta: meta}
 	})
+	return result(raw, new(mcp.GetPromptResult), err)
 }
 
 func (m *Mirror) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-	return forward[mcp.ReadResourceResult](ctx, m, mcp.MethodResourcesRead, p.Meta, func(meta mcp.Meta) any {
-		return &mcp.ReadResourceParams{URI: p.URI, Meta: meta}
+	raw, err := m.forward(ctx, mcp.MethodResourcesRead, p.Meta, func(meta mcp.Meta) any {
+		return &mcp.ReadResourceParams{URI: p.URI, InputResponseParams: m.answers(ctx, &p.InputResponseParams), Meta: meta}
 	})
+	return result(raw, new(mcp.ReadResourceResult), err)
 }
 
 func (m *Mirror) complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
-	result, err := forward[mcp.CompleteResult](ctx, m, mcp.MethodComplete, p.Meta, func(meta mcp.Meta) any {
+	raw, err := m.forward(ctx, mcp.MethodComplete, p.Meta, func(meta mcp.Meta) any {
 		return &mcp.CompleteParams{Ref: p.Ref, Argument: p.Argument, Context: p.Context, Meta: meta}
 	})
-	if err != nil {
+	completed := new(mcp.CompleteResult)
+	if _, err := result(raw, completed, err); err != nil {
 		return nil, err
 	}
-	return &result.Completion, nil
+	return &completed.Completion, nil
+}
+
+// answers returns the answers of the client that a foreign handler gets: those to questions
+// that it has returned itself in an earlier round.
+func (m *Mirror) answers(ctx context.Context, p *mcp.InputResponseParams) (none mcp.InputResponseParams) {
+	if !m.InputRequired || mcpserver.From(ctx).Round() == 0 {
+		return none
+	}
+	return *p
 }
 
 // whileSubscribed is subscribed at the foreign server while clients are subscribed here. A
@@ -50,22 +63,36 @@ func (m *Mirror) whileSubscribed(ctx context.Context, uri string) {
 	_, _ = m.foreign.Do(context.WithoutCancel(ctx), mcp.MethodResourcesUnsubscribe, &mcp.SubscribeParams{URI: uri})
 }
 
-// forward sends the request of a call to the foreign server and decodes its result.
-func forward[R any](ctx context.Context, m *Mirror, method string, meta mcp.Meta, params func(mcp.Meta) any) (*R, error) {
+// forward sends the request of a call to the foreign server and returns its result.
+func (m *Mirror) forward(ctx context.Context, method string, meta mcp.Meta, params func(mcp.Meta) any) (jsontext.Value, error) {
 	c := newCall(ctx)
 	meta, err := c.meta(meta)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := m.foreign.Do(context.WithValue(ctx, callKey{}, c), method, params(meta))
+	return m.foreign.Do(context.WithValue(ctx, callKey{}, c), method, params(meta))
+}
+
+// result decodes the result of a foreign handler into to, unless it is a result with questions.
+func result[R mcp.Result](raw jsontext.Value, to R, err error) (mcp.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := new(R)
-	if err := json.Unmarshal(raw, result); err != nil {
-		return nil, fmt.Errorf("%s: result of the handler: %w", method, err)
+	var kind mcp.ResultBase
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return nil, fmt.Errorf("result of the handler: %w", err)
 	}
-	return result, nil
+	if kind.ResultType == mcp.ResultInputRequired {
+		questions := new(mcp.InputRequiredResult)
+		if err := json.Unmarshal(raw, questions); err != nil {
+			return nil, fmt.Errorf("questions of the handler: %w", err)
+		}
+		return questions, nil
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		return nil, fmt.Errorf("result of the handler: %w", err)
+	}
+	return to, nil
 }
 
 // meta returns the metadata of a forwarded request: that of the caller without the members

@@ -31,6 +31,9 @@ type Mirror struct {
 	// Completes forwards completions, Subscribes subscriptions to resources. Both are set
 	// before the first Sync.
 	Completes, Subscribes bool
+	// InputRequired gives the foreign handlers the answers to the questions that they have
+	// returned (input_required). It is set before the first Sync.
+	InputRequired bool
 
 	mu         sync.Mutex
 	registered map[string]map[string]string // method of a list → key of a feature → definition; guarded by mu
