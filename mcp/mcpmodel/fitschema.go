@@ -172,23 +172,25 @@ func kindOf(v jsontext.Value) jsontext.Kind {
 	return v.Kind()
 }
 
-func (n *schema) fitBounds(s *schema, r *rules) {
-	n.bounds = nil
+// fitBounds sets the bounds of s to those of from that the API takes.
+func (s *schema) fitBounds(from *schema, r *rules) {
+	s.bounds = nil
 	for _, keyword := range boundKeywords {
-		v, ok := s.bounds[keyword]
+		v, ok := from.bounds[keyword]
 		switch {
 		case !ok:
 		case r.takes(keyword) && !(keyword == "minItems" && r.minItemsUpTo1 && string(v) != "0" && string(v) != "1"):
-			n.setBound(keyword, v)
+			s.setBound(keyword, v)
 		default:
-			n.note(keyword, string(v))
+			s.note(keyword, string(v))
 		}
 	}
 }
 
-func (n *schema) fitProps(s *schema, r *rules) (err error) {
-	n.props = nil
-	for _, p := range s.props {
+// fitProps sets the properties of s to those of from, fitted.
+func (s *schema) fitProps(from *schema, r *rules) (err error) {
+	s.props = nil
+	for _, p := range from.props {
 		if r.propertyName != nil && !r.propertyName.MatchString(p.name) {
 			if p.required {
 				return fmt.Errorf("requires the property %.64q, and the API takes only names like %s", p.name, r.propertyName)
@@ -198,40 +200,39 @@ func (n *schema) fitProps(s *schema, r *rules) (err error) {
 		if p.schema, err = fit(p.schema, r); err != nil {
 			return fmt.Errorf("%w (in %.64q)", err, p.name)
 		}
-		n.props = append(n.props, p)
+		s.props = append(s.props, p)
 	}
-	if s.additional != nil && !s.additional.never {
-		if n.additional, err = fit(s.additional, r); err == nil && n.additional.unconstrained() {
-			n.additional = nil
+	if from.additional != nil && !from.additional.never {
+		if s.additional, err = fit(from.additional, r); err == nil && s.additional.unconstrained() {
+			s.additional = nil
 		}
 	}
 	return err
 }
 
-func (n *schema) fitItems(s *schema, r *rules) (err error) {
-	if !slices.Contains(n.types, "array") {
-		n.items, n.prefix = nil, nil
+// fitItems sets the items of s to those of from, fitted.
+func (s *schema) fitItems(from *schema, r *rules) (err error) {
+	if !slices.Contains(s.types, "array") {
+		s.items, s.prefix = nil, nil
 		return nil
 	}
-	items := s.items
+	items := from.items
 	if items == nil {
 		items = &schema{}
 	}
-	if s.prefix != nil && !r.takes("prefixItems") {
-		any := slices.ContainsFunc(append(slices.Clone(s.prefix), items), (*schema).unconstrained)
-		if any {
+	if from.prefix != nil && !r.takes("prefixItems") {
+		all := append(slices.Clone(from.prefix), items)
+		if items = (&schema{}).union(all); slices.ContainsFunc(all, (*schema).unconstrained) {
 			items = &schema{}
-		} else {
-			items = (&schema{}).union(append(slices.Clone(s.prefix), items))
 		}
-		n.prefix = nil
+		s.prefix = nil
 	}
-	if n.items, err = fit(items, r); err != nil {
+	if s.items, err = fit(items, r); err != nil {
 		return err
 	}
-	n.prefix = slices.Clone(n.prefix)
-	for i, sub := range n.prefix {
-		if n.prefix[i], err = fit(sub, r); err != nil {
+	s.prefix = slices.Clone(s.prefix)
+	for i, sub := range s.prefix {
+		if s.prefix[i], err = fit(sub, r); err != nil {
 			return err
 		}
 	}

@@ -167,6 +167,18 @@ func TestHostileSchemaFailsWithinBounds(t *testing.T) {
 	}
 }
 
+func TestARequiredPropertyWhoseNameIsRefusedIsAnError(t *testing.T) {
+	t.Parallel()
+	text := jsontext.Value(`{"type":"object","properties":{"in":{"type":"object","properties":{"$filter":{"type":"string"}},"required":["$filter"]}}}`)
+	want := `Anthropic Messages: schema requires the property "$filter", and the API takes only names like ^[a-zA-Z0-9_.-]{1,64}$ (in "in")`
+	if got, err := mcpmodel.Anthropic.LowerSchema(text); err == nil || err.Error() != want {
+		t.Errorf("got %s, error %v, want %s", got, err, want)
+	}
+	if _, err := mcpmodel.Gemini.LowerSchema(text); err != nil {
+		t.Errorf("got error %v, want none of an API that takes every name", err)
+	}
+}
+
 // Values that are valid under a schema are valid under the lowered one.
 func TestLoweredSchemaIsNotNarrower(t *testing.T) {
 	t.Parallel()
