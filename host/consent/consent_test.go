@@ -17,6 +17,7 @@ import (
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/host/consent"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
@@ -270,6 +271,44 @@ func TestApprovalCoversOnlyTheShownDefinition(t *testing.T) {
 	}
 	if err := again.ApproveTool(u, waiting[0]); err == nil || !strings.Contains(err.Error(), "no change waits") {
 		t.Errorf("got %v, want nothing to approve", err)
+	}
+}
+
+// A server that always lists new tools fills no disk, and makes the host forget no approval.
+func TestDefinitionsOfOneServerAreLimited(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
+	b, _ := open(t)
+	u, _ := program(t, "x")
+	filter := func(tools ...mcp.Tool) (kept, withheld int) {
+		t.Helper()
+		k, w, err := b.FilterTools(u, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range w {
+			if one.Diff == "" {
+				t.Errorf("%s: withheld without a reason", one.Tool)
+			}
+		}
+		return len(k), len(w)
+	}
+	filter(tool("read", "Read"))
+	if kept, withheld := filter(tool("long", strings.Repeat("x", 17<<20))); kept != 0 || withheld != 1 {
+		t.Errorf("a long definition: got %d kept, %d withheld, want it withheld", kept, withheld)
+	}
+	var many []mcp.Tool
+	for i := range 20_010 {
+		many = append(many, tool(fmt.Sprint("t", i), "Read"))
+	}
+	if kept, withheld := filter(many...); kept != 19_999 || withheld != 11 {
+		t.Errorf("got %d kept, %d withheld, want 20000 with the first", kept, withheld)
+	}
+	if kept, withheld := filter(tool("read", "Read something else"), tool("new", "New")); kept != 0 || withheld != 2 {
+		t.Errorf("changed: got %d kept, %d withheld, want both withheld", kept, withheld)
+	}
+	if kept, _ := filter(tool("read", "Read")); kept != 1 {
+		t.Errorf("as approved: got %d kept, want it", kept)
 	}
 }
 

@@ -20,6 +20,17 @@ type pin struct {
 	Changed jsontext.Value `json:"changed,omitzero"`
 }
 
+const (
+	// maxPins limits the tools of one server that are remembered, and maxPinBytes their
+	// definitions: a server could otherwise fill the disk with new names. Further tools and
+	// changes are withheld. No pin is forgotten for another one, because the tool could
+	// return with another definition.
+	maxPins     = 20_000
+	maxPinBytes = 16 << 20
+)
+
+var tooManyPins = fmt.Sprintf("not compared: the definitions of the server's tools exceed the limit of %d tools and %d bytes\n", maxPins, maxPinBytes)
+
 // FilterTools returns the tools of an upstream that clients may see: those whose
 // definition is the approved one, and new ones, which it pins. It returns the others as
 // withheld, with their changes.
@@ -35,9 +46,19 @@ func (s *Store) FilterTools(u *host.Upstream, tools []mcp.Tool) (kept []mcp.Tool
 		if r.Tools == nil {
 			r.Tools = make(map[string]pin)
 		}
+		size := 0
+		for _, p := range r.Tools {
+			size += p.size()
+		}
 		for i, t := range tools {
-			p := updatedPin(r.Tools[t.Name], definitions[i])
-			r.Tools[t.Name] = p
+			known := r.Tools[t.Name]
+			p := updatedPin(known, definitions[i])
+			grown := size + p.size() - known.size()
+			if known.Definition == nil && len(r.Tools) >= maxPins || grown > max(size, maxPinBytes) {
+				withheld = append(withheld, host.Withheld{Tool: t.Name, Diff: tooManyPins})
+				continue
+			}
+			size, r.Tools[t.Name] = grown, p
 			if p.Changed == nil {
 				kept = append(kept, t)
 				continue
@@ -67,6 +88,9 @@ func updatedPin(p pin, definition jsontext.Value) pin {
 	}
 	return p
 }
+
+// size returns the bytes that a pin takes, about.
+func (p pin) size() int { return len(p.Definition) + len(p.Changed) }
 
 func (p pin) equal(other pin) bool {
 	return p.At.Equal(other.At) && string(p.Definition) == string(other.Definition) && string(p.Changed) == string(other.Changed)
