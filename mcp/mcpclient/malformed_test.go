@@ -73,3 +73,17 @@ func TestMalformedResponseEndsOnlyItsCall(t *testing.T) {
 		}
 	}
 }
+
+func TestRepairedResponseIsWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	for era, handle := range eras(func(_ *script, m message) string {
+		return m.result(`{"content":[{"type":"text","text":"` + strings.Repeat("\xff", 4000) + `"}],"resultType":"complete"}`)
+	}) {
+		_, target := serve(t, handle)
+		c := connect(t, target, &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxMessage: 10_000}})
+		_, err := c.CallTool(t.Context(), "a", nil)
+		if invalid, ok := errors.AsType[*mcpclient.ProtocolError](err); !ok || !strings.Contains(invalid.Error(), "longer than 10000 bytes") {
+			t.Errorf("%s: got %v, want a ProtocolError with the limit", era, err)
+		}
+	}
+}

@@ -367,5 +367,5 @@ func (o *Options) questionRate() mcp.Rate {
 }
 
 func (o *Options) limits() jsonrpc.Limits {
-	return jsonrpc.Limits{Depth: o.Limits.MaxDepth, Elements: cmp.Or(o.Limits.MaxElements, 1_000_000)}
+	return jsonrpc.Limits{Depth: o.Limits.MaxDepth, Elements: cmp.Or(o.Limits.MaxElements, 1_000_000), Repaired: o.maxMessage()}
 }

@@ -228,3 +228,13 @@ func TestErrorWithBadDataIsStillAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+func TestRepairedMessageIsWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	w := dial(t, newServer(&mcpserver.Options{MaxFrame: 1000}), mcp.V20251125)
+	w.Write(`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"note":"` + strings.Repeat("\xff", 400) + `"}}`)
+	if m := w.Reply("7"); m.Error == nil || !strings.Contains(m.Error.Message, "longer than 1000 bytes") {
+		t.Errorf("got %s, want an error with the limit", m.Raw)
+	}
+	w.Must("ping", "")
+}

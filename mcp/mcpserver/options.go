@@ -387,7 +387,7 @@ func (o *Options) maxResult() int { return cmp.Or(o.orZero().MaxResult, 16<<20) 
 func (o *Options) maxFrame() int { return cmp.Or(o.orZero().MaxFrame, 16<<20) }
 
 func (o *Options) limits() jsonrpc.Limits {
-	return jsonrpc.Limits{Depth: o.orZero().MaxDepth, Elements: o.orZero().MaxElements}
+	return jsonrpc.Limits{Depth: o.orZero().MaxDepth, Elements: o.orZero().MaxElements, Repaired: o.maxFrame()}
 }
 
 // cacheFor returns the hints for results of a list method or server/discover.

@@ -22,6 +22,9 @@ type Limits struct {
 	// Size is the greatest length in bytes. The default is no limit: transports
 	// bound a message before they buffer it.
 	Size int
+	// Repaired is the greatest length in bytes of a text that Decode has repaired, which can
+	// be three times as long as it was. The default is no limit.
+	Repaired int
 	// Depth is how deep objects and arrays may nest, the message itself
 	// included. The default is 128; more than 10,000 has no effect.
 	Depth int

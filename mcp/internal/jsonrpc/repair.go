@@ -38,7 +38,7 @@ func repair(text []byte, limits Limits) ([]byte, *DecodeError) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	return r.apply(), nil
+	return r.apply(limits.Repaired)
 }
 
 // repairer reads one text and collects what has to change.
@@ -150,14 +150,22 @@ func (r *repairer) name(in *container, name string, from int) *DecodeError {
 	return nil
 }
 
-// apply returns the text after all edits. Those within a removed member have no effect.
-func (r *repairer) apply() []byte {
+// apply returns the text after all edits, if that fits into a limit above 0. Edits within a
+// removed member have no effect.
+func (r *repairer) apply(limit int) ([]byte, *DecodeError) {
 	slices.SortStableFunc(r.edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
-	size := len(r.text)
+	size, copied := len(r.text), 0
 	for _, e := range r.edits {
-		size += max(0, len(e.by)-(e.to-e.from))
+		if e.from >= copied {
+			size += len(e.by) - (e.to - e.from)
+			copied = e.to
+		}
 	}
-	out, copied := make([]byte, 0, size), 0
+	if limit > 0 && size > limit {
+		return nil, invalidf("message longer than %d bytes with U+FFFD in place of what is not valid Unicode", limit)
+	}
+	out := make([]byte, 0, size)
+	copied = 0
 	for _, e := range r.edits {
 		if e.from < copied {
 			continue
@@ -165,7 +173,7 @@ func (r *repairer) apply() []byte {
 		out = append(append(out, r.text[copied:e.from]...), e.by...)
 		copied = e.to
 	}
-	return append(out, r.text[copied:]...)
+	return append(out, r.text[copied:]...), nil
 }
 
 // replaceInvalid returns the text of a string with U+FFFD in place of what is not valid

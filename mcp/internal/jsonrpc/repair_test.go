@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
@@ -182,10 +184,50 @@ func TestRepairHoldsTheLimits(t *testing.T) {
 
 // Texts that could make the repair slow are refused or repaired in time that grows with their
 // length: this test would run for minutes otherwise.
+func TestRepairedTextsAreWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-001")
+	const fixed = len(`{"jsonrpc":"2.0","id":1,"result":""}`)
+	limits := jsonrpc.Limits{Repaired: fixed + 300}
+	for _, tt := range []struct {
+		result string
+		fits   bool
+	}{
+		{strings.Repeat("\xff", 100), true},
+		{strings.Repeat("\xff", 101), false},
+		{strings.Repeat(`\ud800`, 100), true},
+		{strings.Repeat(`\ud800`, 101), false},
+		{strings.Repeat("x", 1000), true}, // as it was
+	} {
+		text := `{"jsonrpc":"2.0","id":1,"result":"` + tt.result + `"}`
+		m, err := jsonrpc.Decode([]byte(text), limits)
+		if tt.fits {
+			if err != nil {
+				t.Errorf("%d bytes: got %v, want them read", len(text), err)
+			}
+			continue
+		}
+		bad, ok := errors.AsType[*jsonrpc.DecodeError](err)
+		if !ok || bad.ID.String() != "1" || !strings.Contains(err.Error(), "longer than 336 bytes") {
+			t.Errorf("%d bytes: got %s, %v, want an error with the id and the limit", len(text), m.Result, err)
+		}
+	}
+	twice := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("\xff", 1000) + `","a":1}}`
+	if _, err := jsonrpc.Decode([]byte(twice), limits); err != nil {
+		t.Errorf("what is removed: got %v, want it not counted", err)
+	}
+}
+
 func TestRepairIsLinear(t *testing.T) {
 	t.Parallel()
-	const n = 30_000
+	const n = 10_000
 	limits := jsonrpc.Limits{Elements: 10 * n}
+	began := time.Now()
+	defer func() { // takes about 50 ms; what is quadratic in 10n takes much longer
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("took %v for texts of %d bytes", took, 10*n)
+		}
+	}()
 	for name, text := range map[string]string{
 		"members twice":     `{"jsonrpc":"2.0","id":1,"result":{` + strings.Repeat(`"a":1,`, n) + `"a":2}}`,
 		"different members": `{"jsonrpc":"2.0","id":1,"result":[` + strings.Repeat(`{"a":1,"b":2,"a":3},`, n) + `"\ud800"]}`,

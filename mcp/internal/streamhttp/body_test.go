@@ -118,6 +118,22 @@ func TestBodyOfExactlyTheLimitPasses(t *testing.T) {
 	}
 }
 
+// A failure here means that a client can have three times as much kept as the limit says.
+func TestRepairedBodyIsWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	s := serveTest(t, newTestCore(plainTools), &Options{MaxBody: 1024})
+	id := s.open(initialize)
+	call := func(text string) string {
+		return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello","arguments":{"text":"` + text + `"}}}`
+	}
+	if a := s.post(call(strings.Repeat("\xff", 100)), httpheader.SessionID, id); a.status != http.StatusOK {
+		t.Errorf("within the limit: got status %d, body %s, want 200", a.status, a.body)
+	}
+	if a := s.post(call(strings.Repeat("\xff", 500)), httpheader.SessionID, id); a.status != http.StatusBadRequest || !strings.Contains(a.body, `"id":7`) || !strings.Contains(a.body, "longer than 1024 bytes") {
+		t.Errorf("over it: got status %d, body %s, want 400 with the id and the limit", a.status, a.body)
+	}
+}
+
 func TestBufferGrowsWithTheBytesRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

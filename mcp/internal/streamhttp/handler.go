@@ -162,7 +162,7 @@ func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (*exchange
 	if jsonrpc.IsBatch(body) {
 		return nil, h.batch(w, r, in, body)
 	}
-	m, err := jsonrpc.Decode(body, h.core.Limits())
+	m, err := jsonrpc.Decode(body, h.limits())
 	if err != nil {
 		if bad, ok := errors.AsType[*jsonrpc.DecodeError](err); ok {
 			h.failQuestions(r, in, bad)
@@ -202,6 +202,13 @@ func (h *Handler) optionsFor(r *http.Request) *Options {
 		return h.jsonOnly
 	}
 	return h.o
+}
+
+// limits returns the limits of the core, with the one of bodies for those that are repaired.
+func (h *Handler) limits() jsonrpc.Limits {
+	l := h.core.Limits()
+	l.Repaired = int(h.o.maxBody())
+	return l
 }
 
 // newInbound returns an Inbound for the message of a request, without the message.

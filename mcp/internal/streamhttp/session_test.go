@@ -555,3 +555,25 @@ func TestContextOfASessionDoesNotEndWithARequest(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errSessionDeleted)
 	}
 }
+
+func TestClientThatAcceptsJSONAloneGetsJSON(t *testing.T) {
+	t.Parallel()
+	for _, form := range []Answer{AnswerAuto, AnswerJSON} {
+		s := serveTest(t, newTestCore(plainTools), &Options{Answer: form})
+		id := s.open(initialize)
+		a := s.post(callTool(1, "talk"), httpheader.SessionID, id, httpheader.Accept, "", httpheader.Accept, httpheader.TypeJSON)
+		if a.status != http.StatusOK || a.header.Get(httpheader.ContentType) != httpheader.TypeJSON || !strings.Contains(a.body, "said") || strings.Contains(a.body, "notifications") {
+			t.Errorf("form %v: got status %d, %s, want the answer alone, in JSON", form, a.status, a.body)
+		}
+		if a := s.do(http.MethodGet, "", httpheader.SessionID, id, httpheader.Accept, "", httpheader.Accept, httpheader.TypeJSON); a.status != http.StatusNotAcceptable {
+			t.Errorf("form %v: GET: got status %d, want 406", form, a.status)
+		}
+		if a := s.post(callTool(2, "talk"), httpheader.SessionID, id, httpheader.Accept, "", httpheader.Accept, "text/html"); a.status != http.StatusNotAcceptable {
+			t.Errorf("form %v: Accept of another type: got status %d, want 406", form, a.status)
+		}
+	}
+	stream := serveTest(t, newTestCore(plainTools), &Options{Answer: AnswerStream})
+	if a := stream.post(initialize, httpheader.Accept, "", httpheader.Accept, httpheader.TypeJSON); a.status != http.StatusNotAcceptable {
+		t.Errorf("answers are event streams: got status %d, want 406", a.status)
+	}
+}

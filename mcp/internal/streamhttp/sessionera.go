@@ -96,7 +96,7 @@ func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exc
 // Spec: 2025-03-26 basic#batching
 func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inbound, body []byte) *refusal {
 	if !h.stateful {
-		_, bad := exchange.CheckBatch(body, nil, h.core.Limits())
+		_, bad := exchange.CheckBatch(body, nil, h.limits())
 		h.reply(w, exchange.MalformedBatch(bad))
 		return nil
 	}
@@ -105,7 +105,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 		return refused
 	}
 	defer h.sessions.leave(s)
-	items, bad := exchange.CheckBatch(body, s.Session, h.core.Limits())
+	items, bad := exchange.CheckBatch(body, s.Session, h.limits())
 	if bad != nil {
 		s.FailQuestions(bad)
 		h.reply(w, exchange.MalformedBatch(bad))
