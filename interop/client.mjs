@@ -2,16 +2,18 @@
 //
 //   node client.mjs SDK TARGET PLAN
 //
-// SDK:    2 (the newest, both eras) | 2-legacy | 2-modern | 1 (the session era alone)
+// SDK:    2 (the newest, both eras) | 2-legacy | 2-modern | 1 (the session era alone) | 1.0 | 1.10 | 1.20 (old ones)
 // TARGET: http://…  |  sse+http://…  |  stdio:COMMAND ARGS…
 // PLAN:   a list of steps, see step_test.go
 const [sdk, target, planText] = process.argv.slice(2);
-const newest = sdk !== '1';
+const newest = sdk.startsWith('2');
 
 async function load() {
   if (newest) return { ...await import('@modelcontextprotocol/client'), ...await import('@modelcontextprotocol/client/stdio') };
-  const parts = ['client/index.js', 'client/streamableHttp.js', 'client/sse.js', 'client/stdio.js', 'types.js'];
-  return Object.assign({}, ...await Promise.all(parts.map(part => import('@modelcontextprotocol/sdk/' + part))));
+  const from = sdk === '1' ? '@modelcontextprotocol/sdk/' : `sdk-${sdk}/`;
+  if (sdk === '1.0') globalThis.EventSource = (await import('eventsource')).EventSource; // which Node lacks
+  const parts = ['client/index.js', 'client/sse.js', 'client/stdio.js', 'types.js', ...sdk === '1.0' ? [] : ['client/streamableHttp.js']];
+  return Object.assign({}, ...await Promise.all(parts.map(part => import(from + part))));
 }
 
 const lib = await load();
@@ -32,7 +34,8 @@ const client = new lib.Client({ name: 'interop', version: '1' }, options);
 const heard = [];
 let wake = () => {};
 client.fallbackNotificationHandler = async n => { heard.push(n); wake(); };
-client.setRequestHandler(newest ? 'elicitation/create' : lib.ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }));
+const elicitation = newest ? 'elicitation/create' : lib.ElicitRequestSchema; // 1.10 has none yet
+if (elicitation) client.setRequestHandler(elicitation, async () => ({ action: 'accept', content: { name: 'Ada' } }));
 client.setRequestHandler(newest ? 'sampling/createMessage' : lib.CreateMessageRequestSchema,
   async () => ({ role: 'assistant', model: 'none', content: { type: 'text', text: 'an ode' } }));
 

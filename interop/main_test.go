@@ -5,17 +5,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// programs are the directories of our own programs that the tests start, by
-// name. Each is built in its own module.
-var programs = map[string]string{
-	"fixture": "fixture",
-	"fondaco": "../cmd/fondaco",
+// programs are the arguments of "go build" for the programs that the tests start, by name.
+// A program of an older SDK is built with its requirements in place of go.mod.
+var programs = map[string][]string{
+	"fixture":    {"-C", "fixture"},
+	"fondaco":    {"-C", "../cmd/fondaco"},
+	"gosdk-1.0":  {"-C", "peers", "-modfile", "oldest.mod", "-tags", "older", "./gosdk"},
+	"gosdk-1.2":  {"-C", "peers", "-modfile", "older.mod", "-tags", "older", "./gosdk"},
+	"gosdk-1.8":  {"-C", "peers", "./gosdk"},
+	"mcpgo-0.32": {"-C", "peers", "-modfile", "oldest.mod", "-tags", "oldest", "./mcpgo"},
+	"mcpgo-1.2":  {"-C", "peers", "./mcpgo"},
 }
 
 // binaries is the directory that they are built into.
@@ -36,8 +42,9 @@ func run(m *testing.M) int {
 	if missingPeers() != "" {
 		return m.Run() // every test is skipped
 	}
-	for name, source := range programs {
-		if out, err := exec.Command("go", "build", "-C", source, "-o", program(name)).CombinedOutput(); err != nil {
+	for name, arguments := range programs {
+		build := slices.Insert(slices.Clone(arguments), 2, "-o", program(name)) // -C has to be first
+		if out, err := exec.Command("go", append([]string{"build"}, build...)...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
 			return 1
 		}

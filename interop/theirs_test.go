@@ -11,9 +11,9 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 )
 
-// visitForeign runs the steps of a plan with a client of the TypeScript SDK and checks the
-// negotiated revision, which version 1 of the SDK does not report. sdk and target are
-// arguments of client.mjs.
+// visitForeign runs the steps of a plan with a client of another SDK and checks the
+// negotiated revision, which version 1 of the TypeScript SDK does not report. sdk is one of
+// programs or of client.mjs, and target an argument of both.
 func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l lacks) {
 	t.Helper()
 	text, err := json.Marshal(p.without(l))
@@ -24,6 +24,9 @@ func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l la
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "node", "client.mjs", sdk, target, string(text))
+	if _, inGo := programs[sdk]; inGo {
+		cmd = exec.CommandContext(ctx, program(sdk), "client", target, string(text))
+	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("client %s of %s: %v\n%s", sdk, target, err, stderr.Bytes())
@@ -39,7 +42,7 @@ func visitForeign(t *testing.T, sdk, target string, v mcp.Revision, p plan, l la
 	if out.Error != "" {
 		t.Fatalf("client %s of %s: %s\n%s", sdk, target, out.Error, stderr.Bytes())
 	}
-	if sdk != "1" && out.Version != v.String() {
+	if out.Version != "" && out.Version != v.String() {
 		t.Errorf("spoke %q, want %s", out.Version, v)
 	}
 	p.check(t, l, out.Results)
