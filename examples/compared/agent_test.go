@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ func useAgent(t *testing.T, file string) []string {
 	api := httptest.NewServer(http.HandlerFunc(answerAsModel))
 	t.Cleanup(api.Close)
 	cmd := exec.CommandContext(t.Context(), file, "What is the weather?",
-		"office="+filepath.Join(bin, ours, "mount"), "media="+filepath.Join(bin, "gosdk", "media"), "albums="+filepath.Join(bin, "mcpgo", "confirm"))
+		"office="+program(ours, "mount"), "media="+program("gosdk", "media"), "albums="+program("mcpgo", "confirm"))
 	cmd.Env = append(os.Environ(), "MODEL_URL="+api.URL)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -33,12 +33,14 @@ var programs = map[string]struct {
 }{
 	"agent":   {useAgent, wantAgent},
 	"confirm": {useConfirm, wantConfirm},
+	"job":     {useJob, wantJob},
 	"media":   {useMedia, wantMedia},
 	"mount":   {useMount, wantMount},
 	"mounted": {useMounted, wantMounted},
 	"notes":   {useNotes, wantNotes},
 	"openapi": {useOpenAPI, wantOpenAPI},
 	"rest":    {useRest, wantRest},
+	"tests":   {useTests, wantTests},
 }
 
 // bin holds the programs.
@@ -76,11 +78,7 @@ func TestProgramsOfAllSDKsGiveTheSameAnswers(t *testing.T) {
 					}
 					return
 				}
-				file := filepath.Join(bin, sdk, name)
-				if runtime.GOOS == "windows" {
-					file += ".exe"
-				}
-				if got := p.use(t, file); !slices.Equal(got, p.want) {
+				if got := p.use(t, program(sdk, name)); !slices.Equal(got, p.want) {
 					t.Errorf("got %s, want %s", strings.Join(got, "\n\t"), strings.Join(p.want, "\n\t"))
 				}
 			})
@@ -112,6 +110,14 @@ func TestOurProgramsAreNotLongerThanOthers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// program returns the file of a program.
+func program(sdk, name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(bin, sdk, name)
 }
 
 // pageSays reports whether the table of README.md says this of a program with an SDK.

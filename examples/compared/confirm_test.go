@@ -45,3 +45,21 @@ var wantConfirm = []string{
 	`The album "Oslo" is deleted.`, "Nothing was deleted.", "failed", "failed", "Short: It was a good year.",
 	`The album "Oslo" is deleted.`, "Nothing was deleted.", "failed", "failed", "Short: It was a good year.",
 }
+
+// TestAnswersThatNobodyAskedForAreUsedAsTheREADMESays sends the answer to a question with the
+// first request of a call.
+func TestAnswersThatNobodyAskedForAreUsedAsTheREADMESays(t *testing.T) {
+	t.Parallel()
+	for _, sdk := range sdks {
+		c := connect(t, mcpclient.Command(program(sdk, "confirm")), &mcpclient.Options{
+			ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			},
+		})
+		agreed := mcp.InputResponseParams{InputResponses: map[string]jsontext.Value{"consent": jsontext.Value(`{"action":"accept","content":{"delete":true}}`)}}
+		r, err := c.CallTool(t.Context(), "delete_album", object{"name": "Oslo"}, mcpclient.WithInput(agreed))
+		if used := err == nil && !r.IsError; used != (sdk != ours) {
+			t.Errorf("%s: got %+v, %v", sdk, r, err)
+		}
+	}
+}
