@@ -209,6 +209,12 @@ var serverRows = []serverRow{
 		fails:   &failure{number: 4003, texts: []string{"not yours"}, data: `{"owner":"x"}`},
 	},
 	{
+		name: "forbidden-at-initialize", over: overHTTP,
+		replies: replies{"initialize": {code: 403, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":4003,"message":"not yours","data":7}}`}},
+		fails:   &failure{number: 4003, texts: []string{"initialize: peer answered 4003: not yours (HTTP 403 Forbidden)"}, data: "7"},
+		behind:  &failure{number: -32602, texts: []string{"unknown"}},
+	},
+	{
 		name: "forbidden-without-id", over: overHTTP,
 		replies: replies{"tools/call": {code: 403, text: `{"jsonrpc":"2.0","id":null,"error":{"code":4003,"message":"not yours","data":{"owner":"x"}}}`}},
 		fails:   &failure{number: 4003, texts: []string{"not yours"}, data: `{"owner":"x"}`},

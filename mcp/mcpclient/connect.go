@@ -132,11 +132,13 @@ func (c *Client) connectHTTP(ctx context.Context, u *url.URL) (*connection, erro
 // refusesPost reports whether err is the refusal of a server that does not serve POST
 // at this URL.
 func refusesPost(err error) bool {
+	if e, ok := errors.AsType[*httpclient.StatusError](err); ok {
+		return slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
+	}
 	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Remote {
 		return !dialect.IsModernError(&jsonrpc.Error{Code: e.Number, Data: e.Data})
 	}
-	e, ok := errors.AsType[*httpclient.StatusError](err)
-	return errors.Is(err, httpclient.ErrEndpointEvent) || ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.Status)
+	return errors.Is(err, httpclient.ErrEndpointEvent)
 }
 
 // connectEventStream negotiates over HTTP+SSE, which only revisions of the session era

@@ -205,8 +205,15 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 		status int
 		want   string
 	}{
-		"unauthorized":    {func(e *exchange) { http.Error(e.w, "who?", http.StatusUnauthorized) }, mcpclient.Options{}, 401, "server/discover: HTTP 401 Unauthorized"},
-		"forbidden":       {func(e *exchange) { e.json(403, e.fail(-1, "no", "")) }, mcpclient.Options{}, 403, "server/discover: HTTP 403 Forbidden"},
+		"unauthorized": {func(e *exchange) { http.Error(e.w, "who?", http.StatusUnauthorized) }, mcpclient.Options{}, 401, "server/discover: HTTP 401 Unauthorized"},
+		"forbidden":    {func(e *exchange) { e.json(403, e.fail(-1, "no", "")) }, mcpclient.Options{}, 403, "server/discover: peer answered -1: no (HTTP 403 Forbidden)"},
+		"forbidden later": {func(e *exchange) {
+			e.json(map[bool]int{true: 404, false: 403}[e.message.Method == mcp.MethodDiscover], e.fail(-1, "not yours", ""))
+		}, mcpclient.Options{}, 403, "initialize: peer answered -1: not yours (HTTP 403 Forbidden)"},
+		"forbidden with a challenge": {func(e *exchange) {
+			e.w.Header().Set("WWW-Authenticate", "Bearer")
+			e.json(403, e.fail(-1, "no", ""))
+		}, mcpclient.Options{}, 403, "server/discover: HTTP 403 Forbidden"},
 		"header mismatch": {func(e *exchange) { e.json(400, e.fail(-32020, "headers", "")) }, mcpclient.Options{}, 0, "server/discover: peer answered -32020: headers"},
 		"nothing there":   {func(e *exchange) { http.NotFound(e.w, e.Request) }, mcpclient.Options{}, 404, "initialize: HTTP 404 Not Found; as an event stream: HTTP 404 Not Found"},
 		"broken":          {func(e *exchange) { http.Error(e.w, "", http.StatusServiceUnavailable) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},

@@ -373,8 +373,11 @@ func resultType(result jsontext.Value) (mcp.ResultType, error) {
 const numberResourceNotFound = -32002
 
 // Error converts an error of the wire to an *mcp.Error.
-func (c *Client) Error(e *jsonrpc.Error) *mcp.Error {
-	code := c.Facts.CodeFor(e.Code)
+func (c *Client) Error(e *jsonrpc.Error) *mcp.Error { return c.Facts.Error(e) }
+
+// Error returns the error of a peer that speaks the revision.
+func (f *Facts) Error(e *jsonrpc.Error) *mcp.Error {
+	code := f.CodeFor(e.Code)
 	if e.Code == numberResourceNotFound {
 		code = mcp.CodeResourceNotFound
 	}

@@ -36,16 +36,16 @@ func (l *Link) roundTrip(ctx context.Context, id jsonrpc.ID, out exchange.Outbou
 
 func (l *Link) exchange(ctx context.Context, id jsonrpc.ID, out exchange.Outbound) error {
 	resp, err := l.post(ctx, out.Message.Encode(id), &out.Message.Headers)
-	if refused, ok := errors.AsType[*credentialsError](err); ok && l.deliverRefusal(id, refused.body) {
-		return nil
+	if refused, ok := errors.AsType[*credentialsError](err); ok {
+		return l.forbidden(id, refused.body, err)
 	}
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if err := resp.refusal(); err != nil {
-		if answersWith403(resp.Response) && l.deliverRefusal(id, l.readRefusal(resp.Response)) {
-			return nil
+		if answersWith403(resp.Response) {
+			return l.forbidden(id, l.readRefusal(resp.Response), err)
 		}
 		return err
 	}
@@ -124,21 +124,35 @@ func (l *Link) readAnswer(id jsonrpc.ID, resp *response, repeated bool) error {
 	return nil
 }
 
-// deliverRefusal delivers the error in the body of a 403, if it is the answer to the request.
-// Before a revision is negotiated it is not: then the status says that the client may not
-// use the server.
-func (l *Link) deliverRefusal(id jsonrpc.ID, body []byte) bool {
-	if body == nil || l.negotiated() == nil {
-		return false
+// forbidden returns the error of a request that was answered with 401 or 403. If the body of
+// a 403 is the answer to the request, it delivers that instead and returns nil. Before a
+// revision is negotiated the status says that the client may not use the server, and the
+// answer says why.
+func (l *Link) forbidden(id jsonrpc.ID, body []byte, err error) error {
+	if body == nil {
+		return err
 	}
-	m, err := jsonrpc.Decode(body, l.Inbox.Limits())
-	if err != nil || m.Error == nil || !m.ID.IsZero() && !isAnswer(m, id) {
-		return false
+	m, bad := jsonrpc.Decode(body, l.Inbox.Limits())
+	if bad != nil || m.Error == nil || !m.ID.IsZero() && !isAnswer(m, id) {
+		return err
+	}
+	if l.negotiated() == nil {
+		return &forbiddenError{dialect.Newest(dialect.SessionEra).Error(m.Error), err}
 	}
 	m.ID = id
 	l.deliver(m, id)
-	return true
+	return nil
 }
+
+// forbiddenError is the error of a server that does not let the client in.
+type forbiddenError struct {
+	reason *mcp.Error
+	err    error // with the status
+}
+
+func (e *forbiddenError) Error() string { return e.reason.Error() + " (" + e.err.Error() + ")" }
+
+func (e *forbiddenError) Unwrap() []error { return []error{e.reason, e.err} }
 
 // isRefusal reports whether the body is one error without an id.
 func isRefusal(items []jsonrpc.Item) bool {
