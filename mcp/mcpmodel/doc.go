@@ -41,5 +41,6 @@
 // # Names
 //
 // A name that an API refuses is an error for its tool. The tools of an mcpclient.Group have
-// the names of mcp.QualifiedName, which are unique and fit every API here.
+// the names of mcp.QualifiedName, which are unique and fit every API here if the names of the
+// servers begin with a letter: Gemini refuses a digit there.
 package mcpmodel
