@@ -49,6 +49,25 @@ func TestCodeOfGuidesIsPartOfAProgram(t *testing.T) {
 	}
 }
 
+var getModule = regexp.MustCompile(`go get github\.com/fondaco/fondaco(?:[^/]|$)`)
+
+// TestGuidesGetAPackage: for the module alone, go get adds no checksums of the modules that its
+// packages import, and the build of the reader's program fails.
+func TestGuidesGetAPackage(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"*.md", "../*.md", "../examples/*/*.md", "../x/*/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: got %q, %v, want pages", pattern, pages, err)
+		}
+		for _, page := range pages {
+			if found := getModule.FindString(readPage(t, page)); found != "" {
+				t.Errorf("%s: got %q, want a package of the module", page, found)
+			}
+		}
+	}
+}
+
 var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // TestCommandsOfTheServerGuidePrintWhatItShows runs the commands after "$ " of the console

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"log/slog"
 	"maps"
@@ -323,6 +324,25 @@ func ExampleMemoryBus() {
 		one.Updated(uri)
 	}
 	// Output: flights://AZ612 has changed
+}
+
+// A program that needs the value of a flag before it calls Main adds the flags of Main and
+// parses them all.
+func ExampleMain() {
+	open := func(file string) fs.FS { return os.DirFS(file) }
+	newServer := func(notes fs.FS) *mcpserver.Server {
+		srv := mcpserver.New("notes", "1.0.0", nil)
+		srv.Tool("note", "", func(_ context.Context, in struct{ Name string }) (string, error) {
+			text, err := fs.ReadFile(notes, in.Name)
+			return string(text), err
+		})
+		return srv
+	}
+
+	db := flag.String("db", "notes.db", "the `file` with the notes")
+	mcpserver.AddFlags(flag.CommandLine)
+	flag.Parse()
+	mcpserver.Main(newServer(open(*db)))
 }
 
 // A program that parses its own flags adds those of Main before.
