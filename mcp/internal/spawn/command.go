@@ -56,7 +56,7 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(path, c.Args...)
 	if cmd.Err != nil {
-		return nil, cmd.Err
+		return nil, c.nameLocal(cmd.Err)
 	}
 	if runtime.GOOS == "windows" {
 		if err := checkBatch(cmd.Path, c.Args); err != nil {
@@ -83,6 +83,20 @@ func (c Command) checkDir() error {
 		return fmt.Errorf("working directory: %s is not a directory", c.Dir)
 	}
 	return nil
+}
+
+// nameLocal adds to the error of a failed search the path of a program of that name in the
+// working directory of this process, which is not searched. With Dir, a relative path has another
+// meaning.
+func (c Command) nameLocal(err error) error {
+	if c.Dir != "" || !errors.Is(err, exec.ErrNotFound) || filepath.Base(c.Path) != c.Path {
+		return err
+	}
+	local := "." + string(filepath.Separator) + c.Path
+	if _, missing := exec.LookPath(local); missing != nil {
+		return err
+	}
+	return fmt.Errorf("%w; for the program in the working directory write %s", err, local)
 }
 
 // lookUp finds a name without a directory in the PATH that Env sets. In all other cases it

@@ -97,6 +97,26 @@ func TestProgramInCurrentDirectoryIsRefused(t *testing.T) {
 	}
 }
 
+// The search of a program leaves out the working directory, so the error says how to name one
+// that is there.
+func TestProgramOfTheWorkingDirectoryIsNamedWithItsPath(t *testing.T) {
+	name := "fondaco-program-here"
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows the search finds it and reports its path")
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := spawn.Start(spawn.Command{Path: name}, nil)
+	if !errors.Is(err, exec.ErrNotFound) || !strings.HasSuffix(err.Error(), "write ./"+name) {
+		t.Errorf("got %v, want an error that ends in write ./%s", err, name)
+	}
+	if _, err := spawn.Start(spawn.Command{Path: name + "-2"}, nil); err == nil || strings.Contains(err.Error(), "./") {
+		t.Errorf("got %v, want an error without a path that does not exist", err)
+	}
+}
+
 func TestCommandThatCannotStartReportsTheReason(t *testing.T) {
 	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
