@@ -34,7 +34,6 @@ var (
 
 // The remarks on exchanges in which the SDK deviates.
 const (
-	startsTwice  = "A session begins once, and in the stateless era there are none."
 	wrongLevel   = "A level that there is not."
 	wrongCursor  = "A cursor of the client's own making."
 	notFound     = "One that there is not."
@@ -49,8 +48,6 @@ var deviations = []deviation{
 	{"", "", nil, "/error/message", "an error is worded by whoever has it"},
 	{"", "", statelessEra, "/result/supportedVersions", "the SDK names the stateless revisions alone"},
 	{"completion", "", nil, "/result/completion/hasMore", "the SDK writes false"},
-	{"lifecycle", startsTwice, sessionEra, "/result", "the SDK lets a session begin again"},
-	{"lifecycle", startsTwice, sessionEra, "/error", "the SDK lets a session begin again"},
 	{"logging", wrongLevel, sessionEra, "/error/code", "the SDK takes it for a failure of its own"},
 	{"pagination", "", nil, "/result/tools", "the SDK has no pages"},
 	{"pagination", "", nil, "/result/nextCursor", "the SDK has no pages"},
