@@ -41,8 +41,6 @@ func TestClientsThatDeviate(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(routes(newPlainServer(t)))
 	t.Cleanup(web.Close)
-	upstreams := map[string]upstream{"up": {URL: web.URL + "/mcp"}}
-	base := startHost(t, upstreams)
 	for i := range clientRows {
 		row := &clientRows[i]
 		if row.over != overHTTP {
@@ -50,19 +48,11 @@ func TestClientsThatDeviate(t *testing.T) {
 				t.Parallel()
 				row.run(t, streamTo(t, newPlainServer(t)), "")
 			})
-			t.Run(row.name+" over stdio behind a host", func(t *testing.T) {
-				t.Parallel()
-				row.run(t, startStdioHost(t, upstreams), "up__")
-			})
 		}
 		if row.over != overStdio {
 			t.Run(row.name+" over http", func(t *testing.T) {
 				t.Parallel()
 				row.run(t, &rawPoster{t: t, base: web.URL}, "")
-			})
-			t.Run(row.name+" over http behind a host", func(t *testing.T) {
-				t.Parallel()
-				row.run(t, &rawPoster{t: t, base: base}, "up__")
 			})
 		}
 	}

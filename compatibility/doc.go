@@ -2,6 +2,7 @@
 //
 //   - servers_test.go: servers that deviate, and what their client gets;
 //   - clients_test.go: clients that deviate, and what they are answered;
+//   - behindhost_test.go: the same with a host in between;
 //   - page_test.go: docs/compatibility.md describes these rows and no others.
 //
 // A row is one literal. Each is run over stdio and over HTTP, with our client or server at

@@ -1,7 +1,6 @@
 package compatibility
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,38 +97,6 @@ func TestServersThatDeviate(t *testing.T) {
 				}
 				defer c.Close()
 				return row.question()(ctx, c, names{server: s.name})
-			})
-		})
-	})
-}
-
-func TestServersThatDeviateBehindAHost(t *testing.T) {
-	t.Parallel()
-	servers, upstreams := startRawServers(t), make(map[string]upstream)
-	eachServerRow(func(row *serverRow, over transport) {
-		s := newRawServer(row, over)
-		servers.add(s)
-		upstreams[s.name] = servers.upstream(t, s.name, over)
-	})
-	client, lists := connect(t, mcpclient.URL(startHost(t, upstreams)+"/mcp"))
-	for _, err := range client.Tools(t.Context()) { // waits until the upstreams have started
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	eachServerRow(func(row *serverRow, over transport) {
-		s := servers.named(serverName(row, over))
-		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
-			t.Parallel()
-			row := *row
-			row.fails = cmp.Or(row.behind, row.fails)
-			row.check(t, s, over, func(ctx context.Context) (string, error) {
-				if row.fails == nil || row.behind == nil { // the upstream may still be starting
-					if err := lists.awaitTool(ctx, client, s.name+"__go"); err != nil {
-						return "", err
-					}
-				}
-				return row.question()(ctx, client, names{server: s.name, prefix: s.name + "__"})
 			})
 		})
 	})

@@ -139,11 +139,11 @@ func raceSteps() []step {
 }
 
 // noraceStep runs what the race detector leaves out or makes smaller: tests that count
-// allocations, and those whose number of goroutines it cannot hold.
+// allocations, those whose number of goroutines it cannot hold, and many processes of a host.
 func noraceStep() step {
 	return step{
 		name:    "tests without the race detector",
-		command: words("go test -vet=off -json ./mcp/... ./host/..."), outcome: testJSON,
+		command: words("go test -vet=off -json ./mcp/... ./host/... ./compatibility"), outcome: testJSON,
 	}
 }
 

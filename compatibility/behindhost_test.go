@@ -1,0 +1,70 @@
+//go:build !race
+
+package compatibility
+
+import (
+	"cmp"
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+)
+
+// The tests with hosts are left to "make norace": under the race detector their processes
+// take as much CPU time as all the tests of the host.
+
+func TestServersThatDeviateBehindAHost(t *testing.T) {
+	t.Parallel()
+	servers, upstreams := startRawServers(t), make(map[string]upstream)
+	eachServerRow(func(row *serverRow, over transport) {
+		s := newRawServer(row, over)
+		servers.add(s)
+		upstreams[s.name] = servers.upstream(t, s.name, over)
+	})
+	client, lists := connect(t, mcpclient.URL(startHost(t, upstreams)+"/mcp"))
+	for _, err := range client.Tools(t.Context()) { // waits until the upstreams have started
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachServerRow(func(row *serverRow, over transport) {
+		s := servers.named(serverName(row, over))
+		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
+			t.Parallel()
+			row := *row
+			row.fails = cmp.Or(row.behind, row.fails)
+			row.check(t, s, over, func(ctx context.Context) (string, error) {
+				if row.fails == nil || row.behind == nil { // the upstream may still be starting
+					if err := lists.awaitTool(ctx, client, s.name+"__go"); err != nil {
+						return "", err
+					}
+				}
+				return row.question()(ctx, client, names{server: s.name, prefix: s.name + "__"})
+			})
+		})
+	})
+}
+
+func TestClientsThatDeviateBehindAHost(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(routes(newPlainServer(t)))
+	t.Cleanup(web.Close)
+	upstreams := map[string]upstream{"up": {URL: web.URL + "/mcp"}}
+	base := startHost(t, upstreams)
+	for i := range clientRows {
+		row := &clientRows[i]
+		if row.over != overHTTP {
+			t.Run(row.name+" over stdio", func(t *testing.T) {
+				t.Parallel()
+				row.run(t, startStdioHost(t, upstreams), "up__")
+			})
+		}
+		if row.over != overStdio {
+			t.Run(row.name+" over http", func(t *testing.T) {
+				t.Parallel()
+				row.run(t, &rawPoster{t: t, base: base}, "up__")
+			})
+		}
+	}
+}
