@@ -64,7 +64,7 @@
 //	resources/subscribe                 automatic; Server.Updated reports a change
 //	subscriptions/listen                automatic, the same in the stateless era
 //	notifications/resources/updated     Server.Updated
-//	notifications/.../list_changed      automatic, when features change
+//	notifications/.../list_changed      automatic: Server.Tool, SetTool, RemoveTool and so on
 //	notifications/progress              Progress
 //	notifications/cancelled             automatic: the context of the handler ends
 //	notifications/message               Log

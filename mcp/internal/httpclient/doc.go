@@ -7,5 +7,6 @@
 //	eventsource.go    event streams, which are resumed after their last event
 //	httpsse.go        HTTP+SSE
 //	authorization.go  credentials, and new ones after 401 and 403
+//	sessionloss.go    when a session is lost; mcpclient/reconnect.go opens the next one
 //	error.go          responses without an answer, and requests without a response
 package httpclient

@@ -9,8 +9,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
-// quota bounds the sessions or the event streams of an endpoint. When it is full,
-// limit.Pool says which owner loses one. It is safe for concurrent use.
+// quota bounds the sessions or the event streams of an endpoint (see newSessions and
+// newStreams). Anonymous owners have no number of their own: when it is full, limit.Pool
+// says which owner loses one. It is safe for concurrent use.
 type quota struct {
 	o               *Options
 	pool            *limit.Pool
