@@ -72,7 +72,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"path=a|where=[]":       `/where: found [], want an object as JSON, such as '{"a":1}'`,
 		`path=a|where={"a":1,}`: `want an object as JSON`,
 		"path=a|unit=ly":        `/unit: found ly, want one of km, mi, 3`,
-		"path=a|patj=b":         `odd; did you mean path?`,
+		"path=a|patj=b":         `odd (did you mean path?)`,
 		"path=a|path=b":         `/path: given twice`,
 		"path=\xff":             `/path: found`,
 		"either=1|unknown=2":    "/unknown: unknown, want path, count, ratio, force, tags, where, unit, loose, maybe, either, odd\n/path: missing",

@@ -103,11 +103,11 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// didYouMean returns the end of a sentence about an unknown name: a question that
-// suggests a similar known name, or nothing.
+// didYouMean returns what follows an unknown name in a message: a similar known name in
+// parentheses, or nothing.
 func didYouMean(written string, known []string) string {
 	if best := host.Suggest(written, known); best != "" {
-		return fmt.Sprintf("; did you mean %s?", best)
+		return fmt.Sprintf(" (did you mean %s?)", best)
 	}
 	return ""
 }

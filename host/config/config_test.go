@@ -77,7 +77,7 @@ func TestServersAreReadInTheirOrder(t *testing.T) {
 		t.Errorf("got %q, want HTTP+SSE", old.Transport)
 	}
 	want := []string{
-		`5:111: /mcpServers/zebra/agrs: unknown, and has no effect; did you mean "args"?`,
+		`5:111: /mcpServers/zebra/agrs: unknown, and has no effect (did you mean "args"?)`,
 		`6:11: /mcpServers/off: server "off" is disabled`,
 	}
 	if got := texts(c.Warnings); !slices.Equal(got, want) {

@@ -83,11 +83,11 @@ func (s *source) addWarning(v value, format string, args ...any) {
 // line is the number of the line of an offset.
 func (s *source) line(offset int) int { return s.diagnostic(offset, "", "").Line }
 
-// suggest returns the end of a sentence about an unknown name: the question whether a
-// similar known name was meant, or nothing.
+// suggest returns what follows an unknown name in a message: a similar known name in
+// parentheses, or nothing.
 func suggest(found string, known []string) string {
 	if best := host.Suggest(found, known); best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
+		return fmt.Sprintf(" (did you mean %q?)", best)
 	}
 	return ""
 }

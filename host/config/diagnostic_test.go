@@ -22,7 +22,7 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{"{\n  \"mcpServers\": 3}", []string{`2:17: /mcpServers: found a number, want an object`}},
 		{"{\"mcpServers\": {}} x", []string{`1:20: invalid character 'x' after top-level value`}},
 		{"{\"mcpServers\": {\n  \"a\": {\"command\": \"c\"}\n  \"b\": {}}}", []string{`3:3: invalid character '"' after object value (expecting ',' or '}')`}},
-		{`{"mcpservers": {}}`, []string{`1:1: found no "mcpServers", want {"mcpServers": {"NAME": {"command": …} or {"url": …}}}; found "mcpservers"; did you mean "mcpServers"?`}},
+		{`{"mcpservers": {}}`, []string{`1:1: found no "mcpServers", want {"mcpServers": {"NAME": {"command": …} or {"url": …}}}; found "mcpservers" (did you mean "mcpServers"?)`}},
 		{strings.Repeat("[", 65), []string{`1:1: values nest deeper than 64`}},
 		{
 			`{"mcpServers": {"a": {"command": "c"}, "a": {"command": "d"}}}`,
@@ -52,7 +52,7 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 			`1:22: /mcpServers/a: found a type beside a unix socket, want none: its messages are lines, as over stdio`,
 			`1:81: /mcpServers/a/headers/a: found a header beside a unix socket, want headers beside an http or https URL only`,
 		}},
-		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse"; did you mean "http"?`}},
+		{`{"mcpServers": {"a": {"url": "http://h", "type": "htp"}}}`, []string{`1:50: /mcpServers/a/type: found "htp", want "stdio", "http" or "sse" (did you mean "http"?)`}},
 		{`{"mcpServers": {"a": {"url": "http://h", "args": ["x"]}}}`, []string{`1:51: /mcpServers/a/args/0: found a member for a command beside a url, want it beside a command only`}},
 		{`{"mcpServers": {"a": {"command": "${UNSET}"}}}`, []string{`1:34: /mcpServers/a/command: the variable UNSET is not set`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${env:UNSET} ${GONE}"]}}}`, []string{
@@ -63,9 +63,9 @@ func TestErrorsSayWhereAndWhatWouldBeRight(t *testing.T) {
 		{`{"inputs": [{"id": "x"}], "mcpServers": {"a": {"command": "c", "args": ["${input:x}"]}}}`, []string{`1:73: /mcpServers/a/args/0: input "x": there is no terminal to ask for it; set the variable FONDACO_INPUT_X`}},
 		{`{"mcpServers": {"a": {"command": "c", "args": ["${command:x}"]}}}`, []string{`1:48: /mcpServers/a/args/0: found ${command:x}, want ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:ID}, ${workspaceFolder} or ${userHome}`}},
 		{`{"mcpServers": {"a": {"command": "c", "fondaco": {"shared": true, "idle": 5, "confirm": "allways"}}}}`, []string{
-			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "allow", "deny" or "confirm"; did you mean "share"?`,
+			`1:51: /mcpServers/a/fondaco/shared: found "shared", want "share", "lazy", "idle", "allow", "deny" or "confirm" (did you mean "share"?)`,
 			`1:75: /mcpServers/a/fondaco/idle: found a number, want a string`,
-			`1:89: /mcpServers/a/fondaco/confirm: found "allways", want "never", "destructive" or "always"; did you mean "always"?`,
+			`1:89: /mcpServers/a/fondaco/confirm: found "allways", want "never", "destructive" or "always" (did you mean "always"?)`,
 		}},
 		{`{"mcpServers": {"a": {"command": "c", "fondaco": {"share": "yes", "deny": {"a": "b"}, "confirm": ["x"]}}}}`, []string{
 			`1:60: /mcpServers/a/fondaco/share: found a string, want a boolean`,
