@@ -10,9 +10,9 @@ import (
 var NotifyContext = notifyContext
 
 // ReadMainFlags returns the values of the flags of Main.
-func ReadMainFlags(program *flag.FlagSet, args []string) (addr string, open bool, unknown []string, err error) {
-	f, err := readMainFlags(program, args)
-	return f.addr, f.open, f.unknown, err
+func ReadMainFlags(program *flag.FlagSet, args []string, hasFlagSet bool) (addr string, open bool, err error) {
+	f, err := readMainFlags(program, args, hasFlagSet)
+	return f.addr, f.open, err
 }
 
 var NewWaitingQuestions = newWaitingQuestions

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,28 +73,29 @@ func (c *watchedConn) Close() error {
 
 // Main is the main function of a server program. It serves standard input and output, or
 // with the flag -http ADDR it serves HTTP on that address and prints the address to
-// standard error. Main authenticates nobody, so it refuses an address beyond the loopback
+// standard error. Main does not authenticate requests, so it refuses an address beyond the loopback
 // interface unless there is the flag -insecure-no-auth, too.
 //
 // The program can have flags of its own:
 //
 //   - Flags of flag.CommandLine that are not parsed when Main is called: Main parses them,
 //     together with its own.
-//   - Flags that the program parses before, with flag.Parse or a FlagSet: Main reads its own
-//     from os.Args, up to an argument "--", and ignores all others. Call [AddFlags] before, so
-//     that the program's parsing accepts -http.
+//   - Flags that the program parses before, with flag.Parse or a FlagSet: call [AddFlags]
+//     before, so that the program's parsing accepts -http. Main reads its own flags from
+//     os.Args, up to an argument "--", and ignores all others.
 //   - If flag.CommandLine has a flag named http or insecure-no-auth, it belongs to the program,
 //     and Main has no flags.
 //
-// Arguments that are not flags are left to the program. A flag that nobody has defined in
-// flag.CommandLine is reported on standard error and left to the program, too, because another
-// package may have parsed it.
+// Arguments that are not flags are left to the program. Any other flag ends the program with
+// status 2, so that a misspelt -http does not start a server on standard input: one that is not
+// defined in flag.CommandLine, unless that was parsed before or AddFlags was called for another
+// FlagSet.
 //
 // SIGINT and SIGTERM shut the server down; a second one ends the process at once. If the
 // server fails, Main prints the error and exits with status 1, or with status 2 if its
 // flags are wrong.
 func Main(s *Server) {
-	flags, err := readMainFlags(flag.CommandLine, os.Args[1:])
+	flags, err := readMainFlags(flag.CommandLine, os.Args[1:], hasFlagSet.Load())
 	if errors.Is(err, flag.ErrHelp) {
 		AddFlags(flag.CommandLine)
 		flag.Usage()
@@ -104,9 +104,6 @@ func Main(s *Server) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
-	}
-	if len(flags.unknown) > 0 {
-		fmt.Fprintf(os.Stderr, "%s: not flags of the server, left to the program: %s\n", s.info.Name, strings.Join(flags.unknown, ", "))
 	}
 	if err := checkExposure(flags.addr, flags.open); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
@@ -156,7 +153,7 @@ func checkExposure(addr string, open bool) error {
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("-http %q: nobody is authenticated, and everybody who can connect could call every tool; want 127.0.0.1, or -insecure-no-auth as well", addr)
+	return fmt.Errorf("-http %q: without authentication, anyone who can connect can call every tool; want 127.0.0.1, or -insecure-no-auth as well", addr)
 }
 
 func (s *Server) main(ctx context.Context, addr string) error {

@@ -6,16 +6,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // AddFlags defines the flags of [Main], -http and -insecure-no-auth, in fs. Call it before fs is
 // parsed, if the program parses fs, or flag.CommandLine, before it calls Main: a FlagSet refuses
-// flags that are not defined. Main reads the command line itself, so that it need not know fs.
-// AddFlags panics if fs has a flag of one of these names.
+// flags that are not defined. Main reads the command line itself, so that it need not know fs,
+// and after AddFlags with another FlagSet than flag.CommandLine it leaves flags that it does not
+// know to that FlagSet. AddFlags panics if fs has a flag of one of these names.
 func AddFlags(fs *flag.FlagSet) {
+	if fs != flag.CommandLine {
+		hasFlagSet.Store(true)
+	}
 	fs.Var(new(addressFlag), httpFlag, "serve HTTP on this `address`, such as 127.0.0.1:8080, instead of stdio")
-	fs.Var(new(openFlag), openFlagName, "let -http listen beyond this machine, without authentication: everybody who can connect can call every tool")
+	fs.Var(new(openFlag), openFlagName, "let -http listen beyond this machine, without authentication: anyone who can connect can call every tool")
 }
+
+// hasFlagSet is true when AddFlags was called with a FlagSet of the program.
+var hasFlagSet atomic.Bool
 
 const (
 	httpFlag     = "http"
@@ -44,17 +52,16 @@ func (o *openFlag) Set(s string) error {
 
 // mainFlags are the values of Main's flags.
 type mainFlags struct {
-	addr    string
-	open    bool
-	unknown []string // flags that nobody has defined, as far as Main can see
+	addr string
+	open bool
 }
 
 // readMainFlags returns the values of Main's flags. program is flag.CommandLine. If the program
 // has defined flags in it and not parsed them, readMainFlags adds Main's and parses all.
-// Otherwise it only looks for Main's flags in the arguments, because the rest may belong to a
-// FlagSet that it does not know. A flag that program has under one of Main's names belongs to
-// the program.
-func readMainFlags(program *flag.FlagSet, args []string) (f mainFlags, err error) {
+// Otherwise it looks for Main's flags in the arguments. Another flag is an error, unless program
+// is parsed or the program has a FlagSet of its own (hasFlagSet). A flag that program has under
+// one of Main's names belongs to the program.
+func readMainFlags(program *flag.FlagSet, args []string, hasFlagSet bool) (f mainFlags, err error) {
 	own := isMainFlag(program, httpFlag) && isMainFlag(program, openFlagName)
 	if !program.Parsed() && hasFlags(program) && own {
 		if program.Lookup(httpFlag) == nil {
@@ -70,7 +77,7 @@ func readMainFlags(program *flag.FlagSet, args []string) (f mainFlags, err error
 	if !own {
 		return f, nil
 	}
-	known := program.Parsed()
+	alone := !program.Parsed() && !hasFlagSet // no flags but Main's
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, value, hasValue := splitFlag(args[i])
 		switch {
@@ -87,10 +94,10 @@ func readMainFlags(program *flag.FlagSet, args []string) (f mainFlags, err error
 			if f.open, err = strconv.ParseBool(value); err != nil {
 				return f, fmt.Errorf("flag -%s=%s: want true or false", openFlagName, value)
 			}
-		case !known && (name == "h" || name == "help"):
+		case alone && (name == "h" || name == "help"):
 			return f, flag.ErrHelp
-		case !known && name != "":
-			f.unknown = append(f.unknown, "-"+name)
+		case alone && name != "":
+			return f, fmt.Errorf("flag -%s: not defined; want -%s or -%s", name, httpFlag, openFlagName)
 		}
 	}
 	return f, nil

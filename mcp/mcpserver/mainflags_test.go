@@ -4,7 +4,7 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -35,13 +35,13 @@ func TestMainLivesWithTheFlagsOfTheProgram(t *testing.T) {
 	owned := flags()
 	owned.String("http", "", "a flag of the program")
 	for _, test := range []struct {
-		name    string
-		program *flag.FlagSet
-		args    []string
-		addr    string
-		open    bool
-		unknown []string
-		db      string
+		name       string
+		program    *flag.FlagSet
+		args       []string
+		hasFlagSet bool
+		addr       string
+		open       bool
+		db         string
 	}{
 		{name: "no flags", program: flags()},
 		{name: "Main's alone", program: flags(), args: []string{"-http", "localhost:1"}, addr: "localhost:1"},
@@ -50,14 +50,14 @@ func TestMainLivesWithTheFlagsOfTheProgram(t *testing.T) {
 		{name: "added, not parsed yet", program: added(withDB()), args: []string{"-http", "localhost:1", "-insecure-no-auth", "-db", "x"}, addr: "localhost:1", open: true, db: "x"},
 		{name: "parsed before", program: parsed(withDB(), "-db", "x"), args: []string{"-db", "x"}, db: "x"},
 		{name: "added and parsed before", program: parsed(added(withDB()), "-db", "x", "-http", "localhost:1"), args: []string{"-db", "x", "-http", "localhost:1"}, addr: "localhost:1", db: "x"},
-		{name: "another FlagSet", program: flags(), args: []string{"-db", "x", "serve", "-http", "localhost:1", "-insecure-no-auth=false"}, addr: "localhost:1", unknown: []string{"-db"}},
+		{name: "another FlagSet", program: flags(), args: []string{"-db", "x", "-h", "serve", "-http", "localhost:1", "-insecure-no-auth=false"}, hasFlagSet: true, addr: "localhost:1"},
 		{name: "an argument that is no flag", program: flags(), args: []string{"file", "-"}},
 		{name: "after the end of the flags", program: flags(), args: []string{"--", "-http", "localhost:1"}},
 		{name: "a flag of the program with our name", program: owned, args: []string{"-http", "x"}},
 	} {
-		addr, open, unknown, err := mcpserver.ReadMainFlags(test.program, test.args)
-		if addr != test.addr || open != test.open || !slices.Equal(unknown, test.unknown) || err != nil {
-			t.Errorf("%s: got %q, %v, %q, %v; want %q, %v, %q", test.name, addr, open, unknown, err, test.addr, test.open, test.unknown)
+		addr, open, err := mcpserver.ReadMainFlags(test.program, test.args, test.hasFlagSet)
+		if addr != test.addr || open != test.open || err != nil {
+			t.Errorf("%s: got %q, %v, %v; want %q, %v", test.name, addr, open, err, test.addr, test.open)
 		}
 		if f := test.program.Lookup("db"); f != nil && f.Value.String() != test.db {
 			t.Errorf("%s: got -db %q, want %q", test.name, f.Value, test.db)
@@ -68,11 +68,27 @@ func TestMainLivesWithTheFlagsOfTheProgram(t *testing.T) {
 func TestMainRefusesWrongValuesOfItsFlags(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-http"}, {"-insecure-no-auth=perhaps"}} {
-		if _, _, _, err := mcpserver.ReadMainFlags(flag.NewFlagSet("program", flag.ContinueOnError), args); err == nil {
+		if _, _, err := mcpserver.ReadMainFlags(flag.NewFlagSet("program", flag.ContinueOnError), args, false); err == nil {
 			t.Errorf("%q: got nil, want an error", args)
 		}
 	}
-	if _, _, _, err := mcpserver.ReadMainFlags(flag.NewFlagSet("program", flag.ContinueOnError), []string{"-h"}); !errors.Is(err, flag.ErrHelp) {
+	if _, _, err := mcpserver.ReadMainFlags(flag.NewFlagSet("program", flag.ContinueOnError), []string{"-h"}, false); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v, want flag.ErrHelp", err)
+	}
+}
+
+func TestMainRefusesFlagsThatNothingDefines(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-htpp", ":8080"}, {"serve", "--verbose"}, {"-http", "localhost:1", "-db=x"}} {
+		_, _, err := mcpserver.ReadMainFlags(flag.NewFlagSet("program", flag.ContinueOnError), args, false)
+		if err == nil || !strings.Contains(err.Error(), "not defined; want -http") {
+			t.Errorf("%q: got %v, want an error that names the flags of Main", args, err)
+		}
+	}
+	program := flag.NewFlagSet("program", flag.ContinueOnError)
+	program.SetOutput(io.Discard)
+	program.String("db", "", "")
+	if _, _, err := mcpserver.ReadMainFlags(program, []string{"-htpp", ":8080"}, false); err == nil {
+		t.Error("flag.CommandLine with flags: got nil, want an error")
 	}
 }
