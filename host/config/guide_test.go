@@ -41,7 +41,7 @@ func TestConfigurationsOfTheGuideAreThoseOfTheClients(t *testing.T) {
 	if len(sections) != 6 {
 		t.Errorf("got %d sections about clients, want 6", len(sections))
 	}
-	notes := config.Endpoint{Command: []string{"/usr/local/bin/notes", "-db", "notes.db"}}
+	notes := config.Endpoint{Command: []string{"/usr/local/bin/notes", "-db", "/srv/notes.db"}}
 	tickets := config.Endpoint{URL: "https://tickets.example.com/mcp"}
 	host := config.Endpoint{URL: "http://127.0.0.1:7332/mcp"}
 	for id, text := range sections {

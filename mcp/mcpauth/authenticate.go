@@ -18,7 +18,7 @@ import (
 // Authenticate returns HTTP middleware for an application that authenticates its users already:
 // with JWTs of its own, API keys, session cookies, or middleware in front, whose context values
 // identify can read. For access tokens of an authorization server use [New] and
-// [Resource.Protect], which also check for whom a token was issued.
+// [Resource.Protect], which also check that a token was issued for this server.
 //
 // identify is called for every request, also within a session, and on several goroutines at
 // once. Its result is used for this one request:

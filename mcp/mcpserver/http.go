@@ -103,7 +103,7 @@ const (
 // down like ServeListener. If ready is not nil, it is called with the address once the
 // server listens.
 //
-// ListenAndServe authenticates nobody. For addresses beyond the loopback interface use
+// ListenAndServe does not authenticate requests. For addresses beyond the loopback interface use
 // ServeListener with a handler that authenticates requests.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net.Addr)) error {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {

@@ -3,8 +3,8 @@ package jsonrpc
 import "github.com/fondaco/fondaco/mcp/internal/rawjson"
 
 // Decode reads one message. It repairs a text that is not strict JSON where the package
-// comment says so; the message then aliases the repaired text, so that nobody else can read
-// the original. The error, if any, is a *[DecodeError]. A batch is not a message: see
+// comment says so; the message then aliases the repaired text, so no later code
+// reads the original. The error, if any, is a *[DecodeError]. A batch is not a message: see
 // [IsBatch] and [DecodeBatch].
 func Decode(data []byte, limits Limits) (Message, error) {
 	m, err := decode(data, limits)

@@ -18,7 +18,7 @@ const eventMemorySize = 64 << 20
 const eventOverhead = 64
 
 // eventMemory is the EventStore of a single process. When it is full, the owner with the
-// most bytes loses a stream. If that is the owner for whom there is no room, it loses
+// most bytes loses a stream. If that is the owner that needs the room, it loses
 // the stream to which nothing was added for longest.
 type eventMemory struct {
 	pool *limit.Pool // of bytes; not enlarged under mu, because that may evict a stream
