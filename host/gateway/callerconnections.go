@@ -155,8 +155,10 @@ func (u *upstream) startConnection(c caller) *connection {
 		connect: func(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
 			u.declareCapabilities(o, c.capabilities, conn)
+			if u.mayHaveOwnTools() {
+				o.OnToolsChanged = func(context.Context, *mcpclient.Client) { u.callerToolsChanged(conn) }
+			}
 			if u.mayHaveSessions() {
-				o.OnToolsChanged = func(context.Context, *mcpclient.Client) { conn.requestRefresh() }
 				o.OnLog = u.forwardLogTo(c.session)
 			}
 			return u.connect(ctx, o)
@@ -183,11 +185,31 @@ func (u *upstream) startConnection(c caller) *connection {
 	return conn
 }
 
-// mayHaveSessions reports whether the upstream is, or may be, of the session era. Only such a
-// one adds tools for one connection, and sends log messages outside of calls. The caller must
-// not hold mu.
+// callerToolsChanged has the lists read again in which a tool may be that a server has
+// announced on a caller connection: that of the connection and, unless the connection has a
+// process of its own, that of everybody. Many servers announce a change of all sessions only
+// to the session that has caused it.
+func (u *upstream) callerToolsChanged(conn *connection) {
+	conn.requestRefresh()
+	if !u.isProgram() {
+		u.shared.requestRefresh()
+	}
+}
+
+// mayHaveOwnTools reports whether a caller connection may have tools that the shared one
+// lacks: those that a server of the session era has added for the session, or those that a
+// program has added, because each connection starts it once more. The caller must not hold mu.
 //
 // Spec: 2026-07-28 server/tools#listing-tools
+func (u *upstream) mayHaveOwnTools() bool { return u.isProgram() || u.mayHaveSessions() }
+
+func (u *upstream) isProgram() bool {
+	_, program := u.Target.(*mcpclient.CommandTarget)
+	return program
+}
+
+// mayHaveSessions reports whether the upstream is, or may be, of the session era. Only such a
+// one sends log messages outside of calls. The caller must not hold mu.
 func (u *upstream) mayHaveSessions() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

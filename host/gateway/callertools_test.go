@@ -24,8 +24,9 @@ import (
 // dynamicServer is a server of 2025-11-25 in raw messages. Its tool "login" adds tools to the
 // list of its connection, "logout" removes them. Clients with elicitation get the tool "form".
 type dynamicServer struct {
-	silent bool // it announces no changes
-	adds   []string
+	silent    bool // it announces no changes
+	everybody bool // "login" adds the tools for all connections, and announces them on its own
+	adds      []string
 
 	mu     sync.Mutex
 	later  []string // tools of all connections, added later
@@ -88,7 +89,11 @@ func (d *dynamicServer) Serve(ctx context.Context, conn mcp.Conn) error {
 				continue
 			case m.Params.Name == "login":
 				user = fmt.Sprint("user", number)
-				tools = append(tools, d.adds...)
+				if d.everybody {
+					d.add(d.adds...)
+				} else {
+					tools = append(tools, d.adds...)
+				}
 			case m.Params.Name == "logout":
 				user = ""
 				tools = slices.DeleteFunc(tools, func(name string) bool { return slices.Contains(d.adds, name) })
@@ -114,10 +119,10 @@ func (d *dynamicServer) laterTools() []string {
 	return d.later
 }
 
-func (d *dynamicServer) add(name string) {
+func (d *dynamicServer) add(names ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.later = append(slices.Clone(d.later), name)
+	d.later = slices.Concat(d.later, names)
 }
 
 func (d *dynamicServer) counts() (lists, opened int) {
@@ -273,6 +278,31 @@ func TestToolThatAServerAddsIsInNoListOfTheStatelessEra(t *testing.T) {
 			t.Errorf("got decisions %q, want the calls of the tool recorded", got)
 		}
 	})
+}
+
+// Servers of the TypeScript SDK announce a change of a list that all sessions share only to the
+// session whose request has caused it.
+func TestToolForEverybodyThatIsAnnouncedToOneSessionIsListedToAll(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20241105, mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(&dynamicServer{everybody: true, adds: []string{"extra"}})})
+			o := mcpclient.Options{Revisions: []mcp.Revision{revision}}
+			ada, bob := newListingClient(t, g.Server(), o), newListingClient(t, g.Server(), o)
+			ada.call(t, "login")
+			for _, c := range []*listingClient{ada, bob} {
+				if got := c.notified(); got == 0 {
+					t.Errorf("%s: got no notification of the new tool", revision)
+				}
+				if got := c.names(t); got != "extra login logout whoami" {
+					t.Errorf("%s: got %q, want the new tool once", revision, got)
+				}
+				if got := c.call(t, "extra"); !strings.HasPrefix(got, "extra ") {
+					t.Errorf("%s: got %q, want a result", revision, got)
+				}
+			}
+		})
+	}
 }
 
 // Rules and approvals hold for tools that are not in the list of everybody.

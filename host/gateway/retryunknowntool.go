@@ -120,7 +120,7 @@ func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []fu
 	if u.lastCatalog().ages {
 		connections = append(connections, u.shared)
 	}
-	if !u.Settings.Share && u.mayHaveSessions() {
+	if !u.Settings.Share && u.mayHaveOwnTools() {
 		u.mu.Lock()
 		for c := callerOf(r); c.index < maxConnectionsPerCaller; c.index++ {
 			if conn := u.callerConnections[c]; conn != nil {
