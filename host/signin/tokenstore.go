@@ -94,11 +94,12 @@ func (s *TokenStore) Authorizer(u *host.Upstream) mcpclient.Authorizer {
 	if _, ok := URL(u); !ok {
 		return nil
 	}
-	return s.Client(u, nil)
+	return explainingAuthorizer{s.Client(u, nil)}
 }
 
 // Client returns the OAuth client for an upstream. It starts a sign-in only when its
-// method SignIn is called. The browser is that of mcpauth.ClientOptions.
+// method SignIn is called. The browser is that of mcpauth.ClientOptions. Errors name fields of
+// these options: ExplainError replaces them.
 func (s *TokenStore) Client(u *host.Upstream, browser func(ctx context.Context, address string) error) *mcpauth.Client {
 	o := &mcpauth.ClientOptions{
 		Name: "Fondaco", Store: s.tokens, ManualSignIn: true, Browser: browser,

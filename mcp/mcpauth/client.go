@@ -87,17 +87,6 @@ func NewClient(opts *ClientOptions) *Client {
 	return c
 }
 
-// SignInError reports why there is no token for a server.
-type SignInError struct {
-	Server string // its URL
-	Err    error
-}
-
-func (e *SignInError) Error() string { return "sign in to " + e.Server + ": " + e.Err.Error() }
-
-// Unwrap gives access to the reason.
-func (e *SignInError) Unwrap() error { return e.Err }
-
 // Authorize adds the token of its server to a request, if there is one. If the
 // token must be renewed, it sends a request to the authorization server; it
 // never asks the user.
@@ -105,7 +94,7 @@ func (e *SignInError) Unwrap() error { return e.Err }
 // Spec: 2026-07-28 basic/authorization#access-token-usage; RFC 6750 2.1; RFC 9449 7.1
 func (c *Client) Authorize(req *http.Request) error {
 	if err := c.authorize(req); err != nil {
-		return &SignInError{serverURL(req.URL), explainBlockedAddress(err)}
+		return newSignInError(serverURL(req.URL), err)
 	}
 	return nil
 }
@@ -159,7 +148,7 @@ func attached(req *http.Request) oauth.Secret {
 // Spec: 2026-07-28 basic/authorization#error-handling
 func (c *Client) Challenged(req *http.Request, resp *http.Response) error {
 	if err := c.challenged(req, readChallenge(resp), resp); err != nil {
-		return &SignInError{serverURL(req.URL), explainBlockedAddress(err)}
+		return newSignInError(serverURL(req.URL), err)
 	}
 	return nil
 }

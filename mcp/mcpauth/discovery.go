@@ -59,8 +59,11 @@ func covers(resource string, u *url.URL) bool {
 func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged) (*target, error) {
 	t := &target{server: serverURL(req.URL), http: c.guarded(req.URL)}
 	m, err := c.resourceMetadata(ctx, t.http, req.URL, ch.metadata)
-	if errors.Is(err, errNoMetadata) && c.allowsOld(req) {
+	switch noMetadata := errors.Is(err, errNoMetadata); {
+	case noMetadata && c.allowsOld(req):
 		return c.discoverOld(ctx, t, req.URL)
+	case noMetadata && !c.opts.AllowOldEndpoints:
+		err = &optionError{"AllowOldEndpoints", err}
 	}
 	if err != nil {
 		return nil, err
@@ -83,14 +86,6 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 	return c.publicHTTP
 }
 
-// explainBlockedAddress adds to the error of a blocked address the option that allows it.
-func explainBlockedAddress(err error) error {
-	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
-		return fmt.Errorf("%w: if the address is correct, allow it with ClientOptions.Prefixes", err)
-	}
-	return err
-}
-
 // errNoMetadata means that a server has no resource metadata.
 var errNoMetadata = errors.New("the server has no protected resource metadata")
 
@@ -108,7 +103,7 @@ func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *
 	place, err := firstDocument(ctx, hc, places, nil, &m, nil)
 	switch {
 	case isAbsent(err) && named == "":
-		return nil, fmt.Errorf("%w: %w: sign-in requires it, except in a session of %s, see ClientOptions.AllowOldEndpoints", errNoMetadata, err, mcp.V20250326)
+		return nil, fmt.Errorf("%w: %w", errNoMetadata, err)
 	case err != nil:
 		return nil, fmt.Errorf("metadata of the server: %w", err)
 	case !covers(m.Resource, server):

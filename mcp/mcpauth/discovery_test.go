@@ -212,12 +212,15 @@ func TestOldServersNeedBothPermissionAndTheirRevision(t *testing.T) {
 			allowed bool
 			headers []string
 			good    bool
+			option  string // of the error
 		}{
-			{true, nil, true},
-			{true, version(mcp.V20250326), true},
-			{true, version(mcp.V20250618), false},
-			{true, version(mcp.V20260728), false},
-			{false, nil, false},
+			{true, nil, true, ""},
+			{true, version(mcp.V20250326), true, ""},
+			{true, version(mcp.V20250618), false, ""},
+			{true, version(mcp.V20260728), false, ""},
+			{false, nil, false, "AllowOldEndpoints"},
+			{false, version(mcp.V20250326), false, "AllowOldEndpoints"},
+			{false, version(mcp.V20260728), false, "AllowOldEndpoints"}, // the probe of a client that then negotiates
 		} {
 			r := newRealm(t)
 			r.challenge, r.resource = "Bearer", map[string]members{}
@@ -232,7 +235,10 @@ func TestOldServersNeedBothPermissionAndTheirRevision(t *testing.T) {
 			o.AllowOldEndpoints = tt.allowed
 			c := mcpauth.NewClient(o)
 			if !tt.good {
-				r.fails(c, "AllowOldEndpoints", tt.headers...)
+				err := r.fails(c, "no protected resource metadata", tt.headers...)
+				if e, ok := errors.AsType[*mcpauth.SignInError](err); !ok || e.Option != tt.option || strings.Contains(e.Err.Error(), "Option") {
+					t.Errorf("got %v, want an error with the option %q, which only its own text names", err, tt.option)
+				}
 				r.expectLog(first...)
 				continue
 			}

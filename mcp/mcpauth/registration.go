@@ -74,7 +74,7 @@ func (c *Client) register(ctx context.Context, t *target, redirect string) (*reg
 		return k, nil
 	}
 	if len(c.opts.Registered) > 0 {
-		return nil, fmt.Errorf("%w at %s, and Registered has only clients of other servers: register one there manually, or use another Client", ErrNotRegistered, t.metadata.Issuer)
+		return nil, &optionError{"Registered", fmt.Errorf("%w at %s, and the program has only clients of other servers: register one there manually", ErrNotRegistered, t.metadata.Issuer)}
 	}
 	if c.opts.MetadataURL != "" && t.metadata.ClientIDDocuments {
 		return c.documentClient(t.metadata.Issuer), nil
@@ -212,7 +212,7 @@ func (c *Client) newRegistration(ctx context.Context, t *target, redirect string
 	}
 	issuer := t.metadata.Issuer
 	if c.opts.Ask == nil {
-		return nil, fmt.Errorf("%w at %s, which does not support dynamic registration: register one there manually, and set ClientOptions.Registered or Ask", ErrNotRegistered, issuer)
+		return nil, &optionError{"Registered", fmt.Errorf("%w at %s, which does not support dynamic registration: register one there manually", ErrNotRegistered, issuer)}
 	}
 	r, err := c.opts.Ask(ctx, issuer)
 	switch {
@@ -239,7 +239,7 @@ func (c *Client) registerNew(ctx context.Context, t *target, redirect string) (*
 		answer, err = oauth.Register(ctx, t.http, t.metadata.RegistrationEndpoint, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s refused to register a %s application with the redirect URI %s: %w: register one manually, and set ClientOptions.Registered", ErrNotRegistered, t.metadata.Issuer, first, redirect, err)
+		return nil, &optionError{"Registered", fmt.Errorf("%w: %s refused to register a %s application with the redirect URI %s: %w: register one manually", ErrNotRegistered, t.metadata.Issuer, first, redirect, err)}
 	}
 	r := &registration{
 		Issuer: t.metadata.Issuer, ID: answer.ClientID, Secret: answer.Secret,

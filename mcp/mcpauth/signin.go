@@ -21,10 +21,10 @@ import (
 func (c *Client) SignIn(ctx context.Context, server string, scopes ...string) error {
 	u, err := oauth.ParseEndpoint(server)
 	if err != nil {
-		return &SignInError{server, err}
+		return newSignInError(server, err)
 	}
 	if err := c.signInAt(ctx, u, scopes); err != nil {
-		return &SignInError{serverURL(u), explainBlockedAddress(err)}
+		return newSignInError(serverURL(u), err)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (c *Client) SignOut(ctx context.Context, server string) error {
 		return fmt.Errorf("sign out of %s: %w", server, err)
 	}
 	if err := c.signOutAt(ctx, u); err != nil {
-		return fmt.Errorf("sign out of %s: %w", serverURL(u), explainBlockedAddress(err))
+		return fmt.Errorf("sign out of %s: %w", serverURL(u), err)
 	}
 	return nil
 }

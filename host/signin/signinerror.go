@@ -1,0 +1,39 @@
+package signin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/fondaco/fondaco/mcp/mcpauth"
+)
+
+// advice says what the user of the host can do where an option of mcpauth.ClientOptions would make
+// a sign-in possible.
+var advice = map[string]string{
+	"Registered": `set "issuer" and "clientId" in the member "auth" of the server's configuration`,
+	"Prefixes":   `if the address is correct, add its network to "networks" in the member "auth" of the server's configuration`,
+	// The option itself is not for the host: most servers without metadata want an API key.
+	"AllowOldEndpoints": `if the server accepts an API key or a token of its own, set it in the member "headers" of the server's configuration`,
+}
+
+// ExplainError replaces the option that the error of a sign-in names by the member of the
+// configuration. Other errors and nil are returned as they are.
+func ExplainError(err error) error {
+	e, ok := errors.AsType[*mcpauth.SignInError](err)
+	if !ok || advice[e.Option] == "" {
+		return err
+	}
+	return &mcpauth.SignInError{Server: e.Server, Err: fmt.Errorf("%w; %s", e.Err, advice[e.Option])}
+}
+
+// explainingAuthorizer is an authorizer whose errors name members of the configuration.
+type explainingAuthorizer struct{ client *mcpauth.Client }
+
+func (a explainingAuthorizer) Authorize(req *http.Request) error {
+	return ExplainError(a.client.Authorize(req))
+}
+
+func (a explainingAuthorizer) Challenged(req *http.Request, resp *http.Response) error {
+	return ExplainError(a.client.Challenged(req, resp))
+}

@@ -1,0 +1,51 @@
+package mcpauth
+
+import (
+	"errors"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
+)
+
+// SignInError reports why there is no token for a server.
+type SignInError struct {
+	Server string // its URL
+	Err    error
+	// Option is the field of [ClientOptions] that would make the sign-in possible, if there is
+	// one: "Registered" for a client that must be registered manually, "Prefixes" for an address
+	// that is blocked, "AllowOldEndpoints" for a server without metadata. Error names it; the
+	// text of Err does not, so that a program can name a setting of its own instead.
+	Option string
+}
+
+// Error returns the reason, and the option that would help.
+func (e *SignInError) Error() string {
+	text := "sign in to " + e.Server + ": " + e.Err.Error()
+	if e.Option != "" {
+		text += "; see ClientOptions." + e.Option
+	}
+	return text
+}
+
+// Unwrap gives access to the reason.
+func (e *SignInError) Unwrap() error { return e.Err }
+
+// optionError is an error that an option would prevent. It does not appear in texts:
+// newSignInError reads it.
+type optionError struct {
+	option string
+	err    error
+}
+
+func (e *optionError) Error() string { return e.err.Error() }
+func (e *optionError) Unwrap() error { return e.err }
+
+// newSignInError returns the error of a server, with the option that would prevent it.
+func newSignInError(server string, err error) *SignInError {
+	e := &SignInError{Server: server, Err: err}
+	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
+		e.Option = "Prefixes"
+	} else if missing, ok := errors.AsType[*optionError](err); ok {
+		e.Option = missing.option
+	}
+	return e
+}
