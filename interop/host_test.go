@@ -202,10 +202,11 @@ func connectListeners(t *testing.T, s server) {
 
 // upstream is a server in a configuration.
 type upstream struct {
-	Command  string          `json:"command,omitzero"`
-	Args     []string        `json:"args,omitzero"`
-	URL      string          `json:"url,omitzero"`
-	Settings map[string]bool `json:"fondaco,omitzero"`
+	Command  string            `json:"command,omitzero"`
+	Args     []string          `json:"args,omitzero"`
+	URL      string            `json:"url,omitzero"`
+	Env      map[string]string `json:"env,omitzero"`
+	Settings map[string]bool   `json:"fondaco,omitzero"`
 }
 
 var sharing = map[string]bool{"share": true}

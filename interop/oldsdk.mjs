@@ -13,6 +13,7 @@ const lib = Object.assign({}, ...await Promise.all(parts.map(part => import(`${s
 
 const starting = typed => ['Ada', 'Alan', 'Grace'].filter(name => name.toLowerCase().startsWith(typed.toLowerCase()));
 const text = said => ({ content: [{ type: 'text', text: said }] });
+const scheme = (process.env.SCHEME ?? 'note') + '://'; // of its own for each server behind one host
 const sleep = ms => new Promise(done => setTimeout(done, ms));
 const grown = new Set();
 let counter = 0;
@@ -46,7 +47,7 @@ const tools = {
     return text('logged');
   },
   touch: (_, __, ___, s) => {
-    setTimeout(() => s.sendResourceUpdated({ uri: 'note://counter' }));
+    setTimeout(() => s.sendResourceUpdated({ uri: scheme + 'counter' }));
     return text(String(++counter));
   },
   grow: ({ name }, _, __, s) => {
@@ -70,10 +71,10 @@ function build() {
     const { name, arguments: args } = request.params;
     return grown.has(name) ? text('I am ' + name) : tools[name](args ?? {}, request, extra, s);
   });
-  on('ListResources', () => ({ resources: ['hello', 'counter'].map(name => ({ uri: 'note://' + name, name })) }));
-  on('ListResourceTemplates', () => ({ resourceTemplates: [{ uriTemplate: 'note://by/{name}', name: 'by name' }] }));
+  on('ListResources', () => ({ resources: ['hello', 'counter'].map(name => ({ uri: scheme + name, name })) }));
+  on('ListResourceTemplates', () => ({ resourceTemplates: [{ uriTemplate: scheme + 'by/{name}', name: 'by name' }] }));
   on('ReadResource', ({ params: { uri } }) => {
-    const name = uri.replace('note://', '');
+    const name = uri.replace(scheme, '');
     return { contents: [{ uri, mimeType: 'text/plain', text: name === 'hello' ? name : 'a note by ' + name.replace('by/', '') }] };
   });
   on('ListPrompts', () => ({ prompts: [{ name: 'greet', arguments: [{ name: 'name', required: true }] }] }));

@@ -75,6 +75,15 @@ func (p *process) await(t *testing.T) error {
 	return p.err
 }
 
+// stop closes standard input, and checks that the process exits with code 0.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	_ = p.stdin.Close()
+	if err := p.await(t); err != nil {
+		t.Errorf("%s: %v\n%s", p, err, p.said)
+	}
+}
+
 // kill kills the process and waits until it has exited.
 func (p *process) kill() {
 	_ = p.Process.Kill()
@@ -87,12 +96,7 @@ func startForeign(t *testing.T, module string, args ...string) string {
 	t.Helper()
 	args = append([]string{"--require", "./loopback.cjs", module}, args...)
 	p := start(t, []string{"PORT=0"}, "node", args...)
-	t.Cleanup(func() {
-		_ = p.stdin.Close()
-		if err := p.await(t); err != nil {
-			t.Errorf("%s: %v\n%s", p, err, p.said)
-		}
-	})
+	t.Cleanup(func() { p.stop(t) })
 	return p.addr
 }
 

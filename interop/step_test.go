@@ -114,14 +114,14 @@ func (l lacks) with(more lacks) lacks {
 	return all
 }
 
-// behind returns the plan for the same server behind the gateway, where names have the
-// prefix key.
+// behind returns the plan for the same server behind the gateway, where names are qualified
+// by the key.
 func (p plan) behind(key string) plan {
 	name := func(s string) string {
 		if s == "" || strings.Contains(s, "://") {
 			return s
 		}
-		return key + "__" + s
+		return mcp.QualifiedName(key, s)
 	}
 	p = slices.Clone(p)
 	for i := range p {
@@ -132,6 +132,24 @@ func (p plan) behind(key string) plan {
 		}
 		if s.Ref != nil && s.Ref.Type == mcp.RefPrompt {
 			ref := mcp.PromptRef(name(s.Ref.Name))
+			s.Ref = &ref
+		}
+	}
+	return p
+}
+
+// of returns the plan for a server whose notes have another scheme.
+func (p plan) of(scheme string) plan {
+	uri := func(s string) string { return strings.Replace(s, "note://", scheme+"://", 1) }
+	p = slices.Clone(p)
+	for i := range p {
+		s := &p[i]
+		s.URI, s.Names = uri(s.URI), slices.Clone(s.Names)
+		for i := range s.Names {
+			s.Names[i] = uri(s.Names[i])
+		}
+		if s.Ref != nil && s.Ref.Type == mcp.RefResource {
+			ref := mcp.ResourceRef(uri(s.Ref.URI))
 			s.Ref = &ref
 		}
 	}

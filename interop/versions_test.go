@@ -71,7 +71,8 @@ var goVersions = []version{
 	{
 		name: "go-sdk", number: "1.8.0", pinned: "peers/go.mod", pin: "github.com/modelcontextprotocol/go-sdk v1.8.0", sdk: "gosdk-1.8",
 		clients: with(over(mcp.V20260728, "stdio", "http"), over(mcp.V20251125, "sse")),
-		servers: with(over(mcp.V20260728, "stdio"), over(mcp.V20251125, "http", "sse")),
+		servers: with(over(mcp.V20260728, "stdio", "stateless"), over(mcp.V20251125, "http", "sse")),
+		lacks:   map[string]lacks{"server stateless": {"cancel": "over HTTP without sessions the server runs a call on whose response stream is closed"}},
 	},
 	{
 		name: "mcp-go", number: "0.32.0", pinned: "peers/oldest.mod", pin: "github.com/mark3labs/mcp-go v0.32.0", sdk: "mcpgo-0.32",
@@ -126,8 +127,8 @@ func (v version) lacking(role, transport string) lacks {
 }
 
 // upstream starts the server over a transport, unless it is a command, which the client
-// starts.
-func (v version) upstream(t *testing.T, transport string) upstream {
+// starts. Its resources have a scheme.
+func (v version) upstream(t *testing.T, transport, scheme string) upstream {
 	t.Helper()
 	command := v.server
 	if command == nil {
@@ -141,17 +142,12 @@ func (v version) upstream(t *testing.T, transport string) upstream {
 				command[i] = absolute(t, word)
 			}
 		}
-		return upstream{Command: command[0], Args: command[1:]}
+		return upstream{Command: command[0], Args: command[1:], Env: map[string]string{"SCHEME": scheme}}
 	case command[0] == "node":
-		return upstream{URL: "http://" + startForeign(t, command[1], append(slices.Clone(command[2:]), transport)...) + paths[transport]}
+		command = slices.Concat(command[:1], []string{"--require", "./loopback.cjs"}, command[1:])
 	}
-	p := start(t, nil, command[0], transport)
-	t.Cleanup(func() {
-		_ = p.stdin.Close()
-		if err := p.await(t); err != nil {
-			t.Errorf("%s: %v\n%s", p, err, p.said)
-		}
-	})
+	p := start(t, []string{"PORT=0", "SCHEME=" + scheme}, command[0], append(command[1:], transport)...)
+	t.Cleanup(func() { p.stop(t) })
 	return upstream{URL: "http://" + p.addr + paths[transport]}
 }
 
@@ -164,13 +160,15 @@ func cancellable(p plan, l lacks) plan {
 	return slices.DeleteFunc(p, func(s step) bool { return s.Do == "cancel" })
 }
 
-var paths = map[string]string{"http": "/mcp", "sse": "/sse"}
+var paths = map[string]string{"http": "/mcp", "stateless": "/mcp", "sse": "/sse"}
 
 func (u upstream) target() mcpclient.Target {
 	if u.URL != "" {
 		return mcpclient.URL(u.URL)
 	}
-	return mcpclient.Command(u.Command, u.Args...)
+	command := mcpclient.Command(u.Command, u.Args...)
+	command.Env = u.Env
+	return command
 }
 
 func TestVersionsOfForeignClientsUseEveryFeatureOfAServer(t *testing.T) {
@@ -196,7 +194,7 @@ func TestOurClientUsesEveryFeatureOfVersionsOfForeignServers(t *testing.T) {
 			t.Run(v.String()+" over "+transport, func(t *testing.T) {
 				t.Parallel()
 				p, l := typescriptPlan(slug("grown "+v.String())), v.lacking("server", transport)
-				visit(t, v.upstream(t, transport).target(), revision, cancellable(p, l), l)
+				visit(t, v.upstream(t, transport, "note").target(), revision, cancellable(p, l), l)
 			})
 		}
 	}

@@ -92,7 +92,7 @@ func addTools(s *mcp.Server) {
 	var counter atomic.Int64
 	tool(s, "touch", func(ctx context.Context, _ *mcp.CallToolRequest, _ nothing) (string, error) {
 		n := counter.Add(1)
-		return fmt.Sprint(n), s.ResourceUpdated(context.WithoutCancel(ctx), &mcp.ResourceUpdatedNotificationParams{URI: "note://counter"})
+		return fmt.Sprint(n), s.ResourceUpdated(context.WithoutCancel(ctx), &mcp.ResourceUpdatedNotificationParams{URI: plan.Note("counter")})
 	})
 	tool(s, "grow", func(_ context.Context, _ *mcp.CallToolRequest, in named) (string, error) {
 		tool(s, in.Name, func(context.Context, *mcp.CallToolRequest, nothing) (string, error) { return "I am " + in.Name, nil })
@@ -141,8 +141,8 @@ func addResources(s *mcp.Server) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 		}
 	}
-	s.AddResource(&mcp.Resource{URI: "note://hello", Name: "hello"}, read(func(string) string { return "hello" }))
-	s.AddResource(&mcp.Resource{URI: "note://counter", Name: "counter"}, read(func(string) string { return "a number" }))
-	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "note://by/{name}", Name: "by name"},
-		read(func(uri string) string { return "a note by " + strings.TrimPrefix(uri, "note://by/") }))
+	s.AddResource(&mcp.Resource{URI: plan.Note("hello"), Name: "hello"}, read(func(string) string { return "hello" }))
+	s.AddResource(&mcp.Resource{URI: plan.Note("counter"), Name: "counter"}, read(func(string) string { return "a number" }))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: plan.Note("by/{name}"), Name: "by name"},
+		read(func(uri string) string { return "a note by " + strings.TrimPrefix(uri, plan.Note("by/")) }))
 }

@@ -65,7 +65,7 @@ func addTools(s *server.MCPServer) {
 	var counter atomic.Int64
 	tool(s, "touch", func(context.Context, mcp.CallToolRequest) (string, error) {
 		n := counter.Add(1)
-		s.SendNotificationToAllClients("notifications/resources/updated", map[string]any{"uri": "note://counter"})
+		s.SendNotificationToAllClients("notifications/resources/updated", map[string]any{"uri": plan.Note("counter")})
 		return fmt.Sprint(n), nil
 	})
 	tool(s, "grow", func(_ context.Context, r mcp.CallToolRequest) (string, error) {
@@ -99,8 +99,8 @@ func addResources(s *server.MCPServer) {
 			return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.Params.URI, MIMEType: "text/plain", Text: text(r.Params.URI)}}, nil
 		}
 	}
-	s.AddResource(mcp.NewResource("note://hello", "hello"), read(func(string) string { return "hello" }))
-	s.AddResource(mcp.NewResource("note://counter", "counter"), read(func(string) string { return "a number" }))
-	s.AddResourceTemplate(mcp.NewResourceTemplate("note://by/{name}", "by name"),
-		read(func(uri string) string { return "a note by " + strings.TrimPrefix(uri, "note://by/") }))
+	s.AddResource(mcp.NewResource(plan.Note("hello"), "hello"), read(func(string) string { return "hello" }))
+	s.AddResource(mcp.NewResource(plan.Note("counter"), "counter"), read(func(string) string { return "a number" }))
+	s.AddResourceTemplate(mcp.NewResourceTemplate(plan.Note("by/{name}"), "by name"),
+		read(func(uri string) string { return "a note by " + strings.TrimPrefix(uri, plan.Note("by/")) }))
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -37,6 +38,10 @@ func Main(connect Connect, stdio func() error, overHTTP map[string]func(addr str
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}
 }
+
+// Note returns the URI of a note. Servers behind one host have schemes of their own, in the
+// variable SCHEME.
+func Note(name string) string { return cmp.Or(os.Getenv("SCHEME"), "note") + "://" + name }
 
 // Starting returns the names that begin with typed, in any case.
 func Starting(typed string) (names []string) {

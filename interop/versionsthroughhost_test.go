@@ -1,0 +1,101 @@
+package interop_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fondaco/fondaco/mcp"
+)
+
+// Each version of a foreign server is behind the host twice, as a program and over HTTP, and
+// changes its lists there. Each has resources of its own, because the host shows the first of
+// equal ones.
+func TestClientsUseVersionsOfForeignServersThroughTheHost(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	type behind struct {
+		version
+		transport string
+	}
+	servers, all := make(map[string]upstream), make(map[string]behind)
+	for _, v := range versions {
+		for _, transport := range []string{"stdio", v.remote()} {
+			key := strings.ReplaceAll(slug(strings.ToLower(v.String())+"-"+transport), ".", "-")
+			servers[key], all[key] = v.upstream(t, transport, key), behind{v, transport}
+		}
+	}
+	h := startHost(t, "--yes", "--config", configure(t, servers))
+	waitForServers(t, server{addr: h.addr})
+	t.Run("through", func(t *testing.T) {
+		for key, v := range all {
+			t.Run(key, func(t *testing.T) {
+				t.Parallel()
+				for _, c := range ourClients {
+					if c.over == "http" {
+						l := v.lacking("server", v.transport).with(throughTheHost(c.revision, "")).with(unlisted(c.revision, v.transport))
+						p := cancellable(throughTheHostPlan("grown "+c.revision.String()), l)
+						c.visit(t, server{addr: h.addr}, p.of(key).behind(key), l)
+					}
+				}
+			})
+		}
+	})
+	h.interrupt(t)
+}
+
+// remote returns the newest transport of the server over which it is not a program.
+func (v version) remote() string {
+	for _, transport := range []string{"stateless", "http"} {
+		if _, ok := v.servers[transport]; ok {
+			return transport
+		}
+	}
+	return "sse"
+}
+
+// throughTheHostPlan has the cancelled call last: if the client has no session, the host refuses
+// the questions of a server for a while that may belong to such a call.
+func throughTheHostPlan(grown string) plan {
+	p := typescriptPlan(slug(grown))
+	cancelled := slices.IndexFunc(p, func(s step) bool { return s.Do == "cancel" })
+	last := slices.Clone(p[cancelled:])[:1]
+	return slices.Insert(slices.Delete(p, cancelled, cancelled+1), len(p)-2, last...)
+}
+
+// unlisted returns what callers of 2026-07-28 lack when each has a process of its own.
+func unlisted(v mcp.Revision, transport string) lacks {
+	if v == mcp.V20260728 && transport == "stdio" {
+		return lacks{"changed": "lists of 2026-07-28 must not depend on the process of the caller; the new tool can be called"}
+	}
+	return nil
+}
+
+// The clients see changes of a server behind the host.
+func TestVersionsOfForeignClientsUseAServerThroughTheHost(t *testing.T) {
+	needPeers(t)
+	t.Parallel()
+	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
+		"fixture": {URL: server{addr: serveFixture(t)}.url("http")},
+	}))
+	waitForServers(t, server{addr: h.addr})
+	t.Run("through", func(t *testing.T) {
+		for _, v := range versions {
+			if v.clients == nil {
+				continue
+			}
+			t.Run(v.String(), func(t *testing.T) {
+				t.Parallel()
+				for transport, revision := range v.clients {
+					if transport == "stdio" {
+						continue
+					}
+					c := caller{v.sdk, transport, revision}
+					l := v.lacking("client", transport)
+					c.visit(t, server{addr: h.addr}, cancellable(fixturePlan(slug(c.String())), l).behind("fixture"), l)
+				}
+			})
+		}
+	})
+	h.interrupt(t)
+}
