@@ -136,7 +136,7 @@ var serverRows = []serverRow{
 		name: "junk-between", over: overStdio,
 		replies: replies{
 			"initialize": say("Loading\n" + `{"jsonrpc":"2.0","id":$id,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`),
-			"tools/call": say("calling go\n{}\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}` + "\ncalled"),
+			"tools/call": say("calling go\n{}\n" + `{"level":"error","error":"disk full"}` + "\n" + `{"level":"info","id":$id,"msg":"go"}` + "\n" + `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"done"}]}}` + "\ncalled"),
 		},
 		want: "done",
 	},
@@ -190,6 +190,22 @@ var serverRows = []serverRow{
 		over:    overStdio,
 		replies: replies{"tools/call": say(`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 17<<20) + `"}]},"jsonrpc":"2.0","id":$id}`)},
 		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
+	},
+	{
+		name:    "large-result-around-its-id",
+		over:    overStdio,
+		replies: replies{"tools/call": say(`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 17<<20) + `"}]},"jsonrpc":"2.0","id":$id,"debug":"` + strings.Repeat("x", 5<<10) + `"}`)},
+		fails:   &failure{texts: []string{"invalid response", "message longer than 16777216 bytes", "Limits.MaxMessage"}},
+	},
+	{
+		name:    "result-without-id",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","result":{"content":[]}}`)},
+		fails:   &failure{texts: []string{"invalid response"}},
+	},
+	{
+		name:    "error-without-id",
+		replies: replies{"tools/call": say(`{"jsonrpc":"2.0","id":null,"error":{"code":4050,"message":"no paper","data":7}}`)},
+		fails:   &failure{number: 4050, texts: []string{"no paper"}, data: "7"},
 	},
 	{
 		name:    "event-nan",

@@ -85,7 +85,7 @@ func (k *connection) Request(ctx context.Context, m jsonrpc.Message) []byte {
 func (k *connection) Malformed(bad *jsonrpc.DecodeError) []byte {
 	now := time.Now().UnixNano()
 	if last := k.lastMalformed.Load(); now-last >= int64(time.Second) && k.lastMalformed.CompareAndSwap(last, now) {
-		k.client.opts.logger().Warn("message of the server dropped: it cannot be read", "server", k.client.target.String(), "kind", bad.Kind, "error", bad)
+		k.client.opts.logger().Warn("message of the server dropped: it cannot be read", "server", k.client.target.String(), "kind", bad.Kind, "error", bad, "text", bad.Excerpt)
 	}
 	if bad.Kind != jsonrpc.Request || bad.ID.IsZero() || k.stateless() {
 		return nil

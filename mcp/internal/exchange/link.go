@@ -109,12 +109,12 @@ func (e *NotSentError) Unwrap() error { return e.Err }
 
 // connLink is a Link over one ordered connection.
 type connLink struct {
-	conn      mcp.Conn
-	inbox     Inbox
-	pending   peer.Pending
-	running   peer.Running
-	answering atomic.Int64 // requests of the server whose answer is not written yet
-	notified  atomic.Bool  // a notification was sent
+	conn         mcp.Conn
+	inbox        Inbox
+	pending      peer.Pending
+	running      peer.Running
+	answering    atomic.Int64 // requests of the server whose answer is not written yet
+	unanswerable unanswerable
 
 	ctx    context.Context // of the requests being answered
 	cancel context.CancelCauseFunc
@@ -141,6 +141,7 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 	if out.Logs {
 		w.TakeLogs()
 	}
+	sent := l.unanswerable.mark()
 	if err := l.conn.Write(ctx, out.Message.Encode(w.ID)); err != nil {
 		if errors.Is(err, ErrMaybeSent) && out.Caller != nil {
 			l.sendCancelled(out.Caller.Cancel(w.ID))
@@ -156,6 +157,7 @@ func (l *connLink) Call(ctx context.Context, out Outbound) (jsonrpc.Message, err
 			}
 			return m, err
 		case m.Kind == jsonrpc.Response:
+			l.unanswerable.passed(sent)
 			return m, nil
 		case out.Caller != nil:
 			out.Caller.Receive(m)
@@ -171,12 +173,23 @@ func (l *connLink) sendCancelled(msg []byte) {
 	}
 	ctx, stop := context.WithTimeout(l.ctx, cancelTimeout)
 	defer stop()
-	l.notified.Store(true)
+	l.writeUnanswerable(ctx, msg)
+}
+
+// writeUnanswerable writes a notification or a response, and ignores errors.
+func (l *connLink) writeUnanswerable(ctx context.Context, msg []byte) {
+	l.unanswerable.begin()
+	defer l.unanswerable.end()
 	_ = l.conn.Write(ctx, msg)
 }
 
 func (l *connLink) Notify(ctx context.Context, out Outbound) error {
-	l.notified.Store(true)
+	if out.Message.Method == mcp.NotificationInitialized {
+		// A slow server answers the probe that was given up before it answers initialize.
+		l.pending.ForgetAbandoned()
+	}
+	l.unanswerable.begin()
+	defer l.unanswerable.end()
 	if err := l.conn.Write(ctx, out.Message.Encode(jsonrpc.ID{})); err != nil {
 		return l.writeFailed(ctx, err)
 	}
@@ -234,7 +247,7 @@ func (l *connLink) read() {
 		data, err := l.conn.Read(l.ctx)
 		if frame, ok := errors.AsType[*mcp.FrameError](err); ok {
 			l.inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitMessageBytes})
-			l.malformed(jsonrpc.Incomplete(frame.Reason, frame.Head, frame.Tail))
+			l.malformed(oversized(frame))
 			continue
 		}
 		if err != nil {
@@ -290,10 +303,9 @@ func DecodeAll(data []byte, limits jsonrpc.Limits) ([]jsonrpc.Item, *jsonrpc.Dec
 func (l *connLink) dispatch(m jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.Response:
-		if m.ID.IsZero() && !l.notified.Load() {
-			// Some servers refuse server/discover without its id. Later an error without an
-			// id may be the answer to a notification, which concerns no call.
-			m.ID = l.pending.Only()
+		if m.ID.IsZero() {
+			l.errorWithoutID(m)
+			return
 		}
 		l.pending.Resolve(m)
 	case jsonrpc.Request:
@@ -334,7 +346,7 @@ func TooManyQuestions(id jsonrpc.ID, max int) dialect.Reply {
 func (l *connLink) answerRequest(m jsonrpc.Message) {
 	if l.answering.Load() >= maxAnswering {
 		l.inbox.LimitReached(mcp.LimitReached{Limit: mcp.LimitQuestions, Method: m.Method})
-		_ = l.conn.Write(l.ctx, TooManyQuestions(m.ID, maxAnswering).Body)
+		l.writeUnanswerable(l.ctx, TooManyQuestions(m.ID, maxAnswering).Body)
 		return
 	}
 	ctx, work := l.running.Begin(l.ctx, m.ID)
@@ -346,7 +358,21 @@ func (l *connLink) answerRequest(m jsonrpc.Message) {
 		defer l.answering.Add(-1)
 		reply := l.inbox.Request(ctx, m)
 		if work.End() && reply != nil {
-			_ = l.conn.Write(l.ctx, reply)
+			l.writeUnanswerable(l.ctx, reply)
 		}
+	})
+}
+
+// answerMalformed writes the response to a request that could not be decoded, unless too many
+// responses wait for the server to read them. It does not wait: the server may not read, and
+// its responses to calls may follow. Nil is no response.
+func (l *connLink) answerMalformed(reply []byte) {
+	if reply == nil || l.answering.Load() >= maxAnswering {
+		return
+	}
+	l.answering.Add(1)
+	l.work.Go(func() {
+		defer l.answering.Add(-1)
+		l.writeUnanswerable(l.ctx, reply)
 	})
 }

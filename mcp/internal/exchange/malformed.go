@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -36,8 +37,8 @@ func (c *serving) malformed(ctx context.Context, bad *jsonrpc.DecodeError) {
 // the responses.
 func (s *Session) FailQuestions(bad *jsonrpc.DecodeError) {
 	for ; bad != nil; bad = bad.Next {
-		if bad.Kind == jsonrpc.Response {
-			RefuseResponse(&s.Pending, bad)
+		if bad.Kind == jsonrpc.Response && !RefuseResponse(&s.Pending, bad) {
+			s.refuseOnly(bad)
 		}
 	}
 }
@@ -78,16 +79,28 @@ func MalformedBatch(bad *jsonrpc.DecodeError) dialect.Reply {
 }
 
 // malformed processes a message of the server that could not be decoded. What has neither a
-// method nor a result is taken for a response, of which the rest is missing.
+// method nor a result is taken for a response, of which the rest is missing, if it has the
+// member jsonrpc: servers that print their log on the same stream also use the name id.
 func (l *connLink) malformed(bad *jsonrpc.DecodeError) {
 	for ; bad != nil; bad = bad.Next {
-		if IsMalformedResponse(bad) && RefuseResponse(&l.pending, bad) {
+		response := bad.Kind == jsonrpc.Response || bad.Kind == jsonrpc.Invalid && bad.JSONRPC
+		if response && (RefuseResponse(&l.pending, bad) || l.refuseOnly(bad)) {
 			continue
 		}
-		if reply := l.inbox.Malformed(bad); reply != nil {
-			_ = l.conn.Write(l.ctx, reply)
-		}
+		l.answerMalformed(l.inbox.Malformed(bad))
 	}
+}
+
+// oversized returns the error for a message of the server that exceeds the limit on its size.
+// An object that is not recognized as a request or a notification is taken for a result,
+// because all else that servers send is small.
+func oversized(frame *mcp.FrameError) *jsonrpc.DecodeError {
+	bad := jsonrpc.Incomplete(frame.Reason, frame.Head, frame.Tail)
+	unknown := bad.Kind == jsonrpc.Invalid && bad.ID.IsZero()
+	if (unknown || bad.Kind == jsonrpc.Response) && bytes.HasPrefix(bytes.TrimSpace(frame.Head), []byte{'{'}) {
+		bad.Kind, bad.JSONRPC, bad.Result = jsonrpc.Response, true, true
+	}
+	return bad
 }
 
 // IsMalformedResponse reports whether a message of a server that could not be decoded is a

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
@@ -100,6 +101,56 @@ func TestMalformedAnswerOverHTTPFailsItsQuestion(t *testing.T) {
 		web.CloseClientConnections()
 		_ = s.Shutdown(context.Background())
 		web.Close()
+	}
+}
+
+// A response without an id ends the only question, unless clients send it in response to
+// notifications.
+func TestResponseWithoutIDFailsTheOnlyQuestion(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-007")
+	for _, tt := range []struct{ answer, want string }{
+		{`{"jsonrpc":"2.0","result":{"action":"accept","content":{"name":"x"}}}`, "invalid response"},
+		{`{"jsonrpc":"2.0","id":null,"result":{"action":"accept","content":{"name":NaN}}}`, "invalid response"},
+		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no paper"}}`, "no paper"},
+		{`{"jsonrpc":"2.0","error":{"code":4050,"message":"no paper"}}`, "no paper"},
+	} {
+		s, seen := asking()
+		w := connectWith(t, s, openAble)
+		w.send("%s", callAsk)
+		for !strings.Contains(w.read(), `"elicitation/create"`) {
+		}
+		w.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`)
+		w.send(`{"level":"error","result":{"rows":3}}`)
+		w.send("%s", tt.answer)
+		if err := <-seen; err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q in it", tt.answer, err, tt.want)
+		}
+	}
+}
+
+// A client that initializes again may be another one, and the answer that of the client before.
+func TestResponseWithoutIDOfTheClientBeforeFailsNoQuestion(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-282a")
+	s, seen := asking()
+	w := connectWith(t, s, openAble)
+	w.send("%s", callAsk)
+	for !strings.Contains(w.read(), `"elicitation/create"`) {
+	}
+	w.send("%s", strings.Replace(openAble, `"id":0`, `"id":"again"`, 1))
+	if err := <-seen; err == nil {
+		t.Fatal("the question of the first client is still open")
+	}
+	for !strings.Contains(w.read(), `"again"`) {
+	}
+	w.send("%s", strings.Replace(callAsk, `"id":1`, `"id":2`, 1))
+	for !strings.Contains(w.read(), `"elicitation/create"`) {
+	}
+	w.send(`{"jsonrpc":"2.0","error":{"code":4050,"message":"no paper"}}`)
+	w.send(`{"jsonrpc":"2.0","id":2,"result":{"action":"accept","content":{"name":"x"}}}`)
+	if err := <-seen; err != nil {
+		t.Errorf("got %v, want the answer to the second question", err)
 	}
 }
 

@@ -294,7 +294,7 @@ func (c *serving) runConcurrently(f func() []byte) {
 // handleWithoutReply processes a response or a notification.
 func (c *serving) handleWithoutReply(ctx context.Context, in *Inbound) {
 	if in.Message.Kind == jsonrpc.Response {
-		c.session.Pending.Resolve(in.Message)
+		c.session.Resolve(in.Message)
 		return
 	}
 	_ = c.Core.Notification(ctx, in) // an invalid notification has no reply either

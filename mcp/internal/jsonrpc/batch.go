@@ -44,6 +44,7 @@ func decodeBatch(data []byte, limits Limits) ([]Item, *DecodeError) {
 			err = checkUnseen(seen, m.ID)
 		}
 		if err != nil {
+			err.Excerpt = excerpt(text)
 			items[i].Err = err
 			continue
 		}

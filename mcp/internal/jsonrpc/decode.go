@@ -9,6 +9,7 @@ import "github.com/fondaco/fondaco/mcp/internal/rawjson"
 func Decode(data []byte, limits Limits) (Message, error) {
 	m, err := decode(data, limits)
 	if err != nil {
+		err.Excerpt = excerpt(data)
 		return Message{}, err
 	}
 	return m, nil

@@ -22,6 +22,13 @@ type DecodeError struct {
 	// ID is the id of the message if it could be recognized in spite of the error. The peer has
 	// assigned the id of a request, this side that of a response.
 	ID ID
+	// JSONRPC says that the member jsonrpc was recognized. An object without it may be a line of
+	// a log.
+	JSONRPC bool
+	// Result says that a result was recognized that is not empty.
+	Result bool
+	// Excerpt is the beginning of the text, quoted. It is empty in the errors of Next.
+	Excerpt string
 	// Next is the error of the next message with an id, if the text has several, as a batch
 	// has. At most 100 are linked.
 	Next *DecodeError

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json/jsontext"
 
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
@@ -149,7 +150,14 @@ func (e *envelope) refuse(format string, args ...any) (Message, *DecodeError) {
 	err := invalidf(format, args...)
 	err.Kind = e.messageKind()
 	err.ID, _ = ParseID(e.id)
+	err.JSONRPC = e.version != nil
+	err.Result = e.result != nil && !isEmpty(e.result)
 	return Message{}, err
+}
+
+// isEmpty reports whether a value is null or an object without members.
+func isEmpty(value jsontext.Value) bool {
+	return value.Kind() == 'n' || value.Kind() == '{' && len(bytes.Trim(value, "{} \t\r\n")) == 0
 }
 
 // stringValue returns the string that text stands for; ok is false if text is

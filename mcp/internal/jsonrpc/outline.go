@@ -16,6 +16,8 @@ type outline struct {
 	calls, answers bool // there is a method; a result or an error
 	named          bool // there is an id
 	conflict       bool // there are several ids, or one that is not valid
+	versioned      bool // there is a member jsonrpc
+	result         bool // there is a result
 	id             ID
 }
 
@@ -23,6 +25,7 @@ type outline struct {
 // known, because it exceeds a limit on its size. The id may be in either part.
 func Incomplete(reason string, head, tail []byte) *DecodeError {
 	e := invalidf("%s", reason)
+	e.Excerpt = excerpt(head)
 	if head = trimStart(head); len(head) == 0 || head[0] != '{' {
 		return e
 	}
@@ -30,7 +33,7 @@ func Incomplete(reason string, head, tail []byte) *DecodeError {
 	if _, complete := o.readForward(head); !complete {
 		o.readBackward(tail)
 	}
-	e.Kind, e.ID = o.kind(), o.validID()
+	e.recognize(&o)
 	return e
 }
 
@@ -38,10 +41,16 @@ func Incomplete(reason string, head, tail []byte) *DecodeError {
 // with it.
 func Refuse(text []byte, reason string) *DecodeError { return invalidf("%s", reason).locate(text) }
 
+// recognize sets what was recognized of the message.
+func (e *DecodeError) recognize(o *outline) {
+	e.Kind, e.ID, e.JSONRPC, e.Result = o.kind(), o.validID(), o.versioned, o.result
+}
+
 // locate adds what can be recognized of the messages of the text to the error of decoding
 // it: those of a batch, those that follow one another without a line break, or the only one.
 // Of several messages with the same id it takes the first.
 func (e *DecodeError) locate(text []byte) *DecodeError {
+	e.Excerpt = excerpt(text)
 	batch := IsBatch(text)
 	text = trimStart(text)
 	if batch {
@@ -59,10 +68,11 @@ func (e *DecodeError) locate(text []byte) *DecodeError {
 		switch {
 		case again:
 		case n == 0 && !batch, at == e && e.ID.IsZero() && !id.IsZero():
-			at.Kind, at.ID = o.kind(), id
+			at.recognize(&o)
 		case !id.IsZero():
-			at.Next = &DecodeError{Code: e.Code, Reason: e.Reason, Kind: o.kind(), ID: id}
+			at.Next = &DecodeError{Code: e.Code, Reason: e.Reason}
 			at = at.Next
+			at.recognize(&o)
 		}
 	}
 	return e
@@ -102,8 +112,12 @@ func (o *outline) member(name, value []byte) {
 	switch string(rawjson.Unquote(name)) {
 	case "method":
 		o.calls = true
-	case "result", "error":
+	case "result":
+		o.answers, o.result = true, true
+	case "error":
 		o.answers = true
+	case "jsonrpc":
+		o.versioned = true
 	case "id":
 		id, err := ParseID(value)
 		o.conflict = o.conflict || err != nil || o.named && o.id.Key() != id.Key()

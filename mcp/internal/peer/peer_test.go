@@ -264,3 +264,57 @@ func open(t *testing.T, p *peer.Pending) *peer.Waiter {
 	}
 	return w
 }
+
+func TestOnlyIsTheOnlyRequestWithoutAResponse(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-282a")
+	var p peer.Pending
+	open := func() *peer.Waiter {
+		t.Helper()
+		w, err := p.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	only := func(want jsonrpc.ID) {
+		t.Helper()
+		if got := p.Only(); got.Raw() != want.Raw() {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	none := jsonrpc.ID{}
+	only(none)
+	a := open()
+	only(a.ID)
+	b := open()
+	only(none)
+	p.Resolve(response(b.ID, "1"))
+	b.Close()
+	only(a.ID)
+	c := open()
+	c.Close() // without a response
+	only(none)
+	p.Resolve(response(c.ID, "late"))
+	only(a.ID)
+	d := open()
+	d.Close()
+	p.Refuse(d.ID, errors.New("malformed"))
+	only(a.ID)
+	p.RefuseAll(errors.New("somebody else is connected"))
+	a.Close()
+	e := open()
+	only(none)
+	p.ForgetAbandoned()
+	only(e.ID)
+	var late []jsonrpc.ID
+	for range 100 {
+		w := open()
+		late = append(late, w.ID)
+		w.Close()
+	}
+	for _, id := range late {
+		p.Resolve(response(id, "late"))
+	}
+	only(none) // some were not kept
+}

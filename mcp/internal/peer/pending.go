@@ -25,6 +25,8 @@ type Pending struct {
 	waiting map[string]*Waiter // by ID.Key
 	closed  *closing           // set by the first Close or Fail
 	spare   []*Waiter          // closed ones, to be used again
+
+	abandoned map[string]struct{} // by ID.Key: requests that were given up without a response
 }
 
 // closing is how a table ended. A table holds a pointer to it, because every idle session has a table.
@@ -35,6 +37,10 @@ type closing struct {
 
 // maxSpare is the maximum number of closed Waiters that are kept for reuse.
 const maxSpare = 64
+
+// maxAbandoned is the maximum number of abandoned requests that are kept. Once it is reached,
+// none is removed any more, so that Only finds no request.
+const maxAbandoned = 64
 
 // Waiter is one outbound request: a queue of the messages that belong to it,
 // followed by the response.
@@ -91,6 +97,7 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	key := m.ID.NumberKey()
 	w := p.waiting[key]
 	if w == nil {
+		p.answered(key)
 		return false
 	}
 	p.remove(key)
@@ -99,18 +106,43 @@ func (p *Pending) Resolve(m jsonrpc.Message) bool {
 	return true
 }
 
-// Only returns the id of the only request that waits, or the zero ID if none or more
-// than one does.
+// Only returns the id of the request that waits, if it is the only one without a response.
+// Otherwise it returns the zero ID: a response without an id could then be that to another
+// request that waits, or to one that was given up.
 func (p *Pending) Only() jsonrpc.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.waiting) != 1 {
+	if len(p.waiting) != 1 || len(p.abandoned) > 0 {
 		return jsonrpc.ID{}
 	}
 	for _, w := range p.waiting {
 		return w.ID
 	}
 	return jsonrpc.ID{}
+}
+
+// ForgetAbandoned says that no request that was given up so far gets a response any more.
+func (p *Pending) ForgetAbandoned() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.abandoned = nil
+}
+
+// abandon keeps the id of a request that is given up without a response. The caller holds mu.
+func (p *Pending) abandon(key string) {
+	if p.abandoned == nil {
+		p.abandoned = make(map[string]struct{})
+	}
+	if len(p.abandoned) < maxAbandoned {
+		p.abandoned[key] = struct{}{}
+	}
+}
+
+// answered is called for a response to no request that waits. The caller holds mu.
+func (p *Pending) answered(key string) {
+	if len(p.abandoned) < maxAbandoned {
+		delete(p.abandoned, key)
+	}
 }
 
 // Deliver queues a message for the request of that id, before its response. It
@@ -173,6 +205,7 @@ func (p *Pending) Refuse(id jsonrpc.ID, err error) bool {
 	key := id.NumberKey()
 	w := p.waiting[key]
 	if w == nil {
+		p.answered(key)
 		return false
 	}
 	p.remove(key)
@@ -212,6 +245,7 @@ func (p *Pending) refuseAll(err error) {
 		w.err = err
 		w.signal()
 		p.remove(key)
+		p.abandon(key)
 	}
 }
 
@@ -263,7 +297,10 @@ func (w *Waiter) Close() {
 	p := w.table
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.remove(w.ID.Key())
+	if key := w.ID.Key(); p.waiting[key] != nil {
+		p.remove(key)
+		p.abandon(key)
+	}
 	if len(p.spare) == maxSpare {
 		return
 	}

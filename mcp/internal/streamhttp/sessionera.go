@@ -77,7 +77,7 @@ func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exc
 	defer h.sessions.leave(s)
 	switch in.Message.Kind {
 	case jsonrpc.Response:
-		s.Pending.Resolve(in.Message)
+		s.Resolve(in.Message)
 		w.WriteHeader(http.StatusAccepted)
 	case jsonrpc.Notification:
 		return h.notify(s.context(r.Context()), w, in)
@@ -142,7 +142,7 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 	ctx := s.context(r.Context())
 	switch m.Kind {
 	case jsonrpc.Response:
-		s.Pending.Resolve(m)
+		s.Resolve(m)
 	case jsonrpc.Notification:
 		_ = h.core.Notification(ctx, &in) // an invalid one has no reply either
 	default:
