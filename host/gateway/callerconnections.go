@@ -155,8 +155,9 @@ func (u *upstream) startConnection(c caller) *connection {
 		connect: func(ctx context.Context, conn *connection) (*mcpclient.Client, error) {
 			o := u.clientOptions(conn)
 			u.declareCapabilities(o, c.capabilities, conn)
-			if u.mayHaveOwnTools() {
-				o.OnToolsChanged = func(context.Context, *mcpclient.Client) { u.callerToolsChanged(conn) }
+			if u.mayHaveOwnFeatures() {
+				changed := func(context.Context, *mcpclient.Client) { u.callerListsChanged(conn) }
+				o.OnToolsChanged, o.OnPromptsChanged, o.OnResourcesChanged = changed, changed, changed
 			}
 			if u.mayHaveSessions() {
 				o.OnLog = u.forwardLogTo(c.session)
@@ -167,8 +168,8 @@ func (u *upstream) startConnection(c caller) *connection {
 		extra:       c.index > 0,
 		log:         u.log,
 	})
-	conn.readTools = func(ctx context.Context, client *mcpclient.Client) { u.readOwnTools(ctx, client, c, conn) }
-	conn.toolsDropped = func() { u.ownToolsChanged(c) }
+	conn.readFeatures = func(ctx context.Context, client *mcpclient.Client) { u.readOwnFeatures(ctx, client, c, conn) }
+	conn.featuresDropped = func(changed changedLists) { changed.notifySession(c.session) }
 	u.callerConnections[c] = conn
 	ctx, cancel := context.WithCancel(u.ctx)
 	conn.cancel = cancel
@@ -185,23 +186,23 @@ func (u *upstream) startConnection(c caller) *connection {
 	return conn
 }
 
-// callerToolsChanged has the lists read again in which a tool may be that a server has
+// callerListsChanged has the lists read again in which a feature may be that a server has
 // announced on a caller connection: that of the connection and, unless the connection has a
 // process of its own, that of everybody. Many servers announce a change of all sessions only
 // to the session that has caused it.
-func (u *upstream) callerToolsChanged(conn *connection) {
+func (u *upstream) callerListsChanged(conn *connection) {
 	conn.requestRefresh()
 	if !u.isProgram() {
 		u.shared.requestRefresh()
 	}
 }
 
-// mayHaveOwnTools reports whether a caller connection may have tools that the shared one
+// mayHaveOwnFeatures reports whether a caller connection may have features that the shared one
 // lacks: those that a server of the session era has added for the session, or those that a
 // program has added, because each connection starts it once more. The caller must not hold mu.
 //
 // Spec: 2026-07-28 server/tools#listing-tools
-func (u *upstream) mayHaveOwnTools() bool { return u.isProgram() || u.mayHaveSessions() }
+func (u *upstream) mayHaveOwnFeatures() bool { return u.isProgram() || u.mayHaveSessions() }
 
 func (u *upstream) isProgram() bool {
 	_, program := u.Target.(*mcpclient.CommandTarget)

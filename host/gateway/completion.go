@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 
-	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -11,29 +10,29 @@ import (
 
 // promptOptions leave the arguments of a prompt to the upstream: whether they are all there,
 // and their completion if it has any.
-func (u *upstream) promptOptions(name string) []mcpserver.PromptOption {
+func (u *upstream) promptOptions(name string, on *connection) []mcpserver.PromptOption {
 	opts := []mcpserver.PromptOption{mcpserver.UncheckedArguments()}
 	if u.lastCatalog().hasCompletions {
-		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name))))
+		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.PromptRef(name), on)))
 	}
 	return opts
 }
 
 // templateOptions leave the values of a template's variables to the upstream: their check,
 // and their completion if it has any.
-func (u *upstream) templateOptions(uriTemplate string) []mcpserver.ResourceOption {
+func (u *upstream) templateOptions(uriTemplate string, on *connection) []mcpserver.ResourceOption {
 	opts := []mcpserver.ResourceOption{mcpserver.UncheckedVariables()}
 	if u.lastCatalog().hasCompletions {
-		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate))))
+		opts = append(opts, mcpserver.CompleteWith(u.completer(mcp.ResourceRef(uriTemplate), on)))
 	}
 	return opts
 }
 
-func (u *upstream) completer(ref mcp.Reference) mcpserver.RawCompleter {
+func (u *upstream) completer(ref mcp.Reference, on *connection) mcpserver.RawCompleter {
 	return func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error) {
 		asked := &mcp.CompleteParams{Ref: ref, Argument: p.Argument, Context: p.Context}
 		var answer *mcp.Completion
-		_, err := u.forward(ctx, host.Decision{}, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (_ mcp.Result, err error) {
+		_, err := u.forward(ctx, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (_ mcp.Result, err error) {
 			answer, err = c.Complete(ctx, asked, opts...)
 			return nil, err
 		})

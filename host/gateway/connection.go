@@ -59,10 +59,10 @@ type connection struct {
 	statusChanged chan struct{} // one token: the status has changed, but not the state
 	cancel        func()        // ends run; nil for the shared connection
 
-	mu              sync.Mutex    // guards the fields below
-	refreshed       chan struct{} // closed when readLists or readTools has returned
-	refreshDeadline time.Time     // requests wait until then for a read of the lists; zero if none is due
-	tools           *callerTools  // of the connection's caller alone, or nil
+	mu              sync.Mutex      // guards the fields below
+	refreshed       chan struct{}   // closed when readLists or readFeatures has returned
+	refreshDeadline time.Time       // requests wait until then for a read of the lists; zero if none is due
+	features        *callerFeatures // of the connection's caller alone, or nil
 	state           host.State
 	reason          string
 	retry           time.Time // next attempt when failed or suspended
@@ -83,12 +83,12 @@ type connectionParams struct {
 	// readLists runs before a connection is ready and whenever the lists may have
 	// changed. It may be nil.
 	readLists func(context.Context, *mcpclient.Client) error
-	// readTools runs instead whenever the lists may have changed, and not before the
+	// readFeatures runs instead whenever the lists may have changed, and not before the
 	// connection is ready. It may be nil.
-	readTools func(context.Context, *mcpclient.Client)
-	// toolsDropped is called when the tools of the connection are no longer offered, because
-	// it was lost. It may be nil.
-	toolsDropped func()
+	readFeatures func(context.Context, *mcpclient.Client)
+	// featuresDropped is called when the features of the connection are no longer offered,
+	// because it was lost. It may be nil.
+	featuresDropped func(changedLists)
 	// permanent connections are retried without being used. Others are closed when nobody
 	// uses them.
 	permanent bool
@@ -135,7 +135,7 @@ func (c *connection) run(ctx context.Context) {
 		if client != nil {
 			c.closeClient(client)
 		}
-		c.dropTools()
+		c.dropFeatures()
 	}
 }
 
@@ -240,11 +240,11 @@ func (c *connection) readInitialLists(ctx context.Context, client *mcpclient.Cli
 	return c.refresh(ctx, client)
 }
 
-// refresh reads the lists, or the tools of the connection's caller.
+// refresh reads the lists, or the features of the connection's caller.
 func (c *connection) refresh(ctx context.Context, client *mcpclient.Client) (err error) {
 	defer c.notifyRefreshed()
-	if c.readTools != nil {
-		c.readTools(ctx, client)
+	if c.readFeatures != nil {
+		c.readFeatures(ctx, client)
 	}
 	if c.readLists != nil {
 		err = c.readLists(ctx, client)

@@ -15,11 +15,12 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// forward sends one request without questions for the caller of ctx, over the connection
-// that serves the caller. When ctx ends, the request is cancelled at the upstream.
-func (u *upstream) forward(ctx context.Context, _ host.Decision, do sendFunc) (mcp.Result, error) {
+// forward sends one request without questions for the caller of ctx, over the given connection;
+// nil stands for the one that serves the caller. When ctx ends, the request is cancelled at the
+// upstream.
+func (u *upstream) forward(ctx context.Context, on *connection, do sendFunc) (mcp.Result, error) {
 	c := newDirectCall(ctx, mcpserver.From(ctx))
-	l, err := u.lease(ctx, callerOf(c.request), nil, nil)
+	l, err := u.lease(ctx, callerOf(c.request), nil, on)
 	if err != nil {
 		u.recordCall(ctx, err)
 		return nil, u.translateError(c.request, err)
@@ -73,10 +74,14 @@ func (u *upstream) callTool(entry catalogEntry[mcp.Tool], on *connection) mcpser
 	}
 }
 
-func (u *upstream) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
-	return u.read(ctx, p.URI, func(ctx context.Context, d host.Decision, what sendFunc) (mcp.Result, error) {
-		return u.relay(ctx, d, p.InputResponseParams, nil, what)
-	})
+// readResource returns the handler of resources and templates. The connection is that of
+// callTool.
+func (u *upstream) readResource(on *connection) mcpserver.ResourceHandler {
+	return func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		return u.read(ctx, p.URI, func(ctx context.Context, d host.Decision, what sendFunc) (mcp.Result, error) {
+			return u.relay(ctx, d, p.InputResponseParams, on, what)
+		})
+	}
 }
 
 // read reads a resource. The result is private to its principal: the upstream's cache
@@ -96,10 +101,11 @@ func (u *upstream) read(ctx context.Context, uri string, by func(context.Context
 	})
 }
 
-func (u *upstream) getPrompt(name string) mcpserver.PromptHandler {
+// getPrompt returns the handler of a prompt. The connection is that of callTool.
+func (u *upstream) getPrompt(name string, on *connection) mcpserver.PromptHandler {
 	return func(ctx context.Context, p *mcp.GetPromptParams) (mcp.Result, error) {
 		return u.withRecord(ctx, host.ActionGet, name, func(d host.Decision) (mcp.Result, error) {
-			result, err := u.relay(ctx, d, p.InputResponseParams, nil, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
+			result, err := u.relay(ctx, d, p.InputResponseParams, on, func(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) (mcp.Result, error) {
 				return c.GetPrompt(ctx, name, p.Arguments, opts...)
 			})
 			if prompt, ok := result.(*mcp.GetPromptResult); ok && err == nil {

@@ -47,15 +47,15 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 	g := &Gateway{options: o, merger: merger{registered: newMergedCatalog()}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.server = mcpserver.New("fondaco", host.Version, &mcpserver.Options{
-		Title:        "Fondaco",
-		Description:  "Many MCP servers behind one endpoint",
-		Dynamic:      true,
-		RequestTools: g.requestTools,
-		Logger:       o.logger(),
-		HTTP:         o.orZero().HTTP,
-		Ask:          &mcpserver.AskOptions{MaxRounds: maxRounds},
+		Title:           "Fondaco",
+		Description:     "Many MCP servers behind one endpoint",
+		Dynamic:         true,
+		RequestFeatures: g.requestFeatures,
+		Logger:          o.logger(),
+		HTTP:            o.orZero().HTTP,
+		Ask:             &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
-	g.server.Use(g.recordHidden, g.relayRootChanges, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknownTool, g.relaySubscriptions, g.readOwnedResource)
+	g.server.Use(g.recordHidden, g.relayRootChanges, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.relaySubscriptions, g.readOwnedResource)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}

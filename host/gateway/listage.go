@@ -89,20 +89,29 @@ func (c *catalog) tooOld() bool {
 // shown.
 func (g *Gateway) refreshOldLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		switch r.Method() {
-		case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
-			var waits []func(context.Context)
-			for _, u := range g.list() {
-				if u.lastCatalog().tooOld() {
-					waits = append(waits, u.shared.beginRefresh())
-				}
+		if !isList(r.Method()) {
+			return next(ctx, r)
+		}
+		var waits []func(context.Context)
+		for _, u := range g.list() {
+			if u.lastCatalog().tooOld() {
+				waits = append(waits, u.shared.beginRefresh())
 			}
-			for _, wait := range waits {
-				wait(ctx)
-			}
+		}
+		for _, wait := range waits {
+			wait(ctx)
 		}
 		return next(ctx, r)
 	}
+}
+
+// isList reports whether a method lists features.
+func isList(method string) bool {
+	switch method {
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodResourceTemplatesList:
+		return true
+	}
+	return false
 }
 
 // beginRefresh makes a ready or idle connection read its lists. The function that it returns

@@ -44,40 +44,19 @@ func TestListsAreReadAgainByAge(t *testing.T) {
 	}
 }
 
-func (d *dynamicServer) count() int {
-	lists, _ := d.counts()
-	return lists
-}
-
 // statelessLists is a server of 2026-07-28 in raw messages that announces no changes. Its
 // list has one tool, named by the number of the read.
 func statelessLists(ttl string, reads *atomic.Int32) serverFunc {
 	return func(ctx context.Context, conn mcp.Conn) error {
-		for {
-			raw, err := conn.Read(ctx)
-			if err != nil {
-				return nil
-			}
-			var m struct {
-				ID     jsontext.Value `json:"id"`
-				Method string         `json:"method"`
-			}
-			if err := json.Unmarshal(raw, &m); err != nil {
-				return err
-			}
-			result := `{"resultType":"complete"}`
+		return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
 			switch m.Method {
 			case mcp.MethodDiscover:
-				result = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
+				return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
 			case mcp.MethodToolsList:
-				result = fmt.Sprintf(`{"resultType":"complete","tools":[{"name":"t%d","inputSchema":{"type":"object"}}],%s"cacheScope":"public"}`, reads.Add(1), ttl)
+				return fmt.Sprintf(`"result":{"resultType":"complete","tools":[{"name":"t%d","inputSchema":{"type":"object"}}],%s"cacheScope":"public"}`, reads.Add(1), ttl)
 			}
-			if m.ID != nil {
-				if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)); err != nil {
-					return err
-				}
-			}
-		}
+			return `"result":{"resultType":"complete"}`
+		})
 	}
 }
 

@@ -3,9 +3,6 @@ package gateway_test
 import (
 	"bytes"
 	"context"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -21,36 +18,15 @@ import (
 
 // serveMalformed is a server of 2025-11-25 whose tool answers with what is not JSON.
 func serveMalformed(ctx context.Context, conn mcp.Conn) error {
-	for {
-		raw, err := conn.Read(ctx)
-		if err != nil {
-			return nil
-		}
-		var m struct {
-			ID     jsontext.Value `json:"id"`
-			Method string         `json:"method"`
-		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return err
-		}
-		if m.ID == nil {
-			continue
-		}
-		answer := `"result":{}`
+	return serveRaw(ctx, conn, func(_ rawConn, m rawMessage) string {
 		switch m.Method {
-		case mcp.MethodDiscover:
-			answer = `"error":{"code":-32601,"message":"no"}`
-		case mcp.MethodInitialize:
-			answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`
 		case mcp.MethodToolsList:
-			answer = `"result":{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}`
+			return oneRawTool
 		case mcp.MethodToolsCall:
-			answer = `"result":{"structuredContent":{"value":NaN}}`
+			return `"result":{"structuredContent":{"value":NaN}}`
 		}
-		if err := conn.Write(ctx, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, answer)); err != nil {
-			return err
-		}
-	}
+		return ""
+	})
 }
 
 func TestMalformedResultOfAnUpstreamFailsItsCallAndIsLogged(t *testing.T) {

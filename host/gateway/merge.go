@@ -60,13 +60,13 @@ func (g *Gateway) merge() {
 			return s.SetTool(entry.definition, entry.upstream.callTool(entry, nil))
 		})
 		reconcile(m.registered.resources, wanted.resources, omitted, "resource", s.RemoveResource, func(entry catalogEntry[mcp.Resource]) error {
-			return s.SetResource(entry.definition, entry.upstream.readResource)
+			return s.SetResource(entry.definition, entry.upstream.readResource(nil))
 		})
 		reconcile(m.registered.templates, wanted.templates, omitted, "template", s.RemoveTemplate, func(entry catalogEntry[mcp.ResourceTemplate]) error {
-			return s.SetTemplate(entry.definition, entry.upstream.readResource, entry.upstream.templateOptions(entry.upstreamName)...)
+			return s.SetTemplate(entry.definition, entry.upstream.readResource(nil), entry.upstream.templateOptions(entry.upstreamName, nil)...)
 		})
 		reconcile(m.registered.prompts, wanted.prompts, omitted, "prompt", s.RemovePrompt, func(entry catalogEntry[mcp.Prompt]) error {
-			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName), entry.upstream.promptOptions(entry.upstreamName)...)
+			return s.SetPrompt(entry.definition, entry.upstream.getPrompt(entry.upstreamName, nil), entry.upstream.promptOptions(entry.upstreamName, nil)...)
 		})
 	})
 	for _, u := range upstreams {
@@ -92,8 +92,7 @@ func mergeCatalogs(upstreams []*upstream, omitted omissions) *mergedCatalog {
 			addEntry(merged.templates, t.URITemplate, catalogEntry[mcp.ResourceTemplate]{upstream: u, upstreamName: t.URITemplate, definition: t}, omitted, "template")
 		}
 		for _, p := range cat.prompts {
-			entry := catalogEntry[mcp.Prompt]{upstream: u, upstreamName: p.Name, definition: p}
-			entry.definition.Name = host.WireName(u.Key, p.Name)
+			entry := u.promptEntry(p)
 			addEntry(merged.prompts, entry.definition.Name, entry, omitted, "prompt")
 		}
 	}
@@ -113,6 +112,13 @@ func (u *upstream) toolEntry(t mcp.Tool, omitted omissions) (catalogEntry[mcp.To
 	}
 	entry.definition.Name, entry.definition.Execution = host.WireName(u.Key, t.Name), nil
 	return entry, true
+}
+
+// promptEntry returns a prompt as clients see it.
+func (u *upstream) promptEntry(p mcp.Prompt) catalogEntry[mcp.Prompt] {
+	entry := catalogEntry[mcp.Prompt]{upstream: u, upstreamName: p.Name, definition: p}
+	entry.definition.Name = host.WireName(u.Key, p.Name)
+	return entry
 }
 
 // addEntry adds an entry unless its identifier is taken.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
@@ -107,14 +108,16 @@ func (g *Gateway) readOwnedResource(next mcpserver.Handler) mcpserver.Handler {
 			return next(ctx, r)
 		}
 		var p mcp.ReadResourceParams
-		if r.Decode(&p) != nil || g.ownerOf(p.URI) != nil {
+		if r.Decode(&p) != nil || g.ownerOf(r, p.URI) != nil {
 			return next(ctx, r)
 		}
 		u := g.resourceOwners.owner(callerOf(r), p.URI)
 		if u == nil || !slices.Contains(g.list(), u) {
 			return next(ctx, r)
 		}
-		result, err := u.read(ctx, p.URI, u.forward) // middleware cannot ask
+		result, err := u.read(ctx, p.URI, func(ctx context.Context, _ host.Decision, what sendFunc) (mcp.Result, error) {
+			return u.forward(ctx, nil, what) // middleware cannot ask
+		})
 		if errors.Is(err, mcpserver.ErrNotFound) {
 			return next(ctx, r) // returns not found as the revision defines it
 		}

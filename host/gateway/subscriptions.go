@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,7 +50,7 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 	var watches []*watch
 	var stops []func()
 	for _, uri := range uris {
-		if u := g.ownerOf(uri); u != nil {
+		if u := g.ownerOf(r, uri); u != nil {
 			w, stop := u.watch(r, uri)
 			watches, stops = append(watches, w), append(stops, stop)
 		}
@@ -68,7 +69,7 @@ func (g *Gateway) watchAll(ctx context.Context, r *mcpserver.Request, uris []str
 
 // subscribe watches a resource for a session. It fails if the upstream refuses.
 func (g *Gateway) subscribe(ctx context.Context, r *mcpserver.Request, uri string, next mcpserver.Handler) (any, error) {
-	u, s := g.ownerOf(uri), subscription{r.Session(), uri}
+	u, s := g.ownerOf(r, uri), subscription{r.Session(), uri}
 	if u == nil || s.session == nil || g.resourceSubscriptions.has(s) {
 		return next(ctx, r)
 	}
@@ -99,20 +100,38 @@ func subscribeError(r *mcpserver.Request, u *upstream, err error) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "resources/subscribe: upstream %q: %v", u.Key, err)
 }
 
-// ownerOf returns the upstream that has a resource, by its URI or by a template that may
-// match, or nil.
-func (g *Gateway) ownerOf(uri string) *upstream {
+// ownerOf returns the upstream that has a resource for the sender of a request, by its URI or by
+// a template that may match, or nil.
+func (g *Gateway) ownerOf(r *mcpserver.Request, uri string) *upstream {
 	if u := g.merger.owner(uri); u != nil {
 		return u
 	}
-	for _, u := range g.list() {
-		for _, t := range u.visibleCatalog().templates {
-			if literal, _, _ := strings.Cut(t.URITemplate, "{"); strings.HasPrefix(uri, literal) {
-				return u
-			}
+	all := g.list()
+	own := make([][]*catalog, len(all))
+	for i, u := range all {
+		own[i] = u.callerCatalogs(callerOf(r))
+		if slices.ContainsFunc(own[i], func(c *catalog) bool { return c.hasResource(uri) }) {
+			return u
+		}
+	}
+	for i, u := range all {
+		if slices.ContainsFunc(append(own[i], u.visibleCatalog()), func(c *catalog) bool { return c.mayServe(uri) }) {
+			return u
 		}
 	}
 	return nil
+}
+
+func (c *catalog) hasResource(uri string) bool {
+	return slices.ContainsFunc(c.resources, func(r mcp.Resource) bool { return r.URI == uri })
+}
+
+// mayServe reports whether a template may match a URI.
+func (c *catalog) mayServe(uri string) bool {
+	return slices.ContainsFunc(c.templates, func(t mcp.ResourceTemplate) bool {
+		literal, _, _ := strings.Cut(t.URITemplate, "{")
+		return strings.HasPrefix(uri, literal)
+	})
 }
 
 // subscriptions are the resource subscriptions of sessions.

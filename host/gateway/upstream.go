@@ -29,7 +29,7 @@ type upstream struct {
 	elicitedURLs elicitedURLs
 	health       callHealth
 	listTTL      listTTL
-	unknownTools unknownTools
+	unknownNames unknownNames
 	// capabilityReads has one token for each connection of listForCapabilities.
 	capabilityReads chan struct{}
 
@@ -207,7 +207,7 @@ func (u *upstream) captureStderr(t mcpclient.Target) mcpclient.Target {
 // refresh lists the features of the upstream and registers them.
 func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error {
 	u.listTTL.reset()
-	cat, err := readCatalog(ctx, client)
+	cat, err := readCatalog(ctx, client, new(catalog))
 	if err != nil {
 		return err
 	}

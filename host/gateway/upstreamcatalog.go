@@ -37,9 +37,9 @@ type catalog struct {
 	withheld []host.Withheld // tools whose definition needs approval
 }
 
-// readCatalog lists the features of an upstream. If one list fails, the others are still
-// read and omitted has the reason. The loss of the connection is an error.
-func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
+// readCatalog lists the features of an upstream. If one list fails, it stays as it was before,
+// the others are still read and omitted has the reason. The loss of the connection is an error.
+func readCatalog(ctx context.Context, c *mcpclient.Client, before *catalog) (*catalog, error) {
 	cat := catalog{instructions: c.Instructions(), hasCompletions: c.Capabilities().Completions != nil || c.Revision() == mcp.V20241105}
 	var lostErr error
 	note := func(kind string, failed error) {
@@ -53,28 +53,28 @@ func readCatalog(ctx context.Context, c *mcpclient.Client) (*catalog, error) {
 	}
 	fresh, timeout := mcpclient.NoCache(), mcpclient.WithTimeout(listTimeout)
 	var failed error
-	cat.tools, failed = collect(c.Tools(ctx, timeout, fresh))
+	cat.tools, failed = collect(c.Tools(ctx, timeout, fresh), before.tools)
 	note("tools", failed)
-	cat.resources, failed = collect(c.Resources(ctx, timeout, fresh))
+	cat.resources, failed = collect(c.Resources(ctx, timeout, fresh), before.resources)
 	note("resources", failed)
-	cat.templates, failed = collect(c.Templates(ctx, timeout, fresh))
+	cat.templates, failed = collect(c.Templates(ctx, timeout, fresh), before.templates)
 	note("resource templates", failed)
-	cat.prompts, failed = collect(c.Prompts(ctx, timeout, fresh))
+	cat.prompts, failed = collect(c.Prompts(ctx, timeout, fresh), before.prompts)
 	note("prompts", failed)
 	cat.fillIn()
 	return &cat, lostErr
 }
 
 // collect reads all pages of a list. Method not found means an empty list: servers often
-// declare resources without resources/templates/list.
-func collect[T any](items iter.Seq2[T, error]) ([]T, error) {
+// declare resources without resources/templates/list. A list that fails is the one before.
+func collect[T any](items iter.Seq2[T, error], before []T) ([]T, error) {
 	var all []T
 	for item, err := range items {
 		switch {
 		case mcp.CodeOf(err) == mcp.CodeMethodNotFound:
 			return all, nil
 		case err != nil:
-			return nil, err
+			return before, err
 		case len(all) == maxListed:
 			return all, fmt.Errorf("more than %d; the rest is left out", maxListed)
 		}

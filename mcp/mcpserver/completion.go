@@ -89,7 +89,7 @@ func (s *Server) complete(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f, err := featureToComplete(snap, &p, r.Identity())
+	f, err := featureToComplete(snap, r, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -134,22 +134,22 @@ func (c *common) complete(ctx context.Context, p *mcp.CompleteParams) (found mcp
 
 // featureToComplete returns the feature that the argument belongs to: a prompt, a template,
 // or a resource, which a template may serve.
-func featureToComplete(s *registry.Snapshot, p *mcp.CompleteParams, who *mcp.Identity) (*common, error) {
+func featureToComplete(s *registry.Snapshot, r *Request, p *mcp.CompleteParams) (*common, error) {
 	if p.Argument.Name == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: argument: want the name of one")
 	}
 	switch p.Ref.Type {
 	case mcp.RefPrompt:
-		f, ok := registry.Lookup[*prompt](s, registry.Prompts, p.Ref.Name, who)
+		f, ok := lookup[*prompt](s, r, registry.Prompts, p.Ref.Name)
 		if !ok {
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: prompt %q: unknown", cleanText(p.Ref.Name, 128))
 		}
 		return &f.common, nil
 	case mcp.RefResource:
-		if f, ok := registry.Lookup[*resource](s, registry.Templates, p.Ref.URI, who); ok {
+		if f, ok := lookup[*resource](s, r, registry.Templates, p.Ref.URI); ok {
 			return &f.common, nil
 		}
-		if f := resourceAt(s, p.Ref.URI, who); f != nil {
+		if f := resourceFor(s, r, p.Ref.URI); f != nil {
 			return &f.common, nil
 		}
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "completion: resource %q: unknown", cleanText(p.Ref.URI, 128))

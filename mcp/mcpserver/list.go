@@ -12,25 +12,25 @@ type listing struct {
 	result func(page []registry.Feature, next *string, hints mcp.Caching) any
 }
 
-// list handles a list request with one page. more are features that only some requests
-// see, see registry.PageParams.
-func (s *Server) list(r *Request, l listing, more ...registry.Feature) (any, error) {
+// list handles a list request.
+func (s *Server) list(r *Request, l listing) (any, error) {
 	params, err := listParams(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.listPage(r, s.features.Snapshot(), l, registry.PageParams{Cursor: params.Cursor, More: more}, l.kind == registry.Tools && s.options.orZero().RequestTools != nil)
+	return s.listPage(r, s.features.Snapshot(), l, registry.PageParams{Cursor: params.Cursor, More: s.listedFeatures(r, l.kind)}, false)
 }
 
 // listPage returns the page of a list whose cursor and further parts are in page. perCaller says
-// that the list differs between callers for another reason than its features.
+// that the list differs between callers for another reason than the access to its features and
+// Options.RequestFeatures.
 func (s *Server) listPage(r *Request, snap *registry.Snapshot, l listing, page registry.PageParams, perCaller bool) (any, error) {
 	if !snap.Offers(l.kind) {
 		return nil, undeclared(r.method)
 	}
 	page.Kind, page.Who, page.Facts, page.Size = l.kind, r.Identity(), r.call.Facts, s.options.pageSize()
 	encoded, err := snap.Page(page, func(features []registry.Feature, next *string, restricted bool) any {
-		private := restricted || perCaller || len(s.middleware.scopes(r.method)) > 0
+		private := restricted || perCaller || s.options.orZero().RequestFeatures != nil || len(s.middleware.scopes(r.method)) > 0
 		return l.result(features, next, s.options.cacheFor(r.method).hints(private))
 	})
 	if err != nil {

@@ -43,20 +43,21 @@ type Options struct {
 	// registered at some time are declared.
 	Dynamic bool
 
-	// RequestTools returns the sets of tools that a request sees in addition to the
-	// registered tools, which take precedence. The listed ones are in its tools/list and can
-	// be called; the unlisted ones can only be called. Of several tools of one name the
-	// first counts. For all other requests these tools are unknown.
+	// RequestFeatures returns the sets of features that a request sees in addition to the
+	// registered features, which take precedence. The listed ones are in its lists and can be
+	// called, read and completed; the unlisted ones are in no list. Of several features of one
+	// name or URI the first counts, and a resource counts before all templates. For all other
+	// requests these features are unknown.
 	//
-	// RequestTools is called for each tools/list, and for each call of a tool that is not
-	// registered, on several goroutines at once, and must not wait. In the stateless era the
-	// listed tools may depend only on the identity and the capabilities of the request. Their
-	// lists are always private. When the result for a client changes, call
-	// Session.ToolsChanged or Server.ToolsChangedFor. A server with RequestTools should also
-	// be Dynamic. Default: none.
+	// RequestFeatures is called for each list, and for each request that names a feature that is
+	// not registered, on several goroutines at once, and must not wait. In the stateless era the
+	// listed features may depend only on the identity and the capabilities of the request. All
+	// lists are private. When the result for a client changes, call Session.ToolsChanged,
+	// Server.ToolsChangedFor or their counterparts for prompts and resources. A server with
+	// RequestFeatures should also be Dynamic. Default: none.
 	//
 	// Spec: 2026-07-28 server/tools#listing-tools
-	RequestTools func(r *Request) (listed, unlisted []*ToolSet)
+	RequestFeatures func(r *Request) (listed, unlisted []*FeatureSet)
 
 	// HideForbidden hides features from callers that lack their scopes: for such a caller
 	// the feature is unknown. A client that gets other scopes has to list features again.

@@ -90,6 +90,17 @@ func UserMessage(text string) mcp.PromptMessage {
 }
 
 func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
+	if err := p.apply(opts); err != nil {
+		return err
+	}
+	if !s.features.Put(registry.Prompts, p, replace) {
+		return errors.New("registered already; want another name, or ReplacePrompt or SetPrompt to replace it")
+	}
+	return nil
+}
+
+// apply applies the options to a prompt, or returns what is wrong with it.
+func (p *prompt) apply(opts []PromptOption) error {
 	p.def = copyPrompt(p.def)
 	if err := applyOptions(opts, func(o PromptOption) { o.prompt(p) }); err != nil {
 		return err
@@ -112,8 +123,6 @@ func (s *Server) addPrompt(p *prompt, opts []PromptOption, replace bool) error {
 		return errors.New("the handler is nil")
 	case !coversAll(names, p.completers):
 		return fmt.Errorf("completion: want arguments of the prompt: %v", names)
-	case !s.features.Put(registry.Prompts, p, replace):
-		return errors.New("registered already; want another name, or ReplacePrompt or SetPrompt to replace it")
 	}
 	return nil
 }
@@ -167,7 +176,7 @@ func (s *Server) getPrompt(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&params); err != nil {
 		return nil, err
 	}
-	p, ok := registry.Lookup[*prompt](snap, registry.Prompts, params.Name, r.Identity())
+	p, ok := lookup[*prompt](snap, r, registry.Prompts, params.Name)
 	if !ok {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown", cleanText(params.Name, 128))
 	}

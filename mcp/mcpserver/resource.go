@@ -186,9 +186,9 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	f := resourceAt(snap, p.URI, r.Identity())
+	f := resourceFor(snap, r, p.URI)
 	if f == nil {
-		return nil, noResourceAt(snap, p.URI, r.Identity())
+		return nil, noResourceAt(snap, r, p.URI)
 	}
 	if err := r.RequireScopes(f.Scopes...); err != nil {
 		return nil, err
@@ -208,8 +208,8 @@ func (s *Server) readResource(ctx context.Context, r *Request) (any, error) {
 	return s.finishRead(f, result)
 }
 
-// resourceAt returns the resource or template that serves a URI and is visible to a caller,
-// or nil.
+// resourceAt returns the registered resource or template that serves a URI and is visible to a
+// caller, or nil.
 func resourceAt(s *registry.Snapshot, uri string, who *mcp.Identity) *resource {
 	for r := range resourcesAt(s, uri) {
 		if r.VisibleTo(who) {
@@ -250,10 +250,9 @@ func resourcesAt(s *registry.Snapshot, uri string) func(yield func(*resource) bo
 
 // noResourceAt returns the error of reading a URI that no resource serves. It gives the
 // reason if a template that the caller may see refuses a value in the URI.
-func noResourceAt(s *registry.Snapshot, uri string, who *mcp.Identity) error {
-	for _, f := range s.All(registry.Templates) {
-		t := f.(*resource)
-		if ok, err := t.serves(uri); ok && err != nil && t.VisibleTo(who) {
+func noResourceAt(s *registry.Snapshot, r *Request, uri string) error {
+	for t := range templatesFor(s, r) {
+		if ok, err := t.serves(uri); ok && err != nil {
 			return mcp.Errorf(mcp.CodeInvalidParams, "resource %q: %v", cleanText(uri, 128), err)
 		}
 	}

@@ -180,10 +180,10 @@ func (s *Server) listResources(ctx context.Context, r *Request) (any, error) {
 	if at, ok := parseListerCursor(params.Cursor); ok {
 		return s.listFrom(ctx, r, snap, more, at)
 	}
-	page := registry.PageParams{Cursor: params.Cursor}
+	page := registry.PageParams{Cursor: params.Cursor, More: s.listedFeatures(r, registry.Resources)}
 	if len(more) > 0 {
 		first := listerCursor{template: more[0].Key()}
-		if params.Cursor == nil && !snap.AnyVisible(registry.Resources, r.Identity()) {
+		if params.Cursor == nil && len(page.More) == 0 && !snap.AnyVisible(registry.Resources, r.Identity()) {
 			return s.listFrom(ctx, r, snap, more, first)
 		}
 		page.After = first.String()

@@ -73,17 +73,22 @@ func (s *Server) EnableTemplate(uriTemplate string, on bool) bool {
 	return s.features.Enable(registry.Templates, uriTemplate, on)
 }
 
-func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) (err error) {
-	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
-		return err
-	}
-	if err := r.apply(opts); err != nil {
+func (s *Server) addTemplate(r *resource, opts []ResourceOption, replace bool) error {
+	if err := r.applyToTemplate(opts); err != nil {
 		return err
 	}
 	if err := r.lister.check(r.template, s.options.schemas()); err != nil {
 		return err
 	}
 	return s.putResource(registry.Templates, r, replace)
+}
+
+// applyToTemplate applies the options to a template, or returns what is wrong with it.
+func (r *resource) applyToTemplate(opts []ResourceOption) (err error) {
+	if r.template, err = uritemplate.Parse(r.def.URI); err != nil {
+		return err
+	}
+	return r.apply(opts)
 }
 
 func templateOf(def mcp.ResourceTemplate, h ResourceHandler) *resource {

@@ -136,7 +136,7 @@ func namedFeatures(s *registry.Snapshot, r *Request) iter.Seq[*common] {
 				yield(&f.common)
 			}
 		case mcp.MethodComplete:
-			if c, err := featureToComplete(s, paramsOf[mcp.CompleteParams](r), who); err == nil {
+			if c, err := featureToComplete(s, r, paramsOf[mcp.CompleteParams](r)); err == nil {
 				yield(c)
 			}
 		case mcp.MethodListen:

@@ -42,7 +42,7 @@ func (r *Request) Updated(uri string) {
 // Spec: 2025-11-25 server/resources#subscriptions
 func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 	return nil, s.changeSubscription(r, func(sub *changes.Subscriber, uri string) error {
-		f := resourceAt(s.features.Snapshot(), uri, r.Identity())
+		f := resourceFor(s.features.Snapshot(), r, uri)
 		if f == nil {
 			return notFound(uri)
 		}
@@ -219,7 +219,7 @@ func (s *Server) supportedFilter(f mcp.SubscriptionFilter, r *Request) (mcp.Subs
 		ResourcesListChanged: f.ResourcesListChanged && snap.Offers(registry.Resources),
 	}
 	for _, uri := range f.ResourceSubscriptions {
-		if mayRead(snap, uri, r.Identity()) {
+		if f := resourceFor(snap, r, uri); f != nil && registry.Granted(r.Identity(), f.Scopes) {
 			honoured.ResourceSubscriptions = append(honoured.ResourceSubscriptions, uri)
 		}
 	}

@@ -253,5 +253,5 @@ var toolListing = listing{registry.Tools, func(page []registry.Feature, next *st
 }}
 
 func (s *Server) listTools(_ context.Context, r *Request) (any, error) {
-	return s.list(r, toolListing, s.listedTools(r)...)
+	return s.list(r, toolListing)
 }

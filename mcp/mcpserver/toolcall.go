@@ -29,11 +29,8 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, ok := registry.Lookup[*tool](snap, registry.Tools, p.Name, r.Identity())
+	t, ok := lookup[*tool](snap, r, registry.Tools, p.Name)
 	if !ok {
-		t = s.toolOf(r, p.Name)
-	}
-	if t == nil {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "tool %q: unknown", cleanText(p.Name, 128))
 	}
 	if err := r.RequireScopes(t.Scopes...); err != nil {

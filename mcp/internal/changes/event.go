@@ -16,9 +16,6 @@ type Topic struct {
 // ResourceTopic returns the topic of one resource.
 func ResourceTopic(uri string) Topic { return Topic{mcp.NotificationResourceUpdated, uri} }
 
-// toolsTopic is the topic of the list of tools.
-var toolsTopic = Topic{method: mcp.NotificationToolsListChanged}
-
 // allLists are the topics to which every session is subscribed.
 var allLists = Topics(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true})
 

@@ -282,21 +282,22 @@ func (h *Hub) ListChanged(changed []Feature) {
 	h.replicas.listChanged(changed)
 }
 
-// ToolsChangedFor announces a change of the tools to the subscribers of this replica that
-// match.
-func (h *Hub) ToolsChangedFor(match func(Listener) bool) {
-	e := newEvent(toolsTopic)
-	for _, sub := range h.subscribersOf(toolsTopic) {
+// ListChangedFor announces a change of the list with the notification method to the subscribers
+// of this replica that match.
+func (h *Hub) ListChangedFor(method string, match func(Listener) bool) {
+	list := Topic{method: method}
+	e := newEvent(list)
+	for _, sub := range h.subscribersOf(list) {
 		if match(sub) {
 			sub.offer(e, e)
 		}
 	}
 }
 
-// ToolsChangedIn announces a change of the tools to one session.
-func (h *Hub) ToolsChangedIn(session *exchange.Session) {
+// ListChangedIn announces a change of the list with the notification method to one session.
+func (h *Hub) ListChangedIn(method string, session *exchange.Session) {
 	if sub := h.Session(session, session.Agreed()); sub != nil {
-		e := newEvent(toolsTopic)
+		e := newEvent(Topic{method: method})
 		sub.offer(e, e)
 	}
 }

@@ -3,28 +3,26 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
-	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// capabilityList is a list of tools that was read over a connection which declares certain
+// capabilityList holds the features that were listed over a connection which declares certain
 // capabilities and serves no call.
 type capabilityList struct {
-	last    *capabilityRead // or nil
-	reading bool
-	tools   *callerTools // read last, or nil
-	known   []mcp.Tool   // of the shared catalog at that time
-	begun   time.Time    // of the last read
-	failed  bool         // the last read
+	last     *capabilityRead // or nil
+	reading  bool
+	features *callerFeatures // read last, or nil
+	known    *catalog        // the shared catalog at that time
+	begun    time.Time       // of the last read
+	failed   bool            // the last read
 }
 
-// capabilityRead is one read of the tools for certain capabilities.
+// capabilityRead is one read of the features for certain capabilities.
 type capabilityRead struct {
 	done     chan struct{} // closed when it has ended
 	deadline time.Time     // until which requests wait for it
@@ -40,11 +38,11 @@ func (r *capabilityRead) wait(ctx context.Context) {
 	}
 }
 
-// capabilityRetry is the pause before a failed read of tools for certain capabilities is
+// capabilityRetry is the pause before a failed read of features for certain capabilities is
 // repeated.
 const capabilityRetry = time.Minute
 
-// maxCapabilityReads limits the connections to one upstream that list tools for certain
+// maxCapabilityReads limits the connections to one upstream that list features for certain
 // capabilities at the same time. Others wait. A client of the stateless era can declare all
 // combinations of capabilities at once, and each connection to a program starts it.
 const maxCapabilityReads = 4
@@ -55,7 +53,7 @@ func (have callerCapabilities) forLists() callerCapabilities {
 	return have
 }
 
-// readCapabilityList reads the tools for callers with certain capabilities unless they are
+// readCapabilityList reads the features for callers with certain capabilities unless they are
 // known, also while the upstream starts. It returns a read for which to wait, or nil.
 func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
 	c = c.forLists()
@@ -82,7 +80,7 @@ func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
 		return l.last
 	case l.failed && age < capabilityRetry:
 		return nil
-	case !l.failed && l.last != nil && sameTools(l.known, u.catalog.tools) && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
+	case !l.failed && l.last != nil && l.known.lists(u.catalog) && !(u.catalog.ages && age >= max(u.catalog.maxAge, minRefreshInterval)):
 		return nil
 	}
 	l.reading, l.begun = true, time.Now()
@@ -91,45 +89,40 @@ func (u *upstream) readCapabilityList(c callerCapabilities) *capabilityRead {
 	return l.last
 }
 
-func sameTools(a, b []mcp.Tool) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b))
+// lists reports whether two catalogs list the same features. Resources do not count: in many
+// servers they change all the time, and each read for capabilities may start a process.
+func (c *catalog) lists(other *catalog) bool {
+	return c == other || equalDefs(c.tools, other.tools) && equalDefs(c.prompts, other.prompts) && equalDefs(c.templates, other.templates)
 }
 
 func (u *upstream) fillCapabilityList(l *capabilityList, c callerCapabilities) {
 	u.mu.Lock()
-	before := l.tools
+	before := l.features
 	u.mu.Unlock()
-	var tools *callerTools
+	var now *callerFeatures
 	known, listed, err := u.listForCapabilities(c)
 	if err == nil {
-		tools, err = u.newCallerTools(listed, known, before, nil)
+		now, err = u.newCallerFeatures(listed, known, before, nil)
 	}
 	if err != nil {
-		u.log.Warn("cannot list the tools for clients with more capabilities", "error", err)
+		u.log.Warn("cannot list the features for clients with more capabilities", "error", err)
 	}
 	u.mu.Lock()
 	if err == nil {
-		l.tools, l.known = tools, known.tools
+		l.features, l.known = now, known
 	}
 	l.reading, l.failed = false, err != nil
 	close(l.last.done)
 	u.mu.Unlock()
-	if err == nil && !before.equal(tools) {
-		u.capabilityToolsChanged(c)
+	if err == nil {
+		before.changedTo(now).notifyClients(u.gateway.server, c)
 	}
 }
 
-// capabilityToolsChanged notifies the clients with certain capabilities.
-func (u *upstream) capabilityToolsChanged(c callerCapabilities) {
-	u.gateway.server.ToolsChangedFor(func(r mcp.Revision, declared mcp.ClientCapabilities) bool {
-		return capabilitiesIn(r, declared).forLists() == c
-	})
-}
-
 // listForCapabilities connects to the upstream as a client with the capabilities, lists its
-// tools, and closes the connection. It returns them with the shared catalog, for which it
-// waits.
-func (u *upstream) listForCapabilities(c callerCapabilities) (known *catalog, listed []mcp.Tool, err error) {
+// features, and closes the connection. It returns them with the shared catalog, for which it
+// waits. A list that could be read over the shared connection alone is an error.
+func (u *upstream) listForCapabilities(c callerCapabilities) (known, listed *catalog, err error) {
 	select {
 	case u.capabilityReads <- struct{}{}:
 		defer func() { <-u.capabilityReads }()
@@ -146,8 +139,8 @@ func (u *upstream) listForCapabilities(c callerCapabilities) (known *catalog, li
 		return nil, nil, err
 	}
 	defer conn.closeClient(client)
-	if listed, err = collect(client.Tools(ctx)); err != nil {
-		return nil, nil, fmt.Errorf("tools: %w", err)
+	if listed, err = readCatalog(ctx, client, new(catalog)); err != nil {
+		return nil, nil, err
 	}
 	if !u.startFinished() {
 		defer u.wakeIfIdle()()
@@ -158,25 +151,34 @@ func (u *upstream) listForCapabilities(c callerCapabilities) (known *catalog, li
 	if !u.catalogRead {
 		return nil, nil, errors.New("the features of the upstream are not known yet")
 	}
+	if len(listed.omitted) > len(u.catalog.omitted) {
+		return nil, nil, errors.New(strings.Join(listed.omitted, "; "))
+	}
 	return u.catalog, listed, nil
 }
 
-// readCapabilityLists is middleware that has the tools of all upstreams listed for the
+// readCapabilityLists is middleware that has the features of all upstreams listed for the
 // capabilities of a caller before its request is answered, if they are not known yet.
 func (g *Gateway) readCapabilityLists(next mcpserver.Handler) mcpserver.Handler {
 	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Method() != mcp.MethodToolsList {
-			return next(ctx, r)
-		}
-		var reads []*capabilityRead
-		for _, u := range g.list() {
-			if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
-				reads = append(reads, read)
-			}
-		}
-		for _, read := range reads {
-			read.wait(ctx)
+		if isList(r.Method()) {
+			g.waitForCapabilityLists(ctx, r)
 		}
 		return next(ctx, r)
 	}
+}
+
+// waitForCapabilityLists has the features of all upstreams listed for the capabilities of a
+// caller, if they are not known yet, and reports whether there was one to wait for.
+func (g *Gateway) waitForCapabilityLists(ctx context.Context, r *mcpserver.Request) bool {
+	var reads []*capabilityRead
+	for _, u := range g.list() {
+		if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
+			reads = append(reads, read)
+		}
+	}
+	for _, read := range reads {
+		read.wait(ctx)
+	}
+	return len(reads) > 0
 }

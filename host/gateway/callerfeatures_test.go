@@ -2,10 +2,7 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,175 +15,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
-	"github.com/fondaco/fondaco/mcp/mcptest"
 )
-
-// dynamicServer is a server of 2025-11-25 in raw messages. Its tool "login" adds tools to the
-// list of its connection, "logout" removes them. Clients with elicitation get the tool "form".
-type dynamicServer struct {
-	silent    bool // it announces no changes
-	everybody bool // "login" adds the tools for all connections, and announces them on its own
-	adds      []string
-
-	mu     sync.Mutex
-	later  []string // tools of all connections, added later
-	lists  int      // requests for the tools
-	opened int
-}
-
-func (d *dynamicServer) Serve(ctx context.Context, conn mcp.Conn) error {
-	tools := []string{"login", "logout", "whoami"}
-	d.mu.Lock()
-	d.opened++
-	number := d.opened
-	d.mu.Unlock()
-	user := ""
-	for {
-		raw, err := conn.Read(ctx)
-		if err != nil {
-			return nil
-		}
-		var m struct {
-			ID     jsontext.Value `json:"id"`
-			Method string         `json:"method"`
-			Params struct {
-				Name         string `json:"name"`
-				Capabilities struct {
-					Elicitation jsontext.Value `json:"elicitation"`
-				} `json:"capabilities"`
-			} `json:"params"`
-		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return err
-		}
-		result := `{}`
-		switch m.Method {
-		case "server/discover":
-			if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32601,"message":"no"}}`)); err != nil {
-				return err
-			}
-			continue
-		case mcp.MethodInitialize:
-			if m.Params.Capabilities.Elicitation != nil {
-				tools = append(tools, "form")
-			}
-			result = fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":%t}},"serverInfo":{"name":"raw","version":"1"}}`, !d.silent)
-		case mcp.MethodToolsList:
-			d.mu.Lock()
-			d.lists++
-			d.mu.Unlock()
-			var list []string
-			for _, name := range slices.Concat(tools, d.laterTools()) {
-				list = append(list, `{"name":"`+name+`","inputSchema":{"type":"object"}}`)
-			}
-			result = `{"tools":[` + strings.Join(list, ",") + `]}`
-		case mcp.MethodToolsCall:
-			switch {
-			case !slices.Contains(slices.Concat(tools, d.laterTools()), m.Params.Name):
-				if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32602,"message":"Unknown tool"}}`)); err != nil {
-					return err
-				}
-				continue
-			case m.Params.Name == "login":
-				user = fmt.Sprint("user", number)
-				if d.everybody {
-					d.add(d.adds...)
-				} else {
-					tools = append(tools, d.adds...)
-				}
-			case m.Params.Name == "logout":
-				user = ""
-				tools = slices.DeleteFunc(tools, func(name string) bool { return slices.Contains(d.adds, name) })
-			}
-			if strings.HasPrefix(m.Params.Name, "log") && !d.silent {
-				if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)); err != nil {
-					return err
-				}
-			}
-			result = `{"content":[{"type":"text","text":"` + m.Params.Name + ` ` + user + `"}]}`
-		}
-		if m.ID != nil {
-			if err := conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (d *dynamicServer) laterTools() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.later
-}
-
-func (d *dynamicServer) add(names ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.later = slices.Concat(d.later, names)
-}
-
-func (d *dynamicServer) counts() (lists, opened int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lists, d.opened
-}
-
-// listingClient is a client that counts notifications of changed tools. It declares no
-// capabilities but those of its options.
-type listingClient struct {
-	*mcpclient.Client
-
-	mu      sync.Mutex
-	changes int
-}
-
-func newListingClient(t *testing.T, s mcpclient.Server, o mcpclient.Options) *listingClient {
-	t.Helper()
-	l := new(listingClient)
-	o.Logger = quiet
-	o.OnToolsChanged = func(context.Context, *mcpclient.Client) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.changes++
-	}
-	c, err := mcpclient.Connect(t.Context(), mcpclient.Conn(mcptest.Dial(t, s)), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	l.Client = c
-	return l
-}
-
-// notified returns the number of notifications, after all that are due were sent.
-func (l *listingClient) notified() int {
-	time.Sleep(2 * time.Second)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.changes
-}
-
-// names returns the listed tools, without the key of the upstream.
-func (l *listingClient) names(t *testing.T) string {
-	t.Helper()
-	return strings.ReplaceAll(strings.Join(toolNames(t, l.Client), " "), "d__", "")
-}
-
-// call returns the text of a result, or the error.
-func (l *listingClient) call(t *testing.T, name string) string {
-	t.Helper()
-	result, err := l.CallTool(t.Context(), "d__"+name, nil)
-	if err != nil {
-		return strings.TrimPrefix(err.Error(), `call "d__`+name+`": `)
-	}
-	return result.Content.Text()
-}
-
-func elicits(r mcp.Revision) mcpclient.Options {
-	return mcpclient.Options{Revisions: []mcp.Revision{r}, ElicitForm: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	}}
-}
 
 const unknownExtra = `peer answered -32602: tool "d__extra": unknown`
 
@@ -280,24 +109,142 @@ func TestToolThatAServerAddsIsInNoListOfTheStatelessEra(t *testing.T) {
 	})
 }
 
+// Prompts, resources and templates belong to the session in which a server adds them, as tools do.
+func TestPromptsAndResourcesThatAServerAddsBelongToTheirSession(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20241105, mcp.V20250618, mcp.V20251125} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{adds: []string{"extra"}, kinds: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			o := mcpclient.Options{Revisions: []mcp.Revision{revision}}
+			ada, bob := newListingClient(t, g.Server(), o), newListingClient(t, g.Server(), o)
+			stateless := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}})
+			ada.call(t, "login")
+			for _, list := range []string{"tools", "prompts", "resources"} {
+				if got := ada.notifiedOf(list); got != 1 {
+					t.Errorf("%s: got %d notifications of %s, want one", revision, got, list)
+				}
+			}
+			if got := ada.namesOfAll(t); got != "extra login logout whoami" {
+				t.Errorf("%s: got %q, want the new features, too", revision, got)
+			}
+			if got := ada.useAll(t, "extra"); got != "extra user2" {
+				t.Errorf("%s: got %q, want results of the session's own connection", revision, got)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			begun, changes := time.Now(), 0
+			var calls sync.WaitGroup
+			calls.Go(func() {
+				time.Sleep(2 * time.Second)
+				ada.call(t, "whoami")
+			})
+			for _, err := range ada.Watch(ctx, "r://extra") {
+				if err == nil && time.Since(begun) >= 2*time.Second {
+					changes++
+				}
+			}
+			cancel()
+			calls.Wait()
+			if changes != 1 {
+				t.Errorf("%s: got %d changes of the watched resource, want one", revision, changes)
+			}
+			for _, other := range []*listingClient{bob, stateless} {
+				if got, used := other.namesOfAll(t), other.useAll(t, "extra"); got != "login logout whoami" || used != "unknown" {
+					t.Errorf("%s: got %q and %q, want nothing of another session", revision, got, used)
+				}
+				if got := other.useAll(t, "whoami"); got != "whoami " {
+					t.Errorf("%s: got %q, want a connection without a user", revision, got)
+				}
+				if used, notified := other.useAll(t, "extra"), other.notifiedOf("prompts")+other.notifiedOf("resources"); used != "unknown" || notified != 0 {
+					t.Errorf("%s: with a connection: got %q and %d notifications", revision, used, notified)
+				}
+			}
+			ada.call(t, "logout")
+			time.Sleep(2 * time.Second)
+			if got, used := ada.namesOfAll(t), ada.useAll(t, "extra"); got != "login logout whoami" || used != "unknown" {
+				t.Errorf("%s: got %q and %q, want the features removed", revision, got, used)
+			}
+		})
+	}
+}
+
+// In the stateless era they are in no list. The requests of their principal reach the connection
+// that has them, while another of its connections has not.
+func TestPromptsAndResourcesThatAServerAddsAreInNoListOfTheStatelessEra(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-204c")
+	synctest.Test(t, func(t *testing.T) {
+		d := &dynamicServer{adds: []string{"extra"}, kinds: true}
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+		as := func(subject string, o mcpclient.Options) *listingClient {
+			return newListingClient(t, serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}}, o)
+		}
+		modern := mcpclient.Options{Revisions: []mcp.Revision{mcp.V20260728}}
+		ada, again, able, bob := as("ada", modern), as("ada", modern), as("ada", elicits(mcp.V20260728)), as("bob", modern)
+		ada.call(t, "login")
+		bob.call(t, "whoami")
+		for _, c := range []*listingClient{ada, again, able, bob} {
+			want := map[bool]string{false: "login logout whoami", true: "form login logout whoami"}[c == able]
+			if got, notified := c.namesOfAll(t), c.notifiedOf("prompts")+c.notifiedOf("resources"); got != want || notified != 0 && c != able {
+				t.Errorf("got %q and %d notifications, want them in no list", got, notified)
+			}
+		}
+		for _, c := range []*listingClient{ada, again} {
+			if got := c.useAll(t, "extra"); got != "extra user2" {
+				t.Errorf("got %q, want the requests passed on over the principal's connection", got)
+			}
+		}
+		for _, c := range []*listingClient{able, bob} { // a connection declares the capabilities of its caller
+			if got := c.useAll(t, "extra"); got != "unknown" {
+				t.Errorf("got %q, want them unknown", got)
+			}
+		}
+	})
+}
+
+// A list that fails after a change leaves the caller what it had.
+func TestFailingListKeepsWhatACallerHas(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []string{mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{adds: []string{"extra"}, kinds: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}})
+			c.call(t, "login")
+			c.notified()
+			d.mu.Lock()
+			d.broken = broken
+			d.mu.Unlock()
+			c.call(t, "login")
+			c.notified()
+			if got := c.namesOfAll(t); got != "extra login logout whoami" {
+				t.Errorf("%s fails: got %q, want what was known", broken, got)
+			}
+		})
+	}
+}
+
 // Servers of the TypeScript SDK announce a change of a list that all sessions share only to the
 // session whose request has caused it.
-func TestToolForEverybodyThatIsAnnouncedToOneSessionIsListedToAll(t *testing.T) {
+func TestFeaturesForEverybodyThatAreAnnouncedToOneSessionAreListedToAll(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []mcp.Revision{mcp.V20241105, mcp.V20251125, mcp.V20260728} {
 		synctest.Test(t, func(t *testing.T) {
-			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(&dynamicServer{everybody: true, adds: []string{"extra"}})})
+			d := &dynamicServer{everybody: true, adds: []string{"extra"}, kinds: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
 			o := mcpclient.Options{Revisions: []mcp.Revision{revision}}
 			ada, bob := newListingClient(t, g.Server(), o), newListingClient(t, g.Server(), o)
 			ada.call(t, "login")
 			for _, c := range []*listingClient{ada, bob} {
-				if got := c.notified(); got == 0 {
-					t.Errorf("%s: got no notification of the new tool", revision)
+				for _, list := range []string{"tools", "prompts", "resources"} {
+					if got := c.notifiedOf(list); got == 0 {
+						t.Errorf("%s: got no notification of the new %s", revision, list)
+					}
 				}
-				if got := c.names(t); got != "extra login logout whoami" {
-					t.Errorf("%s: got %q, want the new tool once", revision, got)
+				if got := c.namesOfAll(t); got != "extra login logout whoami" {
+					t.Errorf("%s: got %q, want the new features once", revision, got)
 				}
-				if got := c.call(t, "extra"); !strings.HasPrefix(got, "extra ") {
+				if got := c.useAll(t, "extra"); !strings.HasPrefix(got, "extra ") {
 					t.Errorf("%s: got %q, want a result", revision, got)
 				}
 			}
@@ -398,25 +345,71 @@ func TestToolForAbleClientsIsListedToThem(t *testing.T) {
 	}
 }
 
-// A client may know the tool of its capabilities from an earlier host.
-func TestToolForAbleClientsIsCallableBeforeItIsListed(t *testing.T) {
+func TestPromptsAndResourcesForAbleClientsAreListedToThem(t *testing.T) {
 	t.Parallel()
-	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+	for _, revision := range []mcp.Revision{mcp.V20250618, mcp.V20251125, mcp.V20260728} {
 		synctest.Test(t, func(t *testing.T) {
-			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(new(dynamicServer))})
-			if got := newListingClient(t, g.Server(), elicits(revision)).call(t, "form"); got != "form " {
-				t.Errorf("%s: got %q, want a result", revision, got)
+			d := &dynamicServer{kinds: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			able, other := newListingClient(t, g.Server(), elicits(revision)), newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			for range 2 {
+				if got, used := able.namesOfAll(t), able.useAll(t, "form"); got != "form login logout whoami" || used != "form " {
+					t.Errorf("%s: got %q and %q, want what is for able clients", revision, got, used)
+				}
+				if got, used := other.namesOfAll(t), other.useAll(t, "form"); got != "login logout whoami" || used != "unknown" {
+					t.Errorf("%s: got %q and %q, want what everybody has", revision, got, used)
+				}
+			}
+			if _, opened := d.counts(); opened != 3 {
+				t.Errorf("%s: got %d connections, want the shared one, one to list and one that was used", revision, opened)
 			}
 		})
 	}
 }
 
-// An upstream cannot fill the memory of the host with tools for single callers.
-func TestToolsOfOneCallerAreLimited(t *testing.T) {
+// A client may know the tool of its capabilities from an earlier host.
+func TestFeatureForAbleClientsIsUsableBeforeItIsListed(t *testing.T) {
 	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		for what, use := range map[string]func(context.Context, *listingClient) error{
+			"tool": func(ctx context.Context, c *listingClient) error {
+				_, err := c.CallTool(ctx, "d__form", nil)
+				return err
+			},
+			"prompt": func(ctx context.Context, c *listingClient) error {
+				_, err := c.GetPrompt(ctx, "d__form", nil)
+				return err
+			},
+			"resource": func(ctx context.Context, c *listingClient) error {
+				_, err := c.ReadResource(ctx, "r://form")
+				return err
+			},
+			"template": func(ctx context.Context, c *listingClient) error {
+				_, err := c.ReadResource(ctx, "t://form/1")
+				return err
+			},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(&dynamicServer{kinds: true})})
+				if err := use(t.Context(), newListingClient(t, g.Server(), elicits(revision))); err != nil {
+					t.Errorf("%s: %s: got %v, want a result", revision, what, err)
+				}
+				if err := use(t.Context(), newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})); err == nil {
+					t.Errorf("%s: %s: got no error, want it unknown to other clients", revision, what)
+				}
+			})
+		}
+	}
+}
+
+// An upstream cannot fill the memory of the host with features for single callers, and other
+// features leave room for tools.
+func TestFeaturesOfOneCallerAreLimited(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-218c")
 	for prefix, limit := range map[string]int{"t": 1000, strings.Repeat("long", 25): 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			d := new(dynamicServer)
+			d := &dynamicServer{kinds: true}
 			for i := range 5000 {
 				d.adds = append(d.adds, fmt.Sprint(prefix, i))
 			}
@@ -426,6 +419,16 @@ func TestToolsOfOneCallerAreLimited(t *testing.T) {
 			c.notified()
 			if got := len(toolNames(t, c.Client)); got != limit+3 {
 				t.Errorf("got %d tools, want the limit and the three of everybody", got)
+			}
+			others := 0
+			for range c.Resources(t.Context()) {
+				others++
+			}
+			for range c.Prompts(t.Context()) {
+				others++
+			}
+			if others != 6 {
+				t.Errorf("got %d prompts and resources, want those of everybody", others)
 			}
 			if got := c.call(t, "whoami"); got != "whoami user2" {
 				t.Errorf("got %q, want the server to go on", got)

@@ -10,19 +10,19 @@ import (
 )
 
 // A tool that needs the roots of the client is listed only to clients that have roots.
-func ExampleServer_NewToolSet() {
-	var withRoots *mcpserver.ToolSet
+func ExampleServer_NewFeatureSet() {
+	var withRoots *mcpserver.FeatureSet
 	srv := mcpserver.New("files", "1.0.0", &mcpserver.Options{
 		Dynamic: true,
-		RequestTools: func(r *mcpserver.Request) (listed, unlisted []*mcpserver.ToolSet) {
+		RequestFeatures: func(r *mcpserver.Request) (listed, unlisted []*mcpserver.FeatureSet) {
 			if r.Capabilities().Roots != nil {
 				listed = append(listed, withRoots)
 			}
 			return listed, nil
 		},
 	})
-	withRoots = srv.NewToolSet()
-	err := withRoots.Add(mcp.Tool{Name: "show_roots"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
+	withRoots = srv.NewFeatureSet()
+	err := withRoots.AddTool(mcp.Tool{Name: "show_roots"}, func(context.Context, *mcp.CallToolParams) (mcp.Result, error) {
 		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text("no roots")}}, nil
 	})
 	if err != nil {
