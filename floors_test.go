@@ -86,6 +86,7 @@ var floors = []placement{
 	{floor: 5, path: "mcp/mcpware", beside: []string{"mcp/mcpext/handles"}},
 	// What the adapters of other SDKs share. Each adapter is a module of its own.
 	{floor: 5, path: "x/internal/mirror", only: []string{"mcp", "mcp/mcpserver"}},
+	{floor: 5, path: "x/internal/mirror/mirrortest", only: []string{"mcp", "mcp/mcpclient", "mcp/mcpserver", "mcp/mcptest"}},
 	// The host: its domain, and packages for one job each that do not import each other.
 	{floor: 6, path: "host", only: sdk},
 	{floor: 6, path: "host/...", only: append([]string{"host"}, sdk...)},

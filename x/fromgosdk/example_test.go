@@ -12,6 +12,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/mcp/mcptest"
 	"github.com/fondaco/fondaco/x/fromgosdk"
+	"github.com/fondaco/fondaco/x/internal/mirror/mirrortest"
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -41,7 +42,7 @@ func callEcho(server *mcpserver.Server) string {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	return text(c.CallTool(context.Background(), "echo", map[string]string{"text": "hello"}))
+	return mirrortest.Said(c.CallTool(context.Background(), "echo", map[string]string{"text": "hello"}))
 }
 
 func TestHandlersSeeTheIdentityAndTheHeaderOfTheirClient(t *testing.T) {
@@ -61,7 +62,7 @@ func TestHandlersSeeTheIdentityAndTheHeaderOfTheirClient(t *testing.T) {
 	}))
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		c := mcptest.Connect(t, mcpclient.URL(url), &mcpclient.Options{Revisions: []mcp.Revision{v}})
-		if got, want := text(c.CallTool(t.Context(), "who", nil)), "ada[read] red"; got != want {
+		if got, want := mirrortest.Said(c.CallTool(t.Context(), "who", nil)), "ada[read] red"; got != want {
 			t.Errorf("%v: got %q, want %q", v, got, want)
 		}
 	}

@@ -1,10 +1,8 @@
 package frommcpgo
 
 import (
-	"encoding/json"
 	"sync"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/x/internal/mirror"
 	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -54,14 +52,7 @@ func (s *callSession) send() {
 }
 
 func (s *callSession) forward(n mcpgotypes.JSONRPCNotification) {
-	params, err := json.Marshal(n.Params)
-	if err != nil {
-		return
-	}
-	switch n.Method {
-	case mcp.NotificationProgress:
-		_ = s.call.Progress(params)
-	case mcp.NotificationMessage:
-		_ = s.call.Log(params)
+	if params, err := encode(n.Params); err == nil {
+		s.call.Notify(n.Method, params)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/x/frommcpgo"
+	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
 )
 
@@ -37,5 +38,15 @@ func callEcho(server *mcpserver.Server) string {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	return text(c.CallTool(context.Background(), "echo", map[string]string{"text": "hello"}))
+	result, err := c.CallTool(context.Background(), "echo", map[string]string{"text": "hello"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return result.Content.Text()
+}
+
+var echoTool = mcpgotypes.NewTool("echo", mcpgotypes.WithDescription("Returns a text"), mcpgotypes.WithString("text"))
+
+func echo(_ context.Context, r mcpgotypes.CallToolRequest) (*mcpgotypes.CallToolResult, error) {
+	return mcpgotypes.NewToolResultText(r.GetString("text", "")), nil
 }

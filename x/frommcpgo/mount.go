@@ -2,10 +2,8 @@ package frommcpgo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 	"github.com/fondaco/fondaco/x/internal/mirror"
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -19,8 +17,8 @@ type Options struct {
 	// context functions of the transports of mcp-go do. The request has the header and the
 	// identity of its client. Default: the context of the request.
 	Context func(ctx context.Context, r *mcpserver.Request) context.Context
-	// OnError is called, on one goroutine, when a later change of the other server cannot be
-	// registered. Default: such errors are ignored, and the feature is left out.
+	// OnError is called when a later change of the other server cannot be registered, once at a
+	// time. The feature is left out. Default: such errors are ignored.
 	OnError func(error)
 }
 
@@ -38,89 +36,36 @@ type Options struct {
 //
 // unmount removes the features and ends all sessions of the other server. Call it once.
 func Mount(server *mcpserver.Server, other *mcpgo.MCPServer, o *Options) (unmount func(), err error) {
-	b := newBridge(other, o)
-	if _, err = b.start(); err == nil {
-		err = b.mount(server)
-	}
+	unmount, err = mirror.Mount(server, newForeign(other, o), o.mirrored())
 	if err != nil {
-		b.close()
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	return b.close, nil
+	return unmount, nil
 }
 
 // NewServer returns a server with all features of a server of mcp-go, and with its name,
 // version, title and instructions, unless the options of the server have others. Both
 // options may be nil. What it returns is served as any other server, such as by
-// mcpserver.Main.
+// mcpserver.Main. It is for a server that lasts as long as the program: the other server is
+// never unmounted.
 func NewServer(other *mcpgo.MCPServer, server *mcpserver.Options, o *Options) (*mcpserver.Server, error) {
-	var options mcpserver.Options
-	if server != nil {
-		options = *server
-	}
-	b := newBridge(other, o)
-	about, err := b.start()
+	mounted, err := mirror.NewServer(newForeign(other, o), server, o.mirrored())
 	if err != nil {
-		b.close()
-		return nil, fmt.Errorf("server of mcp-go: %w", err)
-	}
-	if options.Instructions == "" {
-		options.Instructions = about.Instructions
-	}
-	if options.Title == "" {
-		options.Title = about.ServerInfo.Title
-	}
-	mounted := mcpserver.New(about.ServerInfo.Name, about.ServerInfo.Version, &options)
-	if err := b.mount(mounted); err != nil {
-		b.close()
 		return nil, fmt.Errorf("server of mcp-go: %w", err)
 	}
 	return mounted, nil
 }
 
-// start opens the bridge's own session and returns what the other server says about itself.
-func (b *bridge) start() (*mcp.InitializeResult, error) {
-	link, about, err := b.open(nil)
-	if err != nil {
-		return nil, err
+func newForeign(other *mcpgo.MCPServer, o *Options) *foreign {
+	if o == nil {
+		return &foreign{other: other}
 	}
-	b.own = link
-	if about.ServerInfo.Name == "" {
-		return nil, errors.New("it has no name")
-	}
-	b.completes = about.Capabilities.Completions != nil
-	b.subscribes = about.Capabilities.Resources != nil && about.Capabilities.Resources.Subscribe
-	return about, nil
+	return &foreign{other: other, context: o.Context}
 }
 
-// mount registers the features of the other server.
-func (b *bridge) mount(server *mcpserver.Server) error {
-	m := mirror.New(server, b)
-	m.Options, m.Completes, m.Subscribes = b.options.Features, b.completes, b.subscribes
-	b.mirror = m
-	if err := m.Sync(b.ctx); err != nil {
-		m.Remove()
-		return err
+func (o *Options) mirrored() mirror.Options {
+	if o == nil {
+		return mirror.Options{}
 	}
-	server.Use(b.forwardNotifications)
-	b.running.Go(func() { b.follow(server) })
-	return nil
-}
-
-// forwardNotifications is the middleware that tells the other server's session that a client
-// has initialized, or has changed its roots.
-func (b *bridge) forwardNotifications(next mcpserver.Handler) mcpserver.Handler {
-	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
-		if r.Session() != nil && !r.Outbound() {
-			switch r.Method() {
-			case mcp.NotificationInitialized:
-				_, _ = b.linkOf(r) // a call that needs the session reports the error
-			case mcp.NotificationRootsListChanged:
-				if link, err := b.linkOf(r); err == nil {
-					link.notify(ctx, r.Method(), nil)
-				}
-			}
-		}
-		return next(ctx, r)
-	}
+	return mirror.Options{Features: o.Features, OnError: o.OnError}
 }

@@ -46,23 +46,22 @@ func (c *Call) Context() context.Context { return c.ctx }
 // Request returns the request of the client.
 func (c *Call) Request() *mcpserver.Request { return mcpserver.From(c.ctx) }
 
-// Progress sends the progress of the call to the client.
-func (c *Call) Progress(params jsontext.Value) error {
-	var p mcp.ProgressParams
-	if err := json.Unmarshal(params, &p); err != nil {
-		return err
+// Notify sends a notification of the foreign handler to the client: progress, and a log message
+// if the client asked for its level. Others have no receiver, and params that cannot be decoded
+// are ignored.
+func (c *Call) Notify(method string, params jsontext.Value) {
+	switch method {
+	case mcp.NotificationProgress:
+		var p mcp.ProgressParams
+		if json.Unmarshal(params, &p) == nil {
+			mcpserver.Progress(c.ctx, p.Progress, p.Total, p.Message)
+		}
+	case mcp.NotificationMessage:
+		var m mcp.LoggingMessageParams
+		if json.Unmarshal(params, &m) == nil {
+			_ = mcpserver.ForwardLog(c.ctx, &m)
+		}
 	}
-	mcpserver.Progress(c.ctx, p.Progress, p.Total, p.Message)
-	return nil
-}
-
-// Log sends a log message to the client, if it asked for the level.
-func (c *Call) Log(params jsontext.Value) error {
-	var m mcp.LoggingMessageParams
-	if err := json.Unmarshal(params, &m); err != nil {
-		return err
-	}
-	return mcpserver.ForwardLog(c.ctx, &m)
 }
 
 // Ask asks the client what the foreign handler asks by a request of the session era, and

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
@@ -12,17 +13,44 @@ import (
 // list is one of the four lists of a server.
 type list struct {
 	method, entries, key string
-	// register registers a feature, in place of the one that the mirror has registered before
+	// register registers a feature, in place of the one that it has registered before
 	// if known is true.
-	register func(m *Mirror, def jsontext.Value, known bool) error
+	register func(f *features, def jsontext.Value, known bool) error
 	remove   func(s *mcpserver.Server, key string) bool
 }
 
 var lists = [4]list{
-	{mcp.MethodToolsList, "tools", "name", (*Mirror).tool, (*mcpserver.Server).RemoveTool},
-	{mcp.MethodPromptsList, "prompts", "name", (*Mirror).prompt, (*mcpserver.Server).RemovePrompt},
-	{mcp.MethodResourcesList, "resources", "uri", (*Mirror).resource, (*mcpserver.Server).RemoveResource},
-	{mcp.MethodResourceTemplatesList, "resourceTemplates", "uriTemplate", (*Mirror).template, (*mcpserver.Server).RemoveTemplate},
+	{mcp.MethodToolsList, "tools", "name", (*features).tool, (*mcpserver.Server).RemoveTool},
+	{mcp.MethodPromptsList, "prompts", "name", (*features).prompt, (*mcpserver.Server).RemovePrompt},
+	{mcp.MethodResourcesList, "resources", "uri", (*features).resource, (*mcpserver.Server).RemoveResource},
+	{mcp.MethodResourceTemplatesList, "resourceTemplates", "uriTemplate", (*features).template, (*mcpserver.Server).RemoveTemplate},
+}
+
+// maxPages is how many pages of one list are read.
+const maxPages = 1000
+
+// read returns all entries of a list. A server without the feature has none.
+func (l *list) read(ctx context.Context, b *bridge) (all []jsontext.Value, err error) {
+	var p mcp.ListParams
+	for range maxPages {
+		raw, err := b.do(ctx, l.method, &p)
+		if mcp.CodeOf(err) == mcp.CodeMethodNotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		page, next, err := l.page(raw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		p.Cursor = &next
+	}
+	return nil, fmt.Errorf("more than %d pages", maxPages)
 }
 
 // page returns the entries of one page and the cursor of the next page.
@@ -54,106 +82,86 @@ func (l *list) keyOf(def jsontext.Value) (key string, err error) {
 	return key, nil
 }
 
-// Tool registers one tool by its definition, whose calls are forwarded.
-func (m *Mirror) Tool(def jsontext.Value, opts ...mcpserver.ToolOption) error {
-	return m.setTool(def, false, opts)
-}
-
-// Prompt registers one prompt by its definition.
-func (m *Mirror) Prompt(def jsontext.Value, opts ...mcpserver.PromptOption) error {
-	return m.setPrompt(def, false, opts)
-}
-
-// Resource registers one resource by its definition.
-func (m *Mirror) Resource(def jsontext.Value, opts ...mcpserver.ResourceOption) error {
-	return m.setResource(def, false, opts)
-}
-
-// Template registers one resource template by its definition.
-func (m *Mirror) Template(def jsontext.Value, opts ...mcpserver.ResourceOption) error {
-	return m.setTemplate(def, false, opts)
-}
-
-func (m *Mirror) tool(def jsontext.Value, known bool) error {
+func (f *features) tool(def jsontext.Value, known bool) error {
 	var opts []mcpserver.ToolOption
-	for _, o := range m.Options {
+	for _, o := range f.bridge.options.Features {
 		opts = append(opts, o)
 	}
-	return m.setTool(def, known, opts)
+	return f.setTool(def, known, opts)
 }
 
-func (m *Mirror) prompt(def jsontext.Value, known bool) error {
+func (f *features) prompt(def jsontext.Value, known bool) error {
 	var opts []mcpserver.PromptOption
-	for _, o := range m.Options {
+	for _, o := range f.bridge.options.Features {
 		opts = append(opts, o)
 	}
-	if m.Completes {
-		opts = append(opts, mcpserver.CompleteWith(m.complete))
+	if f.bridge.declared.Completions != nil {
+		opts = append(opts, mcpserver.CompleteWith(f.complete))
 	}
-	return m.setPrompt(def, known, opts)
+	return f.setPrompt(def, known, opts)
 }
 
-func (m *Mirror) resource(def jsontext.Value, known bool) error {
-	return m.setResource(def, known, m.resourceOptions())
+func (f *features) resource(def jsontext.Value, known bool) error {
+	return f.setResource(def, known, f.resourceOptions())
 }
 
-func (m *Mirror) template(def jsontext.Value, known bool) error {
-	opts := m.resourceOptions()
-	if m.Completes {
-		opts = append(opts, mcpserver.CompleteWith(m.complete))
+func (f *features) template(def jsontext.Value, known bool) error {
+	opts := f.resourceOptions()
+	if f.bridge.declared.Completions != nil {
+		opts = append(opts, mcpserver.CompleteWith(f.complete))
 	}
-	return m.setTemplate(def, known, opts)
+	return f.setTemplate(def, known, opts)
 }
 
-func (m *Mirror) resourceOptions() (opts []mcpserver.ResourceOption) {
-	for _, o := range m.Options {
+func (f *features) resourceOptions() (opts []mcpserver.ResourceOption) {
+	for _, o := range f.bridge.options.Features {
 		opts = append(opts, o)
 	}
-	if m.Subscribes {
-		opts = append(opts, mcpserver.WhileSubscribed(m.whileSubscribed))
+	if r := f.bridge.declared.Resources; r != nil && r.Subscribe {
+		opts = append(opts, mcpserver.WhileSubscribed(f.whileSubscribed))
 	}
 	return opts
 }
 
-func (m *Mirror) setTool(raw jsontext.Value, known bool, opts []mcpserver.ToolOption) error {
+func (f *features) setTool(raw jsontext.Value, known bool, opts []mcpserver.ToolOption) error {
 	var def mcp.Tool
 	if err := json.Unmarshal(raw, &def); err != nil {
 		return err
 	}
 	def.Execution = nil // calls are not forwarded as tasks
 	return register(known,
-		func() error { return m.server.SetTool(def, m.callTool, opts...) },
-		func() { m.server.AddTool(def, m.callTool, opts...) })
+		func() error { return f.server.SetTool(def, f.callTool, opts...) },
+		func() { f.server.AddTool(def, f.callTool, opts...) })
 }
 
-func (m *Mirror) setPrompt(raw jsontext.Value, known bool, opts []mcpserver.PromptOption) error {
+func (f *features) setPrompt(raw jsontext.Value, known bool, opts []mcpserver.PromptOption) error {
 	var def mcp.Prompt
 	if err := json.Unmarshal(raw, &def); err != nil {
 		return err
 	}
 	return register(known,
-		func() error { return m.server.SetPrompt(def, m.getPrompt, opts...) },
-		func() { m.server.AddPrompt(def, m.getPrompt, opts...) })
+		func() error { return f.server.SetPrompt(def, f.getPrompt, opts...) },
+		func() { f.server.AddPrompt(def, f.getPrompt, opts...) })
 }
 
-func (m *Mirror) setResource(raw jsontext.Value, known bool, opts []mcpserver.ResourceOption) error {
+func (f *features) setResource(raw jsontext.Value, known bool, opts []mcpserver.ResourceOption) error {
 	var def mcp.Resource
 	if err := json.Unmarshal(raw, &def); err != nil {
 		return err
 	}
 	return register(known,
-		func() error { return m.server.SetResource(def, m.readResource, opts...) },
-		func() { m.server.AddResource(def, m.readResource, opts...) })
+		func() error { return f.server.SetResource(def, f.readResource, opts...) },
+		func() { f.server.AddResource(def, f.readResource, opts...) })
 }
 
-func (m *Mirror) setTemplate(raw jsontext.Value, known bool, opts []mcpserver.ResourceOption) error {
+func (f *features) setTemplate(raw jsontext.Value, known bool, opts []mcpserver.ResourceOption) error {
 	var def mcp.ResourceTemplate
 	if err := json.Unmarshal(raw, &def); err != nil {
 		return err
 	}
 	return register(known,
-		func() error { return m.server.SetTemplate(def, m.readResource, opts...) },
-		func() { m.server.AddTemplate(def, m.readResource, opts...) })
+		func() error { return f.server.SetTemplate(def, f.readResource, opts...) },
+		func() { f.server.AddTemplate(def, f.readResource, opts...) })
 }
 
 // register replaces a feature that is known, and adds one that is not. A feature of another

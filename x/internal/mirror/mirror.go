@@ -1,5 +1,18 @@
-// Package mirror registers the features of a server of another SDK in a server of this one,
-// and forwards the requests for them. It knows no SDK: a package for one implements Foreign.
+// Package mirror serves the features of a server of another SDK in a server of this one, and
+// forwards the requests for them. It knows no SDK: an adapter for one implements [Foreign] and
+// [Session], and package mirrortest tests it.
+//
+//   - [Mount] and [NewServer] register everything that the foreign server lists, and follow its
+//     changes.
+//   - [Singles] registers single features.
+//
+// Each session of a client has a session of the foreign server, which is opened by its first
+// request and ends with it. In the stateless era each request has one for itself. One more
+// session belongs to the bridge: it lists the features, subscribes to resources, and receives
+// the changes of the foreign server. It declares no capabilities.
+//
+// A request is forwarded together with its [Call], which an adapter finds in the context. What a
+// foreign handler sends during a call goes to the client of the call: Call has a method for each.
 package mirror
 
 import (
@@ -7,7 +20,6 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -15,117 +27,112 @@ import (
 
 // Foreign is a server of another SDK. It is safe for concurrent use.
 type Foreign interface {
-	// Do sends a request to the foreign server and returns the result. If CallFrom(ctx) is not
-	// nil, the request belongs to that call and may use its session and its client; otherwise
-	// it is the mirror's own. An error response is an *mcp.Error.
-	Do(ctx context.Context, method string, params any) (jsontext.Value, error)
+	// Connect opens a session. Its first request is initialize. The id is that of the session
+	// of the client, or a random one; no other session has it. receive is called with the
+	// notifications of the session that belong to no call. It is safe for concurrent use, and
+	// does not call the session.
+	Connect(id string, receive Receiver) (Session, error)
+	// ConnectOnce opens a session for one request of the stateless era. It is initialized
+	// already, by a client that has sent the given params of initialize. Its notifications
+	// that belong to no call have no receiver.
+	ConnectOnce(initialize jsontext.Value) (Session, error)
 }
 
-// Mirror keeps the features of a foreign server registered in a server. All methods are safe
-// for concurrent use.
-type Mirror struct {
-	server  *mcpserver.Server
-	foreign Foreign
-	// Options are those of every feature.
-	Options []mcpserver.Option
-	// Completes forwards completions, Subscribes subscriptions to resources. Both are set
-	// before the first Sync.
-	Completes, Subscribes bool
-	// InputRequired gives the foreign handlers the answers to the questions that they have
-	// returned (input_required). It is set before the first Sync.
+// A Receiver receives the notifications of a session that belong to no call. It ignores methods
+// that it does not know.
+type Receiver func(method string, params jsontext.Value)
+
+// Session is a session of a foreign server. It is safe for concurrent use.
+type Session interface {
+	// Do sends a request and returns its result when the handler has ended, also when ctx ends
+	// earlier. If CallFrom(ctx) is not nil, the request belongs to that call. An error response
+	// is returned as the *mcp.Error of Error. A panic of the handler may leave Do.
+	Do(ctx context.Context, method string, params jsontext.Value) (jsontext.Value, error)
+	// Notify sends a notification that has no params.
+	Notify(ctx context.Context, method string)
+	// Close ends the session and waits for its handlers. It is called once. A request that is
+	// sent later fails.
+	Close()
+}
+
+// ErrUnmounted is the error of calls that begin when the foreign server is being unmounted.
+var ErrUnmounted = errors.New("the server of the other SDK is unmounted")
+
+// Options are the options of Mount and NewServer.
+type Options struct {
+	// Features are the options of each feature.
+	Features []mcpserver.Option
+	// InputRequired is for a server whose handlers return their questions (input_required).
+	// Its sessions of the stateless era are of 2026-07-28, and handlers get the answers to
+	// the questions that they have returned. Otherwise every session is one of 2025-11-25.
 	InputRequired bool
-
-	mu         sync.Mutex
-	registered map[string]map[string]string // method of a list → key of a feature → definition; guarded by mu
+	// OnError is called when a later change cannot be registered, once at a time. Nil: such
+	// errors are ignored. The feature is left out.
+	OnError func(error)
 }
 
-// New returns a mirror that has registered nothing.
-func New(server *mcpserver.Server, foreign Foreign) *Mirror {
-	return &Mirror{server: server, foreign: foreign, registered: make(map[string]map[string]string)}
+// Mount registers the features of a foreign server in a server, and keeps them the same when
+// the foreign server sends notifications of changes. If it fails, it has registered none.
+//
+// unmount removes the features and closes all sessions of the foreign server. It waits for the
+// calls that run in them. It is called once.
+func Mount(server *mcpserver.Server, foreign Foreign, o Options) (unmount func(), err error) {
+	b := newBridge(foreign, o)
+	if _, err = b.start(); err == nil {
+		err = b.mount(server)
+	}
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	return b.close, nil
 }
 
-// Sync registers what the foreign server lists, and removes what it no longer lists. A
-// feature that cannot be registered is left out and part of the error.
-func (m *Mirror) Sync(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var errs []error
+// NewServer returns a server that has mounted a foreign server for good. It has the name and
+// the version of the foreign server, and its title and instructions unless own has others. Own
+// may be nil.
+func NewServer(foreign Foreign, own *mcpserver.Options, o Options) (*mcpserver.Server, error) {
+	b := newBridge(foreign, o)
+	about, err := b.start()
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	server := mcpserver.New(about.ServerInfo.Name, about.ServerInfo.Version, merge(own, about))
+	if err := b.mount(server); err != nil {
+		b.close()
+		return nil, err
+	}
+	return server, nil
+}
+
+// merge returns the options of a server with what a foreign server says about itself, where
+// own says nothing.
+func merge(own *mcpserver.Options, about *mcp.InitializeResult) *mcpserver.Options {
+	var o mcpserver.Options
+	if own != nil {
+		o = *own
+	}
+	if o.Instructions == "" {
+		o.Instructions = about.Instructions
+	}
+	if o.Title == "" {
+		o.Title = about.ServerInfo.Title
+	}
+	return &o
+}
+
+// List returns the entries of one of the lists of a foreign server, by its method.
+func List(foreign Foreign, method string) ([]jsontext.Value, error) {
+	b := newBridge(foreign, Options{})
+	defer b.close()
+	if _, err := b.start(); err != nil {
+		return nil, err
+	}
 	for i := range lists {
-		l := &lists[i]
-		listed, err := m.list(ctx, l)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", l.method, err))
-			continue
-		}
-		m.server.BatchChanges(func() { errs = append(errs, m.replaceLocked(l, listed)) })
-	}
-	return errors.Join(errs...)
-}
-
-// Remove removes every feature that Sync has registered.
-func (m *Mirror) Remove() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.server.BatchChanges(func() {
-		for i := range lists {
-			_ = m.replaceLocked(&lists[i], nil)
-		}
-	})
-}
-
-// replaceLocked makes the registered features of a list those that are listed.
-func (m *Mirror) replaceLocked(l *list, listed []jsontext.Value) error {
-	var errs []error
-	before, now := m.registered[l.method], make(map[string]string, len(listed))
-	for _, def := range listed {
-		key, err := l.keyOf(def)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		text, known := before[key]
-		if known && text == string(def) {
-			now[key] = text
-			continue
-		}
-		if err := l.register(m, def, known); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q: %w", l.method, key, err))
-			continue
-		}
-		now[key] = string(def)
-	}
-	for key := range before {
-		if _, kept := now[key]; !kept {
-			l.remove(m.server, key)
+		if lists[i].method == method {
+			return lists[i].read(context.Background(), b)
 		}
 	}
-	m.registered[l.method] = now
-	return errors.Join(errs...)
-}
-
-// maxPages is how many pages of one list a mirror reads.
-const maxPages = 1000
-
-// list returns all entries of a list. A server without the feature has none.
-func (m *Mirror) list(ctx context.Context, l *list) (all []jsontext.Value, err error) {
-	var p mcp.ListParams
-	for range maxPages {
-		raw, err := m.foreign.Do(ctx, l.method, &p)
-		if mcp.CodeOf(err) == mcp.CodeMethodNotFound {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		page, next, err := l.page(raw)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		p.Cursor = &next
-	}
-	return nil, fmt.Errorf("more than %d pages", maxPages)
+	return nil, fmt.Errorf("%s: want the method of a list", method)
 }
