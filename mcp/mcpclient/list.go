@@ -64,8 +64,9 @@ func list[Page, Item any](
 }
 
 // mayOfferUndeclared reports whether to request a list whose capability the server does not
-// declare. Some servers of the session era declare nothing at all, or have tools that they
-// do not declare. Their error then means that there is no such list.
+// declare, because the program asks for that list: the client itself, which needs the tools for
+// the output schemas, does not. Some servers of the session era declare nothing at all, or
+// have tools that they do not declare. Their error then means that there is no such list.
 func (c *Client) mayOfferUndeclared(method string) bool {
 	if f := dialect.Of(c.Revision()); f == nil || f.Era != dialect.SessionEra {
 		return false

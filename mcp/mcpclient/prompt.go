@@ -9,8 +9,9 @@ import (
 )
 
 // Prompts iterates over the prompts of the server and requests each page when the loop
-// reaches it. There are none if the server does not declare the capability. An error is
-// yielded once, as the last value.
+// reaches it. There are none if the server does not declare the capability; servers of the
+// session era that declare neither tools nor prompts nor resources are requested
+// nevertheless. An error is yielded once, as the last value.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Prompts != nil }
 	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult) ([]mcp.Prompt, *string) {

@@ -9,8 +9,9 @@ import (
 )
 
 // Resources iterates over the resources of the server and requests each page when the
-// loop reaches it. There are none if the server does not declare the capability. An
-// error is yielded once, as the last value.
+// loop reaches it. There are none if the server does not declare the capability; servers of
+// the session era that declare neither tools nor prompts nor resources are requested
+// nevertheless. An error is yielded once, as the last value.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
 	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
 		for i := range page.Resources {
@@ -22,7 +23,7 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 
 // Templates iterates over the resource templates of the server and requests each page
 // when the loop reaches it. There are none if the server does not declare the
-// capability. An error is yielded once, as the last value.
+// capability, as with [Client.Resources]. An error is yielded once, as the last value.
 func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
 	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
 		for i := range page.ResourceTemplates {

@@ -14,8 +14,9 @@ import (
 
 // Tools iterates over the tools of the server and requests each page when the loop
 // reaches it. There are none if a server of the stateless era does not declare the
-// capability; other servers are asked nevertheless. An error is yielded once, as the last
-// value.
+// capability. Other servers are requested nevertheless, because some have tools that they do
+// not declare, and an error of such a server means that there are none. Any other error is
+// yielded once, as the last value.
 //
 // Over HTTP in the stateless era, tools with an invalid x-mcp-header annotation are left
 // out and logged.

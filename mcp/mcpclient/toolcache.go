@@ -71,14 +71,14 @@ func (tc *toolCache) mirrors(r *Request) []dialect.Mirror {
 const outputLookupTimeout = 5 * time.Second
 
 // checkOutput checks a result against the output schema of the tool. If the tool was not
-// listed and the result has structured content, it lists the tools first. An error of the
-// list is not an error of the result.
+// listed and the result has structured content, it lists the tools first, if the server
+// declares them. An error of the list is not an error of the result.
 func (c *Client) checkOutput(ctx context.Context, name string, result *mcp.CallToolResult) error {
 	if c.opts.NoOutputCheck || result.IsError {
 		return nil
 	}
 	facts, known := c.tools.get(name)
-	if !known && result.StructuredContent != nil && c.opts.Prior == nil {
+	if !known && result.StructuredContent != nil && c.opts.Prior == nil && c.Capabilities().Tools != nil {
 		if _, err := c.tools.lookup.do(ctx, c, 0, c.listForOutput); err != nil {
 			return nil
 		}

@@ -51,6 +51,43 @@ func TestUnlistedToolIsListedForItsOutputSchemaOnce(t *testing.T) {
 	}
 }
 
+// The program may ask a server of the session era for tools that it does not declare. The
+// client does not do so by itself.
+func TestUndeclaredToolsAreListedOnlyForTheProgram(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-046b")
+	for _, capabilities := range []string{`{}`, `{"prompts":{}}`} {
+		servers, target := serve(t, func(s *script, m message) string {
+			switch m.Method {
+			case mcp.MethodInitialize:
+				return m.result(`{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"old","version":"1"}}`)
+			case mcp.MethodToolsList:
+				return m.result(`{"tools":[{"name":"sum","inputSchema":{"type":"object"}}]}`)
+			case mcp.MethodToolsCall:
+				return m.result(`{"content":[],"structuredContent":{"sum":3}}`)
+			case mcp.MethodPing:
+				return m.result(`{}`)
+			case mcp.MethodDiscover:
+				return m.fail(-32601, "not scripted", "")
+			}
+			return ""
+		})
+		c := connect(t, target, nil)
+		if _, err := c.CallTool(t.Context(), "sum", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := servers.nth(0).methods(), "server/discover initialize notifications/initialized tools/call ping"; got != want {
+			t.Errorf("%s: got %s, want %s", capabilities, got, want)
+		}
+		if got, err := names(t, c); err != nil || len(got) != 1 {
+			t.Errorf("%s: got %v, %v, want the tool that the program asks for", capabilities, got, err)
+		}
+	}
+}
+
 func TestAFailingListFailsNoCall(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string]func(m message) string{

@@ -20,6 +20,10 @@ Tests against other implementations and the official suite are not counted here.
 topic of the [roadmap](../ROADMAP.md). Only a SHOULD or a MAY can be *not followed*. If the level has a NOT, the
 title names what must not happen. Revisions are counted from 1 (` + mcp.V20241105.String() + `) to 5 (` + mcp.V20260728.String() + `);
 X is an extension.
+
+Programs may deviate from one MUST, because real servers do: a program that lists the tools, prompts or resources of
+a server of revisions 1 to 4 gets those that the server does not declare, too (R-046b), see
+[Compatibility](compatibility.md). The library itself uses declared capabilities only.
 `
 
 // render returns the page.
