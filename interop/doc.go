@@ -1,7 +1,8 @@
 // Package interop tries Fondaco against other implementations of the Model
 // Context Protocol: the TypeScript SDK of both generations as client and as
-// server, the reference server "everything", and older and Go SDKs (see versions); and
-// against an authorization server. They run as real processes, on Node, and are pinned in package.json.
+// server, the reference server "everything", older and Go SDKs (see versions), programs
+// between client and server (see wrappers_test.go), and an authorization server. They run as
+// real processes, most of them on Node, and are pinned in package.json and peers.
 // Without Node every test is skipped.
 //
 // A plan is a list of steps, one use of a feature each, with what has to come of

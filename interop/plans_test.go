@@ -37,8 +37,11 @@ func fixturePlan(grown string) plan {
 // typescriptPlan is fixturePlan for server.mjs. It also checks that the server received the
 // cancellation.
 func typescriptPlan(grown string) plan {
-	return append(fixturePlan(grown), call("waits", nil, answer{Text: "0"}))
+	return append(fixturePlan(grown), waits)
 }
+
+// waits calls a tool that returns how many cancelled calls go on.
+var waits = call("waits", nil, answer{Text: "0"})
 
 // tripPlan uses trip.mjs: the user is asked twice and the model once, in one call.
 func tripPlan(string) plan { return plan{asked("trip", "Ada and Ada: an ode, 1 run")} }

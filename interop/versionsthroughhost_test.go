@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +9,8 @@ import (
 
 // Each version of a foreign server is behind the host twice, as a program and over HTTP, and
 // changes its lists there. Each has resources of its own, because the host shows the first of
-// equal ones.
+// equal ones. The cancelled call is last: if the client has no session, the host refuses for a
+// while the questions of a server that may belong to such a call.
 func TestClientsUseVersionsOfForeignServersThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
@@ -34,7 +34,8 @@ func TestClientsUseVersionsOfForeignServersThroughTheHost(t *testing.T) {
 				for _, c := range ourClients {
 					if c.over == "http" {
 						l := v.lacking("server", v.transport).with(throughTheHost(c.revision, "")).with(unlisted(c.revision, v.transport))
-						p := cancellable(throughTheHostPlan("grown "+c.revision.String()), l)
+						p := append(cancelLast(fixturePlan(slug("grown "+c.revision.String()))), waits)
+						p = cancellable(p, l)
 						c.visit(t, server{addr: h.addr}, p.of(key).behind(key), l)
 					}
 				}
@@ -52,15 +53,6 @@ func (v version) remote() string {
 		}
 	}
 	return "sse"
-}
-
-// throughTheHostPlan has the cancelled call last: if the client has no session, the host refuses
-// the questions of a server for a while that may belong to such a call.
-func throughTheHostPlan(grown string) plan {
-	p := typescriptPlan(slug(grown))
-	cancelled := slices.IndexFunc(p, func(s step) bool { return s.Do == "cancel" })
-	last := slices.Clone(p[cancelled:])[:1]
-	return slices.Insert(slices.Delete(p, cancelled, cancelled+1), len(p)-2, last...)
 }
 
 // unlisted returns what callers of 2026-07-28 lack when each has a process of its own.
