@@ -1,6 +1,7 @@
 package compared_test
 
 import (
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"net/http"
 	"net/http/httptest"
@@ -32,18 +33,45 @@ func useAgent(t *testing.T, file string) []string {
 var wantAgent = []string{
 	"albums__delete_album albums__summarise media__chart media__table media__tone office__calendar__next office__weather__next",
 	"1: Rain in Oslo",
-	"2: value",
-	"1.5",
-	"",
-	"tables://all",
+	"2: value 1.5, tables://all",
 	"3 failed",
+}
+
+// facts are texts that results of tools contain, as the model repeats them.
+var facts = []struct{ text, repeated string }{
+	{"Rain in Oslo", "Rain in Oslo"},
+	{"value\n1.5", "value 1.5"},
+	{"tables://all", "tables://all"},
+}
+
+// toolResult is the block of a result, whose content is a text or blocks.
+type toolResult struct {
+	ToolUseID string         `json:"tool_use_id"`
+	Content   jsontext.Value `json:"content"`
+	IsError   bool           `json:"is_error"`
+}
+
+// repeat returns what the model says about a result.
+func (r toolResult) repeat() string {
+	if r.IsError {
+		return r.ToolUseID + " failed"
+	}
+	var known []string
+	for _, f := range facts {
+		if text, _ := json.Marshal(f.text); strings.Contains(string(r.Content), strings.Trim(string(text), `"`)) {
+			known = append(known, f.repeated)
+		}
+	}
+	return r.ToolUseID + ": " + strings.Join(known, ", ")
 }
 
 // answerAsModel uses tools for a question, and repeats the names and results of tools for results.
 func answerAsModel(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		Tools    []model.Tool    `json:"tools"`
-		Messages []model.Message `json:"messages"`
+		Tools    []model.Tool `json:"tools"`
+		Messages []struct {
+			Content jsontext.Value `json:"content"`
+		} `json:"messages"`
 	}
 	if err := json.UnmarshalRead(r.Body, &in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -61,13 +89,13 @@ func answerAsModel(w http.ResponseWriter, r *http.Request) {
 		}
 		slices.Sort(names)
 		text := strings.Join(names, " ")
-		for _, b := range in.Messages[2].Content {
-			if b.IsError {
-				b.Content = " failed"
-			} else {
-				b.Content = ": " + b.Content
-			}
-			text += "\n" + b.ToolUseID + b.Content
+		var results []toolResult
+		if err := json.Unmarshal(in.Messages[2].Content, &results); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		for _, r := range results {
+			text += "\n" + r.repeat()
 		}
 		answer.Content = []model.Block{{Type: "text", Text: text}}
 	}

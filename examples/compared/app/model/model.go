@@ -45,25 +45,13 @@ func (b Block) Result(content string, isError bool) Block {
 // Text returns a message of the user.
 func Text(s string) Message { return Message{Role: "user", Content: []Block{{Type: "text", Text: s}}} }
 
-// Ask returns the next message of the model, and the tools that it uses, at the address in MODEL_URL.
+// Ask returns the next message of the model, and the tools that it uses.
 func Ask(ctx context.Context, tools []Tool, messages []Message) (next Message, uses []Block, err error) {
-	body, err := json.Marshal(map[string]any{"model": "m", "max_tokens": 1000, "tools": tools, "messages": messages})
+	response, err := Post(ctx, tools, messages)
 	if err != nil {
 		return next, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("MODEL_URL"), bytes.NewReader(body))
-	if err != nil {
-		return next, nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return next, nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return next, nil, fmt.Errorf("model: %s", resp.Status)
-	}
-	if err := json.UnmarshalRead(io.LimitReader(resp.Body, 1<<20), &next); err != nil {
+	if err := json.Unmarshal(response, &next); err != nil {
 		return next, nil, err
 	}
 	for _, b := range next.Content {
@@ -72,4 +60,26 @@ func Ask(ctx context.Context, tools []Tool, messages []Message) (next Message, u
 		}
 	}
 	return next, uses, nil
+}
+
+// Post sends tools and messages to the model at the address in MODEL_URL, and returns the body of
+// its response.
+func Post(ctx context.Context, tools, messages any) ([]byte, error) {
+	body, err := json.Marshal(map[string]any{"model": "m", "max_tokens": 1000, "tools": tools, "messages": messages})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("MODEL_URL"), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("model: %s", resp.Status)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"fmt"
 	"log"
 	"os"
@@ -11,43 +12,27 @@ import (
 	"github.com/fondaco/fondaco/examples/compared/app/model"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpmodel"
 )
+
+// api is the format of the model's API.
+var api = mcpmodel.Anthropic
 
 func decline(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 }
 
-// text returns contents as the text for the model.
-func text(contents mcp.Contents) string {
-	var all []string
-	for _, c := range contents {
-		switch c := c.(type) {
-		case mcp.TextContent:
-			all = append(all, c.Text)
-		case mcp.EmbeddedResource:
-			all = append(all, c.Resource.Text)
-		case mcp.ResourceLink:
-			all = append(all, c.URI)
-		}
-	}
-	return strings.Join(all, "\n")
-}
-
 // call calls the tools that the model uses, at the same time.
-func call(ctx context.Context, g *mcpclient.Group, uses []model.Block) model.Message {
-	calls := make([]mcpclient.GroupCall, len(uses))
-	for i, u := range uses {
-		calls[i] = mcpclient.GroupCall{Tool: u.Name, Args: u.Input}
+func call(ctx context.Context, g *mcpclient.Group, uses []mcpmodel.Call) []jsontext.Value {
+	var calls []mcpclient.GroupCall
+	for _, u := range uses {
+		calls = append(calls, mcpclient.GroupCall{Tool: u.Name, Args: u.Arguments})
 	}
-	results := model.Message{Role: "user"}
+	var results []mcpmodel.Result
 	for i, r := range g.CallAll(ctx, calls) {
-		if r.Err != nil {
-			results.Content = append(results.Content, uses[i].Result(r.Err.Error(), true))
-			continue
-		}
-		results.Content = append(results.Content, uses[i].Result(text(r.Result.Content), r.Result.IsError))
+		results = append(results, uses[i].Result(r.Result, r.Err))
 	}
-	return results
+	return api.Results(results...)
 }
 
 func run(ctx context.Context, question string, servers []string) error {
@@ -64,21 +49,26 @@ func run(ctx context.Context, question string, servers []string) error {
 	if err != nil {
 		return err
 	}
-	var tools []model.Tool
-	for _, t := range listed {
-		tools = append(tools, model.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+	tools, err := api.Tools(listed)
+	if err != nil {
+		return err
 	}
-	messages := []model.Message{model.Text(question)}
+	messages := []jsontext.Value{api.User(mcp.Text(question))}
 	for range 10 {
-		next, uses, err := model.Ask(ctx, tools, messages)
+		response, err := model.Post(ctx, tools, messages)
 		if err != nil {
 			return err
 		}
-		if len(uses) == 0 {
-			fmt.Println(next.Content[0].Text)
+		turn, err := tools.Turn(response)
+		if err != nil {
+			return err
+		}
+		if len(turn.Calls) == 0 {
+			fmt.Println(turn.Text)
 			return nil
 		}
-		messages = append(messages, next, call(ctx, g, uses))
+		messages = append(messages, turn.Messages...)
+		messages = append(messages, call(ctx, g, turn.Calls)...)
 	}
 	return fmt.Errorf("no answer after 10 turns")
 }
