@@ -175,3 +175,13 @@ func ExampleLint() {
 	}
 	// Output: files.read /name true
 }
+
+// A server whose tools the API of OpenAI takes as they are. Tool and AddTool panic with the error.
+func ExampleCheckTool() {
+	server := mcpserver.New("files", "1.0.0", &mcpserver.Options{
+		CheckTool: mcpmodel.CheckTool(mcpmodel.OpenAIResponses),
+	})
+	err := server.ReplaceTool("files.read", "Reads a file", func(context.Context, struct{}) (string, error) { return "", nil })
+	fmt.Println(err)
+	// Output: tool "files.read": option CheckTool: /name: the API refuses the name, want 1 to 64 of a-z, A-Z, 0-9, '_' and '-'; mcp.QualifiedName and mcpclient.Group make such names: refused by OpenAI Responses
+}

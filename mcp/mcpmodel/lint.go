@@ -3,6 +3,7 @@ package mcpmodel
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,17 +32,21 @@ type Finding struct {
 }
 
 // String returns the finding in one line.
-func (f Finding) String() string {
+func (f Finding) String() string { return fmt.Sprintf("tool %q: %s", f.Tool, f.reason()) }
+
+// reason returns the finding without the name of the tool.
+func (f Finding) reason() string {
 	verb := "ignored by"
 	if f.Refused {
 		verb = "refused by"
 	}
-	return fmt.Sprintf("tool %q: %s: %s: %s %s", f.Tool, f.Place, f.Text, verb, f.API)
+	return fmt.Sprintf("%s: %s: %s %s", f.Place, f.Text, verb, f.API)
 }
 
 // Lint returns what model APIs do not take of tools as they are: names, descriptions, keywords,
-// formats, names of properties, and limits of schemas. It is for tests of servers, because the
-// programs that use a server are not known. Without apis it checks all four, without strict
+// formats, names of properties, and limits of schemas. It is for the authors of servers, because
+// the programs that use a server are not known: in a test, or at registration by [CheckTool].
+// Without apis it checks all four, without strict
 // modes; give an API with Options.Strict for what strict mode refuses. Of one schema it reports
 // at most 20 findings and one of its size for each API.
 func Lint(tools []mcp.Tool, apis ...*API) []Finding {
@@ -61,6 +66,21 @@ func Lint(tools []mcp.Tool, apis ...*API) []Finding {
 		}
 	}
 	return all
+}
+
+// CheckTool returns a function for the option CheckTool of a server, which refuses each tool that
+// one of the APIs refuses as it is, by the rules of [Lint]. What an API only ignores passes. For a
+// log instead of an error call Lint in a function of your own.
+func CheckTool(apis ...*API) func(mcp.Tool) error {
+	return func(t mcp.Tool) error {
+		var refused []error
+		for _, f := range Lint([]mcp.Tool{t}, apis...) {
+			if f.Refused {
+				refused = append(refused, errors.New(f.reason()))
+			}
+		}
+		return errors.Join(refused...)
+	}
 }
 
 func (a *API) lint(t *mcp.Tool) []Finding {

@@ -1,6 +1,7 @@
 package mcpmodel_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -56,5 +57,27 @@ func TestFindingsOfAHostileToolAreBounded(t *testing.T) {
 	hostile := tool("h", `{"type":"object","properties":{"a":{"anyOf":[`+props.String()+`{}]}}}`)
 	if n := len(mcpmodel.Lint([]mcp.Tool{hostile}, mcpmodel.Anthropic)); n > 25 {
 		t.Errorf("got %d findings, want a bounded number", n)
+	}
+}
+
+func TestCheckToolRefusesWhatAnAPIRefuses(t *testing.T) {
+	t.Parallel()
+	format := tool("f", `{"type":"object","properties":{"a":{"type":"string","format":"uri"}}}`)
+	dotted := tool("a.b", `{"type":"object"}`)
+	for _, tt := range []struct {
+		tool mcp.Tool
+		apis []*mcpmodel.API
+		want int // errors
+	}{
+		{tool("plain", `{"type":"object"}`), nil, 0},
+		{format, nil, 0}, // ignored by Gemini
+		{dotted, nil, 3},
+		{dotted, []*mcpmodel.API{mcpmodel.Gemini}, 0},
+		{dotted, []*mcpmodel.API{mcpmodel.OpenAIChat}, 1},
+	} {
+		err := mcpmodel.CheckTool(tt.apis...)(tt.tool)
+		if n := strings.Count(fmt.Sprint(err), "refused by"); n != tt.want || (err == nil) != (tt.want == 0) {
+			t.Errorf("%s for %v: got %v, want %d findings", tt.tool.Name, tt.apis, err, tt.want)
+		}
 	}
 }

@@ -75,6 +75,14 @@ type Options struct {
 	// Schemas are the schemas of types of other packages in arguments and results of typed
 	// features: schema.Describe[big.Int](…). Forms of elicitation do not use them.
 	Schemas []schema.Option
+	// CheckTool is called with the definition of each tool that is about to be registered or
+	// replaced, or added to a ToolSet, after its options have been applied. If it returns an
+	// error, the tool is not registered: SetTool, ReplaceTool and ToolSet.Add return the error,
+	// Tool and AddTool panic with it. It gets a copy of the definition and runs on the goroutine
+	// of the registration, on several at once if tools are registered so. mcpmodel.CheckTool
+	// refuses tools that model APIs do not take. Default: only the rules of the protocol are
+	// checked.
+	CheckTool func(mcp.Tool) error
 	// AllowInvalidResults sends results of tools that are not valid under the tool's own output
 	// schema, or have no structured content for it, and logs what is wrong. Clients may refuse
 	// them, because the protocol requires valid results. Default: the caller gets an internal

@@ -137,3 +137,49 @@ func TestParkWithoutACloseFunctionKeepsItsValue(t *testing.T) {
 	}
 	w.Quiet()
 }
+
+func TestCheckToolRefusesRegistrations(t *testing.T) {
+	t.Parallel()
+	var checked []mcp.Tool
+	s := newServer(&mcpserver.Options{CheckTool: func(tool mcp.Tool) error {
+		checked = append(checked, tool)
+		switch tool.Description {
+		case "bad":
+			return errors.New("described badly")
+		case "worse":
+			panic("lost")
+		}
+		return nil
+	}})
+	s.Tool("a", "good", nothing, mcpserver.ReadOnly(), mcpserver.Title("A"))
+	if len(checked) != 1 || checked[0].Title != "A" || checked[0].Annotations == nil || len(checked[0].InputSchema) == 0 {
+		t.Errorf("got %+v, want the definition as it is registered", checked)
+	}
+	checked[0].InputSchema[0] = '['
+	for name, register := range map[string]func(){
+		"Tool":    func() { s.Tool("b", "bad", nothing) },
+		"AddTool": func() { s.AddTool(mcp.Tool{Name: "b", Description: "bad"}, rawNothing) },
+	} {
+		if text := panicText(t, register); !strings.Contains(text, `tool "b": option CheckTool: described badly`) {
+			t.Errorf("%s: got %q", name, text)
+		}
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"ReplaceTool":        {s.ReplaceTool("a", "bad", nothing), "described badly"},
+		"SetTool":            {s.SetTool(mcp.Tool{Name: "a", Description: "bad"}, rawNothing), "described badly"},
+		"ToolSet.Add":        {s.NewToolSet().Add(mcp.Tool{Name: "c", Description: "bad"}, rawNothing), "described badly"},
+		"CheckTool panicked": {s.ReplaceTool("a", "worse", nothing), "panic: lost"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, test.err, test.want)
+		}
+	}
+	for tool, err := range connectTo(t, s).Tools(t.Context()) {
+		if err != nil || tool.Name != "a" || tool.Description != "good" || tool.InputSchema.Kind() != '{' {
+			t.Errorf("got %+v, %v, want the first tool alone", tool, err)
+		}
+	}
+}

@@ -139,6 +139,11 @@ func (s *Server) prepareTool(t *tool, opts []ToolOption) error {
 	if err := t.check(s.dialect.NumberHeaders()); err != nil {
 		return err
 	}
+	if check := s.options.orZero().CheckTool; check != nil {
+		if err := usercode.Run(func() error { return check(copyTool(t.def)) }); err != nil {
+			return fmt.Errorf("option CheckTool: %w", err)
+		}
+	}
 	t.perform = func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) { return s.perform(ctx, t, p) }
 	for _, wrap := range slices.Backward(t.wraps) {
 		if err := usercode.Run(func() error { t.perform = wrap(t.perform); return nil }); err != nil {
