@@ -42,6 +42,15 @@ import (
 // return what the others have, and a *GroupError. A server that did not connect can be
 // connected again by Connect. All methods are safe for concurrent use.
 type Group struct {
+	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged are called when the list of a
+	// server of the group may have changed, so that the list of the group has to be read again.
+	// They are called as the handlers of these names in Options are, after that of the server,
+	// for several servers at once. Connect and Remove do not call them. Set them before
+	// Connect, and do not change them later.
+	OnToolsChanged     func(context.Context, *Group)
+	OnPromptsChanged   func(context.Context, *Group)
+	OnResourcesChanged func(context.Context, *Group)
+
 	mu      sync.Mutex
 	closed  bool      // guarded by mu
 	members []*member // guarded by mu: in the order in which they were connected
@@ -56,7 +65,7 @@ type Member struct {
 	// Target says how to reach the server.
 	Target Target
 	// Options are the options of its client, or nil. Handlers of changes, such as
-	// OnToolsChanged, get the client of this server; list again from there.
+	// OnToolsChanged, get the client of this server; those of the Group get the group.
 	Options *Options
 }
 
@@ -128,7 +137,7 @@ func (g *Group) Connect(ctx context.Context, members ...Member) error {
 			continue
 		}
 		connecting.Go(func() {
-			c, err := Connect(ctx, m.Target, m.Options)
+			c, err := Connect(ctx, m.Target, g.optionsOf(m.Options))
 			if errs[i] = err; err == nil {
 				connected[i] = &member{name: m.Name, client: c}
 			}
@@ -144,6 +153,32 @@ func (g *Group) Connect(ctx context.Context, members ...Member) error {
 		}
 	}
 	return groupErrorOf(names, errs)
+}
+
+// optionsOf returns the options of a server, with handlers that also call those of the group.
+func (g *Group) optionsOf(own *Options) *Options {
+	var o Options
+	if own != nil {
+		o = *own
+	}
+	o.OnToolsChanged = g.afterOwn(o.OnToolsChanged, g.OnToolsChanged)
+	o.OnPromptsChanged = g.afterOwn(o.OnPromptsChanged, g.OnPromptsChanged)
+	o.OnResourcesChanged = g.afterOwn(o.OnResourcesChanged, g.OnResourcesChanged)
+	return &o
+}
+
+// afterOwn returns a handler that calls the server's own handler and then that of the group, or
+// nil if both are nil.
+func (g *Group) afterOwn(own func(context.Context, *Client), group func(context.Context, *Group)) func(context.Context, *Client) {
+	if group == nil {
+		return own
+	}
+	return func(ctx context.Context, c *Client) {
+		if own != nil {
+			own(ctx, c)
+		}
+		group(ctx, g)
+	}
 }
 
 // add adds a connected server.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -310,4 +312,72 @@ func ExampleGroup() {
 	// 6 tools
 	// north
 	// south
+}
+
+func TestAGroupReportsChangesOfTheListsOfItsServers(t *testing.T) {
+	t.Parallel()
+	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { groupReportsChanges(t, v) })
+		})
+	}
+}
+
+func groupReportsChanges(t *testing.T, v mcp.Revision) {
+	own, tools, prompts, resources := make(chan string, 8), make(chan int, 8), make(chan bool, 8), make(chan bool, 8)
+	g := &mcpclient.Group{
+		OnToolsChanged: func(ctx context.Context, g *mcpclient.Group) {
+			all, err := g.Tools(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			tools <- len(all)
+		},
+		OnPromptsChanged:   func(context.Context, *mcpclient.Group) { prompts <- true },
+		OnResourcesChanged: func(context.Context, *mcpclient.Group) { resources <- true },
+	}
+	defer g.Close()
+	north, south := library("north"), library("south")
+	options := mcpclient.Options{Revisions: []mcp.Revision{v}}
+	withOwn := options
+	withOwn.OnToolsChanged = func(_ context.Context, c *mcpclient.Client) { own <- c.Server().Name }
+	err := g.Connect(
+		t.Context(),
+		mcpclient.Member{Name: "north", Target: mcpclient.InProcess(north), Options: &withOwn},
+		mcpclient.Member{Name: "south", Target: mcpclient.InProcess(south), Options: &options},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	add := func(s *mcpserver.Server) {
+		s.Tool("new", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	}
+	add(north)
+	if name, n := next(t, own), next(t, tools); name != "north" || n != 7 {
+		t.Errorf("north: its own handler got %q, that of the group %d tools; want both called, with 7", name, n)
+	}
+	add(south)
+	if n := next(t, tools); n != 8 {
+		t.Errorf("south: got %d tools, want 8", n)
+	}
+	south.RemovePrompt("greet")
+	next(t, prompts)
+	south.Resource("note://new", "new", "text/plain", func(context.Context) ([]byte, error) { return nil, nil })
+	next(t, resources)
+	if len(own) != 0 {
+		t.Error("a change of south was reported to the handler of north")
+	}
+}
+
+// next returns what a handler sends. It runs in a bubble, so its minute takes no time.
+func next[T any](t *testing.T, sent <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-sent:
+	case <-time.After(time.Minute):
+		t.Error("a handler was not called")
+	}
+	return v
 }

@@ -219,6 +219,14 @@ func guideGroup(ctx context.Context, targets map[string]mcpclient.Target, choose
 	return nil
 }
 
+func guideGroupChanges(offer func([]mcp.Tool, error)) *mcpclient.Group {
+	g := &mcpclient.Group{OnToolsChanged: func(ctx context.Context, g *mcpclient.Group) {
+		tools, err := g.Tools(ctx)
+		offer(tools, err) // to the model, from its next turn on
+	}}
+	return g
+}
+
 func guidePins(ctx context.Context, c *mcpclient.Client) (map[string]mcp.Fingerprint, error) {
 	pins := make(map[string]mcp.Fingerprint)
 	for tool, err := range c.Tools(ctx) {
@@ -298,6 +306,17 @@ func TestTheCodeOfTheGuideRuns(t *testing.T) {
 	}
 	if err := guideGroup(ctx, map[string]mcpclient.Target{"air": target}, call, func(s string) { shown = append(shown, s) }); err != nil || len(shown) != 1 {
 		t.Errorf("group: got %q, %v", shown, err)
+	}
+	offered := make(chan int, 1)
+	following := guideGroupChanges(func(tools []mcp.Tool, _ error) { offered <- len(tools) })
+	defer following.Close()
+	growing := mcpserver.New("growing", "1.0.0", &mcpserver.Options{Dynamic: true})
+	if err := following.Connect(ctx, mcpclient.Member{Name: "growing", Target: mcpclient.InProcess(growing)}); err != nil {
+		t.Fatal(err)
+	}
+	growing.Tool("new", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	if n := <-offered; n != 1 {
+		t.Errorf("changes of a group: got %d tools, want the new one", n)
 	}
 	pins, err := guidePins(ctx, c)
 	if err != nil {
