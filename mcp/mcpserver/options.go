@@ -77,7 +77,7 @@ type Options struct {
 	Schemas []schema.Option
 	// CheckTool is called with the definition of each tool that is about to be registered or
 	// replaced, or added to a ToolSet, after its options have been applied. If it returns an
-	// error, the tool is not registered: SetTool, ReplaceTool and ToolSet.Add return the error,
+	// error, the tool is not registered: SetTool, ReplaceTool and FeatureSet.AddTool return the error,
 	// Tool and AddTool panic with it. It gets a copy of the definition and runs on the goroutine
 	// of the registration, on several at once if tools are registered so. mcpmodel.CheckTool
 	// refuses tools that model APIs do not take. Default: only the rules of the protocol are

@@ -170,7 +170,7 @@ func TestCheckToolRefusesRegistrations(t *testing.T) {
 	}{
 		"ReplaceTool":        {s.ReplaceTool("a", "bad", nothing), "described badly"},
 		"SetTool":            {s.SetTool(mcp.Tool{Name: "a", Description: "bad"}, rawNothing), "described badly"},
-		"ToolSet.Add":        {s.NewToolSet().Add(mcp.Tool{Name: "c", Description: "bad"}, rawNothing), "described badly"},
+		"FeatureSet.AddTool": {s.NewFeatureSet().AddTool(mcp.Tool{Name: "c", Description: "bad"}, rawNothing), "described badly"},
 		"CheckTool panicked": {s.ReplaceTool("a", "worse", nothing), "panic: lost"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
