@@ -59,6 +59,7 @@ func watchOnce(t *testing.T, c *mcpclient.Client, other Other) {
 		if uri != "note:///1" || err != nil || !ok {
 			t.Fatalf("%s: got %q, %v, want the resource", what, uri, err)
 		}
+		settle() // the bridge subscribes to it in the background
 		other.Updated("note:///1")
 	}
 }
