@@ -1,11 +1,15 @@
 package consent_test
 
 import (
+	"bufio"
 	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -239,6 +243,60 @@ func TestToolIsWithheldWhenItsDefinitionChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is approved is the repaired text, however the server spells it.
+func TestToolIsApprovedInEverySpellingOfARepairedText(t *testing.T) {
+	t.Parallel()
+	b, _ := open(t)
+	u, _ := program(t, "x")
+	for _, spelling := range []string{`\ud83d`, `\ufffd`, "\ufffd", "\xff"} {
+		kept, withheld, err := b.FilterTools(u, listed(t, `{"name":"read","description":"`+spelling+`","inputSchema":{"type":"object","title":"`+spelling+`"}}`))
+		if err != nil || len(kept) != 1 || len(withheld) != 0 {
+			t.Errorf("%q: got %v, %v, %v, want the tool kept", spelling, names(kept), withheld, err)
+		}
+	}
+}
+
+// listed returns the tools that a client gets from a server that lists one definition.
+func listed(t *testing.T, definition string) []mcp.Tool {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	var server sync.WaitGroup
+	server.Go(func() {
+		for lines := bufio.NewScanner(theirs); lines.Scan(); {
+			var m struct {
+				ID     jsontext.Value `json:"id"`
+				Method string         `json:"method"`
+			}
+			if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+				return
+			}
+			result := map[string]string{
+				"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}`,
+				"tools/list": `{"tools":[` + definition + `]}`,
+			}[m.Method]
+			if result != "" {
+				fmt.Fprintf(theirs, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+			}
+		}
+	})
+	defer server.Wait()
+	defer theirs.Close()
+	target := mcpclient.Stream(ours)
+	c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var tools []mcp.Tool
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools = append(tools, tool)
+	}
+	return tools
 }
 
 func TestApprovalCoversOnlyTheShownDefinition(t *testing.T) {

@@ -214,6 +214,9 @@ func TestRefusedConnectionsOverHTTPSayWhy(t *testing.T) {
 			e.w.Header().Set("WWW-Authenticate", "Bearer")
 			e.json(403, e.fail(-1, "no", ""))
 		}, mcpclient.Options{}, 403, "server/discover: HTTP 403 Forbidden"},
+		"forbidden with the answer to another request": {func(e *exchange) {
+			e.json(403, `{"jsonrpc":"2.0","id":99,"error":{"code":-1,"message":"no"}}`)
+		}, mcpclient.Options{}, 403, "server/discover: HTTP 403 Forbidden"},
 		"header mismatch": {func(e *exchange) { e.json(400, e.fail(-32020, "headers", "")) }, mcpclient.Options{}, 0, "server/discover: peer answered -32020: headers"},
 		"nothing there":   {func(e *exchange) { http.NotFound(e.w, e.Request) }, mcpclient.Options{}, 404, "initialize: HTTP 404 Not Found; as an event stream: HTTP 404 Not Found"},
 		"broken":          {func(e *exchange) { http.Error(e.w, "", http.StatusServiceUnavailable) }, mcpclient.Options{}, 503, "initialize: HTTP 503 Service Unavailable"},

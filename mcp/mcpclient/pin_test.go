@@ -109,6 +109,35 @@ func TestACallOfAChangedToolIsNotSent(t *testing.T) {
 	}
 }
 
+// Fingerprints are those of the repaired text, however the server spells it.
+func TestAPinCountsForEverySpellingOfARepairedText(t *testing.T) {
+	t.Parallel()
+	const definition = `{"name":"buy","description":"Buys $","inputSchema":{"type":"object","description":"$"}}`
+	pin, err := mcp.Tool{
+		Name: "buy", Description: "Buys \ufffd", InputSchema: jsontext.Value(`{"type":"object","description":"\ufffd"}`),
+	}.Fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spelling := range []string{`\ud83d`, `\ufffd`, "\ufffd", "\xff"} {
+		for era, handle := range eras(func(_ *script, m message) string {
+			switch m.Method {
+			case mcp.MethodToolsList:
+				return m.result(`{"tools":[` + strings.ReplaceAll(definition, "$", spelling) + `],"ttlMs":0,"cacheScope":"private"}`)
+			case mcp.MethodListen:
+				return m.fail(-32601, "no subscriptions", "")
+			}
+			return m.result(`{"content":[]}`)
+		}) {
+			_, target := serve(t, handle)
+			c := connect(t, target, pinned(pin))
+			if _, err := c.CallTool(t.Context(), "buy", nil); err != nil {
+				t.Errorf("%s, %q: %v", era, spelling, err)
+			}
+		}
+	}
+}
+
 // The definition that a caller gives is not what the server shows.
 func TestADefinitionOfTheCallerIsNotComparedWithAPin(t *testing.T) {
 	t.Parallel()

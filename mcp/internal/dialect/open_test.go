@@ -150,9 +150,11 @@ func TestMethodsOfTheSessionEraAreUnknownToStatelessRequests(t *testing.T) {
 		if _, err := s.Open(stateless, dialect.TransportInfo{Session: session}); mcp.CodeOf(err) != mcp.CodeMethodNotFound {
 			t.Errorf("%s with metadata of the stateless era: got %v, want method not found", method, err)
 		}
-		legacy := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)
-		if _, err := s.Open(legacy, dialect.TransportInfo{Session: session}); err != nil {
-			t.Errorf("%s in a session: got %v, want no error", method, err)
+		for _, params := range []string{"", `,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":null,"io.modelcontextprotocol/clientCapabilities":null}}`} {
+			legacy := decode(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"`+params+`}`)
+			if _, err := s.Open(legacy, dialect.TransportInfo{Session: session}); err != nil {
+				t.Errorf("%s in a session%s: got %v, want no error", method, params, err)
+			}
 		}
 	}
 }

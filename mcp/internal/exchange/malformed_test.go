@@ -40,6 +40,7 @@ var malformedAnswers = map[string]string{
 
 func TestMalformedAnswerFailsItsQuestion(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-007")
 	for name, answer := range malformedAnswers {
 		s, seen := asking()
 		w := connectWith(t, s, openAble)
@@ -49,6 +50,11 @@ func TestMalformedAnswerFailsItsQuestion(t *testing.T) {
 		w.send("%s", answer)
 		if err := <-seen; err == nil || !strings.Contains(err.Error(), "invalid response: decode") {
 			t.Errorf("%s: got %v, want what is wrong with the answer", name, err)
+		}
+		for refusal, got := `{"jsonrpc":"2.0","error":{"code":-32700`, ""; !strings.HasPrefix(got, refusal); {
+			if got = w.read(); strings.Contains(got, `"error":{"code"`) && !strings.HasPrefix(got, refusal) {
+				t.Fatalf("%s: got %s, want the error without the id, which is one of the server", name, got)
+			}
 		}
 	}
 }
