@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +60,8 @@ func isFault(err error) bool {
 	_, status := errors.AsType[*mcpclient.HTTPError](err)
 	_, lost := errors.AsType[*mcpclient.LostError](err)
 	_, invalid := errors.AsType[*mcpclient.ProtocolError](err)
-	return !asks && (sent || status || lost || invalid)
+	_, unreachable := errors.AsType[*net.OpError](err)
+	return !asks && (sent || status || lost || invalid || unreachable)
 }
 
 // requestErrors are the codes of errors that an upstream answers because of the request.

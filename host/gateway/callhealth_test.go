@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -185,6 +186,26 @@ func TestUpstreamWhoseCallsAllFailIsFailingUntilOneSucceeds(t *testing.T) {
 				t.Errorf("got %+v, want no reason", got)
 			}
 		})
+	}
+}
+
+// A client over HTTP has no connection that it could lose.
+func TestUpstreamThatIsNotRunningIsFailing(t *testing.T) {
+	t.Parallel()
+	s := serveSessions(t)
+	_, c, statuses := openWithStatus(t, host.Upstream{Key: "d", Target: mcpclient.URL(s.URL)})
+	if got, err := c.Call[string](t.Context(), "d__go", nil); err != nil || got != "gone" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	s.Close()
+	for range 3 {
+		if result, err := c.CallTool(t.Context(), "d__go", nil); err == nil && !result.IsError {
+			t.Errorf("got %+v, want a failure", result)
+		}
+	}
+	status := awaitStatus(t, statuses, "failing", func(s host.Status) bool { return s.State == host.Failing })
+	if !strings.Contains(status.Reason, "dial tcp") {
+		t.Errorf("got the reason %q, want the connection refused", status.Reason)
 	}
 }
 
