@@ -142,9 +142,14 @@ func TestForeignClientsAreAskedByForeignServers(t *testing.T) {
 	}
 }
 
-// wantTrouble runs "fondaco servers" for a server that cannot run, and checks that it
-// reports the failure and the end of standard error.
-func wantTrouble(t *testing.T, h *process, key, said string) {
+// status is what "fondaco servers" shows of a server.
+type status struct {
+	State, Reason string
+	Stderr        []string
+	SessionsLost  int
+}
+
+func statusOf(t *testing.T, h *process, key string) status {
 	t.Helper()
 	cmd := exec.Command(program("fondaco"), "servers", key, "--json", "--url", "http://"+h.addr+"/mcp")
 	cmd.Env = h.Env
@@ -152,16 +157,18 @@ func wantTrouble(t *testing.T, h *process, key, said string) {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	var shown struct {
-		Server struct {
-			State, Reason string
-			Stderr        []string
-		}
-	}
+	var shown struct{ Server status }
 	if err := json.Unmarshal(out, &shown, json.MatchCaseInsensitiveNames(true)); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
-	got := shown.Server
+	return shown.Server
+}
+
+// wantTrouble checks that the host reports the failure of a server that cannot run, and the end
+// of standard error.
+func wantTrouble(t *testing.T, h *process, key, said string) {
+	t.Helper()
+	got := statusOf(t, h, key)
 	if got.State != "failed" && got.State != "suspended" || got.Reason == "" {
 		t.Errorf("the server %s is %s: %q, want it failed or suspended, with a reason", key, got.State, got.Reason)
 	}

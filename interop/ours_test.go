@@ -21,16 +21,32 @@ import (
 // results.
 func visit(t *testing.T, target mcpclient.Target, v mcp.Revision, p plan, l lacks) {
 	t.Helper()
+	g := connectRunner(t, target, v)
+	results := g.run(t, p, l)
+	if err := g.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	p.check(t, l, results)
+}
+
+// connectRunner connects our client in one revision.
+func connectRunner(t *testing.T, target mcpclient.Target, v mcp.Revision) *stepRunner {
+	t.Helper()
 	g := &stepRunner{changes: make(map[string]chan struct{}), logs: make(chan *mcp.LoggingMessageParams, 100)}
 	c, err := mcpclient.Connect(t.Context(), target, g.options(v))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Client = c
 	if got := c.Revision(); got != v {
 		t.Errorf("spoke %s, want %s", got, v)
 	}
-	var results []any
+	g.Client = c
+	return g
+}
+
+// run runs the steps of a plan and returns their results.
+func (g *stepRunner) run(t *testing.T, p plan, l lacks) (results []any) {
+	t.Helper()
 	for _, s := range p.without(l) {
 		got, err := g.take(t.Context(), s)
 		if err != nil {
@@ -38,10 +54,7 @@ func visit(t *testing.T, target mcpclient.Target, v mcp.Revision, p plan, l lack
 		}
 		results = append(results, plain(t, got))
 	}
-	if err := c.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	p.check(t, l, results)
+	return results
 }
 
 // stepRunner runs steps with our client.
