@@ -25,6 +25,7 @@ func TestGuideSaysWhatTheTableSays(t *testing.T) {
 		fmt.Sprintf("| bytes of one | %d MiB | %d MiB | %d MiB | %d MiB |", anthropic.mediaBytes>>20, openAIChat.mediaBytes>>20, openAIResponses.mediaBytes>>20, gemini.mediaBytes>>20),
 		fmt.Sprintf("%d strict tools, %d optional properties and %d unions", anthropicStrict.strictTools, anthropicStrict.optionalParams, anthropicStrict.unionParams),
 		fmt.Sprintf("%d levels, %s properties, %s values of enums, %s characters", openAIStrict.depth, thousands(openAIStrict.properties), thousands(openAIStrict.enumValues), thousands(openAIStrict.stringLen)),
+		fmt.Sprintf("%s in one enum of more than %d values", thousands(openAIStrict.longEnum), longEnumValues),
 		fmt.Sprintf("| description | – | %s characters, cut | – | – |", thousands(openAIChat.description)),
 		fmt.Sprintf("%d KiB, %s subschemas, %d levels or %d MiB", maxSchemaText>>10, thousands(maxSubschemas), maxSchemaDepth, maxExpanded>>20),
 	} {

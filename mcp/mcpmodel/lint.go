@@ -240,9 +240,8 @@ func (c *schemaChecker) keyword(m jsonMember, at string, level int) {
 func (c *schemaChecker) enum(text jsontext.Value, at string) {
 	var values []jsontext.Value
 	_ = json.Unmarshal(text, &values)
-	c.size.enumValues += len(values)
+	c.size.addEnum(values)
 	for _, v := range values {
-		c.size.stringLen += len(v)
 		if !strings.ContainsRune(c.rules.enumKinds, rune(kindOf(v))) {
 			c.add(at, true, "found the value %s, want values of other types", excerpt(v))
 			return

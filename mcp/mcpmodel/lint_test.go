@@ -20,6 +20,8 @@ func TestLintFindsWhatAnAPIDoesNotTake(t *testing.T) {
 		want string
 	}{
 		{tool("a.b", `{"type":"object"}`), mcpmodel.OpenAIChat, `tool "a.b": /name: the API refuses the name, want 1 to 64 of a-z, A-Z, 0-9, '_' and '-'; mcp.QualifiedName and mcpclient.Group make such names: refused by OpenAI Chat Completions`},
+		{tool(strings.Repeat("a", 129), `{"type":"object"}`), mcpmodel.Anthropic, `/name: the API refuses the name, want 1 to 128 of`},
+		{tool(strings.Repeat("a", 65), `{"type":"object"}`), mcpmodel.OpenAIResponses, `/name: the API refuses the name, want 1 to 64 of`},
 		{tool("0a", `{"type":"object"}`), mcpmodel.Gemini, `tool "0a": /name: the API refuses the name`},
 		{long, mcpmodel.OpenAIChat, `tool "long": /description: has 1025 characters, want at most 1024: refused by`},
 		{tool("u", `{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]}`), mcpmodel.Anthropic, `/inputSchema/oneOf: oneOf at the root of the schema, want it in a property: refused by Anthropic Messages`},
@@ -42,6 +44,9 @@ func TestLintFindsWhatAnAPIDoesNotTake(t *testing.T) {
 		if f.Refused && f.API != mcpmodel.Anthropic.String() {
 			t.Errorf("got %v, want a reference refused by Anthropic alone", f)
 		}
+	}
+	if found := mcpmodel.Lint([]mcp.Tool{tool(strings.Repeat("a", 128), `{"type":"object"}`)}, mcpmodel.Anthropic); len(found) > 0 {
+		t.Errorf("got %v for a name of 128 characters, want nothing", found)
 	}
 	if found := mcpmodel.Lint([]mcp.Tool{plain}); len(found) > 0 {
 		t.Errorf("got %v for a plain tool, want nothing", found)

@@ -1,6 +1,9 @@
 package mcpmodel
 
-import "fmt"
+import (
+	"encoding/json/jsontext"
+	"fmt"
+)
 
 // boundError is the error of a schema that exceeds a bound of this package.
 type boundError struct {
@@ -27,6 +30,26 @@ type schemaSize struct {
 	unions     int // properties with several types or anyOf
 	enumValues int
 	stringLen  int // bytes of names of properties and of values of enums
+	longEnum   int // bytes of the values of the largest enum with more than longEnumValues strings
+}
+
+// longEnumValues is the number of values above which the length of an enum is limited.
+const longEnumValues = 250
+
+// addEnum counts the values of one enum.
+func (z *schemaSize) addEnum(values []jsontext.Value) {
+	z.enumValues += len(values)
+	length, strings := 0, 0
+	for _, v := range values {
+		length += len(v)
+		if v.Kind() == '"' {
+			strings++
+		}
+	}
+	z.stringLen += length
+	if strings > longEnumValues {
+		z.longEnum = max(z.longEnum, length)
+	}
 }
 
 // measure counts a schema. It stops when there are too many subschemas.
@@ -44,10 +67,7 @@ func (z *schemaSize) add(s *schema, depth int) {
 		depth++
 	}
 	z.depth = max(z.depth, depth)
-	z.enumValues += len(s.enum)
-	for _, v := range s.enum {
-		z.stringLen += len(v)
-	}
+	z.addEnum(s.enum)
 	if len(s.types) > 1 || len(s.anyOf) > 1 {
 		z.unions++
 	}
@@ -83,6 +103,7 @@ func (z schemaSize) within(r *rules) error {
 		{"properties", z.properties, r.properties},
 		{"values of enums", z.enumValues, r.enumValues},
 		{"characters in names and enums", z.stringLen, r.stringLen},
+		{fmt.Sprintf("characters in an enum with more than %d values", longEnumValues), z.longEnum, r.longEnum},
 	} {
 		if l.max > 0 && l.found > l.max {
 			return fmt.Errorf("has %d %s, want at most %d", l.found, l.name, l.max)

@@ -27,6 +27,7 @@ type rules struct {
 	properties int // properties in all
 	enumValues int // values of all enums
 	stringLen  int // characters of names of properties and values of enums in all
+	longEnum   int // characters of the values of one enum with more than longEnumValues strings
 
 	// Strict mode.
 	strict         *rules // nil: there is none
@@ -56,15 +57,16 @@ var (
 // anthropic is the Messages API.
 //
 //   - Names, input_schema: platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
-//     and the error "input_schema does not support oneOf, allOf, or anyOf at the top level".
+//     (older documentation: names of 64 characters) and the error "input_schema does not support oneOf,
+//     allOf, or anyOf at the top level".
 //   - References and names of properties: platform.claude.com/docs/en/managed-agents/self-hosted-sandboxes,
 //     which states what the API rejects in the input_schema of a custom tool.
 //   - Results of tools: platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls.
 //   - Images and their size: platform.claude.com/docs/en/build-with-claude/vision.
 var anthropic = rules{
 	name:           "Anthropic Messages",
-	toolName:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
-	toolNameWanted: "1 to 64 of a-z, A-Z, 0-9, '_' and '-'",
+	toolName:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+	toolNameWanted: "1 to 128 of a-z, A-Z, 0-9, '_' and '-'",
 	keywords:       append([]string{"prefixItems"}, jsonSchemaKeywords...),
 	enumKinds:      `"0tfn{[`,
 	typeLists:      true,
@@ -117,7 +119,8 @@ var openAIChat = rules{
 }
 
 // openAIResponses is the Responses API: platform.openai.com/docs/api-reference/responses/create.
-// The output of a function call may have images and files.
+// The output of a function call may have images and files. The number of tools is that of Chat
+// Completions; the page documents none.
 var openAIResponses = rules{
 	name:           "OpenAI Responses",
 	references:     true,
@@ -133,7 +136,7 @@ var openAIResponses = rules{
 	mediaBytes:     20 << 20,
 }
 
-// openAIStrict is strict mode: platform.openai.com/docs/guides/structured-outputs, section
+// openAIStrict is strict mode: developers.openai.com/api/docs/guides/structured-outputs, section
 // Supported schemas.
 var openAIStrict = rules{
 	name:       "OpenAI, strict",
@@ -152,13 +155,15 @@ var openAIStrict = rules{
 	properties:   5000,
 	enumValues:   1000,
 	stringLen:    120_000,
+	longEnum:     15_000,
 }
 
 // gemini is generateContent.
 //
 //   - Names: ai.google.dev/api/caching#FunctionDeclaration and the error "Must start with a
 //     letter or an underscore". Newer documentation allows 128 characters, deployed versions 64.
-//   - Number of tools: docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling.
+//   - Number of tools: docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling,
+//     the limit of Vertex AI. ai.google.dev documents none.
 //   - Keywords of parametersJsonSchema: the list of ai.google.dev/api/generate-content#GenerationConfig,
 //     field responseJsonSchema.
 //   - Media: ai.google.dev/gemini-api/docs/image-understanding, /audio, /document-processing;

@@ -76,7 +76,7 @@ type Options struct {
 	// features: schema.Describe[big.Int](…). Forms of elicitation do not use them.
 	Schemas []schema.Option
 	// CheckTool is called with the definition of each tool that is about to be registered or
-	// replaced, or added to a ToolSet, after its options have been applied. If it returns an
+	// replaced, or added to a FeatureSet, after its options have been applied. If it returns an
 	// error, the tool is not registered: SetTool, ReplaceTool and FeatureSet.AddTool return the error,
 	// Tool and AddTool panic with it. It gets a copy of the definition and runs on the goroutine
 	// of the registration, on several at once if tools are registered so. mcpmodel.CheckTool
