@@ -74,7 +74,7 @@ func TestCheckerFindsWhatTheRulesForbid(t *testing.T) {
 		{&openAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, "additionalProperties is missing"},
 		{&openAIStrict, `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`, `the property "a" is not required`},
 		{&openAIStrict, `{"type":"object","properties":` + strings.Repeat(`{"a":{"type":"object","properties":`, 10) + `{}` + strings.Repeat(`}}`, 10) + `}`, "has 11 levels, want at most 10"},
-		{&openAIStrict, `{"type":"object","properties":{"a":{"enum":[` + strings.Repeat(`"` + strings.Repeat("x", 58) + `",`, 250) + `"y"]}}}`, "has 15003 characters in an enum with more than 250 values, want at most 15000"},
+		{&openAIStrict, `{"type":"object","properties":{"a":{"enum":[` + strings.Repeat(`"`+strings.Repeat("x", 58)+`",`, 250) + `"y"]}}}`, "has 15003 characters in an enum with more than 250 values, want at most 15000"},
 		{&anthropicStrict, `{"type":"object","properties":{"a":{"type":"array","items":{},"minItems":2}},"additionalProperties":false}`, "want 0 or 1"},
 		{&anthropicStrict, `{"type":"object","properties":{"a":{"type":"integer","minimum":2}},"additionalProperties":false}`, `the keyword "minimum" is not taken`},
 	}
