@@ -21,7 +21,7 @@
 //	}
 //
 // The package sends nothing: requests and responses are JSON values, for net/http or the SDK
-// of a provider. It describes each API in one table (table.go), as it was documented in
+// of a provider. It describes each API in one table (rules.go), as it was documented in
 // November 2026. What a provider changes later needs a new version of this package.
 //
 // # Schemas

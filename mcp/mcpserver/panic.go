@@ -7,7 +7,9 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 )
 
-// panicked is the error of a panic in user code.
+// panicked is the error of a panic in user code. The panics of handlers are contained where they
+// are called: serve.go, and toolcall.go for tools; publicerror.go turns them into the error that the
+// client gets. This file is for the rest: stores, buses, and functions that run in the background.
 type panicked = usercode.Panic
 
 // recoverAndLog is deferred by a function that calls user code. It stores a panic in err and
