@@ -113,7 +113,7 @@ func (u *upstream) findConnection(c caller, k *call, on *connection) (*connectio
 		switch {
 		case on.isClosed():
 			return nil, nil, errors.New("the connection that has the tool was closed")
-		case on.addCall(k, alone):
+		case on.addCall(k, alone, true):
 			return on, nil, nil
 		}
 		return nil, u.connectionFreed, nil
@@ -126,7 +126,7 @@ func (u *upstream) findConnection(c caller, k *call, on *connection) (*connectio
 			}
 			conn = u.startConnection(c)
 		}
-		if conn.addCall(k, alone) {
+		if conn.addCall(k, alone, false) {
 			return conn, nil, nil
 		}
 	}

@@ -3,12 +3,16 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/host/gateway"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -62,29 +66,152 @@ func TestCancelledCallEndsNoConnection(t *testing.T) {
 	}
 }
 
-// Some time after a cancelled call the server can ask again, and the user is asked.
+// A user who cancels a call and calls again at once is asked.
 func TestServerCanAskAgainAfterACancelledCall(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := &sessionTarget{revision: mcp.V20251125, make: hangingDiary}
-		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
+	for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &sessionTarget{revision: mcp.V20251125, make: hangingDiary}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(f)})
+			var mu sync.Mutex
+			asked := 0
+			c := mcptest.Connect(t, g.Server(), answering(down, func(context.Context) (*mcp.ElicitResult, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked++
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{"name":"Ada"}`)}, nil
+			}))
+			for n := range 3 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_, _ = c.CallTool(ctx, "d__hang", nil)
+				cancel()
+				if result, err := c.CallTool(t.Context(), "d__ask", nil); err != nil || result.Content.Text() != "Ada" || asked != n+1 {
+					t.Errorf("%s: got %+v, %v after %d questions, want an answer", down, result, err, asked)
+				}
+			}
+			if served, _ := f.counts(); served != 2 {
+				t.Errorf("%s: got %d connections, want the shared one and that of the caller", down, served)
+			}
+		})
+	}
+}
+
+// stubbornServer goes on with a call that was cancelled: its tool "slow" asks "slow?" when
+// another call comes. Its tool "ask" asks "ask?" and returns when it has the answer to that.
+func stubbornServer(ctx context.Context, conn mcp.Conn) error {
+	slow := false
+	calls := make(map[string]jsonValue) // by the id of their question
+	question := func(c rawConn, id string) {
+		c.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"elicitation/create","params":{"message":"` + id + `?","requestedSchema":{"type":"object","properties":{}}}}`)
+	}
+	return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+		switch {
+		case m.Method == mcp.MethodToolsList:
+			return `"result":{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]}`
+		case m.Method == mcp.MethodToolsCall && strings.Contains(string(m.Params), `"slow"`):
+			slow = true
+		case m.Method == mcp.MethodToolsCall:
+			if slow {
+				question(c, "slow")
+			}
+			calls["ask"] = m.ID
+			question(c, "ask")
+		case m.Method == "" && strings.Contains(m.text, `"id":"ask"`):
+			text := "answered"
+			if strings.Contains(m.text, `"error"`) {
+				text = "refused"
+			}
+			c.respond(calls["ask"], `"result":{"content":[{"type":"text","text":"`+text+`"}]}`)
+		case m.ID != nil && m.Method != mcp.MethodDiscover && m.Method != mcp.MethodInitialize:
+			return emptyResult
+		}
+		return ""
+	})
+}
+
+// However many clients call, the question of a cancelled call reaches only the client that has
+// made that call, and every client is asked what concerns its own calls.
+func TestQuestionOfACancelledCallReachesOnlyItsClient(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-342b")
+	connect := map[string]func(*testing.T, *gateway.Gateway, *mcpclient.Options) *mcpclient.Client{
+		"connections": func(t *testing.T, g *gateway.Gateway, o *mcpclient.Options) *mcpclient.Client {
+			return mcptest.Connect(t, g.Server(), o)
+		},
+		"HTTP": func(t *testing.T, g *gateway.Gateway, o *mcpclient.Options) *mcpclient.Client {
+			return mcptest.Connect(t, g.Server().HTTPHandler(), o)
+		},
+	}
+	for transport, connect := range connect {
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(stubbornServer))})
 		var mu sync.Mutex
-		asked := 0
-		c := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, func(context.Context) (*mcp.ElicitResult, error) {
+		asked := make(map[string][]string)
+		client := func(name string) *mcpclient.Client {
+			o := answering(mcp.V20260728, nil)
+			o.Info = mcp.Implementation{Name: name, Version: "1"}
+			o.ElicitForm = func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[name] = append(asked[name], p.Message)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{}`)}, nil
+			}
+			return connect(t, g, o)
+		}
+		ada, bob, eve := client("ada"), client("bob"), client("eve")
+		for _, canceller := range []*mcpclient.Client{ada, bob} {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			_, _ = canceller.CallTool(ctx, "a__slow", nil)
+			cancel()
+		}
+		var calls sync.WaitGroup
+		for _, c := range []*mcpclient.Client{eve, bob, ada, eve} {
+			calls.Go(func() {
+				if result, err := c.CallTool(t.Context(), "a__ask", nil); err != nil || result.Content.Text() != "answered" {
+					t.Errorf("%s: got %+v, %v, want the question of the call answered", transport, result, err)
+				}
+			})
+		}
+		calls.Wait()
+		mu.Lock()
+		if slices.Contains(asked["eve"], "slow?") || len(asked["eve"]) != 2 {
+			t.Errorf("%s: a client that has cancelled nothing was asked %q", transport, asked["eve"])
+		}
+		mu.Unlock()
+	}
+}
+
+// A client that calls again itself is asked at once, and nobody else is, on one connection to
+// the server.
+func TestClientThatCancelledIsAskedOnTheSameConnection(t *testing.T) {
+	t.Parallel()
+	for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		var mu sync.Mutex
+		var asked []string
+		opened := 0
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+			mu.Lock()
+			opened++
+			mu.Unlock()
+			return stubbornServer(ctx, conn)
+		}))})
+		o := answering(down, nil)
+		o.ElicitForm = func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			asked++
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{"name":"Ada"}`)}, nil
-		}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, _ = c.CallTool(ctx, "d__hang", nil)
-		if result, err := c.CallTool(t.Context(), "d__ask", nil); err != nil || !result.IsError || asked != 0 {
-			t.Errorf("got %+v, %v after %d questions, want none while it may be one of the cancelled call", result, err, asked)
+			asked = append(asked, p.Message)
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{}`)}, nil
 		}
-		time.Sleep(time.Minute)
-		if result, err := c.CallTool(t.Context(), "d__ask", nil); err != nil || result.Content.Text() != "Ada" || asked != 1 {
-			t.Errorf("got %+v, %v after %d questions, want an answer", result, err, asked)
+		c := mcptest.Connect(t, g.Server(), o)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, _ = c.CallTool(ctx, "a__slow", nil)
+		cancel()
+		if result, err := c.CallTool(t.Context(), "a__ask", nil); err != nil || result.Content.Text() != "answered" {
+			t.Errorf("%s: got %+v, %v, want the question answered", down, result, err)
 		}
-	})
+		mu.Lock()
+		if !slices.Contains(asked, "ask?") || opened != 2 {
+			t.Errorf("%s: got questions %q over %d connections, want those of the client's own calls over one and the shared one", down, asked, opened)
+		}
+		mu.Unlock()
+	}
 }

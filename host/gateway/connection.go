@@ -20,8 +20,6 @@ const (
 	// maxRetryWait is the longest pause before the next attempt for which a call waits;
 	// if the pause is longer the call fails at once.
 	maxRetryWait = 3 * time.Second
-	// abandonedCallTime is how long a server may still ask in a call that was given up.
-	abandonedCallTime = 30 * time.Second
 	// minRefreshInterval is the least time between two reads of the lists.
 	minRefreshInterval = time.Second
 	// refreshWait is how long a request waits for a read of the lists.
@@ -74,7 +72,7 @@ type connection struct {
 	hadCall         bool          // a call was answered since the connection is ready
 	lastUsed        time.Time
 	logLevel        mcp.LoggingLevel // that was requested of the server, or empty
-	refuseUntil     time.Time        // questions are refused until then, see abandonCall
+	cancelled       cancelledCalls   // in which the server may still ask
 	closed          bool             // run has ended, or is about to
 }
 

@@ -46,7 +46,7 @@ func (l lease) release(err error) {
 		l.shared.reportLoss(err)
 	}
 	if l.call != nil && l.call.request.Session() == nil && l.call.mayStillRun(err) && !l.stateless() {
-		l.abandonCall()
+		l.abandonCall(l.call)
 	}
 	l.removeFromConnection()
 	l.removeLease()
@@ -61,8 +61,10 @@ func (l lease) removeFromConnection() {
 }
 
 // addCall adds a call in which the server may ask; nil adds nothing. It reports false if
-// the call must be alone and is not.
-func (c *connection) addCall(added *call, alone bool) bool {
+// the call must be alone, because questions do not name their call, and is not. A call that was
+// given up is no obstacle for the next call of its client, or for a call that needs this very
+// connection.
+func (c *connection) addCall(added *call, alone, needed bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if alone && !c.extra {
@@ -71,44 +73,13 @@ func (c *connection) addCall(added *call, alone bool) bool {
 	switch {
 	case added == nil:
 		return true
-	case alone && len(c.calls) > 0:
+	case alone && (len(c.calls) > 0 || !needed && !c.cancelled.areOf(added.request)):
 		return false
 	}
 	c.calls = append(c.calls, added)
 	close(c.callAdded)
 	c.callAdded = make(chan struct{})
 	return true
-}
-
-// removeGivenUpLocked removes the calls whose caller has given them up, so that its next call
-// uses the same connection even if it comes before the goroutine of the first has noticed.
-func (c *connection) removeGivenUpLocked() {
-	before := len(c.calls)
-	c.calls = slices.DeleteFunc(c.calls, (*call).givenUp)
-	if len(c.calls) < before {
-		c.refuseUntil = time.Now().Add(abandonedCallTime)
-	}
-}
-
-// abandonCall notes that a call was given up which the server may still work on. A question
-// of the server in that call would be taken for one of the next call, so all questions are
-// refused for some time. The connection stays, because its server may keep state for the
-// caller; an extra connection keeps none and is closed.
-func (c *connection) abandonCall() {
-	c.mu.Lock()
-	c.refuseUntil = time.Now().Add(abandonedCallTime)
-	c.closed = c.closed || c.extra
-	c.mu.Unlock()
-	if c.extra {
-		c.cancel()
-	}
-}
-
-// refusesQuestions reports whether a question may belong to a call that was given up.
-func (c *connection) refusesQuestions() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Before(c.refuseUntil)
 }
 
 func (c *connection) removeCall(removed *call) {

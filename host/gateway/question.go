@@ -42,14 +42,13 @@ func (c *connection) askCaller(ctx context.Context, method string, params, answe
 // callToAsk returns the call in which a question is asked. That call is not closed before
 // the question is answered.
 func (c *connection) callToAsk(ctx context.Context, method string) (*call, error) {
-	if c.refusesQuestions() {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call that was cancelled less than %v ago", method, abandonedCallTime)
-	}
 	timer := time.NewTimer(rootsWait)
 	defer timer.Stop()
 	for {
-		asked, joined := c.oldestCall()
+		asked, foreign, joined := c.oldestCall()
 		switch {
+		case foreign:
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client that was cancelled less than %v ago", method, abandonedCallTime)
 		case asked != nil:
 			return asked, nil
 		case method != mcp.MethodRootsList:
@@ -65,16 +64,20 @@ func (c *connection) callToAsk(ctx context.Context, method string) (*call, error
 	}
 }
 
-// oldestCall returns the oldest call that is not closed, or a channel to wait for.
-func (c *connection) oldestCall() (*call, <-chan struct{}) {
+// oldestCall returns the oldest call that is not closed, or a channel to wait for. foreign says
+// that a question may belong to a cancelled call of another client than that of the oldest call.
+func (c *connection) oldestCall() (oldest *call, foreign bool, added <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, asked := range c.calls {
+		if asked.request.Session() == nil && !c.cancelled.areOf(asked.request) {
+			return nil, true, nil
+		}
 		if asked.beginQuestion() {
-			return asked, nil
+			return asked, false, nil
 		}
 	}
-	return nil, c.callAdded
+	return nil, false, c.callAdded
 }
 
 // answerError returns the error that a server gets for its question. Errors of the client
