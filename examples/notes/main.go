@@ -14,7 +14,7 @@ func main() { mcpserver.Main(newServer(newStore())) }
 
 func newServer(s *store) *mcpserver.Server {
 	srv := mcpserver.New("notes", "1.0.0", &mcpserver.Options{
-		Instructions: "Search the notes before you add one, so that none is there twice.",
+		Instructions: "Search the notes before you add one, to avoid duplicates.",
 	})
 	srv.Tool("search_notes", "Finds notes that contain a text", s.search, mcpserver.ReadOnly(), mcpserver.ClosedWorld())
 	srv.Tool("add_note", "Adds a note", func(_ context.Context, in newNote) (note, error) {
@@ -36,7 +36,7 @@ func newServer(s *store) *mcpserver.Server {
 
 type query struct {
 	Text  string `json:"text" doc:"text that the notes contain; all notes contain the empty text"`
-	Limit int    `json:"limit" doc:"most notes to return" min:"1" max:"100" default:"20"`
+	Limit int    `json:"limit" doc:"maximum number of notes to return" min:"1" max:"100" default:"20"`
 }
 
 type newNote struct {
