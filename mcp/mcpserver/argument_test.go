@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 func TestIntegerWithPointOrExponentIsAnInteger(t *testing.T) {
@@ -62,6 +63,30 @@ func TestArgumentThatFitsTheSchemaAndNotItsTypeIsAToolError(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestHandlerOfItsOwnChecksGetsInvalidArguments(t *testing.T) {
+	eachEra(t, func(t *testing.T, r mcp.Revision) {
+		srv := newServer(nil)
+		def := mcp.Tool{Name: "own", InputSchema: jsontext.Value(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+		srv.AddTool(def, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+			return nil, fmt.Errorf("my own message about %s", p.Arguments)
+		}, mcpserver.AllowInvalidArguments())
+		w := dial(t, srv, r)
+		for _, arguments := range []string{`{}`, `{"n":"x"}`} {
+			result := w.Must("tools/call", `{"name":"own","arguments":`+arguments+`}`)
+			if got := decoded[string](t, jsontext.Value(at(t, result, "/content/0/text"))); got != "my own message about "+arguments {
+				t.Errorf("%s: got %s, want the message of the handler", arguments, got)
+			}
+		}
+		w.Refused("tools/call", `{"name":"own","arguments":[1]}`, -32602)
+	})
+	defer func() {
+		if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "AddTool") {
+			t.Errorf("typed handler: got panic %v, want one that names AddTool", v)
+		}
+	}()
+	newServer(nil).Tool("typed", "", func(context.Context, struct{}) (string, error) { return "", nil }, mcpserver.AllowInvalidArguments())
 }
 
 func TestArgumentWithADefaultIsOptionalAndValidated(t *testing.T) {

@@ -2,6 +2,9 @@ package mcpserver_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -100,6 +103,27 @@ func ExampleServer_AddTool() {
 	text, err := c.Call[string](context.Background(), "forecast", map[string]any{"city": "Oslo"})
 	fmt.Println(text, err)
 	// Output: called with {"city":"Oslo"} <nil>
+}
+
+// The handler validates its arguments itself.
+func ExampleAllowInvalidArguments() {
+	srv := mcpserver.New("weather", "1.0.0", nil)
+	input := jsontext.Value(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+	srv.AddTool(mcp.Tool{Name: "forecast", InputSchema: input}, func(_ context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
+		var in struct {
+			City string `json:"city"`
+		}
+		if err := json.Unmarshal(p.Arguments, &in); err != nil || in.City == "" {
+			return nil, errors.New("which city?")
+		}
+		return &mcp.CallToolResult{Content: mcp.Contents{mcp.Textf("sunny in %s", in.City)}}, nil
+	}, mcpserver.AllowInvalidArguments())
+
+	c := clientOf(srv)
+	defer c.Close()
+	r, err := c.CallTool(context.Background(), "forecast", nil)
+	fmt.Println(r.Content.Text(), err)
+	// Output: which city? <nil>
 }
 
 func ExampleServer_Resource() {

@@ -37,6 +37,7 @@ type tool struct {
 	def        mcp.Tool
 	call       ToolHandler
 	typed      bool // the author's function gets the arguments alone
+	unchecked  bool // the handler validates the arguments
 	input      *jsonschema.Validator
 	addMissing func(jsontext.Value) jsontext.Value // nil when the arguments are used as they are
 	output     *jsonschema.Validator               // nil when the tool has no output schema
@@ -76,8 +77,9 @@ func (s *Server) Tool[In, Out any](name, description string, h func(context.Cont
 }
 
 // AddTool registers a tool with its definition and a handler of raw arguments. The
-// definition is copied. An empty input schema accepts any object. AddTool panics as Tool
-// does.
+// definition is copied. An empty input schema accepts any object. Arguments are validated
+// against the schema unless there is the option [AllowInvalidArguments]. AddTool panics as
+// Tool does.
 func (s *Server) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) {
 	if err := s.addTool(&tool{def: def, call: h}, opts, false); err != nil {
 		panic(fmt.Sprintf("tool %q: %v", def.Name, err))
@@ -210,6 +212,9 @@ func (t *tool) check(numbers bool) error {
 	}
 	if t.call == nil {
 		return errors.New("the handler is nil")
+	}
+	if t.typed && t.unchecked {
+		return errors.New("option AllowInvalidArguments: the handler has typed arguments; use AddTool, whose handler can validate them")
 	}
 	if err := checkIcons(t.def.Icons); err != nil {
 		return err

@@ -51,8 +51,10 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if t.addMissing != nil {
 		p.Arguments = t.addMissing(p.Arguments)
 	}
-	if err := validateArguments(t.input, p.Arguments); err != nil {
-		return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
+	if !t.unchecked {
+		if err := validateArguments(t.input, p.Arguments); err != nil {
+			return s.toolError(ctx, r.call, p.Name, &badArguments{p.Name, err}), nil
+		}
 	}
 	if r.resumed != nil && len(t.wraps) > 0 {
 		p.InputResponseParams = r.call.InputResponses()

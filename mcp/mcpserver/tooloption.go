@@ -74,6 +74,17 @@ type wrapper func(ToolHandler) ToolHandler
 
 func (w wrapper) tool(t *tool) { t.wraps = append(t.wraps, w) }
 
+// AllowInvalidArguments is the option that calls the handler also with arguments that are not
+// valid under the input schema of the tool. They are an object in any case. It is for handlers
+// that validate their arguments themselves, and answer with messages of their own. Clients see
+// the same schema. Registration fails if the handler has typed arguments, which are decoded by
+// their schema.
+func AllowInvalidArguments() ToolOption { return allowInvalidArguments{} }
+
+type allowInvalidArguments struct{}
+
+func (allowInvalidArguments) tool(t *tool) { t.unchecked = true }
+
 // ToolOptions is the option that applies several options in their order. It panics when one
 // of them is nil.
 func ToolOptions(opts ...ToolOption) ToolOption {

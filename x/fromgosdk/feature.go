@@ -11,14 +11,16 @@ import (
 )
 
 // Tool registers a tool of go-sdk with a typed handler, as AddTool of go-sdk does. It panics
-// where that does, and where mcpserver.Server.AddTool does.
+// where that does, and where mcpserver.Server.AddTool does. The arguments are valid under the
+// input schema, unless the option mcpserver.AllowInvalidArguments leaves them to go-sdk.
 func Tool[In, Out any](server *mcpserver.Server, tool *gosdk.Tool, handler gosdk.ToolHandlerFor[In, Out], opts ...mcpserver.ToolOption) {
 	register(server, mcp.MethodToolsList, func(other *gosdk.Server) { gosdk.AddTool(other, tool, handler) }, singles.Tool, opts)
 }
 
 // RawTool registers a tool of go-sdk with a handler of raw arguments, as Server.AddTool of
-// go-sdk does. Other than there, the arguments are valid under the input schema, and the
-// structured content has to be valid under the output schema.
+// go-sdk does. Other than there, the arguments are valid under the input schema, unless there is
+// the option mcpserver.AllowInvalidArguments, and the structured content has to be valid under
+// the output schema.
 func RawTool(server *mcpserver.Server, tool *gosdk.Tool, handler gosdk.ToolHandler, opts ...mcpserver.ToolOption) {
 	register(server, mcp.MethodToolsList, func(other *gosdk.Server) { other.AddTool(tool, handler) }, singles.Tool, opts)
 }

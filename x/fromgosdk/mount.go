@@ -18,6 +18,10 @@ type Options struct {
 	// handlers send to such a session fail, as they do in go-sdk. Default: every session is
 	// one of 2025-11-25, and handlers can send requests in both eras.
 	InputRequests bool
+	// ValidateArguments validates the arguments of each tool against its input schema before
+	// the other server gets them. Default: they are left to the other server, as for its own
+	// clients; go-sdk validates those of typed handlers itself.
+	ValidateArguments bool
 	// OnError is called when a later change of the other server cannot be registered, once at a
 	// time. The feature is left out. Default: such errors are ignored.
 	OnError func(error)
@@ -62,5 +66,5 @@ func (o *Options) mirrored() mirror.Options {
 	if o == nil {
 		return mirror.Options{}
 	}
-	return mirror.Options{Features: o.Features, InputRequired: o.InputRequests, OnError: o.OnError}
+	return mirror.Options{Features: o.Features, ValidateArguments: o.ValidateArguments, InputRequired: o.InputRequests, OnError: o.OnError}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // Tool registers a tool of mcp-go. It panics where mcpserver.Server.AddTool does. Other than
-// in mcp-go by default, the arguments are valid under the input schema.
+// in mcp-go by default, the arguments are valid under the input schema, unless there is the
+// option mcpserver.AllowInvalidArguments.
 func Tool(server *mcpserver.Server, tool mcpgotypes.Tool, handler mcpgo.ToolHandlerFunc, opts ...mcpserver.ToolOption) {
 	register(server, tool, func(other *mcpgo.MCPServer) { other.AddTool(tool, handler) }, singles.Tool, opts)
 }

@@ -17,6 +17,11 @@ type Options struct {
 	// context functions of the transports of mcp-go do. The request has the header and the
 	// identity of its client. Default: the context of the request.
 	Context func(ctx context.Context, r *mcpserver.Request) context.Context
+	// ValidateArguments validates the arguments of each tool against its input schema before
+	// the other server gets them. Default: they are left to the other server, as for its own
+	// clients; mcp-go validates none, unless its server has
+	// WithInputSchemaValidation.
+	ValidateArguments bool
 	// OnError is called when a later change of the other server cannot be registered, once at a
 	// time. The feature is left out. Default: such errors are ignored.
 	OnError func(error)
@@ -67,5 +72,5 @@ func (o *Options) mirrored() mirror.Options {
 	if o == nil {
 		return mirror.Options{}
 	}
-	return mirror.Options{Features: o.Features, OnError: o.OnError}
+	return mirror.Options{Features: o.Features, ValidateArguments: o.ValidateArguments, OnError: o.OnError}
 }

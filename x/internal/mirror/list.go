@@ -87,6 +87,9 @@ func (f *features) tool(def jsontext.Value, known bool) error {
 	for _, o := range f.bridge.options.Features {
 		opts = append(opts, o)
 	}
+	if !f.bridge.options.ValidateArguments {
+		opts = append(opts, mcpserver.AllowInvalidArguments())
+	}
 	return f.setTool(def, known, opts)
 }
 

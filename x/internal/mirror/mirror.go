@@ -62,6 +62,9 @@ var ErrUnmounted = errors.New("the server of the other SDK is unmounted")
 type Options struct {
 	// Features are the options of each feature.
 	Features []mcpserver.Option
+	// ValidateArguments validates the arguments of tools before they are forwarded. Otherwise
+	// the foreign server gets every object, and validates it as it does for its own clients.
+	ValidateArguments bool
 	// InputRequired is for a server whose handlers return their questions (input_required).
 	// Its sessions of the stateless era are of 2026-07-28, and handlers get the answers to
 	// the questions that they have returned. Otherwise every session is one of 2025-11-25.

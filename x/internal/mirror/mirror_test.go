@@ -171,6 +171,19 @@ func TestCompletionsAreForwarded(t *testing.T) {
 	})
 }
 
+func TestArgumentsAreValidatedIfTheOptionSaysSo(t *testing.T) {
+	foreign := newFake()
+	foreign.AddTool("echo", mirrortest.Echo)
+	server, err := mirror.NewServer(foreign, nil, mirror.Options{ValidateArguments: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mirrortest.Said(mcptest.Connect(t, server, nil).CallTool(t.Context(), "echo", map[string]any{"text": 5}))
+	if !strings.Contains(got, "invalid arguments") || foreign.requested(mcp.MethodToolsCall) != 0 {
+		t.Errorf("got %q, want an error, and no call of the foreign server", got)
+	}
+}
+
 // TestReturnedQuestionsAreSentToTheClient has a handler that returns its question as the result,
 // as handlers of 2026-07-28 do.
 func TestReturnedQuestionsAreSentToTheClient(t *testing.T) {

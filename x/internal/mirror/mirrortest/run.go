@@ -27,6 +27,7 @@ func Run(t *testing.T, a Adapter) {
 		{"ToolsAreListedAndCalled", testTools},
 		{"PromptsResourcesAndTemplatesAreServed", testOtherFeatures},
 		{"ErrorsOfHandlersPass", testErrors},
+		{"ArgumentsAreLeftToTheOtherServer", testArguments},
 		{"HandlersAskTheirClient", testQuestions},
 		{"ProgressAndLogReachTheCaller", testNotifications},
 		{"LogMessagesOfTheSessionReachItsClient", testSessionLog},
@@ -153,6 +154,22 @@ func testErrors(t *testing.T, a Adapter) {
 			t.Errorf("got %q, want an error without the value of the panic", got)
 		}
 	})
+}
+
+func testArguments(t *testing.T, a Adapter) {
+	mounted, single := a.New(), mcpserver.New("ours", "1.0.0", nil)
+	mounted.AddTool("echo", Echo)
+	a.Tool(single, "echo", Echo)
+	const ours = "invalid arguments for tool" // the text for arguments that are not valid
+	for name, test := range map[string]struct {
+		server *mcpserver.Server
+		ours   bool
+	}{"mounted": {Mounted(t, mounted), false}, "single": {single, true}} {
+		got := Said(mcptest.Connect(t, test.server, nil).CallTool(t.Context(), "echo", map[string]any{"text": 5}))
+		if strings.Contains(got, ours) != test.ours {
+			t.Errorf("%s: got %q, want the text of the adapter's server: %v", name, got, test.ours)
+		}
+	}
 }
 
 func testQuestions(t *testing.T, a Adapter) {
