@@ -7,7 +7,7 @@
 //
 // A row is one literal. Each is run over stdio and over HTTP, with our client or server at
 // the other end and with a host in between, and each answer has to be there within two
-// seconds. A row holds the raw bytes that the peer sends:
+// seconds, or more on a busy machine. A row holds the raw bytes that the peer sends:
 //
 //	row ── rawServer (rawserver_test.go) ── stdio of a child, or HTTP ──┬─ mcpclient
 //	                                                                    └─ fondaco up ── mcpclient

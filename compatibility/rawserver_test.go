@@ -57,12 +57,17 @@ type rawServer struct {
 	first   string // over stdio: sent before everything else
 	events  bool   // HTTP+SSE at any method
 	post    string // the address for POST of HTTP+SSE, if it is not on the server
+	lost    *reply // with sessions: to tools/call in a session that is lost
+	losses  int    // sessions that are lost at their first tools/call, one after the other
 
 	mu      sync.Mutex
-	streams []chan string // guarded by mu: messages for the event streams of HTTP+SSE
-	last    time.Time     // guarded by mu: when one of both last sent something, or the server ended
-	late    time.Duration // guarded by mu: the longest time that its peer took for the next message
-	strict  error         // guarded by mu: what is wrong with a message that it got
+	starts  int             // guarded by mu: processes
+	opened  int             // guarded by mu: sessions
+	gone    map[string]bool // guarded by mu: sessions that are lost
+	streams []chan string   // guarded by mu: messages for the event streams of HTTP+SSE
+	last    time.Time       // guarded by mu: when one of both last sent something, or the server ended
+	late    time.Duration   // guarded by mu: the longest time that its peer took for the next message
+	strict  error           // guarded by mu: what is wrong with a message that it got
 }
 
 func newRawServer(row *serverRow, over transport) *rawServer {
@@ -72,7 +77,39 @@ func newRawServer(row *serverRow, over transport) *rawServer {
 	return &rawServer{
 		name: name, replies: all, first: row.first,
 		events: row.events, post: row.endpoint,
+		lost: row.lost, losses: row.losses, gone: make(map[string]bool),
 	}
+}
+
+// inSession returns the reply to a message with the session id of its request, and the id of
+// the session that the reply opens.
+func (s *rawServer) inSession(session string, data []byte) (answer reply, opens string) {
+	answer = s.reply(data)
+	if s.lost == nil {
+		return answer, ""
+	}
+	var m struct {
+		ID     jsontext.Value `json:"id"`
+		Method string         `json:"method"`
+	}
+	_ = json.Unmarshal(data, &m) // reply has reported the error
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case m.Method == "initialize":
+		s.opened++
+		return answer, fmt.Sprintf("session-%d", s.opened)
+	case m.Method == "server/discover":
+		return answer, ""
+	case m.Method == "tools/call" && s.losses > 0 && !s.gone[session]:
+		s.losses--
+		s.gone[session] = true
+	}
+	if session == "" || s.gone[session] {
+		answer = *s.lost
+		answer.text = strings.ReplaceAll(answer.text, "$id", string(m.ID))
+	}
+	return answer, ""
 }
 
 // reply returns the reply to one message, with its text ready to be sent. A message without
@@ -124,6 +161,28 @@ func (s *rawServer) speaks() {
 	s.last = time.Now()
 }
 
+// starting is called when a child has started.
+func (s *rawServer) starting() {
+	s.hears(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starts++
+}
+
+// started returns the number of children so far.
+func (s *rawServer) started() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starts
+}
+
+// sessions returns the number of sessions that were opened so far.
+func (s *rawServer) sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
+}
+
 // outcome returns the longest time that the peer took, and what was wrong with a message.
 func (s *rawServer) outcome() (late time.Duration, strict error) {
 	s.mu.Lock()
@@ -133,7 +192,7 @@ func (s *rawServer) outcome() (late time.Duration, strict error) {
 
 // serveConn serves the standard streams of a child.
 func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
-	s.hears(nil) // the child has started
+	s.starting()
 	_, _ = io.WriteString(conn, s.first)
 	for {
 		line, err := r.ReadBytes('\n')
@@ -152,7 +211,7 @@ func (s *rawServer) serveConn(r *bufio.Reader, conn io.Writer) {
 	}
 }
 
-// ServeHTTP serves Streamable HTTP without a session id.
+// ServeHTTP serves Streamable HTTP, with session ids only if sessions are lost.
 func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.events && !strings.HasSuffix(r.URL.Path, "/messages") {
 		s.serveEvents(w, r)
@@ -166,7 +225,10 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	answer := s.reply(body)
+	answer, opens := s.inSession(r.Header.Get("Mcp-Session-Id"), body)
+	if opens != "" {
+		w.Header().Set("Mcp-Session-Id", opens)
+	}
 	switch {
 	case s.events:
 		w.WriteHeader(http.StatusAccepted)

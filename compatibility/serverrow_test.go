@@ -24,10 +24,17 @@ type serverRow struct {
 	// events makes the server one of HTTP+SSE, whose event stream answers any method.
 	events   bool
 	endpoint string // for POST, if it is not on the server
-	ask      func(context.Context, *mcpclient.Client, names) (string, error)
-	want     string // the text that ask returns
-	fails    *failure
-	behind   *failure // behind a host, if it differs
+	// lost makes the server one with sessions. So many of them as losses are lost at their
+	// first tools/call, and this is its answer to requests in a lost session.
+	lost   *reply
+	losses int
+	opens  int // sessions that a client opens without a host, if it is not 0
+	// starts is how many processes two connections start in all, if it is not 0.
+	starts map[transport]int
+	ask    func(context.Context, *mcpclient.Client, names) (string, error)
+	want   string // the text that ask returns
+	fails  *failure
+	behind *failure // behind a host, if it differs
 	// waits is the time for which the client waits for a server that is silent.
 	waits map[transport]time.Duration
 }
@@ -98,6 +105,19 @@ func TestServersThatDeviate(t *testing.T) {
 				defer c.Close()
 				return row.question()(ctx, c, names{server: s.name})
 			})
+			if got := s.sessions(); row.opens > 0 && got != row.opens {
+				t.Errorf("the client opened %d sessions, want %d", got, row.opens)
+			}
+			if want := row.starts[over]; want > 0 {
+				c, err := mcpclient.Connect(t.Context(), servers.target(t, s.name, over), clientOptions())
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Close()
+				if got := s.started(); got != want {
+					t.Errorf("two connections started %d processes, want %d", got, want)
+				}
+			}
 		})
 	})
 }
@@ -134,6 +154,9 @@ func (row *serverRow) check(t *testing.T, s *rawServer, over transport, ask func
 		t.Errorf("the server got a message that is not strict JSON: %v", strict)
 	}
 	limit := answerTime
+	if probe := row.replies["server/discover"]; probe.text != "" {
+		limit = probeTime
+	}
 	if wait := row.waits[over]; wait > 0 {
 		limit = wait + silentTime
 	}

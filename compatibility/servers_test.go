@@ -53,6 +53,7 @@ var serverRows = []serverRow{
 		name:    "probe-exit",
 		replies: replies{"server/discover": {ends: true}},
 		want:    "done",
+		starts:  map[transport]int{overStdio: 3},
 	},
 	{
 		name: "id-as-text",
@@ -244,6 +245,49 @@ var serverRows = []serverRow{
 		name: "failure-with-error", over: overHTTP,
 		replies: replies{"tools/call": {code: 500, text: `{"jsonrpc":"2.0","id":null,"error":{"code":4050,"message":"no paper"}}`}},
 		fails:   &failure{number: 4050, texts: []string{"no paper"}},
+	},
+	{
+		name: "session-lost-404", over: overHTTP,
+		lost: &reply{code: 404, kind: "text/plain", text: "Not Found"}, losses: 1, opens: 2,
+		want: "done",
+	},
+	{
+		name: "session-lost-400-text", over: overHTTP,
+		lost: &reply{code: 400, kind: "text/plain", text: "Bad Request: No valid session ID provided"}, losses: 1, opens: 2,
+		want: "done",
+	},
+	{
+		name: "session-lost-400-without-id", over: overHTTP,
+		lost: &reply{code: 400, text: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`}, losses: 1, opens: 2,
+		want: "done",
+	},
+	{
+		name: "session-lost-400-32000", over: overHTTP,
+		lost: &reply{code: 400, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`}, losses: 1, opens: 2,
+		want: "done",
+	},
+	{
+		name: "session-lost-400-32600", over: overHTTP,
+		lost: &reply{code: 400, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":-32600,"message":"Session not found"}}`}, losses: 1, opens: 2,
+		want: "done",
+	},
+	{
+		name: "session-400-twice", over: overHTTP,
+		lost: &reply{code: 400, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":"no paper","data":7}}`}, losses: 1000, opens: 2,
+		fails:  &failure{number: -32000, texts: []string{"no paper"}, data: "7"},
+		behind: &failure{texts: []string{"no paper"}},
+	},
+	{
+		name: "session-400-answer", over: overHTTP,
+		lost: &reply{code: 400, text: `{"jsonrpc":"2.0","id":$id,"error":{"code":4050,"message":"no paper","data":7}}`}, losses: 1, opens: 1,
+		fails: &failure{number: 4050, texts: []string{"no paper"}, data: "7"},
+	},
+	{
+		name: "junk-before-the-end", over: overStdio,
+		first:   "Error: API_KEY is not set\nsee the manual\n",
+		replies: replies{"server/discover": {ends: true}, "initialize": {ends: true}},
+		fails:   &failure{texts: []string{"API_KEY is not set", "see the manual"}},
+		behind:  &failure{number: -32602, texts: []string{"unknown"}},
 	},
 	{
 		name: "prompt-argument-missing",
