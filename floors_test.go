@@ -71,6 +71,7 @@ var floors = []placement{
 	{floor: 3, path: "mcp/internal/listen", only: []string{"mcp", "mcp/internal/limit"}},
 	{floor: 3, path: "mcp/internal/memory", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/registry", only: []string{"mcp", "mcp/internal/dialect"}},
+	{floor: 3, path: "mcp/internal/resultcache", only: []string{"mcp", "mcp/internal/dialect"}},
 	{floor: 3, path: "mcp/internal/stdio", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/streamhttp", beside: []string{"mcp/internal/exchange"}},
 	{floor: 3, path: "mcp/internal/wire"},

@@ -226,10 +226,10 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
-	cache := &k.client.cache
+	cache := k.client.cache
 	key, cacheable := req.CacheKey()
 	if cacheable && !w.opts.noCache {
-		result := cache.get(key)
+		result := cache.Get(key)
 		if w.opts.hit != nil {
 			*w.opts.hit = result != nil
 		}
@@ -237,10 +237,10 @@ func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (d
 			return dialect.Outcome{Type: mcp.ResultComplete, Result: result}, nil
 		}
 	}
-	generation := cache.generation(key.Method)
+	generation := cache.Generation(key.Method)
 	outcome, rounds, err := k.rounds(w, d, req, req)
 	if err == nil && cacheable && rounds == 0 && outcome.Type == mcp.ResultComplete {
-		cache.put(key, outcome.Result, generation)
+		cache.Put(key, outcome.Result, generation)
 	}
 	return outcome, err
 }

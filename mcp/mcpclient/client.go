@@ -14,6 +14,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/resultcache"
 )
 
 // Client is a client of one server. Connect makes one.
@@ -32,7 +33,7 @@ type Client struct {
 	exchange      Exchange // sends requests, wrapped by the extensions
 	tools         toolCache
 	surface       lookup[mcp.Fingerprint] // for PinOptions.Server
-	cache         cache
+	cache         *resultcache.Cache
 	credentials   *credentials // nil without Options.HTTP.Auth
 	notifications *exchange.Dispatcher[func()]
 	handlers      handlerActivity
@@ -75,9 +76,9 @@ func newClient(t Target, opts *Options) *Client {
 	c.candidates = dialect.Supported(c.opts.Revisions)
 	c.questionRates = newQuestionRates(c.opts.questionRate())
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
-	c.cache.maxBytes = c.opts.maxCache()
+	c.cache = resultcache.New(c.opts.maxCache())
 	if c.opts.HTTP.Auth != nil {
-		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: &c.cache, client: c}
+		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: c.cache, client: c}
 	}
 	if c.prior = c.opts.Prior; c.prior != nil {
 		c.lastRevision = c.prior.Revision

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
+	"github.com/fondaco/fondaco/mcp/internal/resultcache"
 )
 
 const headerAuthorization = "Authorization"
@@ -16,7 +17,7 @@ const headerAuthorization = "Authorization"
 // it turns a panic into an error.
 type credentials struct {
 	auth   Authorizer
-	cache  *cache
+	cache  *resultcache.Cache
 	client *Client
 
 	mu   sync.Mutex
@@ -46,7 +47,7 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 	c.last = now
 	c.mu.Unlock()
 	if changed {
-		c.cache.invalidateAll()
+		c.cache.InvalidateAll()
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func list[Page, Item any](
 			cursorCached := restart.cachedPage
 			page, err := request[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
 			if cursorCached && restart.shouldRestart(err) {
-				c.cache.invalidate(method)
+				c.cache.Invalidate(method)
 				loop = loopGuard{maxPages: c.opts.maxPages()}
 				cursor = nil
 				continue

@@ -18,7 +18,7 @@ const maxHandlerDelay = 250 * time.Millisecond
 // It does not wait for the handler.
 func (c *Client) receiveNotification(m jsonrpc.Message) {
 	if stale := invalidatedBy[m.Method]; stale != nil {
-		c.cache.invalidate(stale...)
+		c.cache.Invalidate(stale...)
 		c.surface.forget()
 	}
 	switch m.Method {
@@ -29,7 +29,7 @@ func (c *Client) receiveNotification(m jsonrpc.Message) {
 	case mcp.NotificationResourceUpdated:
 		var p mcp.ResourceUpdatedParams
 		if json.Unmarshal(m.Params, &p) == nil {
-			c.cache.invalidateResource(p.URI)
+			c.invalidateResource(p.URI)
 			c.markUpdated(p.URI)
 		}
 	}
@@ -124,7 +124,7 @@ func (c *Client) logMessage(params jsontext.Value) error {
 func (c *Client) notificationsMissed(why error) {
 	c.tools.clear()
 	c.surface.forget()
-	c.cache.invalidateAll()
+	c.cache.InvalidateAll()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {
 		c.listChanged(method)

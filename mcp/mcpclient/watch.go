@@ -65,7 +65,7 @@ func (c *Client) watchSubscription(w *watcher) *subscription {
 				c.emit(Event{Kind: EventGap, Err: lost})
 			}
 			for _, uri := range w.uris {
-				c.cache.invalidateResource(uri) // it may have changed before the subscription
+				c.invalidateResource(uri) // it may have changed before the subscription
 			}
 			w.markAll()
 		},

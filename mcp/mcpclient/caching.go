@@ -1,0 +1,32 @@
+package mcpclient
+
+import "github.com/fondaco/fondaco/mcp"
+
+// NoCache sends the request even if its result is in the cache of the client. The new
+// result replaces the cached one.
+func NoCache() CallOption {
+	return func(o *callOptions) { o.noCache = true }
+}
+
+// reportHit sets hit to whether the result came from the cache.
+func reportHit(hit *bool) CallOption {
+	return func(o *callOptions) { o.hit = hit }
+}
+
+// ClearCache removes all results from the cache. Call it when Options.HTTP.Client or
+// Options.HTTP.Auth begins to act for another principal. If that happens often, use one
+// client for each principal.
+func (c *Client) ClearCache() { c.cache.InvalidateAll() }
+
+// invalidatedBy holds, by notification, the methods whose results it makes stale.
+var invalidatedBy = map[string][]string{
+	mcp.NotificationToolsListChanged:     {mcp.MethodToolsList},
+	mcp.NotificationPromptsListChanged:   {mcp.MethodPromptsList},
+	mcp.NotificationResourcesListChanged: {mcp.MethodResourcesList, mcp.MethodResourceTemplatesList},
+}
+
+// invalidateResource removes the cached contents of a resource, of its parts, and of the
+// resources that it is a part of.
+func (c *Client) invalidateResource(uri string) {
+	c.cache.InvalidateResources(func(cached string) bool { return isPart(cached, uri) || isPart(uri, cached) })
+}
