@@ -5,6 +5,7 @@
 #	make test                             format, vet and all tests; ends in one line of counts
 #	make lint                             staticcheck
 #	make platforms                        vet and build for every platform
+#	make race                             tests that make test runs without the race detector
 #	make norace                           tests that the race detector leaves out or makes smaller
 #	make vulnerabilities                  govulncheck
 #	make peers                            test against other implementations (needs Node)
@@ -29,7 +30,7 @@ FUZZLONG ?= 60s
 SOAKTIME ?= 3m
 REPEAT ?= 1
 
-suites := test coverage norace lint platforms vulnerabilities renames mutants peers load fuzz hostile soak
+suites := test coverage race norace lint platforms vulnerabilities renames mutants peers load fuzz hostile soak
 
 .PHONY: run build $(suites) fuzz-smoke conformance bench bench-gate bench-baseline fmt api checks go
 .DEFAULT_GOAL := build

@@ -30,9 +30,11 @@ func steps(suite string, d durations) []step {
 	case "test":
 		return append(testSteps(), coverageStep("-write=false"))
 	case "coverage":
-		return append(raceSteps(), coverageStep("-write"))
+		return append(packageSteps(), coverageStep("-write"))
+	case "race":
+		return []step{raceStep("other tests under the race detector", withoutRace)}
 	case "norace":
-		return []step{noraceStep()}
+		return append(benchSteps(), noraceStep())
 	case "lint":
 		return lintSteps()
 	case "platforms":
@@ -54,7 +56,7 @@ func steps(suite string, d durations) []step {
 	case "soak":
 		return []step{proofStep("soak", "-soaktime "+d.soak.String())}
 	}
-	panic(fmt.Sprintf("suite %q: want test, coverage, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile or soak", suite))
+	panic(fmt.Sprintf("suite %q: want test, coverage, race, norace, lint, platforms, vulnerabilities, renames, mutants, peers, load, fuzz, hostile or soak", suite))
 }
 
 // testSteps are what a contributor runs before each change. With an empty build cache
@@ -67,7 +69,7 @@ func testSteps() []step {
 		{name: "vet", command: words("go vet -tags load ./...")},
 		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
 	}
-	return slices.Concat(list, benchSteps(), raceSteps())
+	return append(list, packageSteps()...)
 }
 
 // benchSteps check the module of the benchmarks, which is written for Linux.
@@ -122,29 +124,67 @@ func target(platform string) []string {
 	return []string{"GOOS=" + goos, "GOARCH=" + goarch}
 }
 
-// raceSteps run the tests under the race detector. Where it cannot be built the tests
-// run without it, and the race detector counts as one skipped check. The vet step has
-// done what go test would vet.
-func raceSteps() []step {
+// withoutRace are the packages that make test tests without the race detector: parsers, and
+// tests that read sources or start programs. Under it they take a third of all CPU time, and
+// they have few goroutines that share memory. make race tests them under it.
+var withoutRace = []string{
+	".", "./api", "./conformance/...", "./docs", "./examples", "./host/cli", "./internal/claim/...", "./proof",
+	"./mcp/internal/jsonrpc", "./mcp/internal/jsonschema", "./mcp/internal/rawjson",
+	"./mcp/internal/uritemplate", "./mcp/internal/wire", "./mcp/mcpmodel",
+}
+
+// packageSteps test each package once. Where the race detector cannot be built, it counts as
+// one skipped check. The vet step has done what go test would vet.
+func packageSteps() []step {
 	if err := findCompiler(); err != nil {
 		return []step{
 			{name: "race detector", missing: err.Error()},
-			{name: "tests WITHOUT the race detector", command: words("go test -vet=off -json ./..."), outcome: testJSON},
+			testStep("tests WITHOUT the race detector", words("./...")),
 		}
 	}
-	return []step{{
-		name: "tests under the race detector", env: []string{"CGO_ENABLED=1"},
-		command: words("go test -race -vet=off -json ./..."), outcome: testJSON,
-	}}
+	others, err := packagesExcept(withoutRace)
+	if err != nil {
+		return []step{{name: "list packages", command: words("go list ./...")}}
+	}
+	return []step{
+		testStep("tests without the race detector", withoutRace),
+		raceStep("tests under the race detector", others),
+	}
+}
+
+// packagesExcept lists the packages of the module that the patterns do not name.
+func packagesExcept(patterns []string) ([]string, error) {
+	all, err := listPackages("./...")
+	if err != nil {
+		return nil, err
+	}
+	excepted, err := listPackages(patterns...)
+	return slices.DeleteFunc(all, func(p string) bool { return slices.Contains(excepted, p) }), err
+}
+
+func listPackages(patterns ...string) ([]string, error) {
+	output, err := exec.Command("go", append([]string{"list"}, patterns...)...).Output()
+	return words(string(output)), err
+}
+
+func testStep(name string, packages []string) step {
+	return step{name: name, command: append(words("go test -vet=off -json"), packages...), outcome: testJSON}
+}
+
+func raceStep(name string, packages []string) step {
+	s := testStep(name, packages)
+	s.env = []string{"CGO_ENABLED=1"}
+	s.command = slices.Insert(s.command, 2, "-race")
+	if err := findCompiler(); err != nil {
+		s.missing = err.Error()
+	}
+	return s
 }
 
 // noraceStep runs what the race detector leaves out or makes smaller: tests that count
 // allocations, those whose number of goroutines it cannot hold, and many processes of a host.
 func noraceStep() step {
-	return step{
-		name:    "tests without the race detector",
-		command: words("go test -vet=off -json ./mcp/... ./host/... ./compatibility"), outcome: testJSON,
-	}
+	return testStep("tests without the race detector", words("./mcp/... ./host/... ./compatibility"))
 }
 
 // findCompiler returns an error unless there is a C compiler with its headers.
