@@ -128,7 +128,7 @@ func target(platform string) []string {
 // tests that read sources or start programs. Under it they take a third of all CPU time, and
 // they have few goroutines that share memory. make race tests them under it.
 var withoutRace = []string{
-	".", "./api", "./conformance/...", "./docs", "./examples", "./host/cli", "./internal/claim/...", "./proof",
+	".", "./api", "./conformance/...", "./docs", "./examples/...", "./host/cli", "./internal/claim/...", "./proof",
 	"./mcp/internal/jsonrpc", "./mcp/internal/jsonschema", "./mcp/internal/rawjson",
 	"./mcp/internal/uritemplate", "./mcp/internal/wire", "./mcp/mcpmodel",
 }
