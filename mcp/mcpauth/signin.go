@@ -146,7 +146,7 @@ func (c *Client) checkAuthorizationEndpoint(t *target) error {
 	case !m.SupportsPKCE():
 		return fmt.Errorf("authorization server %s does not say that it supports PKCE with S256 (code_challenge_methods_supported): want one that does", m.Issuer)
 	case m.AuthorizationEndpoint == "":
-		return fmt.Errorf("authorization server %s has no authorization_endpoint: want one, or a Grant in ClientOptions", m.Issuer)
+		return fmt.Errorf("authorization server %s has no authorization_endpoint: want one, or a grant without a user, such as client_credentials", m.Issuer)
 	}
 	u, err := oauth.ParseEndpoint(m.AuthorizationEndpoint)
 	if err == nil {

@@ -41,7 +41,7 @@ type attempts struct {
 func (c *Client) stepUp(req *http.Request, ch challenged) error {
 	wanted := strings.Join(ch.scopes, " ")
 	if c.grant != nil {
-		return fmt.Errorf("%w: the server requires the scopes %q: grant them to the client at its authorization server, and list them in the Grant", ErrDenied, wanted)
+		return fmt.Errorf("%w: the server requires the scopes %q: grant them to the client at its authorization server, and add them to the scopes that it requests", ErrDenied, wanted)
 	}
 	return c.shared.do(req.Context(), serverURL(req.URL), func(ctx context.Context) error {
 		if newer, err := c.newer(ctx, req); newer || err != nil {

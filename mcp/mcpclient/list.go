@@ -123,7 +123,7 @@ func (g *loopGuard) check(cursor string) error {
 	}
 	g.seen[key] = true
 	if g.maxPages > 0 && len(g.seen) >= g.maxPages {
-		return &ProtocolError{Err: fmt.Errorf("found more than %d pages, want at most Options.Limits.MaxPages", g.maxPages)}
+		return &ProtocolError{Err: fmt.Errorf("found more than %d pages, which is the limit of the client", g.maxPages)}
 	}
 	return nil
 }
