@@ -55,7 +55,9 @@ type connection struct {
 	listsChanged  chan struct{} // one token: the lists may have changed
 	lost          chan error    // why the client's connection seems to have ended
 	statusChanged chan struct{} // one token: the status has changed, but not the state
-	cancel        func()        // ends run; nil for the shared connection
+	// logLevelChanged has one token: the caller's session may have set another level.
+	logLevelChanged chan struct{}
+	cancel          func() // ends run; nil for the shared connection
 
 	mu              sync.Mutex      // guards the fields below
 	refreshed       chan struct{}   // closed when readLists or readFeatures has returned
@@ -72,6 +74,7 @@ type connection struct {
 	hadCall         bool          // a call was answered since the connection is ready
 	lastUsed        time.Time
 	logLevel        mcp.LoggingLevel // that was requested of the server, or empty
+	sessionLevel    mcp.LoggingLevel // that the caller's session has set, or empty
 	cancelled       cancelledCalls   // in which the server may still ask
 	closed          bool             // run has ended, or is about to
 }
@@ -105,7 +108,7 @@ func newConnection(p connectionParams) *connection {
 	l := &connection{
 		connectionParams: p,
 		wakeSignal:       make(chan struct{}, 1), restartSignal: make(chan struct{}, 1),
-		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1), statusChanged: make(chan struct{}, 1),
+		listsChanged: make(chan struct{}, 1), refreshed: make(chan struct{}), lost: make(chan error, 1), statusChanged: make(chan struct{}, 1), logLevelChanged: make(chan struct{}, 1),
 		state: host.Starting, stateChanged: make(chan struct{}), callAdded: make(chan struct{}),
 	}
 	if p.lazy {
@@ -215,6 +218,8 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 			c.requestRefresh()
 		case <-c.statusChanged:
 			c.onStateChange()
+		case <-c.logLevelChanged:
+			c.relayLogLevel(ctx, client)
 		case <-listsChanged:
 			if err := c.refresh(ctx, client); err != nil {
 				return err

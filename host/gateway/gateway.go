@@ -55,7 +55,7 @@ func New(upstreams []host.Upstream, o *Options) *Gateway {
 		HTTP:            o.orZero().HTTP,
 		Ask:             &mcpserver.AskOptions{MaxRounds: maxRounds},
 	})
-	g.server.Use(g.recordHidden, g.relayRootChanges, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.relaySubscriptions, g.readOwnedResource)
+	g.server.Use(g.recordHidden, g.relayRootChanges, g.relayLogLevels, g.addInstructions, g.readCapabilityLists, g.waitForUpstreams, g.refreshOldLists, g.retryUnknown, g.relaySubscriptions, g.readOwnedResource)
 	for _, u := range upstreams {
 		g.upstreams = append(g.upstreams, newUpstream(g, u))
 	}

@@ -178,12 +178,12 @@ func (l lease) logsBelongToCall() bool {
 // In the stateless era each request names its level.
 func (l lease) raiseLogLevel(ctx context.Context, level mcp.LoggingLevel) {
 	l.mu.Lock()
-	timer := l.logLevel != "" && level.Severity() <= l.logLevel.Severity()
-	if !timer && l.connection.client == l.client {
+	enough := l.logLevel != "" && level.Severity() <= l.logLevel.Severity()
+	if !enough && l.connection.client == l.client {
 		l.logLevel = level
 	}
 	l.mu.Unlock()
-	if timer {
+	if enough {
 		return
 	}
 	if err := l.client.SetLogLevel(ctx, level); err != nil {
@@ -217,11 +217,12 @@ func (c *connection) setReady(client *mcpclient.Client) {
 }
 
 // resetLogLevel forgets the requested level, because a new session starts with the
-// server's default.
+// server's default, and has the level set again that the caller's session has set.
 func (c *connection) resetLogLevel() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.logLevel = ""
+	c.mu.Unlock()
+	signal(c.logLevelChanged)
 }
 
 // idleIfUnused makes the connection idle if its idle timeout is over, so that no lease

@@ -2,10 +2,15 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
+
+// logLevelTimeout is how long a server has to set the level of a session.
+const logLevelTimeout = 5 * time.Second
 
 // forwardLogTo returns a function that sends the log messages of a session's own connection
 // to the session, if they belong to no call or do not say to which. It returns nil without a
@@ -18,5 +23,59 @@ func (u *upstream) forwardLogTo(session *mcpserver.Session) func(context.Context
 		if err := session.ForwardLog(ctx, m); err != nil {
 			u.log.Info("logging: cannot send a message of the upstream", "error", err)
 		}
+	}
+}
+
+// relayLogLevels is middleware that sets the level of logging/setLevel at the upstreams of the
+// session era, over the connections of the session, so that their log messages outside of calls
+// have it at once. A shared connection keeps its level: its log messages are relayed to nobody,
+// because they may belong to another caller.
+func (g *Gateway) relayLogLevels(next mcpserver.Handler) mcpserver.Handler {
+	return func(ctx context.Context, r *mcpserver.Request) (any, error) {
+		result, err := next(ctx, r)
+		if err != nil || r.Method() != mcp.MethodSetLevel {
+			return result, err
+		}
+		var p mcp.SetLevelParams
+		if r.Decode(&p) == nil && r.Session() != nil {
+			for _, u := range g.list() {
+				u.setSessionLevel(callerOf(r), p.Level)
+			}
+		}
+		return result, err
+	}
+}
+
+// setSessionLevel has the connection of a caller set the level, if there is one. A connection
+// that is made later sets it with its first call.
+func (u *upstream) setSessionLevel(c caller, level mcp.LoggingLevel) {
+	u.mu.Lock()
+	conn := u.callerConnections[c]
+	u.mu.Unlock()
+	if conn == nil {
+		return
+	}
+	conn.mu.Lock()
+	conn.sessionLevel = level
+	conn.mu.Unlock()
+	signal(conn.logLevelChanged)
+}
+
+// relayLogLevel sets the level that the caller's session has set, if the server has another.
+func (c *connection) relayLogLevel(ctx context.Context, client *mcpclient.Client) {
+	c.mu.Lock()
+	level := c.sessionLevel
+	needed := level != "" && level != c.logLevel && client.Capabilities().Logging != nil && client.Revision() != mcp.V20260728
+	if needed {
+		c.logLevel = level
+	}
+	c.mu.Unlock()
+	if !needed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, logLevelTimeout)
+	defer cancel()
+	if err := client.SetLogLevel(ctx, level); err != nil {
+		c.log.Info("logging: cannot set the level of the upstream", "error", err)
 	}
 }
