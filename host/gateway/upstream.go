@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ type upstream struct {
 	notRegistered     []string     // features that could not be registered, and why
 	visibleTools      []mcp.Tool   // as clients see them
 	lastRevision      mcp.Revision // of the last connection
-	connectFailed     bool         // at least once
+	connectFailed     bool         // at least once, unless over HTTP
 }
 
 func newUpstream(g *Gateway, u host.Upstream) *upstream {
@@ -152,8 +153,13 @@ func (u *upstream) clientOptions(conn *connection) *mcpclient.Options {
 	}
 }
 
-// rememberedRevision returns the revision of the last connection. If no connection was
-// ever made it returns the latest session revision: negotiation would start a failing
+// overHTTP reports whether the upstream is at a URL, where an attempt to connect starts nothing.
+func (u *upstream) overHTTP() bool {
+	return reflect.TypeOf(u.Target) == reflect.TypeOf(mcpclient.URL(""))
+}
+
+// rememberedRevision returns the revision of the last connection. If a program was never
+// connected to, it returns the latest session revision: negotiation would start a failing
 // program twice each time, and a stateless server rejects the revision with a clear
 // error. The caller holds mu.
 func (u *upstream) rememberedRevision() mcp.Revision {
@@ -186,7 +192,7 @@ func (u *upstream) connect(ctx context.Context, o *mcpclient.Options) (*mcpclien
 	default:
 		d.Outcome = host.OutcomeFailed
 		u.mu.Lock()
-		u.connectFailed = true
+		u.connectFailed = !u.overHTTP()
 		u.mu.Unlock()
 	}
 	u.gateway.record(d, err)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -245,6 +248,37 @@ func TestServersWithTheSameNameAreDistinguished(t *testing.T) {
 	for _, key := range []string{"one", "two"} {
 		if got, err := c.Call[string](t.Context(), key+"__key", nil); err != nil || got != key {
 			t.Errorf("got %q, %v, want %s", got, err, key)
+		}
+	}
+}
+
+// A server that fails again for the same reason is reported once: the reason does not depend on
+// the revision that an attempt begins with.
+func TestRepeatedFailureOfAnHTTPServerIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	attempts := make(chan string, 100)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), mcp.MethodDiscover) {
+			attempts <- r.Method
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(web.Close)
+	statuses := make(chan host.Status, 100)
+	g := gateway.New([]host.Upstream{{Key: "d", Target: mcpclient.URL(web.URL)}}, &gateway.Options{
+		Logger: quiet, OnStatus: func(s host.Status) { statuses <- s },
+	})
+	t.Cleanup(g.Close)
+	g.Start(t.Context())
+	<-attempts
+	first := <-statuses
+	for range 2 {
+		g.Retry("d")
+		select {
+		case <-attempts:
+		case s := <-statuses:
+			t.Fatalf("got %s: %s after %s: %s, want each attempt to begin in the same way", s.State, s.Reason, first.State, first.Reason)
 		}
 	}
 }

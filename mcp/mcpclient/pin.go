@@ -51,21 +51,33 @@ type PinError struct {
 }
 
 // Error names the tool and the fingerprints.
-func (e *PinError) Error() string {
+func (e *PinError) Error() string { return e.difference() + "; the request was not sent" }
+
+// difference describes the definition that was found.
+func (e *PinError) difference() string {
 	subject := "the server"
 	if e.Tool != "" {
 		subject = fmt.Sprintf("tool %q", e.Tool)
 	}
 	if e.Found == "" {
-		return fmt.Sprintf("%s is pinned to the definition %.12s and the server does not list it; the request was not sent", subject, e.Pinned)
+		return fmt.Sprintf("%s is pinned to the definition %.12s and the server does not list it", subject, e.Pinned)
 	}
-	return fmt.Sprintf("%s has changed: found the definition %.12s, want the pinned %.12s; the request was not sent", subject, e.Found, e.Pinned)
+	return fmt.Sprintf("%s has changed: found the definition %.12s, want the pinned %.12s", subject, e.Found, e.Pinned)
 }
 
 // pinnedTool is a pinned tool that the server has listed.
 type pinnedTool struct {
 	listed time.Time
 	err    error // nil if it has the pinned definition
+}
+
+// warn logs that a list leaves the tool out.
+func (p *pinnedTool) warn(c *Client, name string) {
+	reason := p.err.Error()
+	if e, ok := errors.AsType[*PinError](p.err); ok {
+		reason = e.difference()
+	}
+	c.opts.logger().Warn("tool left out of a list", "tool", name, "reason", reason)
 }
 
 // pinnedTool compares the definition of a tool with its pin. It returns nil if there is no

@@ -1,9 +1,11 @@
 package mcpclient_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,6 +108,24 @@ func TestACallOfAChangedToolIsNotSent(t *testing.T) {
 				t.Errorf("%s, %s: listed %q, %v, want the tool left out", change, era, got, err)
 			}
 		}
+	}
+}
+
+// The warning of a list speaks of the list: no request was withheld.
+func TestAWarningSaysWhichToolAListLeavesOut(t *testing.T) {
+	t.Parallel()
+	approved := newShop("Buys").pin(t)
+	_, target := serve(t, eras(newShop("Sells").handle)["stateless"])
+	var lines bytes.Buffer
+	o := pinned(approved)
+	o.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+	c := connect(t, target, o)
+	if got, err := names(t, c); err != nil || strings.Join(got, " ") != "free" {
+		t.Errorf("listed %q, %v, want the tool left out", got, err)
+	}
+	_ = c.Close()
+	if got := lines.String(); !strings.Contains(got, "tool left out of a list") || !strings.Contains(got, "has changed: found the definition") || strings.Contains(got, "was not sent") {
+		t.Errorf("got the log %q, want the tool, the list and the difference", got)
 	}
 }
 

@@ -141,7 +141,7 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 		facts.pin = c.pinnedTool(&t)
 		c.tools.put(t.Name, facts)
 		if facts.pin != nil && facts.pin.err != nil {
-			c.opts.logger().Warn("tool left out", "tool", t.Name, "error", facts.pin.err)
+			facts.pin.warn(c, t.Name)
 			continue
 		}
 		callable = append(callable, t)
