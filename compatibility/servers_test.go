@@ -85,6 +85,15 @@ var serverRows = []serverRow{
 		want:    "done",
 	},
 	{
+		name: "capabilities-empty-silent",
+		replies: replies{
+			"initialize":     result(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"raw","version":"1"}}`),
+			"prompts/list":   silence,
+			"resources/list": silence, "resources/templates/list": silence,
+		},
+		want: "done",
+	},
+	{
 		name:    "tools-without-capability",
 		replies: replies{"initialize": result(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"raw","version":"1"}}`)},
 		want:    "done",

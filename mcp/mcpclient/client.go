@@ -196,6 +196,14 @@ func (c *Client) Instructions() string { return c.agreement().instructions }
 // Revision returns the negotiated revision. It can change when the client reconnects.
 func (c *Client) Revision() mcp.Revision { return c.agreement().dialect.Facts.Revision }
 
+// lastConnection returns the connection in use, or the one before if it has ended. It is called
+// after the handshake.
+func (c *Client) lastConnection() *connection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
 // agreement returns what was agreed with the server, or nil before the handshake.
 func (c *Client) agreement() *agreement {
 	c.mu.Lock()

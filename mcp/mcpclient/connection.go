@@ -24,6 +24,8 @@ type connection struct {
 	lastReceived  atomic.Int64              // time of the last message of the server, in Unix nanoseconds
 	lastMalformed atomic.Int64              // time of the last log entry of Malformed, in Unix nanoseconds
 
+	ignoresUndeclared atomic.Bool // a list that the server does not declare got no response
+
 	currentSince time.Time    // when it became Client.current; guarded by Client.mu
 	lossCounted  bool         // lasted has returned its duration; guarded by Client.mu
 	endedAt      atomic.Int64 // when the end of the link was noticed, in Unix nanoseconds

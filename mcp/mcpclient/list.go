@@ -3,12 +3,14 @@ package mcpclient
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
+	"github.com/fondaco/fondaco/mcp/internal/exchange"
 )
 
 // list iterates over the items of all pages of one list. Cursors are opaque: the empty
@@ -31,14 +33,16 @@ func list[Page, Item any](
 		loop := loopGuard{maxPages: c.opts.maxPages()}
 		for cursor := (*string)(nil); ; {
 			cursorCached := restart.cachedPage
+			ctx, requested := c.undeclaredContext(ctx, method, declared || cursor != nil)
 			page, err := request[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
+			requested()
 			if cursorCached && restart.shouldRestart(err) {
 				c.cache.Invalidate(method)
 				loop = loopGuard{maxPages: c.opts.maxPages()}
 				cursor = nil
 				continue
 			}
-			if !declared && answered(err) {
+			if !declared && (answered(err) || errors.Is(err, errUndeclaredSilent)) {
 				return
 			}
 			if err != nil {
@@ -71,8 +75,36 @@ func (c *Client) mayOfferUndeclared(method string) bool {
 	if f := dialect.Of(c.Revision()); f == nil || f.Era != dialect.SessionEra {
 		return false
 	}
+	if method == mcp.MethodToolsList {
+		return true
+	}
 	s := c.Capabilities()
-	return method == mcp.MethodToolsList || s.Tools == nil && s.Prompts == nil && s.Resources == nil
+	return s.Tools == nil && s.Prompts == nil && s.Resources == nil && !c.lastConnection().ignoresUndeclared.Load()
+}
+
+// errUndeclaredSilent: the server did not answer the request for a list that it does not
+// declare, as some do not answer methods that they do not know.
+var errUndeclaredSilent = errors.New("no response to a list that the server does not declare")
+
+// undeclaredContext returns the context for the request of a page of a list, and what to call
+// after it. If the server has not declared the list, nor answered a request for it, the request
+// has as long as the probe, except for tools, which nearly every server has. After a request
+// without a response the connection gets no other of this kind.
+func (c *Client) undeclaredContext(ctx context.Context, method string, known bool) (_ context.Context, requested func()) {
+	if known || method == mcp.MethodToolsList {
+		return ctx, func() {}
+	}
+	k, timeout := c.lastConnection(), c.probeTimeout(connProbeTimeout)
+	if k.http {
+		timeout = c.probeTimeout(httpProbeTimeout)
+	}
+	ctx, cancel := exchange.WithTimeout(ctx, timeout, errUndeclaredSilent)
+	return ctx, func() {
+		if errors.Is(context.Cause(ctx), errUndeclaredSilent) {
+			k.ignoresUndeclared.Store(true)
+		}
+		cancel()
+	}
 }
 
 // listRestart decides whether to list again from the first page. That happens once, when

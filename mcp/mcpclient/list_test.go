@@ -1,10 +1,14 @@
 package mcpclient_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
@@ -184,4 +188,54 @@ func TestResourcesPromptsAndCompletion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Some servers declare nothing and do not answer methods that they do not know.
+func TestSilenceAboutAnUndeclaredListMeansThatThereIsNone(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-048b")
+	synctest.Test(t, func(t *testing.T) {
+		servers, target := serve(t, func(s *script, m message) string {
+			switch m.Method {
+			case mcp.MethodInitialize:
+				return m.result(`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`)
+			case mcp.MethodToolsList:
+				time.Sleep(20 * time.Second) // tools have the time of a call
+				return m.result(`{"tools":[{"name":"sum","inputSchema":{"type":"object"}}]}`)
+			case mcp.MethodDiscover:
+				return m.fail(-32601, "not scripted", "")
+			}
+			return ""
+		})
+		c, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{Logger: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, err := range c.Prompts(soon) {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want the deadline of the caller", err)
+			}
+		}
+		began := time.Now()
+		for range 3 {
+			for _, err := range c.Resources(t.Context()) {
+				t.Errorf("resources: got %v, want none", err)
+			}
+			for _, err := range c.Prompts(t.Context()) {
+				t.Errorf("prompts: got %v, want none", err)
+			}
+		}
+		if got, want := time.Since(began), 3*time.Second; got != want {
+			t.Errorf("the lists took %v, want %v for the first one", got, want)
+		}
+		if got, err := names(t, c); err != nil || len(got) != 1 {
+			t.Errorf("got %v, %v, want the tool", got, err)
+		}
+		if got := len(servers.nth(0).messages(mcp.MethodPromptsList)); got != 1 {
+			t.Errorf("got %d requests for prompts, want the first only", got)
+		}
+	})
 }

@@ -224,8 +224,8 @@ type TimeoutOptions struct {
 	// seconds.
 	Connect time.Duration
 	// Probe is how long the client waits for a response to the probe for the
-	// stateless era before it tries the session era. Default: 3 seconds, over HTTP
-	// 10 seconds.
+	// stateless era before it tries the session era, and for lists of prompts and resources
+	// that the server does not declare. Default: 3 seconds, over HTTP 10 seconds.
 	Probe time.Duration
 	// Close is the maximum duration of Client.Close. Default: 10 seconds.
 	Close time.Duration
