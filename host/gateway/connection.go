@@ -62,6 +62,7 @@ type connection struct {
 	mu              sync.Mutex      // guards the fields below
 	refreshed       chan struct{}   // closed when readLists or readFeatures has returned
 	refreshDeadline time.Time       // requests wait until then for a read of the lists; zero if none is due
+	unread          bool            // the lists may have changed since they were read
 	features        *callerFeatures // of the connection's caller alone, or nil
 	state           host.State
 	reason          string
@@ -261,6 +262,7 @@ func (c *connection) notifyRefreshed() {
 	defer c.mu.Unlock()
 	close(c.refreshed)
 	c.refreshed, c.refreshDeadline = make(chan struct{}), time.Time{}
+	c.unread = len(c.listsChanged) > 0
 }
 
 // recordEnd sets the state after a connection has ended or could not be made.
@@ -307,11 +309,22 @@ func (c *connection) reportLoss(err error) {
 	}
 }
 
-// requestRefresh makes run read the lists again, restart makes it reconnect at once after
-// a failure, and wake makes it connect when idle.
-func (c *connection) requestRefresh() { signal(c.listsChanged) }
-func (c *connection) restart()        { signal(c.restartSignal) }
-func (c *connection) wake()           { signal(c.wakeSignal) }
+// requestRefresh makes run read the lists again.
+func (c *connection) requestRefresh() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requestRefreshLocked()
+}
+
+// requestRefreshLocked is requestRefresh for callers that hold mu.
+func (c *connection) requestRefreshLocked() {
+	c.unread = true
+	signal(c.listsChanged)
+}
+
+// restart makes run reconnect at once after a failure, and wake makes it connect when idle.
+func (c *connection) restart() { signal(c.restartSignal) }
+func (c *connection) wake()    { signal(c.wakeSignal) }
 
 // reportStatus makes run call onStateChange, which the shared connection has, for a status
 // that has changed although the state of the connection has not.

@@ -132,7 +132,7 @@ func (c *connection) beginRefresh() (wait func(context.Context)) {
 		release = c.removeLease
 		c.wake()
 	} else {
-		c.requestRefresh()
+		c.requestRefreshLocked()
 	}
 	return func(ctx context.Context) {
 		defer release()
@@ -144,4 +144,23 @@ func (c *connection) beginRefresh() (wait func(context.Context)) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// waitForPendingRefresh waits until a ready connection has read lists that may have changed, at
+// most refreshWait. It reports false at once if no read is due.
+func (c *connection) waitForPendingRefresh(ctx context.Context) bool {
+	c.mu.Lock()
+	refreshed, due := c.refreshed, c.unread && c.state == host.Ready
+	c.mu.Unlock()
+	if !due {
+		return false
+	}
+	timer := time.NewTimer(refreshWait)
+	defer timer.Stop()
+	select {
+	case <-refreshed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return true
 }

@@ -203,6 +203,41 @@ func TestUnknownToolIsLookedForInAListThatCannotBeAnnounced(t *testing.T) {
 	}
 }
 
+// The lists are read at most once a second. A client that knows the new tool may call it before.
+func TestCallWaitsForListsThatTheUpstreamHasAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{everybody: true}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			announce := func() {
+				c.call(t, "login")
+				time.Sleep(300 * time.Millisecond) // the host has the announcement by now
+			}
+			c.call(t, "nothing")
+			c.call(t, "nothing") // for 30 s the client causes no other read
+			announce()
+			d.add("more")
+			announce()
+			began := time.Now()
+			if got := c.call(t, "more"); !strings.HasPrefix(got, "more ") {
+				t.Errorf("%s: got %q, want a result", revision, got)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("%s: the call took %v, want at most the pause between two reads", revision, took)
+			}
+			before, _ := d.counts()
+			if got := c.call(t, "nothing"); !strings.Contains(got, "unknown") {
+				t.Errorf("%s: got %q, want it unknown", revision, got)
+			}
+			if lists, _ := d.counts(); lists != before {
+				t.Errorf("%s: got %d reads, want none for a tool that is unknown", revision, lists-before)
+			}
+		})
+	}
+}
+
 // No client can make the host read lists all the time.
 func TestUnknownToolsCauseFewReads(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,9 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 		}
 		return false
 	}
+	if u.waitForPendingReads(ctx, r) && u.offers(r, wire) {
+		return true
+	}
 	waits := u.beginReadsFor(r, owner)
 	if read := u.readCapabilityList(capabilitiesOf(r)); read != nil {
 		waits = append(waits, read.wait)
@@ -137,18 +140,9 @@ func (u *upstream) readAgainFor(ctx context.Context, r *mcpserver.Request, wire 
 // beginReadsFor has the lists read in which a feature that a caller names may be: those of an
 // upstream that cannot announce changes, and those of the caller's own connections.
 func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []func(context.Context)) {
-	var connections []*connection
+	connections := u.ownConnections(r)
 	if u.lastCatalog().ages {
 		connections = append(connections, u.shared)
-	}
-	if !u.Settings.Share && u.mayHaveOwnFeatures() {
-		u.mu.Lock()
-		for c := callerOf(r); c.index < maxConnectionsPerCaller; c.index++ {
-			if conn := u.callerConnections[c]; conn != nil {
-				connections = append(connections, conn)
-			}
-		}
-		u.mu.Unlock()
 	}
 	connections = slices.DeleteFunc(connections, func(conn *connection) bool {
 		state, _ := conn.currentState()
@@ -161,6 +155,31 @@ func (u *upstream) beginReadsFor(r *mcpserver.Request, owner caller) (waits []fu
 		waits = append(waits, conn.beginRefresh())
 	}
 	return waits
+}
+
+// waitForPendingReads waits until the host has read the lists whose change the upstream has
+// announced and in which a feature may be that a caller names. It reports false if there are
+// none. Lists are read at most once a second, so a caller may use a new feature before.
+func (u *upstream) waitForPendingReads(ctx context.Context, r *mcpserver.Request) (waited bool) {
+	for _, conn := range append(u.ownConnections(r), u.shared) {
+		waited = conn.waitForPendingRefresh(ctx) || waited
+	}
+	return waited
+}
+
+// ownConnections returns the connections of a caller that may have features of their own.
+func (u *upstream) ownConnections(r *mcpserver.Request) (connections []*connection) {
+	if u.Settings.Share || !u.mayHaveOwnFeatures() {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for c := callerOf(r); c.index < maxConnectionsPerCaller; c.index++ {
+		if conn := u.callerConnections[c]; conn != nil {
+			connections = append(connections, conn)
+		}
+	}
+	return connections
 }
 
 // offers reports whether the sender of a request can use the tool or prompt of that wire name.
