@@ -3,7 +3,6 @@ package interop_test
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -70,17 +69,12 @@ func startSupergateway(t *testing.T, command, output string, flags ...string) st
 }
 
 // Over HTTP+SSE all clients use one process, which each of them initializes, and get all of its
-// messages.
+// messages. The first answer to a question counts.
 func TestClientsShareAServerBehindSupergateway(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	target := mcpclient.URL("http://" + startSupergateway(t, program("fixture"), "sse") + "/sse")
-	first, err := mcpclient.Connect(t.Context(), target, &mcpclient.Options{
-		Revisions: []mcp.Revision{mcp.V20251125}, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := connectRunner(t, target, mcp.V20251125)
 	defer first.Close()
 	visit(t, target, mcp.V20251125, fixturePlan("grown"), nil)
 	if got, err := first.Call[string](t.Context(), "echo", args{"text": "still here"}); err != nil || got != "still here" {
@@ -99,10 +93,10 @@ func TestServerBehindSupergatewayOverHTTP(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		t.Parallel()
 		addr := startSupergateway(t, program("fixture"), "streamableHttp", "--protocolVersion", mcp.V20251125.String())
-		visit(t, mcpclient.URL("http://"+addr+"/mcp"), mcp.V20251125, processPerRequest(fixturePlan("grown")), inOwnProcess.with(lacks{
+		visit(t, mcpclient.URL("http://"+addr+"/mcp"), mcp.V20251125, withoutNewTool(fixturePlan("grown")), inOwnProcess.with(lacks{
 			"asked": "the answer of the client would reach another process",
 		}))
-		visit(t, mcpclient.URL("http://"+addr+"/mcp"), mcp.V20260728, processPerRequest(fixturePlan("grown")), inOwnProcess)
+		visit(t, mcpclient.URL("http://"+addr+"/mcp"), mcp.V20260728, withoutNewTool(fixturePlan("grown")), inOwnProcess)
 	})
 }
 
@@ -114,8 +108,8 @@ func cancelLast(p plan) plan {
 	return append(slices.Delete(slices.Clone(p), i, i+1), p[i])
 }
 
-// processPerRequest returns p without the call of the new tool, which one process has.
-func processPerRequest(p plan) plan {
+// withoutNewTool returns p without the call of the tool that the server has added.
+func withoutNewTool(p plan) plan {
 	i := slices.IndexFunc(p, func(s step) bool { return s.Do == "changed" })
 	return slices.Delete(slices.Clone(p), i+1, i+2)
 }
@@ -166,7 +160,7 @@ func TestServersBehindSupergatewayThroughTheHost(t *testing.T) {
 				"logged": "the host cannot tell which of the clients on a shared connection a log message is for",
 			}},
 			"stateful":  {cancelLast(fixturePlan(grown)), unlisted(c.revision, "stdio")},
-			"stateless": {processPerRequest(fixturePlan(grown)), inOwnProcess},
+			"stateless": {withoutNewTool(fixturePlan(grown)), inOwnProcess},
 		} {
 			t.Run(key+" "+c.revision.String(), func(t *testing.T) {
 				c.visit(t, server{addr: h.addr}, to.of(key).behind(key), to.lacks)
