@@ -32,8 +32,8 @@ type Options struct {
 // have middleware and any options. It is not changed, except that each Mount adds one
 // receiving middleware to it.
 //
-// The lists are those that the other server shows to a client without an identity and without
-// capabilities; every client sees the same. Options such as mcpserver.Visible and
+// The lists are those that the other server shows to an anonymous client that can answer elicitation
+// and sampling; every client sees the same. Options such as mcpserver.Visible and
 // mcpserver.Scopes restrict them.
 //
 // Mount returns an error if the server has a feature of the same name or URI already, or if a

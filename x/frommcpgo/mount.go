@@ -31,8 +31,8 @@ type Options struct {
 // in a server, and keeps them the same when the other server changes, if that notifies of
 // changes. The other server is not changed.
 //
-// The lists are those that the other server shows to a client without an identity and without
-// capabilities; every client sees the same. Options such as mcpserver.Visible and
+// The lists are those that the other server shows to an anonymous client that can answer elicitation
+// and sampling; every client sees the same. Options such as mcpserver.Visible and
 // mcpserver.Scopes restrict them. Tools and resources of a single session and tasks are not
 // served.
 //

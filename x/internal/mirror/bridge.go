@@ -106,6 +106,24 @@ func (b *bridge) do(ctx context.Context, method string, params any) (jsontext.Va
 	return s.Do(ctx, method, raw)
 }
 
+// list requests a page of a list. A foreign server may list tools whose handlers return
+// questions to clients of the newest revision alone, so it is asked by one of these.
+func (b *bridge) list(ctx context.Context, method string, params *mcp.ListParams) (jsontext.Value, error) {
+	if !b.options.InputRequired {
+		return b.do(ctx, method, params)
+	}
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	s, err := b.connectOnce(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Do(ctx, method, raw)
+}
+
 // receiver returns the receiver of the notifications of a foreign session that belong to no
 // call. The bridge's own session has no client. Changes of lists and updates of resources are
 // those that this session gets; a log message goes to the client.

@@ -19,7 +19,8 @@ type object = map[string]any
 
 // fake is a foreign server without an SDK.
 type fake struct {
-	connecting func() error // called by Connect, if it is not nil
+	connecting func() error                          // called by Connect, if it is not nil
+	hides      func(s *fakeSession, key string) bool // hides entries of lists, if it is not nil
 
 	mu       sync.Mutex
 	features map[string]map[string]feature // by the method of the list, and the key in it; guarded by mu
@@ -103,8 +104,9 @@ type fakeSession struct {
 	id      string
 	receive mirror.Receiver // nil for a single request
 	about   struct {
-		ProtocolVersion string             `json:"protocolVersion"`
-		ClientInfo      mcp.Implementation `json:"clientInfo"`
+		ProtocolVersion string                 `json:"protocolVersion"`
+		ClientInfo      mcp.Implementation     `json:"clientInfo"`
+		Capabilities    mcp.ClientCapabilities `json:"capabilities"`
 	}
 }
 
@@ -147,13 +149,13 @@ func (s *fakeSession) handle(ctx context.Context, method string, params jsontext
 	case mcp.MethodInitialize:
 		return s.initialize(params)
 	case mcp.MethodToolsList:
-		return s.fake.page(method, "tools", p.Cursor), nil
+		return s.fake.page(s, method, "tools", p.Cursor), nil
 	case mcp.MethodPromptsList:
-		return s.fake.page(method, "prompts", p.Cursor), nil
+		return s.fake.page(s, method, "prompts", p.Cursor), nil
 	case mcp.MethodResourcesList:
-		return s.fake.page(method, "resources", p.Cursor), nil
+		return s.fake.page(s, method, "resources", p.Cursor), nil
 	case mcp.MethodResourceTemplatesList:
-		return s.fake.page(method, "resourceTemplates", p.Cursor), nil
+		return s.fake.page(s, method, "resourceTemplates", p.Cursor), nil
 	case mcp.MethodToolsCall:
 		return s.run(ctx, mcp.MethodToolsList, p.Name, params)
 	case mcp.MethodPromptsGet:
@@ -180,10 +182,11 @@ func (s *fakeSession) initialize(params jsontext.Value) (any, error) {
 }
 
 // page returns the page of a list after an entry. Each page has one.
-func (f *fake) page(method, entries, after string) any {
+func (f *fake) page(s *fakeSession, method, entries, after string) any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	keys := slices.Sorted(maps.Keys(f.features[method]))
+	keys = slices.DeleteFunc(keys, func(key string) bool { return f.hides != nil && f.hides(s, key) })
 	i, found := slices.BinarySearch(keys, after)
 	if found {
 		i++

@@ -53,7 +53,8 @@ func (b *bridge) connect(r *mcpserver.Request) (Session, *mcp.InitializeResult, 
 	return s, about, nil
 }
 
-// connectOnce opens a foreign session for one request of the stateless era.
+// connectOnce opens a foreign session for one request of the stateless era, or of the bridge
+// itself if r is nil.
 func (b *bridge) connectOnce(r *mcpserver.Request) (Session, error) {
 	revision := sessionRevision
 	if b.options.InputRequired {
@@ -66,16 +67,28 @@ func (b *bridge) connectOnce(r *mcpserver.Request) (Session, error) {
 	return b.foreign.ConnectOnce(params)
 }
 
-// initializeParams returns the params of initialize for the client that has sent a request.
-// The bridge's own session has the name of this package and no capabilities.
+// ownClient and ownCapabilities are those of the bridge's own session. The capabilities have the
+// foreign server list what it has for able clients alone. A foreign server asks with them during
+// calls only, and the bridge's own session has none; roots it may ask for at any time.
+var (
+	ownClient       = mcp.Implementation{Name: "fondaco-adapter", Version: "1"}
+	ownCapabilities = mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapability{Form: new(mcp.Capability), URL: new(mcp.Capability)},
+		Sampling:    &mcp.SamplingCapability{Tools: new(mcp.Capability), Context: new(mcp.Capability)},
+	}
+)
+
+// initializeParams returns the params of initialize for the client that has sent a request,
+// or for the bridge itself if r is nil.
 func initializeParams(r *mcpserver.Request, revision mcp.Revision) (jsontext.Value, error) {
-	client, known := r.Client()
-	if !known {
-		client = mcp.Implementation{Name: "fondaco-adapter", Version: "1"}
+	client, capabilities := ownClient, ownCapabilities
+	if r != nil {
+		client, _ = r.Client()
+		capabilities = r.Capabilities()
 	}
 	return json.Marshal(struct {
 		ProtocolVersion string                 `json:"protocolVersion"`
 		ClientInfo      mcp.Implementation     `json:"clientInfo"`
 		Capabilities    mcp.ClientCapabilities `json:"capabilities"`
-	}{revision.String(), client, r.Capabilities()})
+	}{revision.String(), client, capabilities})
 }

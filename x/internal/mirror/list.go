@@ -33,7 +33,7 @@ const maxPages = 1000
 func (l *list) read(ctx context.Context, b *bridge) (all []jsontext.Value, err error) {
 	var p mcp.ListParams
 	for range maxPages {
-		raw, err := b.do(ctx, l.method, &p)
+		raw, err := b.list(ctx, l.method, &p)
 		if mcp.CodeOf(err) == mcp.CodeMethodNotFound {
 			return nil, nil
 		}

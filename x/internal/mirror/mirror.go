@@ -9,7 +9,8 @@
 // Each session of a client has a session of the foreign server, which is opened by its first
 // request and ends with it. In the stateless era each request has one for itself. One more
 // session belongs to the bridge: it lists the features, subscribes to resources, and receives
-// the changes of the foreign server. It declares no capabilities.
+// the changes of the foreign server. It declares elicitation and sampling, so that the lists have
+// what is for able clients alone.
 //
 // A request is forwarded together with its [Call], which an adapter finds in the context. What a
 // foreign handler sends during a call goes to the client of the call: Call has a method for each.

@@ -171,6 +171,43 @@ func TestCompletionsAreForwarded(t *testing.T) {
 	})
 }
 
+// TestListsAreThoseForAbleClients has a foreign server that lists some tools only to clients that
+// can answer, or to those of 2026-07-28.
+func TestListsAreThoseForAbleClients(t *testing.T) {
+	foreign := newFake()
+	for _, name := range []string{"forms", "models", "pages", "returns"} {
+		foreign.AddTool(name, mirrortest.Echo)
+	}
+	foreign.hides = func(s *fakeSession, key string) bool {
+		able := s.about.Capabilities
+		switch key {
+		case "forms":
+			return able.Elicitation == nil || able.Elicitation.Form == nil
+		case "pages":
+			return able.Elicitation == nil || able.Elicitation.URL == nil
+		case "models":
+			return able.Sampling == nil
+		}
+		return s.about.ProtocolVersion != mcp.V20260728.String()
+	}
+	for required, want := range map[bool][]string{false: {"forms", "models", "pages"}, true: {"forms", "models", "pages", "returns"}} {
+		server, err := mirror.NewServer(foreign, nil, mirror.Options{InputRequired: required})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for tool := range mcptest.Connect(t, server, nil).Tools(t.Context()) {
+			got = append(got, tool.Name)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("InputRequired %v: got tools %q, want %q", required, got, want)
+		}
+	}
+	if got := foreign.Sessions(); got != 2 {
+		t.Errorf("got %d sessions, want the two of the bridges", got)
+	}
+}
+
 func TestArgumentsAreValidatedIfTheOptionSaysSo(t *testing.T) {
 	foreign := newFake()
 	foreign.AddTool("echo", mirrortest.Echo)
