@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	case "upstream":
 		mcpserver.Main(newUpstream(nil))
 		os.Exit(0)
+	case "dynamic", "dynamic sessions":
+		mcpserver.Main(newDynamicUpstream(os.Getenv(role) == "dynamic sessions"))
+		os.Exit(0)
 	case "quick": // to end, because nothing is listening to it
 		mcpserver.Main(newUpstream(&mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}}))
 		os.Exit(0)
@@ -84,6 +87,28 @@ func newUpstream(o *mcpserver.Options) *mcpserver.Server {
 		}
 		<-ctx.Done()
 		return "", ctx.Err()
+	})
+	return srv
+}
+
+// newDynamicUpstream is a server that adds features when its tool "enable" is called.
+func newDynamicUpstream(onlySessions bool) *mcpserver.Server {
+	o := &mcpserver.Options{Dynamic: true}
+	if onlySessions {
+		o.Revisions = []mcp.Revision{mcp.V20250618, mcp.V20251125}
+	}
+	srv := newUpstream(o)
+	srv.Tool("enable", "Add features", func(context.Context, struct{}) (string, error) {
+		if err := srv.ReplaceTool("issues", "List issues", func(context.Context, struct{}) (int, error) { return os.Getpid(), nil }); err != nil {
+			return "", err
+		}
+		err := srv.ReplacePrompt("triage", "Triage issues", func(context.Context, struct{}) ([]mcp.PromptMessage, error) {
+			return []mcp.PromptMessage{mcpserver.UserMessage("Triage.")}, nil
+		})
+		if err != nil {
+			return "", err
+		}
+		return "enabled", srv.ReplaceResource("issues://open", "open", "text/plain", func(context.Context) ([]byte, error) { return []byte("none"), nil })
 	})
 	return srv
 }
