@@ -314,6 +314,27 @@ func ExampleGroup() {
 	// south
 }
 
+// An agent reads the tools of its servers again when those of one have changed.
+func ExampleGroup_onToolsChanged() {
+	ctx := context.Background()
+	tools := make(chan int, 1)
+	g := &mcpclient.Group{OnToolsChanged: func(ctx context.Context, g *mcpclient.Group) {
+		all, err := g.Tools(ctx)
+		if err != nil {
+			log.Print(err) // the servers that failed; the others are listed
+		}
+		tools <- len(all)
+	}}
+	defer g.Close()
+	north := library("north")
+	if err := g.Connect(ctx, mcpclient.Member{Name: "north", Target: mcpclient.InProcess(north)}); err != nil {
+		log.Fatal(err)
+	}
+	north.RemoveTool("link")
+	fmt.Println(<-tools, "tools")
+	// Output: 2 tools
+}
+
 func TestAGroupReportsChangesOfTheListsOfItsServers(t *testing.T) {
 	t.Parallel()
 	for _, v := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
