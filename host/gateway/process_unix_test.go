@@ -191,7 +191,7 @@ func TestEachSessionHasAProcessOfItsOwn(t *testing.T) {
 	}
 }
 
-// Whatever becomes of one upstream, calls to the others are answered meanwhile.
+// Whatever happens to one upstream, calls to the others are answered meanwhile.
 func TestFailingUpstreamAffectsNoOther(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -70,8 +70,8 @@ func TestSessionsGetNoCachingHints(t *testing.T) {
 	})
 }
 
-// A shared cache between server and clients must not be told that what one
-// principal sees is for everybody.
+// A result that depends on the principal must not be marked public, because a shared cache
+// would give it to others.
 func TestRestrictedResultsAreNeverPublic(t *testing.T) {
 	claim.Shows(t, "R-265")
 	eachOf(t, []mcp.Revision{mcp.V20260728}, func(t *testing.T, r mcp.Revision) {

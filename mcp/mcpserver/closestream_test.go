@@ -19,7 +19,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// newPoller returns a server whose tool hangs up in mid-call, where it can.
+// newPoller returns a server whose tool closes the stream during a call, where it can.
 func newPoller(asked chan<- bool, o *mcpserver.HTTPOptions) *mcpserver.Server {
 	srv := newServer(&mcpserver.Options{HTTP: o})
 	srv.Tool("poll", "", func(ctx context.Context, _ struct{}) (string, error) {
@@ -108,7 +108,7 @@ func (s *countingStore) progress(t *testing.T) (all []float64) {
 	return all
 }
 
-// The network breaks in mid-call, at a place that neither side chose.
+// The connection breaks during a call, at a place that neither side chose.
 func TestCallSurvivesABrokenConnection(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-109a", "R-114")

@@ -253,7 +253,7 @@ func ExampleServer_Shutdown() {
 	// Output: <nil>
 }
 
-// Whoever watches a resource hears of its changes, in every revision of the
+// Clients that watch a resource are notified of its changes, in every revision of the
 // protocol.
 func ExampleServer_Updated() {
 	var gate atomic.Value
@@ -286,7 +286,7 @@ func ExampleServer_Updated() {
 	// flights://AZ612 B7
 }
 
-// A sensor that is read only while somebody watches it.
+// A sensor that is read only while a client is subscribed to it.
 func ExampleWhileSubscribed() {
 	srv := mcpserver.New("house", "1.0.0", nil)
 	stopped := make(chan struct{})

@@ -187,7 +187,7 @@ func TestToolsOfACapabilityAreListedToItsClients(t *testing.T) {
 		if got := called(t, other, "roots"); !strings.Contains(got, `tool "roots": unknown`) {
 			t.Errorf("got %q, want it unknown", got)
 		}
-		for _, c := range []*mcpclient.Client{able, other} { // of whom a cache might give one the list of the other
+		for _, c := range []*mcpclient.Client{able, other} { // a cache must not give one the list of the other
 			var list struct {
 				Scope mcp.CacheScope `json:"cacheScope"`
 			}

@@ -86,7 +86,7 @@ func TestIdleSubscriptionIsSmall(t *testing.T) {
 	}
 }
 
-// A failure here means that a change of a resource costs more for each who hears of it:
+// A failure here means that a change of a resource costs more for each subscriber:
 // the profile of allocations says what.
 func TestDeliveryAllocatesLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

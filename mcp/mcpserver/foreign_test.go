@@ -76,8 +76,8 @@ func newKeeper(t *testing.T) *keeper {
 // as returns a client with a session of its own where there are any.
 func (k *keeper) as(r mcp.Revision, token string) *caller { return callerOf(k.t, k.Server, r, token) }
 
-// held is one thing that is the owner's: its id, and how somebody tries to get at it
-// or at what has another id. The answer is everything that somebody learns.
+// held is one thing that belongs to the owner: its id, and how another principal tries to use
+// it, or a thing with another id. The answer is everything that this principal learns.
 type held struct {
 	id  string
 	try func(token, id string) string
@@ -243,8 +243,8 @@ func unknownLike(id string) string {
 	return id[:len(id)-1] + last
 }
 
-// A15, A16. Whatever is kept for a principal is for everybody else the same as what
-// does not exist, to the byte.
+// A15, A16. For every other principal, what is kept for a principal is the same as what does
+// not exist, to the byte.
 func TestStateOfAnotherPrincipalIsUnknown(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "R-125a", "R-125b", "R-125c", "R-295")

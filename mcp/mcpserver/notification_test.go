@@ -376,8 +376,8 @@ func TestEndOfASessionDropsQueuedNotifications(t *testing.T) {
 	})
 }
 
-// A client that has said that it is initialized hears of what changes from then on,
-// however long middleware thinks about that.
+// A client that has sent notifications/initialized is notified of later changes, however
+// long middleware takes for that notification.
 func TestSessionIsNotifiedOfChangesFromInitializedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

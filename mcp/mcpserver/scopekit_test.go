@@ -19,7 +19,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// verdict is what becomes of one request over HTTP.
+// verdict is the outcome of one request over HTTP.
 type verdict struct {
 	status    int
 	challenge string

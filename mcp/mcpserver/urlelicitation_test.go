@@ -174,7 +174,7 @@ func TestElicitationCompleteIsSentToTheClientThatGotTheURL(t *testing.T) {
 	})
 }
 
-// Where nothing can be asked in mid-call, the visit comes first.
+// Where no question can be asked during a call, the client opens the URL before the call.
 func TestURLElicitationThatCannotBeAskedInMidCallComesFirst(t *testing.T) {
 	t.Parallel()
 	srv := newServer(&mcpserver.Options{HTTP: &mcpserver.HTTPOptions{ResponseMode: mcpserver.ResponseJSON}})

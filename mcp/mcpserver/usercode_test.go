@@ -229,7 +229,7 @@ func handling(method string, run func(hook func()) (any, error)) func(*mcpserver
 	})
 }
 
-// secretResource registers a resource whose Visible calls hook once somebody has
+// secretResource registers a resource whose Visible calls hook once a client has
 // subscribed to it.
 func secretResource(_ *mcpserver.Options, hook func()) func(*mcpserver.Server) {
 	return func(srv *mcpserver.Server) {

@@ -59,8 +59,8 @@ func TestEveryFeatureWorksWithABadPeer(t *testing.T) {
 	}
 }
 
-// A failure here means that half a frame makes somebody wait, or passes for a
-// whole one.
+// A failure here means that a peer waits for the rest of half a frame, or takes it for a whole
+// one.
 func TestConnectionThatBreaksOffInsideOfAFrame(t *testing.T) {
 	t.Parallel()
 	broken := 0

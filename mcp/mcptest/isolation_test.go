@@ -34,8 +34,8 @@ const forAll = 2 * time.Minute
 
 var errLate = fmt.Errorf("not done within %v", forAll)
 
-// quietServer logs nothing, gives nobody up whom a busy machine keeps from reading,
-// and takes on the whole crowd at once.
+// quietServer logs nothing, disconnects no client that a busy machine keeps from reading, and
+// serves all clients of the test at once.
 func quietServer() *mcpserver.Server {
 	const all = crowd * 50
 	return mcpserver.New("crowded", "1", &mcpserver.Options{

@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcptest"
 )
 
-// playAgainst plays the client's part of a transcript against a peer that says
-// the given messages, whatever it hears.
+// playAgainst plays the client's part of a transcript against a peer that sends the given
+// messages, whatever it receives.
 func playAgainst(t *testing.T, wire string, peer []string, opts ...mcptest.PlayOption) error {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "test.txtar")

@@ -118,8 +118,8 @@ func eachKind(t *testing.T, test func(t *testing.T, v mcp.Revision, kind string)
 	}
 }
 
-// What becomes of a question is the table of the guide. The column of a relay is
-// shown by the example of that name.
+// The cases are the rows of the second table of errors in docs/asking.md. The example relay
+// shows the columns of a relay.
 func TestErrorOfAQuestionWithoutAnAnswer(t *testing.T) {
 	claim.Shows(t, "R-293")
 	t.Parallel()
