@@ -61,12 +61,13 @@ func unlisted(v mcp.Revision, transport string) lacks {
 	return nil
 }
 
-// The clients see changes of a server behind the host.
+// The clients see changes of a server for all clients, and of one that has a process for each.
 func TestVersionsOfForeignClientsUseAServerThroughTheHost(t *testing.T) {
 	needPeers(t)
 	t.Parallel()
 	h := startHost(t, "--yes", "--config", configure(t, map[string]upstream{
 		"fixture": {URL: server{addr: serveFixture(t)}.url("http")},
+		"own":     {Command: program("fixture")},
 	}))
 	waitForServers(t, server{addr: h.addr})
 	t.Run("through", func(t *testing.T) {
@@ -87,6 +88,8 @@ func TestVersionsOfForeignClientsUseAServerThroughTheHost(t *testing.T) {
 						p = withoutNewTool(p) // the host may not know it yet when the client calls it
 					}
 					c.visit(t, server{addr: h.addr}, p.behind("fixture"), l)
+					own := plan{changed("grow", args{"name": "mine"}, "tools", "mine"), call("mine", nil, answer{Text: "I am mine"})}
+					c.visit(t, server{addr: h.addr}, own.behind("own"), l.with(unlisted(revision, "stdio")))
 				}
 			})
 		}
