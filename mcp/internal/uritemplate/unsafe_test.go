@@ -68,11 +68,7 @@ func TestUnsafeValuesAreNamed(t *testing.T) {
 		{"file:///.{+path}", "file:///../etc", `the variables give a segment ".." together; want a path without`},
 	} {
 		template := mustParse(t, tt.template)
-		values, ok := template.Match(tt.uri)
-		if !ok {
-			t.Errorf("%s of %s: no match", tt.template, tt.uri)
-			continue
-		}
+		values := mustMatch(t, template, tt.uri)
 		if err := template.Check(tt.uri, values, checked); err == nil || err.Error() != tt.want {
 			t.Errorf("%s of %s:\ngot  %v\nwant %s", tt.template, tt.uri, err, tt.want)
 		}
@@ -110,10 +106,7 @@ func TestSafeValuesPass(t *testing.T) {
 		{"../{x}", "../y"},
 	} {
 		template := mustParse(t, tt.template)
-		values, ok := template.Match(tt.uri)
-		if !ok {
-			t.Errorf("%s of %s: no match", tt.template, tt.uri)
-		} else if err := template.Check(tt.uri, values, checked); err != nil {
+		if err := template.Check(tt.uri, mustMatch(t, template, tt.uri), checked); err != nil {
 			t.Errorf("%s of %s: %v", tt.template, tt.uri, err)
 		}
 	}
@@ -123,7 +116,7 @@ func TestUncheckedVariablesLeaveTheOthersChecked(t *testing.T) {
 	t.Parallel()
 	template := mustParse(t, "{+dir}/{name}")
 	const uri = "../a/%2e%2e"
-	values, _ := template.Match(uri)
+	values := mustMatch(t, template, uri)
 	if err := template.Check(uri, values, func(name string) bool { return name == "dir" }); err == nil {
 		t.Errorf("got nil for %s, want an error of the variable name", show(values))
 	}
