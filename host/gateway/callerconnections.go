@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxCallerConnections limits the callers of one upstream that have a connection of
-	// their own.
+	// their own. When it is reached, an unused one of the principal that has most is closed.
 	maxCallerConnections = 256
 	// callerIdleTimeout is how long an unused connection of a caller without a session is
 	// kept.
@@ -121,7 +121,7 @@ func (u *upstream) findConnection(c caller, k *call, on *connection) (*connectio
 	for ; c.index < maxConnectionsPerCaller; c.index++ {
 		conn := u.callerConnections[c]
 		if conn == nil || conn.isClosed() {
-			if len(u.callerConnections) >= maxCallerConnections {
+			if len(u.callerConnections) >= maxCallerConnections && !u.makeRoom(c.principal) {
 				return nil, nil, fmt.Errorf("%d callers have a connection of their own, which is the limit", maxCallerConnections)
 			}
 			conn = u.startConnection(c)
@@ -131,6 +131,40 @@ func (u *upstream) findConnection(c caller, k *call, on *connection) (*connectio
 		}
 	}
 	return nil, u.connectionFreed, nil
+}
+
+// makeRoom closes the connection that has been unused longest, of the principal that has most
+// connections, for another principal that has fewer. It reports whether there was one. The
+// caller holds mu.
+func (u *upstream) makeRoom(wants mcp.Principal) bool {
+	counts := make(map[mcp.Principal]int)
+	for c := range u.callerConnections {
+		counts[c.principal]++
+	}
+	most := wants
+	for principal, n := range counts {
+		if n > counts[most] {
+			most = principal
+		}
+	}
+	if counts[most] <= counts[wants]+1 { // they have the same share then
+		return false
+	}
+	var victim caller
+	var since time.Time
+	for c, conn := range u.callerConnections {
+		if c.principal != most {
+			continue
+		}
+		if unused, ok := conn.unusedSince(); ok && (since.IsZero() || unused.Before(since)) {
+			victim, since = c, unused
+		}
+	}
+	if since.IsZero() || !u.callerConnections[victim].closeIfUnused() {
+		return false
+	}
+	delete(u.callerConnections, victim)
+	return true
 }
 
 // notifyFreed wakes all who wait for a free connection.

@@ -197,6 +197,26 @@ func (c *connection) inUse() bool {
 	return c.leases > 0
 }
 
+// unusedSince returns when the connection was last used, and false while it is in use.
+func (c *connection) unusedSince() (since time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastUsed, c.leases == 0 && len(c.calls) == 0 && !c.lastUsed.IsZero()
+}
+
+// closeIfUnused closes the connection of a caller unless it is in use, and reports whether it
+// did.
+func (c *connection) closeIfUnused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leases > 0 || len(c.calls) > 0 {
+		return false
+	}
+	c.closed = true
+	c.cancel()
+	return true
+}
+
 // currentState returns the state, and a channel that is closed when it changes.
 func (c *connection) currentState() (host.State, <-chan struct{}) {
 	c.mu.Lock()
