@@ -159,7 +159,7 @@ func (c *connection) wait(ctx context.Context, number float64, answered chan *js
 			return nil, mirror.ErrUnmounted
 		case <-ended:
 			ended = nil
-			_ = c.notify(mcp.NotificationCancelled, []byte(fmt.Sprintf(`{"requestId":%.0f}`, number)))
+			_ = c.notify(mcp.NotificationCancelled, fmt.Appendf(nil, `{"requestId":%.0f}`, number))
 		}
 	}
 }
