@@ -54,9 +54,9 @@ func TestMalformedResponseEndsOnlyItsCall(t *testing.T) {
 		if m.param("name") != `"bad"` {
 			return m.result(`{"content":[{"type":"text","text":"good"}],"resultType":"complete"}`)
 		}
+		s.send(`{"jsonrpc":"2.0","result":NaN}`) // first, because it ends the only call in flight
 		s.send(`{"jsonrpc":"2.0","id":"` + string(m.ID) + `","result":NaN}`)
 		s.send(`{"jsonrpc":"2.0","id":999999,"result":NaN}`)
-		s.send(`{"jsonrpc":"2.0","result":NaN}`)
 		s.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"method":"notifications/x","params":NaN}`)
 		return `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"content":NaN}}`
 	}) {

@@ -115,6 +115,8 @@ func TestLateResponseWithoutIDEndsNoOtherCall(t *testing.T) {
 		first := make(chan message, 1)
 		_, target := serve(t, func(s *script, m message) string {
 			switch {
+			case m.Method == mcp.NotificationCancelled:
+				return ""
 			case m.Method != mcp.MethodToolsCall:
 				return handle(s, m)
 			case m.param("name") == `"first"`:
@@ -166,12 +168,14 @@ func TestResponseToANotificationEndsNoCall(t *testing.T) {
 		`{"jsonrpc":"2.0"}`,
 	} {
 		_, target := serve(t, session(mcp.V20251125, func(s *script, m message) string {
-			s.send(text) // as the response to notifications/initialized
+			s.send(text) // as the response to notifications/initialized, and then to another one
 			return m.result(goodResult)
 		}))
 		c := connect(t, target, nil)
-		if r, err := callBefore(t, c, "x"); err != nil || r.Content.Text() != "good" {
-			t.Errorf("%s: got %v, %v", text, r, err)
+		for range 2 {
+			if r, err := callBefore(t, c, "x"); err != nil || r.Content.Text() != "good" {
+				t.Errorf("%s: got %v, %v", text, r, err)
+			}
 		}
 	}
 }

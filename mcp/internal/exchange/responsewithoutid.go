@@ -17,8 +17,8 @@ import (
 //   - It cannot be about a message that has no response. Some peers reject notifications and
 //     responses, with an error of JSON-RPC itself, or answer notifications with an empty
 //     result. A client takes those only once the server has answered a request that was sent
-//     after all such messages. A server does not take them, because it sends notifications at
-//     any time.
+//     after all such messages, and if it has sent none before that. A server does not take
+//     them, because it sends notifications at any time.
 //
 // Any other one is dropped and logged, and its request ends with its deadline.
 
@@ -27,6 +27,8 @@ import (
 type unanswerable struct {
 	sent atomic.Int64 // twice for each message: before and after it is written
 	read atomic.Int64 // the value of sent that the peer has passed
+
+	answered atomic.Bool // a response was probably about one of them
 }
 
 // begin is called before such a message is written, and end afterwards.
@@ -40,9 +42,14 @@ func (u *unanswerable) mark() int64 { return u.sent.Load() }
 // has read all that were written before the request.
 func (u *unanswerable) passed(mark int64) { u.read.Store(mark) }
 
-// allPassed reports whether the peer has read all of them, and so has rejected those that it
-// rejects.
-func (u *unanswerable) allPassed() bool { return u.read.Load() == u.sent.Load() }
+// excluded reports whether a response cannot be about one of them: the peer has read all of
+// them, and has answered none.
+func (u *unanswerable) excluded() bool {
+	if u.read.Load() != u.sent.Load() {
+		u.answered.Store(true)
+	}
+	return !u.answered.Load()
+}
 
 // rejectsMessage reports whether the error is one of JSON-RPC itself with which peers reject
 // messages that have no response. Those can be parsed, so CodeParse is not among them.
@@ -57,7 +64,7 @@ func rejectsMessage(e *jsonrpc.Error) bool {
 
 // errorWithoutID processes a response of the server that is an error without an id.
 func (l *connLink) errorWithoutID(m jsonrpc.Message) {
-	if l.unanswerable.allPassed() || !rejectsMessage(m.Error) {
+	if !rejectsMessage(m.Error) || l.unanswerable.excluded() {
 		if m.ID = l.pending.Only(); l.pending.Resolve(m) {
 			return
 		}
@@ -73,7 +80,7 @@ func (l *connLink) errorWithoutID(m jsonrpc.Message) {
 // refuseOnly fails the only request without a response, if the message of the server that
 // could not be decoded, and has no id, is certainly the response to it.
 func (l *connLink) refuseOnly(bad *jsonrpc.DecodeError) bool {
-	if !bad.ID.IsZero() || !bad.JSONRPC || !bad.Result && !l.unanswerable.allPassed() {
+	if !bad.ID.IsZero() || !bad.JSONRPC || !bad.Result && !l.unanswerable.excluded() {
 		return false
 	}
 	return l.pending.Refuse(l.pending.Only(), dialect.Invalid("%w", bad))
