@@ -238,8 +238,7 @@ func comparedStep() step {
 	return step{name: "programs of several SDKs", command: words("go -C examples/compared test -json ./..."), outcome: testJSON}
 }
 
-// adapterSteps test the adapters for servers of other SDKs, which are modules of their own. The
-// servers that they run are further modules.
+// adapterSteps test the adapters for servers of other SDKs, which are modules of their own.
 func adapterSteps() []step {
 	var list []step
 	for _, dir := range []string{"x/fromgosdk", "x/frommcpgo"} {

@@ -67,9 +67,10 @@ func (b *bridge) connectOnce(r *mcpserver.Request) (Session, error) {
 	return b.foreign.ConnectOnce(params)
 }
 
-// ownClient and ownCapabilities are those of the bridge's own session. The capabilities have the
-// foreign server list what it has for able clients alone. A foreign server asks with them during
-// calls only, and the bridge's own session has none; roots it may ask for at any time.
+// ownClient and ownCapabilities are those of the bridge's own session. Clients that do not say
+// their name have the name of ownClient, too. With the capabilities the foreign server lists what
+// it has for able clients alone. It asks for elicitation and sampling during calls, and the
+// bridge's own session has none. Roots are not declared, because it may ask for them at any time.
 var (
 	ownClient       = mcp.Implementation{Name: "fondaco-adapter", Version: "1"}
 	ownCapabilities = mcp.ClientCapabilities{
@@ -81,10 +82,13 @@ var (
 // initializeParams returns the params of initialize for the client that has sent a request,
 // or for the bridge itself if r is nil.
 func initializeParams(r *mcpserver.Request, revision mcp.Revision) (jsontext.Value, error) {
-	client, capabilities := ownClient, ownCapabilities
-	if r != nil {
-		client, _ = r.Client()
-		capabilities = r.Capabilities()
+	client, known := r.Client()
+	if !known {
+		client = ownClient
+	}
+	capabilities := r.Capabilities()
+	if r == nil {
+		capabilities = ownCapabilities
 	}
 	return json.Marshal(struct {
 		ProtocolVersion string                 `json:"protocolVersion"`

@@ -171,6 +171,25 @@ func TestCompletionsAreForwarded(t *testing.T) {
 	})
 }
 
+// TestClientWithoutANameHasOne sends a request of the stateless era without the client's name,
+// which a foreign server may need.
+func TestClientWithoutANameHasOne(t *testing.T) {
+	foreign := newFake()
+	foreign.AddTool("who", func(ctx context.Context, c mirrortest.Caller, _ string) (string, error) {
+		_, client := c.Session(ctx)
+		return "I am " + client, nil
+	})
+	conn := mcptest.Dial(t, mirrortest.Mounted(t, foreign))
+	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%q:%q,%q:{}}}}`,
+		mcp.MetaProtocolVersion, mcp.V20260728, mcp.MetaClientCapabilities)
+	if err := conn.Write(t.Context(), []byte(request)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(got), "I am fondaco-adapter") {
+		t.Errorf("got %s, %v, want the name of the adapter", got, err)
+	}
+}
+
 // TestListsAreThoseForAbleClients has a foreign server that lists some tools only to clients that
 // can answer, or to those of 2026-07-28.
 func TestListsAreThoseForAbleClients(t *testing.T) {
