@@ -112,7 +112,7 @@ func (u *upstream) findConnection(c caller, k *call, on *connection) (*connectio
 	if on != nil {
 		switch {
 		case on.isClosed():
-			return nil, nil, errors.New("the connection that has the tool was closed")
+			return nil, nil, errors.New("the connection over which the server has added it was closed")
 		case on.addCall(k, alone, true):
 			return on, nil, nil
 		}

@@ -270,6 +270,22 @@ func (u *upstream) readOwnFeatures(ctx context.Context, client *mcpclient.Client
 	conn.setOwnFeatures(now).notifySession(c.session)
 }
 
+// refreshOwnFeatures has the lists of caller connections with features of their own read again
+// after those of everybody have changed: what is everybody's now can be removed from them later.
+// A program has lists of its own for each connection.
+func (u *upstream) refreshOwnFeatures() {
+	if u.isProgram() {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, conn := range u.callerConnections {
+		if own := conn.ownFeatures(); own != nil && own.set.Len() > 0 {
+			conn.requestRefresh()
+		}
+	}
+}
+
 // knownFeatures returns the features that an upstream lists for a caller before its first call.
 func (u *upstream) knownFeatures(c callerCapabilities) *catalog {
 	u.mu.Lock()

@@ -252,6 +252,31 @@ func TestFeaturesForEverybodyThatAreAnnouncedToOneSessionAreListedToAll(t *testi
 	}
 }
 
+// A tool that a session had for itself, because its list was read first, is gone when it is gone
+// from the list of everybody.
+func TestToolThatOneSessionRemovesForEverybodyIsGoneForAll(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(&dynamicServer{everybody: true, adds: []string{"extra"}})})
+			as := func(subject string) *listingClient {
+				return newListingClient(t, serveAs{g.Server(), mcp.Principal{Issuer: "https://id.example", Subject: subject}},
+					mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			}
+			ada, bob := as("ada"), as("bob")
+			ada.call(t, "login")
+			time.Sleep(5 * time.Second)
+			bob.call(t, "logout")
+			time.Sleep(5 * time.Second)
+			for _, c := range []*listingClient{ada, bob} {
+				if got, called := c.names(t), c.call(t, "extra"); got != "login logout whoami" || called != unknownExtra {
+					t.Errorf("%s: got %q and %q, want the tool gone", revision, got, called)
+				}
+			}
+		})
+	}
+}
+
 // Rules and approvals hold for tools that are not in the list of everybody.
 func TestAddedToolsAreUnderTheRulesAndApprovals(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 // list of its connection, "logout" removes them. Clients with elicitation get the tool "form".
 type dynamicServer struct {
 	silent    bool // it announces no changes
-	everybody bool // "login" adds the tools for all connections, and announces them on its own
+	everybody bool // "login" adds the tools for all connections, and announces them on its own, as does "logout"
 	adds      []string
 	// kinds makes the server have a prompt, a resource and a template for each tool, too.
 	kinds bool
@@ -79,6 +79,9 @@ func (s *dynamicSession) handle(c rawConn, m rawMessage) string {
 		s.mu.Lock()
 		s.lists++
 		s.mu.Unlock()
+		if s.everybody && s.name == "user1" {
+			time.Sleep(100 * time.Millisecond) // the shared connection gets its list last
+		}
 		return s.list("tools", `{"name":%q,"inputSchema":{"type":"object"}}`)
 	case mcp.MethodToolsCall:
 		return s.call(c, p.Name)
@@ -145,6 +148,9 @@ func (s *dynamicSession) call(c rawConn, name string) string {
 	case name == "logout":
 		s.user = ""
 		s.names = slices.DeleteFunc(s.names, func(name string) bool { return slices.Contains(s.adds, name) })
+		s.mu.Lock()
+		s.later = nil
+		s.mu.Unlock()
 	}
 	if strings.HasPrefix(name, "log") && !s.silent {
 		c.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

@@ -228,6 +228,9 @@ func (u *upstream) refresh(ctx context.Context, client *mcpclient.Client) error 
 	u.mu.Unlock()
 	u.recordWithheld(before.withheld, cat.withheld)
 	u.gateway.merge()
+	if !cat.lists(before) || !equalDefs(cat.resources, before.resources) {
+		u.refreshOwnFeatures()
+	}
 	return nil
 }
 
