@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/memory"
+	"github.com/fondaco/fondaco/mcp/internal/stdio"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
@@ -64,6 +67,38 @@ func TestResponseWithoutIDEndsTheOnlyCall(t *testing.T) {
 				t.Errorf("%s, %s: got %v, %v for the next call", era, name, r, err)
 			}
 		}
+	}
+}
+
+// A message over the limit whose id is beyond the parts that are kept is a response, unless it is
+// not an object.
+func TestOversizedResponseWithoutItsIDEndsTheOnlyCall(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-007")
+	text := strings.Repeat("x", 20_000)
+	for era, handle := range eras(func(s *script, m message) string {
+		if m.param("name") == `"good"` {
+			s.send(text)
+			return m.result(goodResult)
+		}
+		return `{"result":{"content":[{"type":"text","text":"` + text + `"}]},"jsonrpc":"2.0","id":` + string(m.ID) + `,"debug":"` + text + `"}`
+	}) {
+		ours, theirs := net.Pipe()
+		s := &script{conn: stdio.New(theirs, theirs, theirs, nil), handle: handle}
+		var server sync.WaitGroup
+		server.Go(s.run)
+		c := connect(t, mcpclient.Stream(ours), &mcpclient.Options{Limits: mcpclient.LimitOptions{MaxMessage: 15_000}})
+		for range 2 {
+			if r, err := callBefore(t, c, "good"); err != nil || r.Content.Text() != "good" {
+				t.Errorf("%s: got %v, %v", era, r, err)
+			}
+			_, err := callBefore(t, c, "bad")
+			if invalid, ok := errors.AsType[*mcpclient.ProtocolError](err); !ok || !strings.Contains(invalid.Error(), "longer than 15000 bytes") {
+				t.Fatalf("%s: got %v, want a ProtocolError with the limit", era, err)
+			}
+		}
+		_ = c.Close()
+		server.Wait()
 	}
 }
 
