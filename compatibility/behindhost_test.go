@@ -34,7 +34,7 @@ func TestServersThatDeviateBehindAHost(t *testing.T) {
 			t.Parallel()
 			row := *row
 			row.fails = cmp.Or(row.behind, row.fails)
-			row.check(t, s, over, func(ctx context.Context) (string, error) {
+			row.check(t, s, over, answerTime, func(ctx context.Context) (string, error) {
 				if row.fails == nil || row.behind == nil { // the upstream may still be starting
 					if err := lists.awaitTool(ctx, client, s.name+"__go"); err != nil {
 						return "", err

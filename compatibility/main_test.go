@@ -51,7 +51,8 @@ func relayStreams(addr, name string) {
 const (
 	// answerTime is how long after the last bytes of the raw peer its row may take.
 	answerTime = 2 * time.Second * slowdown
-	// probeTime is the same for a row about the answer to the probe.
+	// probeTime is the same for a row about the answer to the probe, without a host, which
+	// starts processes meanwhile.
 	probeTime = 2 * time.Second * probeSlowdown
 	// silentTime is how long after the time limit of the client the row of a silent peer
 	// may take.

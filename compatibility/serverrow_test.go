@@ -97,7 +97,7 @@ func TestServersThatDeviate(t *testing.T) {
 		servers.add(s)
 		t.Run(row.name+" over "+over.String(), func(t *testing.T) {
 			t.Parallel()
-			row.check(t, s, over, func(ctx context.Context) (string, error) {
+			row.check(t, s, over, probeTime, func(ctx context.Context) (string, error) {
 				c, err := mcpclient.Connect(ctx, servers.target(t, s.name, over), clientOptions())
 				if err != nil {
 					return "", err
@@ -141,8 +141,9 @@ func (row *serverRow) question() func(context.Context, *mcpclient.Client, names)
 	return row.ask
 }
 
-// check asks, and compares what comes and when with the row.
-func (row *serverRow) check(t *testing.T, s *rawServer, over transport, ask func(context.Context) (string, error)) {
+// check asks, and compares what comes and when with the row. Probe is the time for a row about
+// the answer to the probe.
+func (row *serverRow) check(t *testing.T, s *rawServer, over transport, probe time.Duration, ask func(context.Context) (string, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), rowTime)
 	defer cancel()
 	s.begin()
@@ -154,8 +155,8 @@ func (row *serverRow) check(t *testing.T, s *rawServer, over transport, ask func
 		t.Errorf("the server got a message that is not strict JSON: %v", strict)
 	}
 	limit := answerTime
-	if probe := row.replies["server/discover"]; probe.text != "" {
-		limit = probeTime
+	if row.replies["server/discover"].text != "" {
+		limit = probe
 	}
 	if wait := row.waits[over]; wait > 0 {
 		limit = wait + silentTime
