@@ -84,7 +84,8 @@
 // # State of a session
 //
 // [Session.Value] keeps a value of a type of yours for a client of the session era, and
-// [Session.Context] ends with its session. The stateless era has no sessions: state that
+// [Session.Context] ends with its session. [Options.RequestFeatures] adds features that only one
+// session sees, or only clients with certain capabilities. The stateless era has no sessions: state that
 // its clients use again is in [Server.Store] or in a handle of mcpext/handles, in both
 // eras alike.
 //
