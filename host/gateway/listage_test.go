@@ -238,6 +238,35 @@ func TestCallWaitsForListsThatTheUpstreamHasAnnounced(t *testing.T) {
 	}
 }
 
+func TestUnknownPromptIsLookedForInAListThatCannotBeAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &dynamicServer{silent: true, kinds: true, adds: []string{"extra"}}
+			g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(d)})
+			c := newListingClient(t, g.Server(), mcpclient.Options{Revisions: []mcp.Revision{revision}})
+			d.add("new")
+			if _, err := c.GetPrompt(t.Context(), "d__new", nil); err != nil {
+				t.Errorf("%s: got %v, want the new prompt", revision, err)
+			}
+			c.call(t, "login")
+			time.Sleep(time.Minute)
+			if _, err := c.GetPrompt(t.Context(), "d__extra", nil); err != nil {
+				t.Errorf("%s: got %v, want the prompt of the caller's own connection", revision, err)
+			}
+			before := d.count()
+			for range 20 {
+				if _, err := c.GetPrompt(t.Context(), "d__guess", nil); err == nil {
+					t.Errorf("%s: got a prompt that is unknown", revision)
+				}
+			}
+			if got := d.count() - before; got > 2 {
+				t.Errorf("%s: got %d reads for unknown prompts, want one of each connection at most", revision, got)
+			}
+		})
+	}
+}
+
 // No client can make the host read lists all the time.
 func TestUnknownToolsCauseFewReads(t *testing.T) {
 	t.Parallel()
