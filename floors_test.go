@@ -43,6 +43,7 @@ var floors = []placement{
 	{floor: 0, path: "mcp/internal/httpheader"},
 	{floor: 0, path: "mcp/internal/jsonrpc", beside: []string{"mcp/internal/rawjson"}},
 	{floor: 0, path: "mcp/internal/jsontest"},
+	{floor: 0, path: "mcp/internal/jwt", only: none},
 	{floor: 0, path: "mcp/internal/lazyctx"},
 	{floor: 0, path: "mcp/internal/leak"},
 	{floor: 0, path: "mcp/internal/oauth"},
@@ -58,8 +59,9 @@ var floors = []placement{
 	// The vocabulary.
 	{floor: 1, path: "mcp", only: none},
 	{floor: 1, path: "mcp/schema", only: []string{"mcp/internal/jsonschema"}},
-	// Limits, which do not know messages; requests in flight, which do not know MCP;
-	// revisions, which do not know transports.
+	// Limits, which do not know messages; requests in flight and proofs of possession, which
+	// do not know MCP; revisions, which do not know transports.
+	{floor: 2, path: "mcp/internal/dpop", only: []string{"mcp/internal/egress", "mcp/internal/jwt", "mcp/internal/oauth", "mcp/internal/seal"}},
 	{floor: 2, path: "mcp/internal/limit", only: []string{"mcp", "mcp/internal/usercode"}},
 	{floor: 2, path: "mcp/internal/peer", only: []string{"mcp/internal/jsonrpc", "mcp/internal/lazyctx"}},
 	{floor: 2, path: "mcp/internal/replay", only: []string{"mcp", "mcp/internal/drain"}},
@@ -109,7 +111,7 @@ var floors = []placement{
 // libraries lists the third-party packages that packages of the SDK may import. One
 // package imports a library and exports none of its types.
 var libraries = map[string][]string{
-	"mcp/mcpauth":             {"github.com/go-jose/go-jose/v4/..."},
+	"mcp/internal/jwt":        {"github.com/go-jose/go-jose/v4/..."},
 	"mcp/internal/limit":      {"golang.org/x/time/rate"},
 	"mcp/internal/jsonschema": {"github.com/santhosh-tekuri/jsonschema/v6/..."},
 	"mcp/mcpext/skills":       {"go.yaml.in/yaml/v3"},
@@ -123,9 +125,11 @@ var built = []string{
 	"golang.org/x/time", // token buckets
 }
 
-// chosen lists the further modules that users of one package build. No other package of
-// the SDK imports that package.
+// chosen lists the further modules that users of one package build. No package of the SDK
+// that is not in chosen imports that package.
 var chosen = map[string][]string{
+	"mcp/internal/dpop": {"github.com/go-jose/go-jose/v4"},
+	"mcp/internal/jwt":  {"github.com/go-jose/go-jose/v4"},
 	"mcp/mcpauth":       {"github.com/go-jose/go-jose/v4"},
 	"mcp/mcpext/skills": {"go.yaml.in/yaml/v3"},
 	"mcp/mcpware":       {"github.com/sony/gobreaker/v2"},

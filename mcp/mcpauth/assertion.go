@@ -1,19 +1,14 @@
 package mcpauth
 
 import (
+	"cmp"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
-	"encoding/json/v2"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/cryptosigner"
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 )
 
 // assertionLifetime is short, because an assertion is made for one request.
@@ -50,7 +45,7 @@ func (k PrivateKey) MarshalText() ([]byte, error) { return fmt.Append(nil, k), n
 // is.
 type assertions struct {
 	client string
-	signer jose.Signer
+	signer *jwt.Signer
 }
 
 func newAssertions(client string, k *PrivateKey) (*assertions, error) {
@@ -58,45 +53,23 @@ func newAssertions(client string, k *PrivateKey) (*assertions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
 	}
-	options := new(jose.SignerOptions).WithType("JWT")
-	if k.ID != "" {
-		options = options.WithHeader("kid", k.ID)
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: cryptosigner.Opaque(k.Signer)}, options)
+	signer, err := jwt.NewSigner(k.Signer, jwt.SignerOptions{Algorithm: algorithm, Type: "JWT", KeyID: k.ID})
 	if err != nil {
-		return nil, fmt.Errorf("private key: algorithm %s: want one for this type of key", algorithm)
+		return nil, fmt.Errorf("private key: %w", err)
 	}
 	return &assertions{client, signer}, nil
 }
 
 // algorithm returns the signature algorithm of the key.
-func (k *PrivateKey) algorithm() (jose.SignatureAlgorithm, error) {
+func (k *PrivateKey) algorithm() (string, error) {
 	if k.Signer == nil {
 		return "", fmt.Errorf("want a Signer")
 	}
-	algorithm := jose.SignatureAlgorithm(k.Algorithm)
-	if algorithm == "" {
-		algorithm = usualAlgorithm(k.Signer.Public())
-	}
-	if !slices.Contains(signatureAlgorithms, algorithm) {
-		return "", fmt.Errorf("algorithm %q of a %T: want one of %v", algorithm, k.Signer.Public(), signatureAlgorithms)
+	algorithm := cmp.Or(k.Algorithm, jwt.UsualAlgorithm(k.Signer.Public()))
+	if all := jwt.AllAlgorithms(); !all.Contains(algorithm) {
+		return "", fmt.Errorf("algorithm %q of a %T: want one of %v", algorithm, k.Signer.Public(), all.Names())
 	}
 	return algorithm, nil
-}
-
-// usualAlgorithm returns the algorithm that most servers accept for a key.
-//
-// Spec: RFC 7518 3.1; RFC 8037 3.1
-func usualAlgorithm(public crypto.PublicKey) jose.SignatureAlgorithm {
-	switch key := public.(type) {
-	case *rsa.PublicKey:
-		return jose.RS256
-	case ed25519.PublicKey:
-		return jose.EdDSA
-	case *ecdsa.PublicKey:
-		return map[int]jose.SignatureAlgorithm{256: jose.ES256, 384: jose.ES384, 521: jose.ES512}[key.Params().BitSize]
-	}
-	return ""
 }
 
 // assertionPayload is the payload of a client assertion.
@@ -118,21 +91,8 @@ type assertionPayload struct {
 // Spec: RFC 7523 3; draft-ietf-oauth-rfc7523bis 4
 func (a *assertions) assert(issuer string) (string, error) {
 	now := time.Now()
-	return signClaims(a.signer, assertionPayload{
+	return a.signer.Sign(assertionPayload{
 		Issuer: a.client, Subject: a.client, Audience: issuer, ID: rand.Text(),
 		Issued: now.Unix(), Expires: now.Add(assertionLifetime).Unix(),
 	})
-}
-
-// signClaims returns a JWT of claims.
-func signClaims(signer jose.Signer, claims any) (string, error) {
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		return "", err
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		return "", fmt.Errorf("sign: %w", err)
-	}
-	return signed.CompactSerialize()
 }

@@ -87,7 +87,7 @@ func (r *Resource) challenge(scheme, code, reason string, scopes []string) strin
 	add("scope", strings.Join(scopes, " "))
 	add("resource_metadata", r.metadataURL)
 	if scheme == schemeProof {
-		add("algs", strings.Join(r.proof.algorithmNames(), " "))
+		add("algs", strings.Join(r.algorithms.Names(), " "))
 	}
 	if len(params) == 0 {
 		return scheme

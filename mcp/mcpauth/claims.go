@@ -3,9 +3,10 @@ package mcpauth
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"math"
 	"strings"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 )
 
 // claims are the claims about a token, in a JWT or an introspection response.
@@ -17,9 +18,9 @@ type claims struct {
 	Issuer          string                    `json:"iss"`
 	Subject         string                    `json:"sub"`
 	Audience        textOrList                `json:"aud"`
-	Expires         *numericDate              `json:"exp"`
-	NotBefore       *numericDate              `json:"nbf"`
-	IssuedAt        *numericDate              `json:"iat"`
+	Expires         *jwt.Date                 `json:"exp"`
+	NotBefore       *jwt.Date                 `json:"nbf"`
+	IssuedAt        *jwt.Date                 `json:"iat"`
 	ClientID        string                    `json:"client_id"`
 	AuthorizedParty string                    `json:"azp"`
 	Scope           textOrList                `json:"scope"`
@@ -47,35 +48,15 @@ func (l textOrList) words() (words []string) {
 	return words
 }
 
-// numericDate is a number of seconds since 1970.
-//
-// Spec: RFC 7519 2
-type numericDate float64
-
-// latestDate is the maximum date, which time.Time can represent.
-const latestDate = 1 << 40
-
-// inRange reports whether the date is in the supported range.
-func (d *numericDate) inRange() bool { return d == nil || *d > 0 && *d < latestDate }
-
-// time returns the date without fractions of a second, or the zero time for
-// nil.
-func (d *numericDate) time() time.Time {
-	if d == nil {
-		return time.Time{}
-	}
-	return time.Unix(int64(math.Floor(float64(*d))), 0)
-}
-
 // checkTimes checks nbf and iat. Resource.checkToken checks the expiry of every
 // token, whichever way it was verified.
 func (c *claims) checkTimes(now time.Time, skew time.Duration) error {
 	switch {
-	case !c.Expires.inRange() || !c.NotBefore.inRange() || !c.IssuedAt.inRange():
+	case !c.Expires.InRange() || !c.NotBefore.InRange() || !c.IssuedAt.InRange():
 		return invalidToken("the token has a time that is none")
-	case c.NotBefore != nil && c.NotBefore.time().After(now.Add(skew)):
+	case c.NotBefore != nil && c.NotBefore.Time().After(now.Add(skew)):
 		return invalidToken("the token is not valid yet")
-	case c.IssuedAt != nil && c.IssuedAt.time().After(now.Add(skew)):
+	case c.IssuedAt != nil && c.IssuedAt.Time().After(now.Add(skew)):
 		return invalidToken("the token was issued in the future")
 	}
 	return nil
@@ -97,7 +78,7 @@ func (c *claims) token(raw []byte) (*Token, error) {
 		Client:   client,
 		Audience: c.Audience,
 		Scopes:   append(c.Scope.words(), c.ScopeList.words()...),
-		Expires:  c.Expires.time(),
+		Expires:  c.Expires.Time(),
 		ProofKey: proofKey,
 		Claims:   raw,
 	}, nil

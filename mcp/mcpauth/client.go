@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
@@ -36,7 +37,7 @@ type Client struct {
 	store       Store
 	tokenSource *tokenSource
 	grant       activeGrant // nil: users sign in
-	nonces      *nonces
+	nonces      *dpop.Nonces
 	publicHTTP  *http.Client // for URLs from servers with public addresses
 	localHTTP   *http.Client // for URLs from servers on loopback
 	shared      callGroup
@@ -70,7 +71,7 @@ type renewed struct {
 // every call returns the error.
 func NewClient(opts *ClientOptions) *Client {
 	c := &Client{
-		opts: opts.copied(), nonces: new(nonces),
+		opts: opts.copied(), nonces: new(dpop.Nonces),
 		bindings: make(map[string]*binding), expected: make(map[string]*signIn),
 		renewals: make(map[grantKey]*renewed), steps: make(map[step]*attempts),
 	}
@@ -160,7 +161,7 @@ func (c *Client) challenged(req *http.Request, ch challenged, resp *http.Respons
 	case !oauth.Secure(req.URL):
 		return errors.New("tokens are only sent over https, or over http on this machine: want such a URL")
 	}
-	fresh := c.nonces.record(req.URL, resp.Header)
+	fresh := c.nonces.Record(req.URL, resp.Header)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && fresh && ch.code == "use_dpop_nonce":
 		return nil
@@ -386,7 +387,7 @@ func (c *Client) acquire(ctx context.Context, t *target, b *binding, old *grant)
 	case old != nil && old.ProofKey != "":
 		r.Prover, err = old.prover(c.nonces)
 	case c.bindsTokens(t):
-		r.Prover, err = newProver(c.nonces)
+		r.Prover, err = dpop.NewProver(c.nonces)
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 )
 
 // FuzzVerify holds that no text but one that the key has signed is a token.
@@ -42,9 +44,9 @@ func FuzzVerify(f *testing.F) {
 	}
 	good := sign(map[string]any{"iss": issuer, "sub": "ada", "aud": audience, "exp": time.Now().Add(1000 * time.Hour).Unix()})
 	r := New(audience, Issuer(issuer))
-	r.issuers[issuer].keys.fetch = func(context.Context) ([]verificationKey, error) {
-		return []verificationKey{{id: "one", public: &private.PublicKey}}, nil
-	}
+	r.issuers[issuer].keys = jwt.NewKeySet(func(context.Context) ([]jwt.Key, error) {
+		return []jwt.Key{jwt.NewKey(&private.PublicKey, "one", "")}, nil
+	})
 	if t, err := r.verify(f.Context(), good); err != nil || r.checkToken(t, time.Now()) != nil {
 		f.Fatalf("the good token: %v", err)
 	}

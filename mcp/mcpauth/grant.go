@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -48,8 +49,8 @@ type grantRequest struct {
 	Profiles    []string // authorization_grant_profiles_supported
 	Resource    string
 	Account     string
-	Scopes      []string // besides those of the Grant
-	Prover      *prover  // nil: the token is not bound to a key
+	Scopes      []string     // besides those of the Grant
+	Prover      *dpop.Prover // nil: the token is not bound to a key
 }
 
 // clientIdentity is the identifier and the credentials of a client at one

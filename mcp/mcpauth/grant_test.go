@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -326,7 +327,7 @@ func TestClientCredentialsNeedNoUser(t *testing.T) {
 	t.Parallel()
 	requests := 0
 	m := activate(t, &ClientCredentials{Issuer: heldKey.Issuer, ID: "app", Secret: "s"})
-	n := new(nonces)
+	n := new(dpop.Nonces)
 	r := requestOver(func(r *http.Request, _ url.Values) (int, string) {
 		requests++
 		if r.Header.Get("DPoP") == "" {
@@ -347,7 +348,7 @@ func TestClientCredentialsNeedNoUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := g.prover(n)
-	if err != nil || g.Type != oauth.TypeDPoP || p.thumbprint() != r.Prover.thumbprint() {
+	if err != nil || g.Type != oauth.TypeDPoP || p.Thumbprint() != r.Prover.Thumbprint() {
 		t.Errorf("got %+v, %v, want the key with the token", g, err)
 	}
 	if err := k.forget(t.Context(), heldKey); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -56,7 +57,7 @@ func (s *issuerServer) document(ctx context.Context) (*issuerDocument, error) {
 // empty.
 //
 // Spec: RFC 7517 5
-func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verificationKey, error) {
+func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]jwt.Key, error) {
 	if address == "" {
 		d, err := s.document(ctx)
 		if err != nil {
@@ -73,7 +74,7 @@ func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]verific
 	if err := oauth.FetchDocument(ctx, s.http, address, nil, &set); err != nil {
 		return nil, fmt.Errorf("keys of issuer %s: %w", s.issuer, explainBlockedNetwork(err))
 	}
-	return parseKeys(set.Keys), nil
+	return jwt.ParseKeys(set.Keys), nil
 }
 
 // explainBlockedNetwork adds to the error of a blocked connection the option that allows it.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 )
 
 // tokenVerifier verifies a token. Resource.checkToken checks its result in addition.
@@ -19,8 +19,8 @@ type tokenVerifier interface {
 
 // jwtRules are the rules for the JWTs of all issuers.
 type jwtRules struct {
-	algorithms []jose.SignatureAlgorithm
-	types      []string // of which typ is one, as mediaType writes them
+	algorithms jwt.Algorithms
+	types      []string // of which typ is one, as jwt.MediaType writes them
 	skew       time.Duration
 }
 
@@ -28,7 +28,7 @@ type jwtRules struct {
 type jwtIssuer struct {
 	issuer string
 	rules  jwtRules
-	keys   *keySet
+	keys   *jwt.KeySet
 }
 
 var _ tokenVerifier = (*jwtIssuer)(nil)
@@ -60,21 +60,21 @@ func (i *jwtIssuer) verify(ctx context.Context, token string) (*Token, error) {
 // open verifies the signature of a JWT by the issuer's keys and returns the
 // payload.
 func (i *jwtIssuer) open(ctx context.Context, token string) ([]byte, error) {
-	signed, err := parseJWS(token, i.rules.algorithms)
+	signed, err := jwt.Parse(token, i.rules.algorithms)
 	if err != nil {
 		return nil, invalidToken("the token is " + err.Error())
 	}
-	if !slices.Contains(i.rules.types, mediaType(signed.header.Type)) {
+	if !slices.Contains(i.rules.types, signed.Header.Type) {
 		return nil, invalidToken("the token is of another type")
 	}
-	keys, err := i.keys.find(ctx, signed.header)
-	if errors.Is(err, errUnknownKey) {
+	keys, err := i.keys.Find(ctx, signed.Header)
+	if errors.Is(err, jwt.ErrUnknownKey) {
 		return nil, invalidToken("the token is signed by a key that its issuer does not have")
 	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	payload, err := signed.verify(keys)
+	payload, err := signed.Verify(keys...)
 	if err != nil {
 		return nil, invalidToken("the signature of the token does not fit")
 	}

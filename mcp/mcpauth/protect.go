@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
 
@@ -95,7 +96,7 @@ func (p *protectedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //	authenticate
 //	 └─ verify         by the keys of its issuer, by introspection, or by the author's verifier
 //	 └─ checkToken     issuer, subject, audience and expiry, whichever way it was verified
-//	 └─ proof.check    that the sender holds the key it is bound to
+//	 └─ checkProof     that the sender holds the key it is bound to
 //	 └─ scopes         that every request needs
 func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c credentials) (*Token, error) {
 	t, err := r.verify(req.Context(), c.token)
@@ -105,7 +106,7 @@ func (r *Resource) authenticate(w http.ResponseWriter, req *http.Request, c cred
 	if err := r.checkToken(t, time.Now()); err != nil {
 		return nil, err
 	}
-	if err := r.proof.check(w.Header(), req, c, t); err != nil {
+	if err := r.checkProof(w.Header(), req, c, t); err != nil {
 		return t, err
 	}
 	if missing := (&mcp.Identity{Scopes: r.expand(t.Scopes)}).Missing(r.required); len(missing) > 0 {
@@ -149,7 +150,7 @@ func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credential
 		h.Set("WWW-Authenticate", r.challenge(r.schemeFor(c, t), d.code, d.reason, r.required))
 	}
 	if h.Get("Access-Control-Allow-Origin") != "" {
-		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, "+headerNonce)
+		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, "+dpop.HeaderNonce)
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -161,7 +162,7 @@ func (r *Resource) refuse(w http.ResponseWriter, req *http.Request, c credential
 
 // schemeFor returns the scheme of the challenge to a client.
 func (r *Resource) schemeFor(c credentials, t *Token) string {
-	if r.proof.required || c.scheme == schemeProof || t != nil && t.ProofKey != "" {
+	if r.proofRequired || c.scheme == schemeProof || t != nil && t.ProofKey != "" {
 		return schemeProof
 	}
 	return schemeBearer
@@ -200,6 +201,6 @@ func withoutCredentials(ctx context.Context, r *http.Request) *http.Request {
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone()
 	r.Header.Del("Authorization")
-	r.Header.Del(headerProof)
+	r.Header.Del(dpop.HeaderProof)
 	return r
 }

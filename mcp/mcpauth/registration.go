@@ -9,8 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -168,7 +167,7 @@ func (c *Client) MetadataDocument() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("client metadata document: %w", err)
 		}
-		m.Keys = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: k.Signer.Public(), KeyID: k.ID, Algorithm: string(algorithm), Use: "sig"}}}
+		m.Keys = map[string]any{"keys": []jwt.Key{jwt.NewKey(k.Signer.Public(), k.ID, algorithm)}}
 	}
 	return encodeRecord(m)
 }

@@ -1,6 +1,7 @@
 package mcpauth
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
@@ -33,9 +36,12 @@ type Resource struct {
 
 	required []string // scopes of every request
 	includes map[string][]string
-	proof    *proofChecker
 	skew     time.Duration
 	maxToken int
+
+	algorithms    jwt.Algorithms // of tokens and proofs
+	proofs        *dpop.Checker
+	proofRequired bool
 
 	hostCheck *streamhttp.HostCheck
 	logger    *slog.Logger
@@ -70,20 +76,22 @@ func New(resource string, opts ...Option) *Resource {
 
 func (s *resourceSettings) resource(identifier string, u *url.URL) *Resource {
 	r := &Resource{
-		identifier:   identifier,
-		metadataPath: wellKnown + strings.TrimSuffix(u.EscapedPath(), "/"),
-		issuers:      make(map[string]*jwtIssuer),
-		opaque:       s.opaque(),
-		required:     s.required,
-		includes:     closure(s.includes),
-		proof:        s.proof(u),
-		skew:         s.skew,
-		maxToken:     s.maxToken,
-		hostCheck:    streamhttp.NewHostCheck(append(s.allowedHosts, hostWithoutPort(u))...),
-		logger:       s.logger,
+		identifier:    identifier,
+		metadataPath:  wellKnown + strings.TrimSuffix(u.EscapedPath(), "/"),
+		issuers:       make(map[string]*jwtIssuer),
+		opaque:        s.opaque(),
+		required:      s.required,
+		includes:      closure(s.includes),
+		skew:          s.skew,
+		maxToken:      s.maxToken,
+		algorithms:    s.algorithms,
+		proofs:        s.proofChecker(u),
+		proofRequired: s.proofRequired,
+		hostCheck:     streamhttp.NewHostCheck(append(s.allowedHosts, hostWithoutPort(u))...),
+		logger:        s.logger,
 	}
 	for _, aud := range append([]string{identifier}, s.audiences...) {
-		r.audiences = append(r.audiences, canonicalURL(aud))
+		r.audiences = append(r.audiences, egress.CanonicalURL(aud))
 	}
 	for issuer, keys := range s.issuers {
 		r.issuers[issuer] = s.jwtIssuer(issuer, keys)
@@ -120,7 +128,9 @@ func (s *resourceSettings) jwtIssuer(issuer, keys string) *jwtIssuer {
 	return &jwtIssuer{
 		issuer: issuer,
 		rules:  jwtRules{algorithms: s.algorithms, types: s.types, skew: s.skew},
-		keys:   newKeySet(server, keys),
+		keys: jwt.NewKeySet(func(ctx context.Context) ([]jwt.Key, error) {
+			return server.fetchKeys(ctx, keys)
+		}),
 	}
 }
 
@@ -143,19 +153,12 @@ func (s *resourceSettings) server(issuer string) *issuerServer {
 	return &issuerServer{issuer: issuer, http: client}
 }
 
-func (s *resourceSettings) proof(resource *url.URL) *proofChecker {
-	p := &proofChecker{
-		resource:   canonicalURL(egress.Origin(resource) + resource.EscapedPath()),
-		origin:     egress.Origin(resource),
-		required:   s.proofRequired,
-		algorithms: s.algorithms,
-		window:     s.proofAge,
-		seen:       newProofMemory(2 * s.proofAge),
-	}
+func (s *resourceSettings) proofChecker(resource *url.URL) *dpop.Checker {
+	o := dpop.CheckerOptions{Resource: resource, Algorithms: s.algorithms, Window: s.proofAge}
 	if s.nonces {
-		p.nonces = s.nonceRing()
+		o.Nonces = s.nonceRing()
 	}
-	return p
+	return dpop.NewChecker(o)
 }
 
 func (s *resourceSettings) nonceRing() *seal.Ring {
@@ -173,6 +176,12 @@ func (s *resourceSettings) nonceRing() *seal.Ring {
 	return ring
 }
 
+// onLoopback reports whether the host of a URL is this machine.
+func onLoopback(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && oauth.IsLoopback(u.Hostname())
+}
+
 func (s *resourceSettings) document(r *Resource) *resourceDocument {
 	scopes := slices.Concat(s.required, s.supportedScopes)
 	for _, scope := range slices.Sorted(maps.Keys(r.includes)) {
@@ -183,7 +192,7 @@ func (s *resourceSettings) document(r *Resource) *resourceDocument {
 		AuthorizationServers: s.authorizationServers,
 		Scopes:               askedScopes(scopes),
 		BearerMethods:        []string{"header"},
-		ProofAlgorithms:      r.proof.algorithmNames(),
+		ProofAlgorithms:      r.algorithms.Names(),
 		ProofRequired:        s.proofRequired,
 		Name:                 s.info.Name,
 		Documentation:        s.info.Documentation,

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -36,7 +36,7 @@ type resourceSettings struct {
 	includes        map[string][]string
 	info            ResourceInfo
 
-	algorithms []jose.SignatureAlgorithm
+	algorithms jwt.Algorithms
 	types      []string
 	skew       time.Duration
 	maxToken   int
@@ -56,11 +56,11 @@ func newResourceSettings() *resourceSettings {
 	return &resourceSettings{
 		issuers:    make(map[string]string),
 		includes:   make(map[string][]string),
-		algorithms: signatureAlgorithms,
+		algorithms: jwt.AllAlgorithms(),
 		types:      []string{"at+jwt"},
 		skew:       defaultSkew,
 		maxToken:   defaultMaxToken,
-		proofAge:   proofWindow,
+		proofAge:   dpop.DefaultWindow,
 		logger:     slog.Default(),
 	}
 }
@@ -242,7 +242,10 @@ func Describe(info ResourceInfo) Option {
 //
 // Spec: RFC 8725 3.1
 func Algorithms(names ...string) Option {
-	algorithms := parseAlgorithms(names)
+	algorithms, err := jwt.ParseAlgorithms(names)
+	if err != nil {
+		panic("mcpauth: " + err.Error())
+	}
 	return func(s *resourceSettings) { s.algorithms = algorithms }
 }
 
@@ -259,7 +262,7 @@ func TokenTypes(types ...string) Option {
 	return func(s *resourceSettings) {
 		s.types = nil
 		for _, typ := range types {
-			s.types = append(s.types, mediaType(typ))
+			s.types = append(s.types, jwt.MediaType(typ))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -92,7 +93,7 @@ type signIn struct {
 	scopes   []string
 	verifier oauth.Secret
 	state    oauth.Secret
-	prover   *prover // nil for tokens that are bound to no key
+	prover   *dpop.Prover // nil for tokens that are bound to no key
 
 	answer chan answer // takes one
 }
@@ -168,7 +169,7 @@ func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
 	}
 	if c.bindsTokens(t) {
 		var err error
-		if s.prover, err = newProver(c.nonces); err != nil {
+		if s.prover, err = dpop.NewProver(c.nonces); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +178,7 @@ func (c *Client) begin(t *target, scopes []string) (*signIn, error) {
 
 // bindsTokens reports whether to request bound tokens for a target.
 func (c *Client) bindsTokens(t *target) bool {
-	return t.proof || c.opts.BindTokens && slices.Contains(t.metadata.DPoPAlgorithms, string(proofAlgorithm))
+	return t.proof || c.opts.BindTokens && slices.Contains(t.metadata.DPoPAlgorithms, dpop.Algorithm)
 }
 
 // ask lets the user sign in, and redeems the authorization code.
@@ -253,7 +254,7 @@ func (s *signIn) request() url.Values {
 		request.Set("prompt", "consent") // OpenID Connect Core 1.0 11: else it may be ignored
 	}
 	if s.prover != nil {
-		request.Set("dpop_jkt", s.prover.thumbprint())
+		request.Set("dpop_jkt", s.prover.Thumbprint())
 	}
 	return request
 }
@@ -313,7 +314,7 @@ func (c *Client) unregister(ctx context.Context, k *registeredClient, err error)
 
 // tokenEndpoint returns the token endpoint of a target's authorization server
 // for a client.
-func (c *Client) tokenEndpoint(t *target, k *registeredClient, p *prover) (*oauth.TokenEndpoint, error) {
+func (c *Client) tokenEndpoint(t *target, k *registeredClient, p *dpop.Prover) (*oauth.TokenEndpoint, error) {
 	auth, err := k.auth()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
@@ -56,7 +57,7 @@ const maxMargin = time.Minute
 // request.
 //
 // Spec: RFC 6749 5.1
-func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (*grant, error) {
+func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *dpop.Prover) (*grant, error) {
 	g := &grant{
 		Issuer: key.Issuer, Resource: key.Resource, Account: key.Account, ClientID: key.ClientID,
 		Access: t.Access, Refresh: t.Refresh, Type: t.Type, Scopes: asked, Expires: t.Expires,
@@ -74,7 +75,7 @@ func newGrant(key grantKey, t *oauth.TokenResponse, asked []string, p *prover) (
 		return g, nil
 	}
 	var err error
-	g.ProofKey, err = p.secret()
+	g.ProofKey, err = p.Secret()
 	return g, err
 }
 
@@ -83,11 +84,11 @@ func (g *grant) key() grantKey { return grantKey{g.Issuer, g.Resource, g.Account
 
 // prover returns the prover of the key that the tokens are bound to, or nil if
 // they are not bound.
-func (g *grant) prover(n *nonces) (*prover, error) {
+func (g *grant) prover(n *dpop.Nonces) (*dpop.Prover, error) {
 	if g.ProofKey == "" {
 		return nil, nil
 	}
-	return parseProver(g.ProofKey, n)
+	return dpop.ParseProver(g.ProofKey, n)
 }
 
 // usable reports whether the access token may be sent.

@@ -5,6 +5,8 @@ import (
 	"encoding/json/jsontext"
 	"slices"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/internal/egress"
 )
 
 // Token describes a verified access token. It does not contain the token
@@ -65,5 +67,5 @@ func (r *Resource) checkToken(t *Token, now time.Time) error {
 // isAudience compares whole identifiers, because a prefix of ours identifies
 // another server.
 func (r *Resource) isAudience(aud string) bool {
-	return slices.Contains(r.audiences, canonicalURL(aud))
+	return slices.Contains(r.audiences, egress.CanonicalURL(aud))
 }

@@ -1,18 +1,13 @@
-package mcpauth
+package egress
 
-import (
-	"net/url"
+import "net/url"
 
-	"github.com/fondaco/fondaco/mcp/internal/egress"
-	"github.com/fondaco/fondaco/mcp/internal/oauth"
-)
-
-// canonicalURL normalizes a resource identifier: scheme and host in lower case,
+// CanonicalURL normalizes the URL of a resource: scheme and host in lower case,
 // without the default port, and without a path that is only /. It returns text
 // that is not an https or http URL unchanged.
 //
 // Spec: 2026-07-28 basic/authorization#canonical-server-uri; RFC 3986 6.2
-func canonicalURL(text string) string {
+func CanonicalURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" {
 		return text
@@ -24,11 +19,5 @@ func canonicalURL(text string) string {
 	if u.RawQuery != "" || u.ForceQuery {
 		path += "?" + u.RawQuery
 	}
-	return egress.Origin(u) + path
-}
-
-// onLoopback reports whether the host of a URL is this machine.
-func onLoopback(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && oauth.IsLoopback(u.Hostname())
+	return Origin(u) + path
 }

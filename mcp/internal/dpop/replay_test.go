@@ -1,4 +1,4 @@
-package mcpauth
+package dpop
 
 import (
 	"strconv"

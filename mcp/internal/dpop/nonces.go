@@ -1,4 +1,4 @@
-package mcpauth
+package dpop
 
 import (
 	"net/http"
@@ -14,25 +14,25 @@ const (
 	maxNonce  = 4 << 10
 )
 
-// nonces holds the nonces that servers require in proofs, by origin. A Client
+// Nonces holds the nonces that servers require in proofs, by origin. A client
 // has one for all its keys. The zero value is empty; it is safe for concurrent
 // use.
 //
 // Spec: RFC 9449 8, 9
-type nonces struct {
+type Nonces struct {
 	mu       sync.Mutex
 	byOrigin map[string]string
 }
 
-func (n *nonces) of(u *url.URL) string {
+func (n *Nonces) of(u *url.URL) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.byOrigin[egress.Origin(u)]
 }
 
-// record stores the nonce of a response, and reports whether it is new.
-func (n *nonces) record(u *url.URL, header http.Header) bool {
-	values := header.Values("DPoP-Nonce")
+// Record stores the nonce of a response, and reports whether it is new.
+func (n *Nonces) Record(u *url.URL, header http.Header) bool {
+	values := header.Values(HeaderNonce)
 	if len(values) != 1 || !isNonce(values[0]) {
 		return false
 	}
@@ -48,7 +48,7 @@ func (n *nonces) record(u *url.URL, header http.Header) bool {
 }
 
 // evict removes one nonce if there are too many. Its server will send it again.
-func (n *nonces) evict() {
+func (n *Nonces) evict() {
 	if n.byOrigin == nil {
 		n.byOrigin = make(map[string]string)
 	}

@@ -1,4 +1,4 @@
-package mcpauth
+package jwt
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-jose/go-jose/v4"
 )
 
 // keySource is an issuer's keys, which can be changed and can fail.
@@ -25,15 +23,15 @@ type keySource struct {
 	takes   time.Duration
 }
 
-func (s *keySource) fetch(context.Context) ([]verificationKey, error) {
+func (s *keySource) fetch(context.Context) ([]Key, error) {
 	s.mu.Lock()
 	s.fetches++
 	ids, err, takes := s.ids, s.err, s.takes
 	s.mu.Unlock()
 	time.Sleep(takes) // in a bubble
-	keys := []verificationKey{}
+	keys := []Key{}
 	for _, id := range ids {
-		keys = append(keys, verificationKey{id: id, public: testKey})
+		keys = append(keys, Key{id: id, public: testKey})
 	}
 	return keys, err
 }
@@ -56,9 +54,9 @@ var testKey = func() *ecdsa.PublicKey {
 }()
 
 // finds reports the outcome of looking for a key.
-func finds(t *testing.T, s *keySet, id string) error {
+func finds(t *testing.T, s *KeySet, id string) error {
 	t.Helper()
-	keys, err := s.find(t.Context(), jwsHeader{Algorithm: jose.ES256, KeyID: id})
+	keys, err := s.Find(t.Context(), Header{Algorithm: ES256, KeyID: id})
 	if err == nil && len(keys) != 1 {
 		t.Errorf("%s: got %d keys, want one", id, len(keys))
 	}
@@ -69,14 +67,14 @@ func TestUnknownKeysAreLookedForOncePerInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		if err := finds(t, s, "one"); err != nil {
 			t.Fatal(err)
 		}
 		const intervals = 10
 		for range intervals {
 			for i := range 100_000 / intervals {
-				if err := finds(t, s, "forged"+strconv.Itoa(i)); !errors.Is(err, errUnknownKey) {
+				if err := finds(t, s, "forged"+strconv.Itoa(i)); !errors.Is(err, ErrUnknownKey) {
 					t.Fatalf("got %v, want an unknown key", err)
 				}
 			}
@@ -92,11 +90,11 @@ func TestFloodOfUnknownKeysBeforeTheFirstFetchIsOneFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}, takes: time.Second}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		var callers sync.WaitGroup
 		for i := range 1000 {
 			callers.Go(func() {
-				if err := finds(t, s, fmt.Sprint("forged", i)); !errors.Is(err, errUnknownKey) {
+				if err := finds(t, s, fmt.Sprint("forged", i)); !errors.Is(err, ErrUnknownKey) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -112,7 +110,7 @@ func TestKeyRotationFailsNoCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}, takes: time.Second}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		var callers sync.WaitGroup
 		for range 50 {
 			callers.Go(func() {
@@ -134,7 +132,7 @@ func TestKeyRotationFailsNoCall(t *testing.T) {
 		if got := source.count(); got != 2 {
 			t.Errorf("got %d fetches, want two", got)
 		}
-		if err := finds(t, s, "one"); !errors.Is(err, errUnknownKey) {
+		if err := finds(t, s, "one"); !errors.Is(err, ErrUnknownKey) {
 			t.Errorf("the old key: got %v, want it unknown", err)
 		}
 	})
@@ -144,13 +142,13 @@ func TestWithdrawnKeysAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one", "two"}}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		if err := finds(t, s, "one"); err != nil {
 			t.Fatal(err)
 		}
 		source.set(nil, "two")
 		time.Sleep(keysFresh)
-		if err := finds(t, s, "one"); !errors.Is(err, errUnknownKey) {
+		if err := finds(t, s, "one"); !errors.Is(err, ErrUnknownKey) {
 			t.Errorf("got %v, want it unknown", err)
 		}
 		if err := finds(t, s, "two"); err != nil {
@@ -163,7 +161,7 @@ func TestKeysAreUsedForATimeWhileTheIssuerIsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		if err := finds(t, s, "one"); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +196,7 @@ func TestCachedKeysAreUsedDuringAFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		if err := finds(t, s, "one"); err != nil {
 			t.Fatal(err)
 		}
@@ -219,13 +217,13 @@ func TestWaitingForKeysEndsWithTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &keySource{ids: []string{"one"}, takes: time.Minute}
-		s := &keySet{fetch: source.fetch}
+		s := &KeySet{fetch: source.fetch}
 		var fetching sync.WaitGroup
 		fetching.Go(func() { _ = finds(t, s, "one") })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.find(ctx, jwsHeader{Algorithm: jose.ES256, KeyID: "one"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.Find(ctx, Header{Algorithm: ES256, KeyID: "one"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		fetching.Wait()
@@ -234,9 +232,9 @@ func TestWaitingForKeysEndsWithTheRequest(t *testing.T) {
 
 func TestPanicOfAFetchIsAFailure(t *testing.T) {
 	t.Parallel()
-	s := &keySet{fetch: func(context.Context) ([]verificationKey, error) { panic("boom") }}
+	s := &KeySet{fetch: func(context.Context) ([]Key, error) { panic("boom") }}
 	for range 2 {
-		if err := finds(t, s, "one"); err == nil || errors.Is(err, errUnknownKey) {
+		if err := finds(t, s, "one"); err == nil || errors.Is(err, ErrUnknownKey) {
 			t.Errorf("got %v, want a failure", err)
 		}
 	}

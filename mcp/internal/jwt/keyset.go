@@ -1,17 +1,11 @@
-package mcpauth
+package jwt
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/go-jose/go-jose/v4"
 )
 
 // Limits of the keys of one issuer.
@@ -26,38 +20,25 @@ const (
 	keysMissed = 30 * time.Second
 	// keysRetry is the time between attempts while there are no keys.
 	keysRetry = 5 * time.Second
-	// maxKeys is the maximum number of keys of one set; further keys are
-	// ignored.
-	maxKeys = 64
-	// minRSABits is the minimum size of an RSA key.
-	//
-	// Spec: RFC 7518 3.3
-	minRSABits = 2048
 )
 
-var errUnknownKey = errors.New("unknown key")
+// ErrUnknownKey means that the issuer does not have the key of a signature.
+var ErrUnknownKey = errors.New("unknown key")
 
-// verificationKey is a public key of an issuer.
-type verificationKey struct {
-	id        string
-	algorithm string // that it is for; empty: any that fits
-	public    any    // *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
-}
-
-// keySet caches the keys of one issuer. It fetches them on demand, with at most
+// KeySet caches the keys of one issuer. It fetches them on demand, with at most
 // one fetch at a time. It is safe for concurrent use.
 //
-//	find
+//	Find
 //	 ├─ known and fresh                 → the key
 //	 ├─ known and old                   → one caller fetches, the others use the key
 //	 ├─ unknown, fetch running          → wait for it
 //	 ├─ unknown, last fetch without it     → refused
 //	 └─ unknown                         → fetch
-type keySet struct {
-	fetch func(context.Context) ([]verificationKey, error)
+type KeySet struct {
+	fetch func(context.Context) ([]Key, error)
 
 	mu       sync.Mutex // guards the fields below
-	keys     []verificationKey
+	keys     []Key
 	fetched  time.Time     // when the keys were fetched
 	tried    time.Time     // when the last fetch ended
 	missed   time.Time     // when the last fetch ended that did not bring the key it was for
@@ -65,15 +46,12 @@ type keySet struct {
 	fetching chan struct{} // closed when the running fetch ends; nil when none is running
 }
 
-func newKeySet(server *issuerServer, address string) *keySet {
-	return &keySet{fetch: func(ctx context.Context) ([]verificationKey, error) {
-		return server.fetchKeys(ctx, address)
-	}}
-}
+// NewKeySet returns an empty cache. The function fetches the keys of the issuer.
+func NewKeySet(fetch func(context.Context) ([]Key, error)) *KeySet { return &KeySet{fetch: fetch} }
 
-// find returns the keys that may have made a signature with the header. The
-// error is errUnknownKey, or says why the keys could not be fetched.
-func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
+// Find returns the keys that may have made a signature with the header. The
+// error is ErrUnknownKey, or says why the keys could not be fetched.
+func (s *KeySet) Find(ctx context.Context, h Header) ([]Key, error) {
 	for {
 		found, running, err := s.lookup(h, time.Now())
 		if found != nil || err != nil {
@@ -92,7 +70,7 @@ func (s *keySet) find(ctx context.Context, h jwsHeader) ([]verificationKey, erro
 
 // lookup decides without waiting. If all its results are nil, its caller must
 // fetch the keys; running ends with the fetch of another caller.
-func (s *keySet) lookup(h jwsHeader, now time.Time) (found []verificationKey, running chan struct{}, err error) {
+func (s *KeySet) lookup(h Header, now time.Time) (found []Key, running chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.fetched) < keysStale {
@@ -111,7 +89,7 @@ func (s *keySet) lookup(h jwsHeader, now time.Time) (found []verificationKey, ru
 }
 
 // mayRetry reports whether enough time has passed since the last failure.
-func (s *keySet) mayRetry(now time.Time) bool {
+func (s *KeySet) mayRetry(now time.Time) bool {
 	wait := keysMissed
 	if s.keys == nil {
 		wait = keysRetry
@@ -120,17 +98,17 @@ func (s *keySet) mayRetry(now time.Time) bool {
 }
 
 // missingKeyError returns the error for a missing key: that of the last fetch if it
-// failed, otherwise errUnknownKey.
-func (s *keySet) missingKeyError() error {
+// failed, otherwise ErrUnknownKey.
+func (s *KeySet) missingKeyError() error {
 	if s.failure != nil {
 		return s.failure
 	}
-	return errUnknownKey
+	return ErrUnknownKey
 }
 
 // refresh fetches the keys. It continues if its caller is cancelled, because
 // others may wait for it.
-func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, error) {
+func (s *KeySet) refresh(ctx context.Context, h Header) ([]Key, error) {
 	keys, err := s.fetchSafely(context.WithoutCancel(ctx))
 	now := time.Now()
 	s.mu.Lock()
@@ -151,7 +129,7 @@ func (s *keySet) refresh(ctx context.Context, h jwsHeader) ([]verificationKey, e
 
 // fetchSafely converts a panic to an error, so that waiting callers are always
 // released.
-func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err error) {
+func (s *KeySet) fetchSafely(ctx context.Context) (keys []Key, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("fetch keys: panic: %v", v)
@@ -162,9 +140,9 @@ func (s *keySet) fetchSafely(ctx context.Context) (keys []verificationKey, err e
 
 // matchingKeys returns the keys with the header's id and algorithm. If the header has no id,
 // exactly one key must fit.
-func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey) {
+func matchingKeys(keys []Key, h Header) (found []Key) {
 	for _, k := range keys {
-		if k.supports(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
+		if k.Supports(h.Algorithm) && (h.KeyID == "" || h.KeyID == k.id) {
 			found = append(found, k)
 		}
 	}
@@ -172,50 +150,4 @@ func matchingKeys(keys []verificationKey, h jwsHeader) (found []verificationKey)
 		return nil
 	}
 	return found
-}
-
-// supports reports whether the key can be used with the algorithm.
-//
-// Spec: RFC 8725 3.1; RFC 7518 3.4
-func (k verificationKey) supports(a jose.SignatureAlgorithm) bool {
-	if k.algorithm != "" && k.algorithm != string(a) {
-		return false
-	}
-	switch public := k.public.(type) {
-	case *rsa.PublicKey:
-		return a[:2] == "RS" || a[:2] == "PS"
-	case *ecdsa.PublicKey:
-		return curves[a] == public.Curve.Params().Name
-	case ed25519.PublicKey:
-		return a == jose.EdDSA
-	}
-	return false
-}
-
-// curves are the curves of the ECDSA algorithms.
-var curves = map[jose.SignatureAlgorithm]string{jose.ES256: "P-256", jose.ES384: "P-384", jose.ES512: "P-521"}
-
-// parseKeys reads the keys of a JWK set. It ignores keys that are not for
-// signatures, not public, too small or of an unknown type.
-//
-// Spec: RFC 7517 5
-func parseKeys(set []jsontext.Value) []verificationKey {
-	keys := []verificationKey{}
-	for _, raw := range set {
-		var k jose.JSONWebKey
-		if k.UnmarshalJSON(raw) == nil && isForSignatures(&k) && len(keys) < maxKeys {
-			keys = append(keys, verificationKey{id: k.KeyID, algorithm: k.Algorithm, public: k.Key})
-		}
-	}
-	return keys
-}
-
-// isForSignatures reports whether the key may only be used to verify
-// signatures.
-func isForSignatures(k *jose.JSONWebKey) bool {
-	if !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {
-		return false
-	}
-	r, ok := k.Key.(*rsa.PublicKey)
-	return !ok || r.N.BitLen() >= minRSABits
 }

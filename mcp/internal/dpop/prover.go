@@ -1,11 +1,9 @@
-package mcpauth
+package dpop
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -14,31 +12,30 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/go-jose/go-jose/v4"
-
+	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
-// proofAlgorithm is the signature algorithm of our proofs.
-const proofAlgorithm = jose.ES256
+// Algorithm is the name of the signature algorithm of the proofs of a Prover.
+const Algorithm = jwt.ES256
 
-// prover proves possession of one key, to which tokens are bound. It is safe for
+// Prover proves possession of one key, to which tokens are bound. It is safe for
 // concurrent use.
 //
 // The proof covers the method, the URL and the token of a request, not its body:
 // there is no content_digest.
 //
 // Spec: RFC 9449 4
-type prover struct {
+type Prover struct {
 	key    *ecdsa.PrivateKey
-	signer jose.Signer
-	nonces *nonces
+	signer *jwt.Signer
+	nonces *Nonces
 }
 
-var _ oauth.Prover = (*prover)(nil)
+var _ oauth.Prover = (*Prover)(nil)
 
-// newProver returns the prover of a new key.
-func newProver(n *nonces) (*prover, error) {
+// NewProver returns the prover of a new key.
+func NewProver(n *Nonces) (*Prover, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("proof key: %w", err)
@@ -46,8 +43,8 @@ func newProver(n *nonces) (*prover, error) {
 	return proverOf(key, n)
 }
 
-// parseProver returns the prover of a key in the format of secret.
-func parseProver(secret oauth.Secret, n *nonces) (*prover, error) {
+// ParseProver returns the prover of a key in the format of Secret.
+func ParseProver(secret oauth.Secret, n *Nonces) (*Prover, error) {
 	der, err := base64.StdEncoding.DecodeString(secret.Reveal())
 	if err != nil {
 		return nil, errors.New("proof key: want base64")
@@ -63,32 +60,30 @@ func parseProver(secret oauth.Secret, n *nonces) (*prover, error) {
 	return proverOf(ec, n)
 }
 
-func proverOf(key *ecdsa.PrivateKey, n *nonces) (*prover, error) {
-	options := &jose.SignerOptions{EmbedJWK: true}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: proofAlgorithm, Key: key}, options.WithType("dpop+jwt"))
+func proverOf(key *ecdsa.PrivateKey, n *Nonces) (*Prover, error) {
+	signer, err := jwt.NewSigner(key, jwt.SignerOptions{Algorithm: Algorithm, Type: "dpop+jwt", EmbedKey: true})
 	if err != nil {
 		return nil, fmt.Errorf("proof key: %w", err)
 	}
-	return &prover{key, signer, n}, nil
+	return &Prover{key, signer, n}, nil
 }
 
-// secret returns the private key, to be stored with the tokens that are bound to it.
-func (p *prover) secret() (oauth.Secret, error) {
+// Secret returns the private key, to be stored with the tokens that are bound to it.
+func (p *Prover) Secret() (oauth.Secret, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(p.key)
 	return oauth.Secret(base64.StdEncoding.EncodeToString(der)), err
 }
 
-// thumbprint returns the JWK thumbprint, which identifies the key in tokens and
+// Thumbprint returns the JWK thumbprint, which identifies the key in tokens and
 // in the dpop_jkt of an authorization request.
 //
 // Spec: RFC 7638 3; RFC 9449 6.1, 10
-func (p *prover) thumbprint() string {
-	key := jose.JSONWebKey{Key: p.key.Public()}
-	sum, err := key.Thumbprint(crypto.SHA256)
+func (p *Prover) Thumbprint() string {
+	thumbprint, err := jwt.NewKey(p.key.Public(), "", "").Thumbprint()
 	if err != nil {
-		panic("mcpauth: thumbprint of a P-256 key: " + err.Error())
+		panic("dpop: thumbprint of a P-256 key: " + err.Error())
 	}
-	return base64.RawURLEncoding.EncodeToString(sum)
+	return thumbprint
 }
 
 // proofPayload is the payload of a proof.
@@ -104,23 +99,22 @@ type proofPayload struct {
 }
 
 // Proof implements oauth.Prover.
-func (p *prover) Proof(method, address string, access oauth.Secret) (string, error) {
+func (p *Prover) Proof(method, address string, access oauth.Secret) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", errors.New("proof: want an absolute URL")
 	}
 	claims := proofPayload{ID: rand.Text(), Method: method, URL: proofURL(u), Issued: time.Now().Unix(), Nonce: p.nonces.of(u)}
 	if access != "" {
-		sum := sha256.Sum256([]byte(access.Reveal()))
-		claims.Token = base64.RawURLEncoding.EncodeToString(sum[:])
+		claims.Token = tokenHash(access.Reveal())
 	}
-	return signClaims(p.signer, claims)
+	return p.signer.Sign(claims)
 }
 
 // Remember implements oauth.Prover.
-func (p *prover) Remember(address string, header http.Header) bool {
+func (p *Prover) Remember(address string, header http.Header) bool {
 	u, err := url.Parse(address)
-	return err == nil && p.nonces.record(u, header)
+	return err == nil && p.nonces.Record(u, header)
 }
 
 // proofURL returns a URL in the form for proofs: without query and fragment.
