@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,7 +99,28 @@ func TestServerCanAskAgainAfterACancelledCall(t *testing.T) {
 
 // stubbornServer goes on with a call that was cancelled: its tool "slow" asks "slow?" when
 // another call comes. Its tool "ask" asks "ask?" and returns when it has the answer to that.
-func stubbornServer(ctx context.Context, conn mcp.Conn) error {
+type stubbornServer struct {
+	opened atomic.Int32
+	slow   chan struct{} // gets a token for each call of "slow"
+}
+
+func newStubbornServer() *stubbornServer { return &stubbornServer{slow: make(chan struct{}, 10)} }
+
+// cancelSlow calls "slow", and cancels the call when the server has it.
+func (s *stubbornServer) cancelSlow(t *testing.T, c *mcpclient.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-s.slow
+		cancel()
+	}()
+	if _, err := c.CallTool(ctx, "a__slow", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the call cancelled", err)
+	}
+}
+
+func (s *stubbornServer) Serve(ctx context.Context, conn mcp.Conn) error {
+	s.opened.Add(1)
 	slow := false
 	calls := make(map[string]jsonValue) // by the id of their question
 	question := func(c rawConn, id string) {
@@ -110,6 +132,7 @@ func stubbornServer(ctx context.Context, conn mcp.Conn) error {
 			return `"result":{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"ask","inputSchema":{"type":"object"}}]}`
 		case m.Method == mcp.MethodToolsCall && strings.Contains(string(m.Params), `"slow"`):
 			slow = true
+			s.slow <- struct{}{}
 		case m.Method == mcp.MethodToolsCall:
 			if slow {
 				question(c, "slow")
@@ -143,7 +166,8 @@ func TestQuestionOfACancelledCallReachesOnlyItsClient(t *testing.T) {
 		},
 	}
 	for transport, connect := range connect {
-		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(stubbornServer))})
+		s := newStubbornServer()
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(s)})
 		var mu sync.Mutex
 		asked := make(map[string][]string)
 		client := func(name string) *mcpclient.Client {
@@ -159,9 +183,7 @@ func TestQuestionOfACancelledCallReachesOnlyItsClient(t *testing.T) {
 		}
 		ada, bob, eve := client("ada"), client("bob"), client("eve")
 		for _, canceller := range []*mcpclient.Client{ada, bob} {
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			_, _ = canceller.CallTool(ctx, "a__slow", nil)
-			cancel()
+			s.cancelSlow(t, canceller)
 		}
 		var calls sync.WaitGroup
 		for _, c := range []*mcpclient.Client{eve, bob, ada, eve} {
@@ -187,13 +209,8 @@ func TestClientThatCancelledIsAskedOnTheSameConnection(t *testing.T) {
 	for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		var mu sync.Mutex
 		var asked []string
-		opened := 0
-		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
-			mu.Lock()
-			opened++
-			mu.Unlock()
-			return stubbornServer(ctx, conn)
-		}))})
+		s := newStubbornServer()
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(s)})
 		o := answering(down, nil)
 		o.ElicitForm = func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			mu.Lock()
@@ -202,14 +219,12 @@ func TestClientThatCancelledIsAskedOnTheSameConnection(t *testing.T) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{}`)}, nil
 		}
 		c := mcptest.Connect(t, g.Server(), o)
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		_, _ = c.CallTool(ctx, "a__slow", nil)
-		cancel()
+		s.cancelSlow(t, c)
 		if result, err := c.CallTool(t.Context(), "a__ask", nil); err != nil || result.Content.Text() != "answered" {
 			t.Errorf("%s: got %+v, %v, want the question answered", down, result, err)
 		}
 		mu.Lock()
-		if !slices.Contains(asked, "ask?") || opened != 2 {
+		if opened := s.opened.Load(); !slices.Contains(asked, "ask?") || opened != 2 {
 			t.Errorf("%s: got questions %q over %d connections, want those of the client's own calls over one and the shared one", down, asked, opened)
 		}
 		mu.Unlock()

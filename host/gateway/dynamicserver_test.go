@@ -24,7 +24,8 @@ type dynamicServer struct {
 	// kinds makes the server have a prompt, a resource and a template for each tool, too.
 	kinds bool
 	// broken is a list method that fails after a login.
-	broken string
+	broken      string
+	description string // of each tool
 
 	mu     sync.Mutex
 	later  []string // tools of all connections, added later
@@ -82,7 +83,7 @@ func (s *dynamicSession) handle(c rawConn, m rawMessage) string {
 		if s.everybody && s.name == "user1" {
 			time.Sleep(100 * time.Millisecond) // the shared connection gets its list last
 		}
-		return s.list("tools", `{"name":%q,"inputSchema":{"type":"object"}}`)
+		return s.list("tools", `{"name":%q,"inputSchema":{"type":"object"},"description":"`+s.description+`"}`)
 	case mcp.MethodToolsCall:
 		return s.call(c, p.Name)
 	}
