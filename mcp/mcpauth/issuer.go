@@ -77,10 +77,11 @@ func (s *issuerServer) fetchKeys(ctx context.Context, address string) ([]jwt.Key
 	return jwt.ParseKeys(set.Keys), nil
 }
 
-// explainBlockedNetwork adds to the error of a blocked connection the option that allows it.
+// explainBlockedNetwork adds to the error of a blocked connection the option that allows it. Users of
+// programs read it, too: the option is in parentheses.
 func explainBlockedNetwork(err error) error {
 	if _, blocked := errors.AsType[*egress.BlockedError](err); blocked {
-		return fmt.Errorf("%w; mcpauth.AllowedNetworks allows networks", err)
+		return fmt.Errorf("%w (in Go: mcpauth.AllowedNetworks)", err)
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func TestBlockedNetworksNameTheOption(t *testing.T) {
 	for _, opts := range [][]mcpauth.Option{nil, {mcpauth.AllowedNetworks(netip.MustParsePrefix("10.1.0.0/16"))}} {
 		p := newProtected(t, append(opts, mcpauth.IssuerKeys("https://id.example.com", "https://127.0.0.1:1/keys"))...)
 		p.refuses(request("Authorization", "Bearer "+a.token(t, fields{"iss": "https://id.example.com"})), http.StatusServiceUnavailable, "")
-		if !strings.Contains(p.log.String(), "mcpauth.AllowedNetworks") {
+		if !strings.Contains(p.log.String(), "want a public address, or one in the allowed prefixes (in Go: mcpauth.AllowedNetworks)") {
 			t.Errorf("logged %s", p.log)
 		}
 	}

@@ -461,7 +461,7 @@ func TestInvalidHTTPResponsesAreErrorsAtOnce(t *testing.T) {
 					return
 				}
 			}
-		}, `longer than 65536 bytes`},
+		}, `longer than 65536 bytes, the limit of the client (in Go: mcpclient.Options.Limits.MaxMessage)`},
 		"a stream that ends": {func(e *exchange) { e.event(": nothing") }, `stream ended before the answer: EOF`},
 		"an endless event": {func(e *exchange) {
 			e.event(": ")

@@ -182,9 +182,10 @@ func (l *Link) readAll(body io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// tooLong returns what is wrong with a message that exceeds MaxMessage.
+// tooLong returns what is wrong with a message that exceeds MaxMessage. Users of programs read it,
+// too: the option is in parentheses.
 func (p *ClientParams) tooLong() string {
-	return fmt.Sprintf("message longer than %d bytes, the limit that %s sets", p.MaxMessage, p.MaxMessageSetting)
+	return fmt.Sprintf("message longer than %d bytes, the limit of the client (in Go: %s)", p.MaxMessage, p.MaxMessageSetting)
 }
 
 // malformed processes a message that could not be decoded. of is the id of the request on

@@ -25,7 +25,7 @@ type Options struct {
 	// limit, the connection fails.
 	MaxLine int
 
-	// Setting names the user's option that sets MaxLine, for the reason of the
+	// Setting names the client's option that sets MaxLine, for the reason of the
 	// *mcp.FrameError. Empty is none, as for servers, whose peers read the reason.
 	Setting string
 

@@ -81,7 +81,7 @@ func (l *lineReader) tooLong() error {
 	l.overlong = nil
 	reason := fmt.Sprintf("message longer than %d bytes", l.max)
 	if l.setting != "" {
-		reason += ", the limit that " + l.setting + " sets"
+		reason += ", the limit of the client (in Go: " + l.setting + ")"
 	}
 	return &mcp.FrameError{Reason: reason, Head: line.Head, Tail: line.Tail}
 }
