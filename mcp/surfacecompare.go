@@ -1,11 +1,10 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json/jsontext"
 	"fmt"
-	"maps"
-	"slices"
+
+	"github.com/fondaco/fondaco/mcp/internal/surfacediff"
 )
 
 // SurfaceChange is one difference between two surfaces of a server.
@@ -44,162 +43,17 @@ func (c SurfaceChange) String() string {
 // change of a schema that Compare cannot judge, such as that of a $ref. Texts, icons and
 // metadata are compatible.
 func (s Surface) Compare(newer Surface) ([]SurfaceChange, error) {
-	d := new(surfaceDiff)
-	if s.Instructions != newer.Instructions {
-		d.add("instructions", "", false, "changed")
-	}
+	d := surfacediff.New(canonicalJSON)
+	d.Text("instructions", s.Instructions, newer.Instructions)
 	older, newer := s.Sorted(), newer.Sorted()
-	compareFeatures(d, "tool", older.Tools, newer.Tools, func(t Tool) string { return t.Name })
-	compareFeatures(d, "prompt", older.Prompts, newer.Prompts, func(p Prompt) string { return p.Name })
-	compareFeatures(d, "resource", older.Resources, newer.Resources, func(r Resource) string { return r.URI })
-	compareFeatures(d, "resource template", older.Templates, newer.Templates, func(t ResourceTemplate) string { return t.URITemplate })
-	return d.changes, d.err
-}
-
-// surfaceDiff collects changes.
-type surfaceDiff struct {
-	subject string
-	changes []SurfaceChange
-	err     error // the first
-}
-
-func (d *surfaceDiff) add(subject string, member jsontext.Pointer, breaking bool, format string, args ...any) {
-	d.changes = append(d.changes, SurfaceChange{subject, member, fmt.Sprintf(format, args...), breaking})
-}
-
-// here adds a change of the current subject.
-func (d *surfaceDiff) here(member jsontext.Pointer, breaking bool, format string, args ...any) {
-	d.add(d.subject, member, breaking, format, args...)
-}
-
-// compareFeatures compares two sorted lists of one kind.
-func compareFeatures[Def any](d *surfaceDiff, kind string, older, newer []Def, key func(Def) string) {
-	was, is := byKey(older, key), byKey(newer, key)
-	for _, k := range slices.Sorted(maps.Keys(mergedKeys(was, is))) {
-		for i := range max(len(was[k]), len(is[k])) {
-			d.subject = fmt.Sprintf("%s %q", kind, k)
-			if i > 0 {
-				d.subject += fmt.Sprintf(" (listed again, %d)", i+1)
-			}
-			switch {
-			case i >= len(is[k]):
-				d.here("", true, "removed")
-			case i >= len(was[k]):
-				d.here("", false, "added")
-			default:
-				d.compareDefinitions(was[k][i], is[k][i])
-			}
-		}
+	surfacediff.Features(d, "tool", older.Tools, newer.Tools, func(t Tool) string { return t.Name })
+	surfacediff.Features(d, "prompt", older.Prompts, newer.Prompts, func(p Prompt) string { return p.Name })
+	surfacediff.Features(d, "resource", older.Resources, newer.Resources, func(r Resource) string { return r.URI })
+	surfacediff.Features(d, "resource template", older.Templates, newer.Templates, func(t ResourceTemplate) string { return t.URITemplate })
+	found, err := d.Changes()
+	var changes []SurfaceChange
+	for _, c := range found {
+		changes = append(changes, SurfaceChange(c))
 	}
-}
-
-// byKey returns the definitions by name or URI. A server may list several of one name, and
-// none of them may hide a change of another.
-func byKey[Def any](defs []Def, key func(Def) string) map[string][]Def {
-	m := make(map[string][]Def, len(defs))
-	for _, def := range defs {
-		m[key(def)] = append(m[key(def)], def)
-	}
-	return m
-}
-
-func mergedKeys[V any](a, b map[string]V) map[string]V {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
-
-// compareDefinitions compares two definitions member by member.
-func (d *surfaceDiff) compareDefinitions(before, after any) {
-	was, err1 := objectOf(before)
-	is, err2 := objectOf(after)
-	for _, err := range []error{err1, err2} {
-		if err != nil && d.err == nil {
-			d.err = fmt.Errorf("compare %s: %w", d.subject, err)
-		}
-	}
-	if d.err != nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(mergedKeys(was, is))) {
-		a, b := was[name], is[name]
-		if bytes.Equal(a, b) {
-			continue
-		}
-		member, known := jsontext.Pointer("").AppendToken(name), len(d.changes)
-		switch name {
-		case "inputSchema":
-			d.compareSchemas(member, a, b, true)
-		case "outputSchema":
-			d.compareOutputSchemas(member, a, b)
-		case "annotations":
-			d.compareAnnotations(member, a, b)
-		case "arguments":
-			d.compareArguments(member, a, b)
-		case "mimeType":
-			d.here(member, a != nil, "%s", changeText(a, b))
-		default:
-			d.here(member, false, "%s", changeText(a, b))
-		}
-		if len(d.changes) == known {
-			d.here(member, false, "the order has changed")
-		}
-	}
-}
-
-// compareOutputSchemas compares schemas of results, which need not exist.
-func (d *surfaceDiff) compareOutputSchemas(member jsontext.Pointer, a, b jsontext.Value) {
-	switch {
-	case a == nil:
-		d.here(member, false, "added")
-	case b == nil:
-		d.here(member, true, "removed")
-	default:
-		d.compareSchemas(member, a, b, false)
-	}
-}
-
-// compareAnnotations compares the hints of a tool with their defaults, and other members as
-// texts.
-func (d *surfaceDiff) compareAnnotations(member jsontext.Pointer, a, b jsontext.Value) {
-	was, is := parseObject(a), parseObject(b)
-	hints := map[string]struct{ byDefault, promise bool }{
-		"readOnlyHint":    {false, true},
-		"destructiveHint": {true, false},
-		"idempotentHint":  {false, true},
-		"openWorldHint":   {true, false},
-	}
-	for _, name := range slices.Sorted(maps.Keys(mergedKeys(was, is))) {
-		if bytes.Equal(was[name], is[name]) {
-			continue
-		}
-		h, isHint := hints[name]
-		if !isHint {
-			d.here(member.AppendToken(name), false, "%s", changeText(was[name], is[name]))
-			continue
-		}
-		before, after := boolOf(was[name], h.byDefault), boolOf(is[name], h.byDefault)
-		d.here(member.AppendToken(name), before != after && after != h.promise, "was %v, is %v", before, after)
-	}
-}
-
-// compareArguments compares the arguments of a prompt.
-func (d *surfaceDiff) compareArguments(member jsontext.Pointer, a, b jsontext.Value) {
-	was, is := argumentsByName(a), argumentsByName(b)
-	for _, name := range slices.Sorted(maps.Keys(mergedKeys(was, is))) {
-		before, after, at := was[name], is[name], member.AppendToken(name)
-		required, requires := boolOf(before["required"], false), boolOf(after["required"], false)
-		switch {
-		case after == nil:
-			d.here(at, true, "removed")
-		case before == nil && requires:
-			d.here(at, true, "added, and required")
-		case before == nil:
-			d.here(at, false, "added")
-		case required != requires:
-			d.here(at, requires, "required: was %v, is %v", required, requires)
-		case !maps.EqualFunc(before, after, func(x, y jsontext.Value) bool { return bytes.Equal(x, y) }):
-			d.here(at, false, "text changed")
-		}
-	}
+	return changes, err
 }

@@ -1,10 +1,9 @@
-package mcp
+package surfacediff
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 
 // compareSchemas compares two JSON Schemas. A schema of arguments breaks clients if it accepts
 // less, one of results if it accepts more.
-func (d *surfaceDiff) compareSchemas(member jsontext.Pointer, a, b jsontext.Value, arguments bool) {
+func (d *Diff) compareSchemas(member jsontext.Pointer, a, b jsontext.Value, arguments bool) {
 	if a.Kind() != '{' || b.Kind() != '{' {
 		if !bytes.Equal(a, b) {
 			d.here(member, true, "%s", changeText(a, b))
@@ -30,7 +29,7 @@ func (d *surfaceDiff) compareSchemas(member jsontext.Pointer, a, b jsontext.Valu
 
 // keywordChange is a keyword that two schemas have with other values; nil is an absent one.
 type keywordChange struct {
-	*surfaceDiff
+	*Diff
 	at        jsontext.Pointer
 	was, is   jsontext.Value
 	arguments bool
@@ -168,76 +167,4 @@ func (c *keywordChange) comparePresence() {
 	default:
 		c.unknown()
 	}
-}
-
-// changeText says how a JSON value has changed. Nil is an absent one.
-func changeText(was, is jsontext.Value) string {
-	switch {
-	case was == nil:
-		return "added " + string(is)
-	case is == nil:
-		return "removed " + string(was)
-	}
-	return "was " + string(was) + ", is " + string(is)
-}
-
-// objectOf returns the members of a definition in canonical form.
-func objectOf(definition any) (map[string]jsontext.Value, error) {
-	text, err := canonicalJSON(definition)
-	if err != nil {
-		return nil, err
-	}
-	return parseObject(text), nil
-}
-
-// parseObject returns the members of a JSON object, and none of another value.
-func parseObject(raw jsontext.Value) map[string]jsontext.Value {
-	members := make(map[string]jsontext.Value)
-	if raw.Kind() == '{' {
-		_ = json.Unmarshal(raw, &members) // valid: it is canonical
-	}
-	return members
-}
-
-// setOf returns the elements of a JSON array, or another value as the only element.
-func setOf(raw jsontext.Value) map[string]bool {
-	set := make(map[string]bool)
-	if raw == nil {
-		return set
-	}
-	elements := []jsontext.Value{raw}
-	if raw.Kind() == '[' {
-		elements = nil
-		_ = json.Unmarshal(raw, &elements)
-	}
-	for _, e := range elements {
-		set[string(e)] = true
-	}
-	return set
-}
-
-func boolOf(raw jsontext.Value, byDefault bool) bool {
-	switch string(raw) {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	return byDefault
-}
-
-// argumentsByName returns the arguments of a prompt.
-func argumentsByName(raw jsontext.Value) map[string]map[string]jsontext.Value {
-	all := make(map[string]map[string]jsontext.Value)
-	var arguments []jsontext.Value
-	if raw.Kind() == '[' {
-		_ = json.Unmarshal(raw, &arguments)
-	}
-	for _, a := range arguments {
-		members := parseObject(a)
-		if name, err := strconv.Unquote(string(members["name"])); err == nil {
-			all[name] = members
-		}
-	}
-	return all
 }
