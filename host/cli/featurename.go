@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,10 +50,21 @@ func (p *serverConn) promptNamed(ctx context.Context, m *Main, written string) (
 	return mcp.Prompt{}, p.unknownError(ctx, m, "prompt", written, names)
 }
 
+// featureHint returns the hint that names the feature that is probably meant: one of the same
+// name if no server was typed, else a similar one.
+func featureHint(written string, names []string) string {
+	for _, name := range names {
+		if _, rest, ok := strings.Cut(name, "/"); ok && rest == written {
+			return fmt.Sprintf(" (did you mean %s?)", name)
+		}
+	}
+	return didYouMean(written, names)
+}
+
 // unknownError explains why there is no feature of a name: the state of its server, or
 // the name is wrong.
 func (p *serverConn) unknownError(ctx context.Context, m *Main, kind, written string, names []string) error {
-	plain := usagef("%s %q: unknown%s; %s %ss lists them", kind, written, didYouMean(written, names), m.program(), kind)
+	plain := usagef("%s %q: unknown%s; %s %ss lists them", kind, written, featureHint(written, names), m.program(), kind)
 	if p.statuses == nil {
 		return plain
 	}

@@ -58,7 +58,11 @@ func (v *watchCommand) watch(ctx context.Context, c *mcpclient.Client, m *Main, 
 			return err
 		}
 	}
-	m.info("watching %d resources and the lists; Ctrl-C ends it", len(uris))
+	noun := "resources"
+	if len(uris) == 1 {
+		noun = "resource"
+	}
+	m.info("watching %d %s and the lists; Ctrl-C ends it", len(uris), noun)
 	for _, err := range c.Watch(watching, uris...) {
 		if err != nil {
 			return err
