@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -212,7 +211,7 @@ func (c *connection) serve(ctx context.Context, client *mcpclient.Client) error 
 		case <-wait:
 		case err := <-c.lost:
 			if client.Ping(ctx, mcpclient.WithTimeout(pingTimeout)) != nil {
-				return fmt.Errorf("connection lost: %w", err)
+				return err
 			}
 			c.resetLogLevel() // the client has opened a new session
 			c.setReady(client)
