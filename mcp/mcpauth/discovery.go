@@ -152,7 +152,14 @@ func firstDocument[T any](ctx context.Context, hc *http.Client, places []string,
 // searchError holds why no URL had a document.
 type searchError struct{ faults []error }
 
-func (e *searchError) Error() string   { return errors.Join(e.faults...).Error() }
+func (e *searchError) Error() string {
+	texts := make([]string, len(e.faults))
+	for i, err := range e.faults {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
 func (e *searchError) Unwrap() []error { return e.faults }
 
 // isAbsent reports whether every URL answered that it has no document.

@@ -236,8 +236,8 @@ func TestOldServersNeedBothPermissionAndTheirRevision(t *testing.T) {
 			c := mcpauth.NewClient(o)
 			if !tt.good {
 				err := r.fails(c, "no protected resource metadata", tt.headers...)
-				if e, ok := errors.AsType[*mcpauth.SignInError](err); !ok || e.Option != tt.option || strings.Contains(e.Err.Error(), "Option") {
-					t.Errorf("got %v, want an error with the option %q, which only its own text names", err, tt.option)
+				if e, ok := errors.AsType[*mcpauth.SignInError](err); !ok || e.Option != tt.option || strings.Contains(e.Err.Error(), "Option") || strings.Contains(e.Err.Error(), "\n") {
+					t.Errorf("got %v, want an error of one line with the option %q, which only its own text names", err, tt.option)
 				}
 				r.expectLog(first...)
 				continue
