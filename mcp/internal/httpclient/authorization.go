@@ -62,7 +62,7 @@ type credentialsError struct {
 	body   []byte // of a 403 that may be the answer to the request, or nil
 }
 
-func (e *credentialsError) Error() string { return e.status.Error() + ": " + e.err.Error() }
+func (e *credentialsError) Error() string { return e.status.statusText() + ": " + e.err.Error() }
 
 // Unwrap returns the status, and why there are no credentials.
 func (e *credentialsError) Unwrap() []error { return []error{e.status, e.err} }

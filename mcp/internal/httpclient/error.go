@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
+	"github.com/fondaco/fondaco/mcp/internal/oauth"
 )
 
 // StatusError reports an HTTP response that is not a message of the protocol. It does not have
@@ -17,7 +19,36 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
+	return e.statusText() + e.credentials()
+}
+
+// statusText returns the status alone.
+func (e *StatusError) statusText() string {
 	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+}
+
+// credentials says what the challenge of the server means for the credentials that were sent. It
+// is empty if the response has no challenge of the scheme Bearer or DPoP.
+//
+// Spec: RFC 6750 3.1
+func (e *StatusError) credentials() string {
+	if e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden {
+		return ""
+	}
+	for _, c := range oauth.ParseChallenges(e.Header.Values(httpheader.WWWAuthenticate)) {
+		switch {
+		case c.Scheme != "bearer" && c.Scheme != "dpop":
+		case c.Params["error"] == "invalid_token":
+			return ": the server refuses the credentials that were sent"
+		case c.Params["error"] == "insufficient_scope" && len(oauth.ParseScope(c.Params["scope"])) > 0:
+			return fmt.Sprintf(": the credentials lack a scope, the server wants %.200q", strings.Join(oauth.ParseScope(c.Params["scope"]), " "))
+		case c.Params["error"] == "insufficient_scope":
+			return ": the credentials lack a scope"
+		case c.Params["error"] == "" && e.Status == http.StatusUnauthorized:
+			return ": the server requires credentials"
+		}
+	}
+	return ""
 }
 
 // NotBegun reports whether the server says that it did not begin to process the
