@@ -18,6 +18,8 @@ type call struct {
 	// waits returns the context of the caller's current request, if the call outlives a
 	// request. It may be nil.
 	waits func() context.Context
+	// silent says that the caller cannot be asked in the call.
+	silent bool
 	// ask sends a question to the caller and waits for the answer.
 	ask func(ctx context.Context, method string, params, answer any) error
 	// notify runs a function that sends a notification to the caller, at once or in the
@@ -40,6 +42,14 @@ func newDirectCall(ctx context.Context, r *mcpserver.Request) *call {
 		request: r, ctx: ctx, ask: r.Call,
 		notify: func(what func(context.Context)) { what(ctx) },
 	}
+}
+
+// canShare reports whether two calls of callers without a session can share a connection on
+// which questions do not name their call: every question is one to the client of both, and at
+// most one of them is a call in which it can be asked.
+func (c *call) canShare(other *call) bool {
+	from := requesterOf(c.request)
+	return (c.silent || other.silent) && from.isKnown() && from == requesterOf(other.request)
 }
 
 // beginQuestion counts one more open question. It reports false if the call is closed.

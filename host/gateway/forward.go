@@ -15,19 +15,28 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
-// forward sends one request without questions for the caller of ctx, over the given connection;
-// nil stands for the one that serves the caller. When ctx ends, the request is cancelled at the
-// upstream.
+// forward sends one request in which the caller of ctx cannot be asked, over the given
+// connection; nil stands for one that serves the caller. Like a call, it is alone on its
+// connection where that matters: what the server asks in it must not be asked in the call of
+// another client. When ctx ends, the request is cancelled at the upstream.
 func (u *upstream) forward(ctx context.Context, on *connection, do sendFunc) (mcp.Result, error) {
 	c := newDirectCall(ctx, mcpserver.From(ctx))
-	l, err := u.lease(ctx, callerOf(c.request), nil, on)
+	c.silent = true
+	l, err := u.lease(ctx, callerOf(c.request), c, on)
 	if err != nil {
 		u.recordCall(ctx, err)
 		return nil, u.translateError(c.request, err)
 	}
-	result, err := do(ctx, l.client, c.options(l)...)
+	opts := c.options(l)
+	if c.request.Session() == nil {
+		opts = append(opts, mcpclient.ManualInput()) // otherwise any call on the connection would be asked
+	}
+	result, err := do(ctx, l.client, opts...)
 	u.recordCall(ctx, err)
 	l.release(err)
+	if _, asks := errors.AsType[*mcpclient.InputRequiredError](err); asks {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: upstream %q requires input, and the client cannot be asked in this request", c.request.Method(), u.Key)
+	}
 	return result, u.translateError(c.request, err)
 }
 

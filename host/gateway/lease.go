@@ -73,7 +73,9 @@ func (c *connection) addCall(added *call, alone, needed bool) bool {
 	switch {
 	case added == nil:
 		return true
-	case alone && (len(c.calls) > 0 || !needed && !c.cancelled.areOf(added.request)):
+	case alone && slices.ContainsFunc(c.calls, func(other *call) bool { return !added.canShare(other) }):
+		return false
+	case alone && !needed && !added.silent && !c.cancelled.areOf(added.request):
 		return false
 	}
 	c.calls = append(c.calls, added)

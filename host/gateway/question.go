@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -48,7 +49,7 @@ func (c *connection) callToAsk(ctx context.Context, method string) (*call, error
 		asked, foreign, joined := c.oldestCall()
 		switch {
 		case foreign:
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client that was cancelled less than %v ago", method, abandonedCallTime)
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: it may belong to a call of another client, which is under way or was cancelled less than %v ago", method, abandonedCallTime)
 		case asked != nil:
 			return asked, nil
 		case method != mcp.MethodRootsList:
@@ -64,13 +65,18 @@ func (c *connection) callToAsk(ctx context.Context, method string) (*call, error
 	}
 }
 
-// oldestCall returns the oldest call that is not closed, or a channel to wait for. foreign says
-// that a question may belong to a cancelled call of another client than that of the oldest call.
+// oldestCall returns the oldest call that is not closed and in which the caller can be asked, or
+// a channel to wait for. foreign says that a question may belong to a call of another client than
+// that of the oldest call: a cancelled one, or one on a connection whose server was expected to
+// name the calls of its questions.
 func (c *connection) oldestCall() (oldest *call, foreign bool, added <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, asked := range c.calls {
-		if asked.request.Session() == nil && !c.cancelled.areOf(asked.request) {
+		if asked.silent {
+			continue
+		}
+		if asked.request.Session() == nil && (!c.cancelled.areOf(asked.request) || c.isSharedLocked(asked)) {
 			return nil, true, nil
 		}
 		if asked.beginQuestion() {
@@ -78,6 +84,12 @@ func (c *connection) oldestCall() (oldest *call, foreign bool, added <-chan stru
 		}
 	}
 	return nil, false, c.callAdded
+}
+
+// isSharedLocked reports whether the connection has calls that cannot share it with the given
+// one. The caller holds mu.
+func (c *connection) isSharedLocked(with *call) bool {
+	return slices.ContainsFunc(c.calls, func(other *call) bool { return other != with && !with.canShare(other) })
 }
 
 // answerError returns the error that a server gets for its question. Errors of the client

@@ -1,0 +1,171 @@
+package gateway_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/mcpclient"
+	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/mcptest"
+)
+
+// memoServer has a tool that links to a resource that is not listed and whose handler asks, a
+// prompt whose completion asks, and a tool that runs until it is released.
+func memoServer(o *mcpserver.Options, running chan<- struct{}, release <-chan struct{}) *mcpserver.Server {
+	var memo *mcpserver.FeatureSet
+	o.RequestFeatures = func(*mcpserver.Request) (_, unlisted []*mcpserver.FeatureSet) {
+		return nil, []*mcpserver.FeatureSet{memo}
+	}
+	o.Dynamic = true
+	srv := mcpserver.New("memo", "1", o)
+	memo = srv.NewFeatureSet()
+	_ = memo.AddResource(mcp.Resource{URI: "memo://1", Name: "memo"}, func(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+		who, err := mcpserver.Ask[greeting](ctx, "who", "Who reads?")
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: who.Name}}}, err
+	})
+	srv.Tool("link", "Link", func(context.Context, struct{}) (mcp.Contents, error) {
+		return mcp.Contents{mcp.ResourceLink{URI: "memo://1", Name: "memo"}}, nil
+	})
+	srv.Tool("hold", "Hold", func(ctx context.Context, _ struct{}) (string, error) {
+		running <- struct{}{}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return "released", nil
+	})
+	srv.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "plain"}}}, func(context.Context, *mcp.GetPromptParams) (mcp.Result, error) {
+		return &mcp.GetPromptResult{}, nil
+	}, mcpserver.CompleteArg("who", func(ctx context.Context, _ mcpserver.CompletionRequest) ([]string, error) {
+		var answer mcp.ElicitResult
+		err := mcpserver.From(ctx).Call(ctx, mcp.MethodElicit, &mcp.ElicitParams{Message: "Who completes?", RequestedSchema: jsonValue(`{"type":"object","properties":{}}`)}, &answer)
+		return []string{"answered"}, err
+	}), mcpserver.CompleteArg("plain", mcpserver.Prefix("Ada")))
+	return srv
+}
+
+// A question that a server asks in a request in which its client cannot be asked reaches no
+// other client, although that has a call under way.
+func TestQuestionOfARequestWithoutQuestionsReachesNobodyElse(t *testing.T) {
+	t.Parallel()
+	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
+		running, release := make(chan struct{}, 1), make(chan struct{})
+		f := &sessionTarget{revision: up, make: func(o *mcpserver.Options) *mcpserver.Server { return memoServer(o, running, release) }}
+		g := start(t, host.Upstream{Key: "m", Target: mcpclient.InProcess(f)})
+		var mu sync.Mutex
+		var asked []string
+		client := func(name string) *mcpclient.Client {
+			o := answering(mcp.V20260728, nil)
+			o.ElicitForm = func(_ context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked = append(asked, name+": "+p.Message)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{"name":"` + name + `"}`)}, nil
+			}
+			return mcptest.Connect(t, g.Server(), o)
+		}
+		ada, bob := client("ada"), client("bob")
+		if _, err := bob.CallTool(t.Context(), "m__link", nil); err != nil {
+			t.Fatal(err)
+		}
+		var call sync.WaitGroup
+		call.Go(func() {
+			if result, err := ada.CallTool(t.Context(), "m__hold", nil); err != nil || result.Content.Text() != "released" {
+				t.Errorf("%s: got %+v, %v, want the call undisturbed", up, result, err)
+			}
+		})
+		<-running
+		if result, err := bob.ReadResource(t.Context(), "memo://1"); mcp.CodeOf(err) != mcp.CodeInvalidParams {
+			t.Errorf("%s: got %+v, %v, want an error that says that nobody can be asked", up, result, err)
+		}
+		if _, err := bob.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("m__greet"), Argument: mcp.CompleteArgument{Name: "who"}}); err == nil {
+			t.Errorf("%s: got a completion, want an error because it needs an answer", up)
+		}
+		close(release)
+		call.Wait()
+		mu.Lock()
+		if len(asked) > 0 {
+			t.Errorf("%s: got questions %q, want none in these requests", up, asked)
+		}
+		mu.Unlock()
+	}
+}
+
+// What a client completes during its own call, and what it calls meanwhile, needs no further
+// connection to the server, which may keep state for the client.
+func TestCompletionDuringAnOwnCallUsesItsConnection(t *testing.T) {
+	t.Parallel()
+	running, release := make(chan struct{}, 1), make(chan struct{})
+	f := &sessionTarget{revision: mcp.V20251125, make: func(o *mcpserver.Options) *mcpserver.Server { return memoServer(o, running, release) }}
+	g := start(t, host.Upstream{Key: "m", Target: mcpclient.InProcess(f)})
+	ada := mcptest.Connect(t, g.Server(), answering(mcp.V20260728, nil))
+	var call sync.WaitGroup
+	call.Go(func() {
+		if _, err := ada.CallTool(t.Context(), "m__hold", nil); err != nil {
+			t.Error(err)
+		}
+	})
+	<-running
+	before, _ := f.counts()
+	completed, err := ada.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("m__greet"), Argument: mcp.CompleteArgument{Name: "plain", Value: "A"}})
+	if now, _ := f.counts(); err != nil || len(completed.Values) != 1 || now != before {
+		t.Errorf("got %+v, %v and %d connections, want a completion over the %d as before", completed, err, now, before)
+	}
+	close(release)
+	call.Wait()
+}
+
+// A server that had named the calls of its questions, and does so no more, asks in no call if
+// calls of several clients have begun on one connection meanwhile.
+func TestQuestionOnAConnectionOfSeveralClientsReachesNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var downgraded atomic.Bool
+		release := make(chan struct{})
+		g := start(t, host.Upstream{Key: "d", Target: mcpclient.InProcess(serverFunc(func(ctx context.Context, conn mcp.Conn) error {
+			revision := mcp.V20260728
+			if downgraded.Load() {
+				revision = mcp.V20251125
+				<-release
+			}
+			return hangingDiary(&mcpserver.Options{Revisions: []mcp.Revision{revision}, Logger: quiet}).Serve(ctx, conn)
+		}))})
+		var asked atomic.Int32
+		client := func() *mcpclient.Client {
+			return mcptest.Connect(t, g.Server(), answering(mcp.V20260728, func(context.Context) (*mcp.ElicitResult, error) {
+				asked.Add(1)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: jsonValue(`{"name":"Ada"}`)}, nil
+			}))
+		}
+		ada, bob := client(), client()
+		for _, c := range []*mcpclient.Client{ada, bob} {
+			for _, err := range c.Tools(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		downgraded.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		calls.Go(func() { _, _ = ada.CallTool(ctx, "d__hang", nil) })
+		synctest.Wait()
+		calls.Go(func() {
+			if result, err := bob.CallTool(t.Context(), "d__ask", nil); err != nil || !result.IsError {
+				t.Errorf("got %+v, %v, want the question refused", result, err)
+			}
+			cancel()
+		})
+		synctest.Wait()
+		close(release)
+		calls.Wait()
+		if asked.Load() > 0 {
+			t.Error("a question reached a client, although it may be one to another client")
+		}
+	})
+}
