@@ -228,6 +228,7 @@ func TestCallWaitsForListsThatTheUpstreamHasAnnounced(t *testing.T) {
 				t.Errorf("%s: the call took %v, want at most the pause between two reads", revision, took)
 			}
 			time.Sleep(3 * time.Second) // all lists that are due have been read
+			time.Sleep(3 * time.Second) // the reads for both announcements have ended
 			before, _ := d.counts()
 			if got := c.call(t, "nothing"); !strings.Contains(got, "unknown") {
 				t.Errorf("%s: got %q, want it unknown", revision, got)
