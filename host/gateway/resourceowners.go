@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// maxResourcesPerCaller limits the resources remembered for one caller, and
-	// maxResourceCallers the callers. The oldest is dropped.
+	// maxResourcesPerCaller limits the resources remembered for one caller, maxURIBytesPerCaller
+	// their URIs, and maxResourceCallers the callers. The oldest is dropped.
 	maxResourcesPerCaller = 256
+	maxURIBytesPerCaller  = 64 << 10
 	maxResourceCallers    = 1024
 )
 
@@ -33,6 +34,7 @@ type resourceOwners struct {
 type ownedResources struct {
 	owners map[string]*upstream // by URI
 	order  []string
+	bytes  int // of the URIs
 }
 
 // addContents remembers the resources that a result contains or links to.
@@ -48,6 +50,9 @@ func (l *resourceOwners) addContents(c caller, u *upstream, contents mcp.Content
 }
 
 func (l *resourceOwners) add(c caller, u *upstream, uri string) {
+	if len(uri) > maxURIBytesPerCaller {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	resources := l.byCaller[c]
@@ -56,10 +61,12 @@ func (l *resourceOwners) add(c caller, u *upstream, uri string) {
 	}
 	if _, known := resources.owners[uri]; !known {
 		resources.order = append(resources.order, uri)
+		resources.bytes += len(uri)
 	}
 	resources.owners[uri] = u
-	if len(resources.order) > maxResourcesPerCaller {
+	for len(resources.order) > maxResourcesPerCaller || resources.bytes > maxURIBytesPerCaller {
 		delete(resources.owners, resources.order[0])
+		resources.bytes -= len(resources.order[0])
 		resources.order = slices.Delete(resources.order, 0, 1)
 	}
 }
