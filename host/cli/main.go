@@ -146,11 +146,21 @@ func (m *Main) Run(ctx context.Context) error {
 	}
 	if v, ok := m.command.(interface{ limit() time.Duration }); ok && v.limit() > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), fmt.Errorf("not finished after %v: %w", v.limit(), context.DeadlineExceeded))
+		ctx, cancel = context.WithTimeoutCause(ctx, v.limit(), &timeoutError{v.limit()})
 		defer cancel()
 	}
 	return m.command.run(ctx, m, m.operands)
 }
+
+// timeoutError reports that a command took longer than its --timeout.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("not finished after %v; --timeout sets another time", e.limit)
+}
+
+// Unwrap returns context.DeadlineExceeded, which decides the exit code.
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // Close ends what Run has started. It may be called without Run.
 func (m *Main) Close() {
