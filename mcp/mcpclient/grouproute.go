@@ -171,7 +171,7 @@ func (g *Group) route(ctx context.Context, k featureKind, qualified string) (*me
 func (g *Group) resolve(k featureKind, qualified string) (m *member, name string, certain bool, err error) {
 	server, name, ok := strings.Cut(qualified, "__")
 	if m = g.member(server); !ok || m == nil {
-		return nil, "", false, fmt.Errorf("%s %q: the group has no such server, want a name that begins with one of %q and two underscores", k.name, qualified, g.Servers())
+		return nil, "", false, fmt.Errorf("%s %q: the group has no connected server of that name, want a name that begins with one of %q and two underscores", k.name, qualified, g.Servers())
 	}
 	m.index.mu.Lock()
 	defer m.index.mu.Unlock()

@@ -300,7 +300,7 @@ func TestCallsThatADrainingServerRefusesAreSentAgain(t *testing.T) {
 func TestErrorQuotesTheBadURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"ftp://example.com/":    `URL with scheme "ftp" and host "example.com": want http or https, and a host`,
+		"ftp://example.com/":    `URL with scheme "ftp" and host "example.com": want http or https, and a host, such as https://example.com/mcp`,
 		"example.com/mcp":       `URL with scheme ""`,
 		"http:///mcp":           `want http or https, and a host`,
 		"http://exa mple.com/a": `the URL is invalid`,

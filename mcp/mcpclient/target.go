@@ -219,7 +219,7 @@ func (t urlTarget) parse() (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the URL is invalid, want one such as https://example.com/mcp")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("URL with scheme %q and host %q: want http or https, and a host", u.Scheme, u.Host)
+		return nil, fmt.Errorf("URL with scheme %q and host %q: want http or https, and a host, such as https://example.com/mcp", u.Scheme, u.Host)
 	}
 	u.Fragment = ""
 	return u, nil
