@@ -14,7 +14,7 @@ var advice = map[string]string{
 	"Registered": `set "issuer" and "clientId" in the member "auth" of the server's configuration`,
 	"Prefixes":   `if the address is correct, add its network to "networks" in the member "auth" of the server's configuration`,
 	// The option itself is not for the host: most servers without metadata want an API key.
-	"AllowOldEndpoints": `if the server accepts an API key or a token of its own, set it in the member "headers" of the server's configuration`,
+	"AllowOldEndpoints": `if the server accepts an API key or a token of its own, set it in the member "headers" of the server's configuration; "fondaco add" has the flag --header for it`,
 }
 
 // ExplainError replaces the option that the error of a sign-in names by the member of the
