@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/host"
 	"github.com/fondaco/fondaco/mcp"
@@ -166,6 +167,63 @@ func TestQuestionOnAConnectionOfSeveralClientsReachesNobody(t *testing.T) {
 		calls.Wait()
 		if asked.Load() > 0 {
 			t.Error("a question reached a client, although it may be one to another client")
+		}
+	})
+}
+
+// A log message of a call that was cancelled is not sent to another client, which completes.
+func TestLogOfACancelledCallReachesNoOtherClient(t *testing.T) {
+	t.Parallel()
+	slow := func(ctx context.Context, conn mcp.Conn) error {
+		running := false
+		return serveRaw(ctx, conn, func(c rawConn, m rawMessage) string {
+			switch m.Method {
+			case mcp.MethodInitialize:
+				return `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"raw","version":"1"}}`
+			case mcp.MethodToolsList:
+				return oneRawTool
+			case mcp.MethodPromptsList:
+				return `"result":{"prompts":[{"name":"greet","arguments":[{"name":"who"}]}]}`
+			case mcp.MethodSetLevel:
+				return emptyResult
+			case mcp.MethodToolsCall:
+				running = true
+			case mcp.MethodComplete:
+				if running {
+					c.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of the call"}}`)
+				}
+				return `"result":{"completion":{"values":["Ada"]}}`
+			}
+			return ""
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, host.Upstream{Key: "a", Target: mcpclient.InProcess(serverFunc(slow))})
+		client := func(name string) *mcpclient.Client {
+			o := answering(mcp.V20260728, nil)
+			o.Info = mcp.Implementation{Name: name, Version: "1"}
+			return mcptest.Connect(t, g.Server(), o)
+		}
+		ada, bob := client("ada"), client("bob")
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, _ = ada.CallTool(ctx, "a__go", nil)
+		cancel()
+		synctest.Wait()
+		var mu sync.Mutex
+		var logged []string
+		completed, err := bob.Complete(t.Context(), &mcp.CompleteParams{Ref: mcp.PromptRef("a__greet"), Argument: mcp.CompleteArgument{Name: "who"}},
+			mcpclient.WithLogLevel(mcp.LevelDebug), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
+				mu.Lock()
+				defer mu.Unlock()
+				logged = append(logged, string(m.Data))
+			}))
+		if err != nil || len(completed.Values) != 1 {
+			t.Errorf("got %+v, %v, want a completion", completed, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(logged) > 0 {
+			t.Errorf("got log messages %q, want none of another client's call", logged)
 		}
 	})
 }

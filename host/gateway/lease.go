@@ -75,7 +75,7 @@ func (c *connection) addCall(added *call, alone, needed bool) bool {
 		return true
 	case alone && slices.ContainsFunc(c.calls, func(other *call) bool { return !added.canShare(other) }):
 		return false
-	case alone && !needed && !added.silent && !c.cancelled.areOf(added.request):
+	case alone && !needed && !c.cancelled.areOf(added.request):
 		return false
 	}
 	c.calls = append(c.calls, added)
