@@ -8,7 +8,7 @@ import (
 )
 
 // panicked is the error of a panic in user code. The panics of handlers are contained where they
-// are called: serve.go, and toolcall.go for tools; publicerror.go turns them into the error that the
+// are called: serve.go, and toolcall.go for tools; errormapping.go turns them into the error that the
 // client gets. This file is for the rest: stores, buses, and functions that run in the background.
 type panicked = usercode.Panic
 

@@ -40,7 +40,7 @@ import (
 //	         │   │               └─ outcome  toolcall.go  checked result, or the error as a result
 //	         │   └─ endRun           round.go          open questions override the result
 //	         ├─ encode               serve.go          the form of the revision, of limited size
-//	         ├─ publicError          publicerror.go    the part of an error that the peer may see
+//	         ├─ publicError          errormapping.go    the part of an error that the peer may see
 //	         └─ dialect.Call.Reply                     envelope, error number
 //	 └─ transport writes                               one buffer, one write; over HTTP large results in parts
 func (c core) Request(ctx context.Context, in *exchange.Inbound) dialect.Reply {
