@@ -45,11 +45,21 @@ func newDirectCall(ctx context.Context, r *mcpserver.Request) *call {
 }
 
 // canShare reports whether two calls of callers without a session can share a connection on
-// which questions do not name their call: every question is one to the client of both, and at
-// most one of them is a call in which it can be asked.
+// which questions and log messages do not name their call: none of them can be one for the
+// wrong client, and at most one of the calls is one in which its client can be asked.
 func (c *call) canShare(other *call) bool {
+	if c.receivesNothing() && other.receivesNothing() {
+		return true
+	}
 	from := requesterOf(c.request)
 	return (c.silent || other.silent) && from.isKnown() && from == requesterOf(other.request)
+}
+
+// receivesNothing reports whether the client gets neither questions nor log messages during
+// the call.
+func (c *call) receivesNothing() bool {
+	_, logs := c.request.LogLevel()
+	return c.silent && !logs
 }
 
 // beginQuestion counts one more open question. It reports false if the call is closed.

@@ -45,12 +45,16 @@ func (u *upstream) canAsk(c caller) bool {
 	return !u.Settings.Share && c.capabilities != callerCapabilities{}
 }
 
-// lease returns a lease of the connection that serves a caller. The call is the one in
-// which the upstream may ask; it may be nil.
+// lease returns a lease of the connection that serves a caller. The call is the one to
+// which questions and log messages may belong; it may be nil.
 // If on is not nil, no other connection will do.
 func (u *upstream) lease(ctx context.Context, c caller, k *call, on *connection) (leased lease, err error) {
-	if !u.canAsk(c) {
-		k = nil
+	switch {
+	case k == nil || u.canAsk(c):
+	case u.Settings.Share || c.session != nil:
+		k = nil // no message of the upstream can be for the wrong client
+	default:
+		k.silent = true
 	}
 	for range 3 {
 		conn, err := u.waitForConnection(ctx, c, k, on)
@@ -70,9 +74,9 @@ func (u *upstream) lease(ctx context.Context, c caller, k *call, on *connection)
 }
 
 // waitForConnection returns the connection that serves a caller and adds the call to it.
-// If the caller has no session, the call is the only one on the connection: a server of
-// the session era does not say in which call it asks, and the requests of one principal
-// may come from several clients. If all connections are in use, waitForConnection waits
+// If the caller has no session, the call may have to be the only one on the connection: a
+// server of the session era does not say in which call it asks or logs, and the requests of
+// one principal may come from several clients. See call.canShare. If all connections are in use, waitForConnection waits
 // up to connectWait.
 func (u *upstream) waitForConnection(ctx context.Context, c caller, k *call, on *connection) (*connection, error) {
 	conn, freed, err := u.findConnection(c, k, on)

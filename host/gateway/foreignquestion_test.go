@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,4 +227,56 @@ func TestLogOfACancelledCallReachesNoOtherClient(t *testing.T) {
 			t.Errorf("got log messages %q, want none of another client's call", logged)
 		}
 	})
+}
+
+// Clients without capabilities share a connection to a server of the session era, whose log
+// messages do not name their call. Those that want log messages get their own alone.
+func TestLogOfAClientWithoutCapabilitiesReachesNoOtherClient(t *testing.T) {
+	t.Parallel()
+	for _, want := range [][]string{{"ada"}, {"ada", "bob"}} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := mcpserver.New("talker", "1", &mcpserver.Options{Revisions: []mcp.Revision{mcp.V20251125}, Logger: quiet})
+			srv.Tool("talk", "Talk", func(ctx context.Context, in greeting) (string, error) {
+				time.Sleep(time.Second)
+				mcpserver.Log(ctx).Error("of " + in.Name)
+				time.Sleep(time.Second)
+				return in.Name, nil
+			})
+			g := start(t, upstream("a", srv))
+			var mu sync.Mutex
+			logged := make(map[string][]string)
+			var calls sync.WaitGroup
+			for _, name := range []string{"ada", "bob", "eve"} {
+				c, err := mcpclient.Connect(t.Context(), mcpclient.InProcess(g.Server()), &mcpclient.Options{Info: mcp.Implementation{Name: name, Version: "1"}, Logger: quiet})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				var opts []mcpclient.CallOption
+				if slices.Contains(want, name) {
+					opts = append(opts, mcpclient.WithLogLevel(mcp.LevelDebug), mcpclient.WithLog(func(m *mcp.LoggingMessageParams) {
+						mu.Lock()
+						defer mu.Unlock()
+						logged[name] = append(logged[name], string(m.Data))
+					}))
+				}
+				calls.Go(func() {
+					for range 3 {
+						if result, err := c.CallTool(t.Context(), "a__talk", greeting{name}, opts...); err != nil || result.Content.Text() != name {
+							t.Errorf("%s: got %+v, %v", name, result, err)
+						}
+					}
+				})
+			}
+			calls.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			for _, name := range want {
+				own := `{"msg":"of ` + name + `"}`
+				if got := logged[name]; !slices.Equal(got, []string{own, own, own}) {
+					t.Errorf("%s got %q, want the messages of its three calls", name, got)
+				}
+			}
+		})
+	}
 }

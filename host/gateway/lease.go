@@ -60,8 +60,8 @@ func (l lease) removeFromConnection() {
 	}
 }
 
-// addCall adds a call in which the server may ask; nil adds nothing. It reports false if
-// the call must be alone, because questions do not name their call, and is not. A call that was
+// addCall adds a call; nil adds nothing. It reports false if messages of the server do not name
+// their call, which alone says, and the call cannot share the connection with another one. A call that was
 // given up is no obstacle for the next call of its client, or for a call that needs this very
 // connection.
 func (c *connection) addCall(added *call, alone, needed bool) bool {
@@ -75,7 +75,7 @@ func (c *connection) addCall(added *call, alone, needed bool) bool {
 		return true
 	case alone && slices.ContainsFunc(c.calls, func(other *call) bool { return !added.canShare(other) }):
 		return false
-	case alone && !needed && !c.cancelled.areOf(added.request):
+	case alone && !needed && !added.receivesNothing() && !c.cancelled.areOf(added.request):
 		return false
 	}
 	c.calls = append(c.calls, added)
