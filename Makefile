@@ -2,8 +2,8 @@
 # toolchain that go.mod asks for and the modules, once.
 #
 #	make run [ARGS="--config mcp.json"]   build fondaco and start it
-#	make test                             format, vet and all tests; ends in one line of counts
-#	make lint                             staticcheck
+#	make test                             format and all tests; ends in one line of counts
+#	make lint                             vet and staticcheck
 #	make platforms                        vet and build for every platform
 #	make race                             tests that make test runs without the race detector
 #	make norace                           tests that the race detector leaves out or makes smaller

@@ -32,9 +32,9 @@ func steps(suite string, d durations) []step {
 	case "coverage":
 		return append(packageSteps(), coverageStep("-write"))
 	case "race":
-		return []step{raceStep("other tests under the race detector", withoutRace)}
+		return otherRaceSteps()
 	case "norace":
-		return append(benchSteps(), noraceStep())
+		return append(toolSteps(), noraceStep())
 	case "lint":
 		return lintSteps()
 	case "platforms":
@@ -66,27 +66,26 @@ func testSteps() []step {
 	list := []step{
 		{name: "format (gofumpt)", command: words("bin/tools/gofumpt -l ."), outcome: silent},
 		{name: "requirements (go mod tidy)", command: words("go mod tidy -diff")},
-		{name: "vet", command: words("go vet -tags load ./...")},
-		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
 	}
 	return append(list, packageSteps()...)
 }
 
-// benchSteps check the module of the benchmarks, which is written for Linux.
-func benchSteps() []step {
+// toolSteps check the modules of the tools and of the benchmarks, which are written for Linux.
+func toolSteps() []step {
 	tests := step{name: "tests of the benchmarks", command: words("go -C bench test -json ./..."), outcome: testJSON}
 	if runtime.GOOS != "linux" {
 		tests.missing = "the benchmarks are written for Linux"
 	}
 	return []step{
+		{name: "tests of the tools", command: words("go -C tools test -json ./..."), outcome: testJSON},
 		{name: "vet the benchmarks", env: []string{"GOOS=linux"}, command: words("go -C bench vet ./...")},
 		tests,
 	}
 }
 
-// lintSteps run staticcheck for the two systems whose files differ most.
+// lintSteps run vet, and staticcheck for the two systems whose files differ most.
 func lintSteps() []step {
-	var list []step
+	list := []step{{name: "vet", command: words("go vet -tags load ./...")}}
 	for _, goos := range []string{"linux", "windows"} {
 		list = append(list, step{
 			name: "staticcheck for " + goos, env: []string{"GOOS=" + goos},
@@ -124,41 +123,51 @@ func target(platform string) []string {
 	return []string{"GOOS=" + goos, "GOARCH=" + goarch}
 }
 
-// withoutRace are the packages that make test tests without the race detector: parsers, and
-// tests that read sources or start programs. Under it they take a third of all CPU time, and
-// they have few goroutines that share memory. make race tests them under it.
-var withoutRace = []string{
-	".", "./api", "./conformance/...", "./docs", "./examples/...", "./host/cli", "./internal/claim/...", "./proof",
-	"./mcp/internal/jsonrpc", "./mcp/internal/jsonschema", "./mcp/internal/rawjson",
-	"./mcp/internal/uritemplate", "./mcp/internal/wire", "./mcp/mcpmodel",
+// concurrent are the packages whose goroutines share most memory. make test tests them under
+// the race detector, which takes three times the CPU time; make race tests the others under it.
+var concurrent = []string{
+	"./compatibility", "./host/consent", "./host/gateway", "./internal/fault",
+	"./mcp/internal/changes", "./mcp/internal/exchange", "./mcp/internal/httpclient", "./mcp/internal/limit",
+	"./mcp/internal/listen", "./mcp/internal/peer", "./mcp/internal/registry", "./mcp/internal/replay",
+	"./mcp/internal/resultcache", "./mcp/internal/stdio", "./mcp/internal/streamhttp",
+	"./mcp/mcpauth", "./mcp/mcpclient", "./mcp/mcpext/tasks", "./mcp/mcpserver", "./mcp/mcptest", "./mcp/mcpware",
 }
 
 // packageSteps test each package once. Where the race detector cannot be built, it counts as
-// one skipped check. The vet step has done what go test would vet.
+// one skipped check. make lint does what go test would vet.
 func packageSteps() []step {
+	others, err := packagesExcept(concurrent)
+	if err != nil {
+		return []step{{name: "list packages", command: words("go list ./...")}}
+	}
 	if err := findCompiler(); err != nil {
 		return []step{
 			{name: "race detector", missing: err.Error()},
 			testStep("tests WITHOUT the race detector", words("./...")),
 		}
 	}
-	others, err := packagesExcept(withoutRace)
-	if err != nil {
-		return []step{{name: "list packages", command: words("go list ./...")}}
-	}
 	return []step{
-		testStep("tests without the race detector", withoutRace),
-		raceStep("tests under the race detector", others),
+		testStep("tests without the race detector", others),
+		raceStep("tests under the race detector", concurrent),
 	}
 }
 
-// packagesExcept lists the packages of the module that the patterns do not name.
-func packagesExcept(patterns []string) ([]string, error) {
+// otherRaceSteps test under the race detector what packageSteps do not.
+func otherRaceSteps() []step {
+	others, err := packagesExcept(concurrent)
+	if err != nil {
+		return []step{{name: "list packages", command: words("go list ./...")}}
+	}
+	return []step{raceStep("other tests under the race detector", others)}
+}
+
+// packagesExcept lists the packages of the module without those of the list.
+func packagesExcept(list []string) ([]string, error) {
 	all, err := listPackages("./...")
 	if err != nil {
 		return nil, err
 	}
-	excepted, err := listPackages(patterns...)
+	excepted, err := listPackages(list...)
 	return slices.DeleteFunc(all, func(p string) bool { return slices.Contains(excepted, p) }), err
 }
 
@@ -167,8 +176,11 @@ func listPackages(patterns ...string) ([]string, error) {
 	return words(string(output)), err
 }
 
+// testStep tests one package more at a time than there are processors, because many tests wait
+// for something most of the time.
 func testStep(name string, packages []string) step {
-	return step{name: name, command: append(words("go test -vet=off -json"), packages...), outcome: testJSON}
+	command := fmt.Sprintf("go test -vet=off -json -p %d", runtime.NumCPU()+1)
+	return step{name: name, command: append(words(command), packages...), outcome: testJSON}
 }
 
 func raceStep(name string, packages []string) step {
