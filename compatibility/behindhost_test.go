@@ -1,4 +1,4 @@
-//go:build !race
+//go:build hosts
 
 package compatibility
 
@@ -11,8 +11,8 @@ import (
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 )
 
-// The tests with hosts are left to "make norace": under the race detector their processes
-// take as much CPU time as all the tests of the host.
+// The tests with hosts are left to "make norace", because their many processes take as much CPU
+// time as all the tests of the host.
 
 func TestServersThatDeviateBehindAHost(t *testing.T) {
 	t.Parallel()

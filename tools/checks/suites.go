@@ -34,7 +34,7 @@ func steps(suite string, d durations) []step {
 	case "race":
 		return otherRaceSteps()
 	case "norace":
-		return append(toolSteps(), noraceStep())
+		return append(toolSteps(), noraceStep(), hostsStep())
 	case "lint":
 		return lintSteps()
 	case "platforms":
@@ -85,11 +85,11 @@ func toolSteps() []step {
 
 // lintSteps run vet, and staticcheck for the two systems whose files differ most.
 func lintSteps() []step {
-	list := []step{{name: "vet", command: words("go vet -tags load ./...")}}
+	list := []step{{name: "vet", command: words("go vet -tags load,hosts ./...")}}
 	for _, goos := range []string{"linux", "windows"} {
 		list = append(list, step{
 			name: "staticcheck for " + goos, env: []string{"GOOS=" + goos},
-			command: words("bin/tools/staticcheck -tags load ./..."),
+			command: words("bin/tools/staticcheck -tags load,hosts ./..."),
 		})
 	}
 	return append(list, step{
@@ -104,7 +104,7 @@ func platformSteps() []step {
 	var list []step
 	for _, p := range platforms {
 		list = append(list,
-			step{name: "vet for " + p, env: target(p), command: words("go vet -tags load ./...")},
+			step{name: "vet for " + p, env: target(p), command: words("go vet -tags load,hosts ./...")},
 			step{name: "build for " + p, env: target(p), command: words("go build ./...")},
 		)
 	}
@@ -123,14 +123,13 @@ func target(platform string) []string {
 	return []string{"GOOS=" + goos, "GOARCH=" + goarch}
 }
 
-// concurrent are the packages whose goroutines share most memory. make test tests them under
-// the race detector, which takes three times the CPU time; make race tests the others under it.
+// concurrent are the packages whose goroutines share most memory, the slowest first. make test
+// tests them under the race detector, which takes three times the CPU time; make race tests the
+// others under it.
 var concurrent = []string{
-	"./compatibility", "./host/consent", "./host/gateway", "./internal/fault",
-	"./mcp/internal/changes", "./mcp/internal/exchange", "./mcp/internal/httpclient", "./mcp/internal/limit",
-	"./mcp/internal/listen", "./mcp/internal/peer", "./mcp/internal/registry", "./mcp/internal/replay",
-	"./mcp/internal/resultcache", "./mcp/internal/stdio", "./mcp/internal/streamhttp",
-	"./mcp/mcpauth", "./mcp/mcpclient", "./mcp/mcpext/tasks", "./mcp/mcpserver", "./mcp/mcptest", "./mcp/mcpware",
+	"./mcp/mcpserver", "./mcp/mcptest", "./host/gateway", "./mcp/mcpclient",
+	"./mcp/internal/exchange", "./mcp/internal/limit", "./mcp/internal/peer", "./mcp/internal/replay",
+	"./mcp/internal/stdio", "./mcp/internal/streamhttp",
 }
 
 // packageSteps test each package once. Where the race detector cannot be built, it counts as
@@ -194,9 +193,14 @@ func raceStep(name string, packages []string) step {
 }
 
 // noraceStep runs what the race detector leaves out or makes smaller: tests that count
-// allocations, those whose number of goroutines it cannot hold, and many processes of a host.
+// allocations, and those whose number of goroutines it cannot hold.
 func noraceStep() step {
-	return testStep("tests without the race detector", words("./mcp/... ./host/... ./compatibility"))
+	return testStep("tests without the race detector", words("./mcp/... ./host/..."))
+}
+
+// hostsStep runs the tests of deviating peers behind many processes of a host.
+func hostsStep() step {
+	return testStep("deviating peers behind hosts", words("-tags hosts ./compatibility"))
 }
 
 // findCompiler returns an error unless there is a C compiler with its headers.
