@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -91,6 +92,24 @@ func TestEveryMutantFindsItsText(t *testing.T) {
 	for _, m := range list {
 		if _, err := m.overlay(t.TempDir()); err != nil {
 			t.Errorf("%s %s: %v", m.requirement, m.title, err)
+		}
+	}
+}
+
+// A failure means that no test of the package could notice the mutant.
+func TestEveryMutantHasATestInItsPackage(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	list, err := readMutants("internal/claim/mutants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
+		tests, _ := filepath.Glob(filepath.Join(m.pkg, "*_test.go"))
+		if !slices.ContainsFunc(tests, func(name string) bool {
+			text, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(text), strconv.Quote(m.requirement))
+		}) {
+			t.Errorf("%s %s: no test of %s claims the requirement", m.requirement, m.title, m.pkg)
 		}
 	}
 }
