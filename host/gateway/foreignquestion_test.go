@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -55,6 +56,7 @@ func memoServer(o *mcpserver.Options, running chan<- struct{}, release <-chan st
 // other client, although that has a call under way.
 func TestQuestionOfARequestWithoutQuestionsReachesNobodyElse(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-342b")
 	for _, up := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
 		running, release := make(chan struct{}, 1), make(chan struct{})
 		f := &sessionTarget{revision: up, make: func(o *mcpserver.Options) *mcpserver.Server { return memoServer(o, running, release) }}
@@ -126,6 +128,7 @@ func TestCompletionDuringAnOwnCallUsesItsConnection(t *testing.T) {
 // calls of several clients have begun on one connection meanwhile.
 func TestQuestionOnAConnectionOfSeveralClientsReachesNobody(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-342b")
 	synctest.Test(t, func(t *testing.T) {
 		var downgraded atomic.Bool
 		release := make(chan struct{})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fondaco/fondaco/host"
+	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpclient"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -65,6 +66,7 @@ func TestResourceThatAResultNamesIsReadByItsCaller(t *testing.T) {
 // The host remembers only so many bytes of the URIs that a server names, whatever their number.
 func TestURIsThatResultsNameAreLimitedInBytes(t *testing.T) {
 	t.Parallel()
+	claim.Shows(t, "R-218c")
 	f := &sessionTarget{revision: mcp.V20251125, make: func(o *mcpserver.Options) *mcpserver.Server {
 		var unlisted *mcpserver.FeatureSet
 		o.RequestFeatures = func(*mcpserver.Request) (_, all []*mcpserver.FeatureSet) {

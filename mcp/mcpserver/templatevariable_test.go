@@ -59,6 +59,7 @@ func TestTemplateRefusesValuesThatLeadOutOfTheirPlace(t *testing.T) {
 }
 
 func TestAnotherTemplateServesWhatOneRefuses(t *testing.T) {
+	claim.Shows(t, "R-231a")
 	eachEra(t, func(t *testing.T, r mcp.Revision) {
 		srv := newServer(nil)
 		add := func(text string, opts ...mcpserver.ResourceOption) {
