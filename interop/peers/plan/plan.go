@@ -75,8 +75,11 @@ type Session interface {
 // passes notifications to heard, one at a time or not.
 type Connect func(ctx context.Context, target string, heard func(Notification)) (Session, error)
 
-// Run takes the steps of a plan in JSON and prints the results as one object in JSON.
+// Run takes the steps of a plan in JSON and prints the results as one object in JSON. What else
+// an SDK prints goes to standard error: mcp-go 0.32 prints that its own Close ended a read.
 func Run(connect Connect, target, steps string) {
+	stdout := os.Stdout
+	os.Stdout = os.Stderr
 	r := runner{heard: make(chan Notification, 1000)}
 	out := struct {
 		Error   string `json:"error,omitzero"`
@@ -88,7 +91,7 @@ func Run(connect Connect, target, steps string) {
 	} else {
 		out.Version, out.Results = r.Revision(), r.results
 	}
-	if err := json.MarshalWrite(os.Stdout, out); err != nil {
+	if err := json.MarshalWrite(stdout, out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
