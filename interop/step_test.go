@@ -117,39 +117,31 @@ func (l lacks) with(more lacks) lacks {
 // behind returns the plan for the same server behind the gateway, where names are qualified
 // by the key.
 func (p plan) behind(key string) plan {
-	name := func(s string) string {
+	return p.renamed(func(s string) string {
 		if s == "" || strings.Contains(s, "://") {
 			return s
 		}
 		return mcp.QualifiedName(key, s)
-	}
-	p = slices.Clone(p)
-	for i := range p {
-		s := &p[i]
-		s.Name, s.Names = name(s.Name), slices.Clone(s.Names)
-		for i := range s.Names {
-			s.Names[i] = name(s.Names[i])
-		}
-		if s.Ref != nil && s.Ref.Type == mcp.RefPrompt {
-			ref := mcp.PromptRef(name(s.Ref.Name))
-			s.Ref = &ref
-		}
-	}
-	return p
+	})
 }
 
 // of returns the plan for a server whose notes have another scheme.
 func (p plan) of(scheme string) plan {
-	uri := func(s string) string { return strings.Replace(s, "note://", scheme+"://", 1) }
+	return p.renamed(func(s string) string { return strings.Replace(s, "note://", scheme+"://", 1) })
+}
+
+// renamed returns the plan with other names and URIs.
+func (p plan) renamed(rename func(nameOrURI string) string) plan {
 	p = slices.Clone(p)
 	for i := range p {
 		s := &p[i]
-		s.URI, s.Names = uri(s.URI), slices.Clone(s.Names)
+		s.Name, s.URI, s.Names = rename(s.Name), rename(s.URI), slices.Clone(s.Names)
 		for i := range s.Names {
-			s.Names[i] = uri(s.Names[i])
+			s.Names[i] = rename(s.Names[i])
 		}
-		if s.Ref != nil && s.Ref.Type == mcp.RefResource {
-			ref := mcp.ResourceRef(uri(s.Ref.URI))
+		if s.Ref != nil {
+			ref := *s.Ref
+			ref.Name, ref.URI = rename(ref.Name), rename(ref.URI)
 			s.Ref = &ref
 		}
 	}
