@@ -202,8 +202,8 @@ func TestQuestionOfACancelledCallReachesOnlyItsClient(t *testing.T) {
 	}
 }
 
-// A client that calls again itself is asked at once, and nobody else is, on one connection to
-// the server.
+// After a client has cancelled a call, its next call uses the same connection, and only that
+// client is asked on it.
 func TestClientThatCancelledIsAskedOnTheSameConnection(t *testing.T) {
 	t.Parallel()
 	for _, down := range []mcp.Revision{mcp.V20251125, mcp.V20260728} {
