@@ -3,7 +3,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/json/jsontext"
 	"log"
 	"os"
 
@@ -54,8 +54,8 @@ func main() {
 	mcp.AddTool(srv, &mcp.Tool{
 		Name: "list_tickets", Description: "Lists tickets", Annotations: readOnly,
 		InputSchema: schema[many](func(p map[string]*jsonschema.Schema) {
-			p["state"].Enum, p["state"].Default = []any{"open", "closed"}, json.RawMessage(`"open"`)
-			p["limit"].Minimum, p["limit"].Maximum, p["limit"].Default = jsonschema.Ptr(1.0), jsonschema.Ptr(50.0), json.RawMessage("10")
+			p["state"].Enum, p["state"].Default = []any{"open", "closed"}, jsontext.Value(`"open"`)
+			p["limit"].Minimum, p["limit"].Maximum, p["limit"].Default = jsonschema.Ptr(1.0), jsonschema.Ptr(50.0), jsontext.Value("10")
 		}),
 	}, func(ctx context.Context, _ *mcp.CallToolRequest, in many) (*mcp.CallToolResult, list, error) {
 		all, err := api.List(ctx, in.State, in.Limit)
