@@ -8,7 +8,8 @@ import "context"
 //
 // The name of a stream is at most 64 bytes of printable ASCII, and no name is
 // used twice. Its events are numbered 1, 2, 3 and so on, and are appended in
-// that order. A store is bounded, so it may remove the oldest events at any
+// that order. An event of up to 1 MiB is accepted; a larger one may be refused.
+// A store is bounded, so it may remove the oldest events at any
 // time. The server refuses a client that needs a removed event to resume; that
 // client loses its call.
 //
@@ -18,7 +19,8 @@ import "context"
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 type EventStore interface {
-	// Append stores msg as event n of the stream.
+	// Append stores msg as event n of the stream. An Append of the same number with the same
+	// bytes succeeds; with other bytes it may fail or replace the event.
 	Append(ctx context.Context, stream string, n int64, msg []byte) error
 
 	// After returns the stored events of the stream with numbers greater than
