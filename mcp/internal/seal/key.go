@@ -66,11 +66,12 @@ func NewRing(keys ...Key) (*Ring, error) {
 	return r, nil
 }
 
-// Random returns a ring of one new key, for a single process.
+// Random returns a ring of one new key, for a single process. The id of the key is random, too,
+// so that tokens of other processes are foreign.
 func Random() *Ring {
 	secret := make([]byte, minSecret)
 	_, _ = rand.Read(secret) // never fails
-	return &Ring{keys: []*keyCiphers{{Key: Key{ID: "process", Secret: secret}}}}
+	return &Ring{keys: []*keyCiphers{{Key: Key{ID: rand.Text()[:8], Secret: secret}}}}
 }
 
 func (r *Ring) find(id string) *keyCiphers {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -26,20 +27,41 @@ const (
 	overhead  = 12 + 16 // nonce and tag
 )
 
-// Seal encrypts plain into a token that expires at the given time, in whole
-// seconds. Open needs the same bound, which is not part of the token.
+// Forever is the latest expiry of a token, in 2262.
+var Forever = time.Unix(0, math.MaxInt64)
+
+// Seal encrypts plain into a token that expires at the given time, to the nanosecond, and at
+// Forever at the latest. Open needs the same bound, which is not part of the token.
 func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
+	if expires.After(Forever) {
+		expires = Forever
+	}
 	key := r.keys[0]
 	c := key.sealing()
 	size := 2 + len(key.ID) + 8 + saltSize + len(plain) + overhead
 	buf := make([]byte, size+encoding.EncodedLen(size))
-	header, text := buf[:0:size], buf[size:size]
-	header = append(header, version, byte(len(key.ID)))
-	header = append(header, key.ID...)
-	header = binary.BigEndian.AppendUint64(header, uint64(expires.Unix()))
-	header = append(header, c.salt[:]...)
+	header, text := c.appendHeader(buf[:0:size], key.ID, expires), buf[size:size]
 	token := c.aead.Seal(header, nil, plain, appendAuthenticated(text, header, bound))
 	return string(encoding.AppendEncode(text, token))
+}
+
+// RawOverhead is how much longer a token of SealRaw is than its plaintext, at most.
+const RawOverhead = maxHeader + overhead
+
+// SealRaw is Seal for a token that does not expire and need not be text.
+func (r *Ring) SealRaw(plain, bound []byte) []byte {
+	key := r.keys[0]
+	c := key.sealing()
+	header := c.appendHeader(make([]byte, 0, RawOverhead+len(plain)), key.ID, Forever)
+	return c.aead.Seal(header, nil, plain, appendAuthenticated(nil, header, bound))
+}
+
+// appendHeader appends what precedes the nonce of a token.
+func (c *saltCipher) appendHeader(dst []byte, keyID string, expires time.Time) []byte {
+	dst = append(dst, version, byte(len(keyID)))
+	dst = append(dst, keyID...)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(expires.UnixNano()))
+	return append(dst, c.salt[:]...)
 }
 
 // Open decrypts a token that was sealed with one of the keys and the same
@@ -48,7 +70,20 @@ func (r *Ring) Seal(plain, bound []byte, expires time.Time) string {
 func (r *Ring) Open[Token string | []byte](token Token, bound []byte, now time.Time) ([]byte, error) {
 	buf := make([]byte, 0, encoding.DecodedLen(len(token))+maxHeader+len(bound))
 	raw, err := encoding.AppendDecode(buf, []byte(token))
-	if err != nil || len(token) != encoding.EncodedLen(len(raw)) || len(raw) < 2 || raw[0] != version {
+	if err != nil || len(token) != encoding.EncodedLen(len(raw)) {
+		return nil, ErrRefused
+	}
+	return r.openRaw(raw, bound, now)
+}
+
+// OpenRaw is Open for a token of SealRaw, which it does not change.
+func (r *Ring) OpenRaw(token, bound []byte, now time.Time) ([]byte, error) {
+	return r.openRaw(append(make([]byte, 0, len(token)+maxHeader+len(bound)), token...), bound, now)
+}
+
+// openRaw decrypts a token in place. There is room behind it for what is authenticated.
+func (r *Ring) openRaw(raw, bound []byte, now time.Time) ([]byte, error) {
+	if len(raw) < 2 || raw[0] != version {
 		return nil, ErrRefused
 	}
 	idEnd := 2 + int(raw[1])
@@ -62,10 +97,21 @@ func (r *Ring) Open[Token string | []byte](token Token, bound []byte, now time.T
 	}
 	header, sealed := raw[:headerEnd], raw[headerEnd:len(raw):len(raw)]
 	plain, err := key.open([saltSize]byte(header[idEnd+8:]), sealed, appendAuthenticated(raw[len(raw):], header, bound))
-	if err != nil || now.Unix() >= int64(binary.BigEndian.Uint64(header[idEnd:])) {
+	if err != nil || now.UnixNano() >= int64(binary.BigEndian.Uint64(header[idEnd:])) {
 		return nil, ErrRefused
 	}
 	return plain, nil
+}
+
+// IsForeign reports whether a text has the form of a token, of a key that is not in the ring.
+// Ids of keys are no secrets, so its sender may be told.
+func (r *Ring) IsForeign(token string) bool {
+	raw, err := encoding.DecodeString(token)
+	if err != nil || len(raw) < 2 || raw[0] != version {
+		return false
+	}
+	idEnd := 2 + int(raw[1])
+	return len(raw) >= idEnd+8+saltSize+overhead && r.find(string(raw[2:idEnd])) == nil
 }
 
 // appendAuthenticated appends the additional authenticated data of a token to dst. The

@@ -92,11 +92,17 @@ func TestTokensBelongToTheirBindingAndTime(t *testing.T) {
 	if _, err := r.Open(token, []byte("bob calls book"), now); !errors.Is(err, seal.ErrRefused) {
 		t.Errorf("another binding: got %v", err)
 	}
-	if _, err := r.Open(token, bound, later.Add(-time.Second)); err != nil {
-		t.Errorf("before its expiry: got %v", err)
+	for _, expires := range []time.Time{later, later.Add(time.Nanosecond), later.Add(time.Second - time.Nanosecond), seal.Forever} {
+		token := r.Seal([]byte("secret"), bound, expires)
+		if _, err := r.Open(token, bound, expires.Add(-time.Nanosecond)); err != nil {
+			t.Errorf("before its expiry: got %v", err)
+		}
+		if _, err := r.Open(token, bound, expires); !errors.Is(err, seal.ErrRefused) {
+			t.Errorf("expired: got %v", err)
+		}
 	}
-	if _, err := r.Open(token, bound, later); !errors.Is(err, seal.ErrRefused) {
-		t.Errorf("expired: got %v", err)
+	if _, err := r.Open(r.Seal([]byte("secret"), bound, seal.Forever.Add(time.Hour)), bound, now); err != nil {
+		t.Errorf("with an expiry that no token can have: got %v", err)
 	}
 }
 

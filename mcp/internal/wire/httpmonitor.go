@@ -29,7 +29,7 @@ func (h *monitoredHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := h.begin(r)
 	out := &monitoredWriter{ResponseWriter: w, x: x}
 	r = r.Clone(r.Context())
-	r.Body = x.request(r.Body)
+	r.Body = x.request(r.Body, r.ContentLength)
 	h.next.ServeHTTP(out, r)
 }
 
@@ -69,7 +69,7 @@ func (t *monitoredTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	x := t.begin(r)
 	if r.Body != nil {
 		r = r.Clone(r.Context())
-		r.Body = x.request(r.Body)
+		r.Body = x.request(r.Body, r.ContentLength)
 	}
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
@@ -154,19 +154,23 @@ type exchange struct {
 	refused bool   // because of credentials; guarded by the stream's mu
 }
 
-// request passes the body of the request to the monitor after it was read.
-func (x *exchange) request(body io.ReadCloser) io.ReadCloser {
-	return &observedBody{
-		ReadCloser: body,
-		show:       func(p []byte) { x.body = append(x.body, p...) },
-		end: func() {
-			body := x.body
-			x.body = nil
-			if len(body) > 0 && x.recordSent(string(body)) {
-				x.traffic.monitor.check(x.stream.Conversation, Client, body)
-			}
-		},
+// request passes the body of the request to the monitor after it was read. A body of known length
+// has been read when it has that length: the response may arrive before net/http reads its end.
+func (x *exchange) request(body io.ReadCloser, length int64) io.ReadCloser {
+	end := func() {
+		body := x.body
+		x.body = nil
+		if len(body) > 0 && x.recordSent(string(body)) {
+			x.traffic.monitor.check(x.stream.Conversation, Client, body)
+		}
 	}
+	show := func(p []byte) {
+		x.body = append(x.body, p...)
+		if int64(len(x.body)) == length {
+			end()
+		}
+	}
+	return &observedBody{ReadCloser: body, show: show, end: end}
 }
 
 // recordSent stores the body that was sent. It reports whether the message is new: not one
