@@ -107,6 +107,7 @@ func launch(ctx context.Context, argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
 	cmd.SysProcAttr = inOwnGroup()
+	closeDescriptorsOnExec()
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (p *Process) Close() error { return p.end() }
 
 func (p *Process) shutDown() error {
 	begin := time.Now()
+	p.signal((*tree).noteDescendants)
 	_ = p.stdin.Close()
 	_ = p.stdout.SetReadDeadline(time.Time{})
 	drained := make(chan struct{})
@@ -47,10 +48,12 @@ func (p *Process) escalate(begin time.Time) bool {
 	if p.waitUntil(begin.Add(p.opts.termAfter())) {
 		return true
 	}
+	p.signal((*tree).noteDescendants)
 	p.signal((*tree).terminate)
 	if p.waitUntil(begin.Add(p.opts.killAfter())) {
 		return true
 	}
+	p.signal((*tree).noteDescendants)
 	p.signal((*tree).kill)
 	return p.waitUntil(time.Now().Add(killGrace))
 }

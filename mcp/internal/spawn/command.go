@@ -36,6 +36,11 @@ type Command struct {
 
 	// Dir is the working directory; empty means that of this process.
 	Dir string
+
+	// File, if not nil, is the opened program. On Linux it runs instead of the file that
+	// Path finds, unless it is a script, which its interpreter opens by its path. It must
+	// stay open until Start has returned.
+	File *os.File
 }
 
 // prepare checks c and turns it into an exec.Cmd that has no files yet.
@@ -64,6 +69,9 @@ func (c Command) prepare() (*exec.Cmd, error) {
 		}
 	}
 	cmd.Args[0] = c.Path
+	if opened := openedProgram(c.File); opened != "" {
+		cmd.Path = opened
+	}
 	cmd.Env = env
 	cmd.Dir = c.Dir
 	return cmd, nil

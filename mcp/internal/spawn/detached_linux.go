@@ -20,14 +20,28 @@ const (
 )
 
 // detachedProcesses finds the descendants of a child that left its process group (setsid).
-// It recognizes them by a mark in the environment that they inherited, and misses
-// those that replaced their environment.
-type detachedProcesses struct{ id string }
+// It recognizes them by a mark in the environment that they inherited, or because they were
+// descendants of the child when its end began. It misses those that replaced their environment
+// and whose parents had ended before, or whose child ends without Close.
+type detachedProcesses struct {
+	id    string
+	noted map[processID]bool
+}
 
 func (s *detachedProcesses) mark(cmd *exec.Cmd) {
 	s.id = rand.Text()
 	marks := os.Getenv(markVariable) + ":" + s.id
 	cmd.Env = append(cmd.Env, markVariable+"="+marks[max(0, len(marks)-maxMarks):])
+}
+
+// note notes the descendants that a child has now.
+func (s *detachedProcesses) note(child int) {
+	if s.noted == nil {
+		s.noted = make(map[processID]bool)
+	}
+	for _, id := range descendants(child) {
+		s.noted[id] = true
+	}
 }
 
 // kill kills all detached descendants. It searches again until it finds none,
@@ -47,13 +61,31 @@ func (s *detachedProcesses) killFound() (found bool) {
 		pid, err := strconv.Atoi(entry.Name())
 		if err == nil && s.includes(pid) {
 			found = true
-			s.killOne(pid)
+			killOne(pid, func() bool { return s.includes(pid) })
 		}
+	}
+	return s.killNoted() || found
+}
+
+// killNoted kills the noted descendants that still run, and theirs, and reports whether there
+// were any.
+func (s *detachedProcesses) killNoted() (found bool) {
+	for id := range s.noted {
+		delete(s.noted, id)
+		if !id.alive() {
+			continue
+		}
+		found = true
+		for _, below := range descendants(id.pid) {
+			s.noted[below] = true
+		}
+		killOne(id.pid, id.alive)
 	}
 	return found
 }
 
-func (s *detachedProcesses) killOne(pid int) {
+// killOne kills the process with a number if is says that it is still the right one.
+func killOne(pid int, is func() bool) {
 	process, err := os.FindProcess(pid)
 	if err != nil {
 		return
@@ -61,7 +93,7 @@ func (s *detachedProcesses) killOne(pid int) {
 	defer process.Release()
 	// The handle refers to one process from now on. Check again, because the id may have been
 	// reused since the first check.
-	if s.includes(pid) {
+	if is() {
 		_ = process.Kill()
 		_, _ = process.Wait() // succeeds only if, as process 1, we inherited it
 	}

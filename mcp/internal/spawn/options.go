@@ -9,7 +9,7 @@ type Options struct {
 	// child is asked to terminate. Default 2 s.
 	TermAfter time.Duration
 
-	// KillAfter is how long after Close the child is killed. Default 5 s.
+	// KillAfter is how long after Close the child is killed. Default 4 s.
 	KillAfter time.Duration
 
 	// WaitDelay is how long the child's pipes are still read after its end, if a process
@@ -36,7 +36,7 @@ func (o *Options) termAfter() time.Duration {
 
 func (o *Options) killAfter() time.Duration {
 	if o == nil || o.KillAfter <= 0 {
-		return 5 * time.Second
+		return 4 * time.Second
 	}
 	return o.KillAfter
 }

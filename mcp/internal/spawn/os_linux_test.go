@@ -53,17 +53,23 @@ func init() {
 	}
 }
 
+// TestChildHasThreeDescriptors gives this process a descriptor that a child would inherit, as its
+// parent could have done.
 func TestChildHasThreeDescriptors(t *testing.T) {
-	t.Parallel()
 	open, err := os.Open(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer open.Close()
+	inherited, err := syscall.Dup(int(open.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited)
 	got := strings.Split(strings.TrimSpace(output(t, start(t, command("fds"), nil))), "\n")
 	got = slices.DeleteFunc(got, func(fd string) bool {
-		number, target, _ := strings.Cut(fd, " ")
-		return inherited(number) || slices.ContainsFunc(ofRuntime, func(prefix string) bool { return strings.HasPrefix(target, prefix) })
+		_, target, _ := strings.Cut(fd, " ")
+		return slices.ContainsFunc(ofRuntime, func(prefix string) bool { return strings.HasPrefix(target, prefix) })
 	})
 	if len(got) != 3 {
 		t.Errorf("got descriptors %q, want 0, 1, 2", got)
@@ -75,18 +81,28 @@ func TestChildHasThreeDescriptors(t *testing.T) {
 	}
 }
 
+// TestListedDescriptorsAreClosedOnExec is for systems that cannot mark all at once.
+func TestListedDescriptorsAreClosedOnExec(t *testing.T) {
+	open, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	inherited, err := syscall.Dup(int(open.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited)
+	spawn.CloseListedOnExec()
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(inherited), syscall.F_GETFD, 0)
+	if errno != 0 || flags&syscall.FD_CLOEXEC == 0 {
+		t.Errorf("got flags %d, %v, want the descriptor closed on exec", flags, errno)
+	}
+}
+
 // ofRuntime are the beginnings of what the Go runtime of the child itself opens,
 // and the test's role.
 var ofRuntime = []string{"anon_inode:", "/sys/fs/cgroup/", "/proc/"}
-
-// inherited reports whether this process was itself given the descriptor, in a
-// way that every child of it gets it too.
-func inherited(number string) bool {
-	var fd uintptr
-	_, _ = fmt.Sscan(number, &fd)
-	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_GETFD, 0)
-	return fd > 2 && errno == 0 && flags&syscall.FD_CLOEXEC == 0
-}
 
 func TestDescendantWithItsOwnSessionIsKilledToo(t *testing.T) {
 	t.Parallel()
@@ -101,6 +117,17 @@ func TestDescendantWithItsOwnSessionIsKilledToo(t *testing.T) {
 		}
 		mustBeGone(t, stray)
 	}
+}
+
+func TestDescendantWithoutItsEnvironmentIsKilledByClose(t *testing.T) {
+	t.Parallel()
+	p := start(t, command("parent", "mute", "setsid", "bare", "wait"), hasty())
+	stray := line(t, p)
+	mustBeAlive(t, stray)
+	if err := p.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	mustBeGone(t, stray)
 }
 
 func TestDescendantThatEscapesDoesNotHoldUpTheReader(t *testing.T) {

@@ -40,7 +40,13 @@ type Process struct {
 // The child leads its own process group (a job on Windows), which ends with it: its remaining
 // descendants are killed as soon as the child has ended, for whatever reason. On Linux that
 // includes descendants that created a session of their own: they are recognized by the
-// variable FONDACO_SPAWN, unless they have changed their environment.
+// variable FONDACO_SPAWN, or because they descended from the child when Close began. One that has
+// replaced its environment survives if its parent had ended by then, or if the child ends without
+// Close.
+//
+// The child gets three descriptors: standard input, output and error. Descriptors that this process
+// has inherited are not passed on; on Unix, Start marks all descriptors of this process to be closed
+// when a program is executed.
 //
 // When this process dies without Close, the child reads the end of its standard input. On
 // Linux it also gets SIGTERM, and on Windows it is killed.
@@ -132,6 +138,7 @@ func (p *Process) run(started chan<- error) {
 
 func (p *Process) launch() error {
 	p.tree.prepare(p.cmd)
+	closeDescriptorsOnExec()
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}

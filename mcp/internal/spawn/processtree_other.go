@@ -23,6 +23,8 @@ func (t *tree) terminate() { t.kill() }
 
 func (t *tree) kill() { _ = t.leader.Kill() }
 
+func (*tree) noteDescendants() {}
+
 func (*tree) killRest(time.Time) {}
 
 func awaitExit(int) bool { return false }

@@ -23,4 +23,6 @@ type detachedProcesses struct{}
 
 func (*detachedProcesses) mark(*exec.Cmd) {}
 
+func (*detachedProcesses) note(int) {}
+
 func (*tree) killRest(time.Time) {}

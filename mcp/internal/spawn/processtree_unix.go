@@ -35,3 +35,7 @@ func (t *tree) terminate() {
 func (t *tree) kill() {
 	_ = syscall.Kill(-t.group, syscall.SIGKILL)
 }
+
+// noteDescendants notes the descendants before the leader is asked to end: as soon as it has
+// ended, nothing tells whose children they were.
+func (t *tree) noteDescendants() { t.detached.note(t.group) }

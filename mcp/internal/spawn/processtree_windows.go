@@ -114,3 +114,6 @@ func (t *tree) killRest(time.Time) {
 
 // awaitExit is not needed: the handle of a job is not reused.
 func awaitExit(int) bool { return false }
+
+// noteDescendants does nothing, because a job knows all its processes.
+func (*tree) noteDescendants() {}
