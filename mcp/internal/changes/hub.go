@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -84,17 +85,18 @@ type subscription struct {
 func (h *Hub) Open(s Server, pool *limit.Pool) { h.server, h.pool = s, pool }
 
 // AddSession subscribes a session to every list, if the session is open and was not
-// initialized again since it agreed on agreed.
-func (h *Hub) AddSession(session *exchange.Session, agreed *dialect.Session) {
+// initialized again since it agreed on agreed. It reports false if it did not, or had before.
+func (h *Hub) AddSession(session *exchange.Session, agreed *dialect.Session) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, added := h.sessions[session]; added || session.Agreed() != agreed || !h.server.IsOpen(session) {
-		return
+		return false
 	}
 	if h.sessions == nil {
 		h.sessions = make(map[*exchange.Session]*Subscriber)
 	}
 	h.sessions[session] = nil
+	return true
 }
 
 // Session returns the subscriber of a session, or nil when AddSession has not added it.
@@ -182,6 +184,35 @@ func (h *Hub) Subscribe(sub *Subscriber, topics []Topic, bytes int) error {
 		}
 	}
 	return nil
+}
+
+// SetResources subscribes to these resources and to no others, each with a place of its own in
+// the pool. The error is that of the first one that is refused.
+func (h *Hub) SetResources(sub *Subscriber, uris []string) (refused error) {
+	wanted := make(map[string]bool, len(uris))
+	for _, uri := range uris {
+		wanted[uri] = true
+	}
+	for _, t := range h.resourcesOf(sub) {
+		if !wanted[t.subject] {
+			h.Unsubscribe(sub, t)
+		}
+	}
+	for _, uri := range uris {
+		refused = cmp.Or(refused, h.Subscribe(sub, []Topic{ResourceTopic(uri)}, 0))
+	}
+	return refused
+}
+
+func (h *Hub) resourcesOf(sub *Subscriber) (topics []Topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range sub.topics {
+		if s.topic.method == mcp.NotificationResourceUpdated {
+			topics = append(topics, s.topic)
+		}
+	}
+	return topics
 }
 
 // notSubscribed returns the topics to which the subscriber has not subscribed yet.
@@ -348,13 +379,14 @@ func (h *Hub) notifyUpdated(uri string) {
 // of it.
 func (h *Hub) UpdatedFor(sub *Subscriber, uri string) {
 	for watched := range itselfAndParents(uri) {
-		if h.isSubscribed(sub, ResourceTopic(watched)) {
+		if h.IsSubscribed(sub, ResourceTopic(watched)) {
 			sub.offer(newEvent(ResourceTopic(uri)), newEvent(ResourceTopic(watched)))
 		}
 	}
 }
 
-func (h *Hub) isSubscribed(sub *Subscriber, t Topic) bool {
+// IsSubscribed reports whether a subscriber has subscribed to a topic itself.
+func (h *Hub) IsSubscribed(sub *Subscriber, t Topic) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.isSubscribedLocked(sub, t)

@@ -227,9 +227,11 @@ func (s *Subscriber) close() {
 // the delivery may be user code that waits for flush. Later events are dropped.
 func (s *Subscriber) flush(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
-	s.expireCooldownsLocked(func(delivered) bool { return true })
-	s.startDeliveryLocked()
+	if !s.closed { // a second call waits for the delivery that the first one has started
+		s.closed = true
+		s.expireCooldownsLocked(func(delivered) bool { return true })
+		s.startDeliveryLocked()
+	}
 	cancel := s.cancel
 	s.mu.Unlock()
 	defer context.AfterFunc(ctx, cancel)()

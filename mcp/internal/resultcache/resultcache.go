@@ -4,141 +4,75 @@
 package resultcache
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 )
 
-const (
-	// maxResults bounds the number of results in the cache.
-	maxResults = 1024
-	// maxTTL bounds how long a result is used, whatever the server allows.
-	maxTTL = 24 * time.Hour
-)
+// MaxTTL bounds how long a result is fresh, whatever the server allows.
+const MaxTTL = 24 * time.Hour
 
-// Cache holds results for as long as the server allows. It belongs to one client,
-// and so to one server and one principal. No other client uses its results, whether
-// their scope is public or private. All methods are safe for concurrent use.
-type Cache struct {
-	maxBytes int
-
-	mu          sync.Mutex
-	results     map[dialect.CacheKey]cachedResult
-	bytes       int
-	generations map[string]uint64 // by method: how often its results were invalidated
+// Cache holds results of one server for one principal. Memory implements it, and so does
+// package sharedcache in a store. All methods are safe for concurrent use.
+type Cache interface {
+	// Lookup returns the result under the key, and a ticket to store the next one. The
+	// result has no value if there is none, and may be stale. Lookup is called before the
+	// request is sent, also if its result is not used.
+	Lookup(ctx context.Context, key dialect.CacheKey) (Result, Ticket)
+	// Put stores a result that was received just now. It drops the result if results of the
+	// method were invalidated after the Lookup that returned the ticket: the server may
+	// have produced it before the change.
+	Put(ctx context.Context, key dialect.CacheKey, result jsontext.Value, t Ticket)
+	// Invalidate removes the results of the methods, because the server has reported a
+	// change. It does not wait for I/O.
+	Invalidate(methods ...string)
+	// InvalidateResources removes the contents of the resources whose URIs match, and
+	// possibly those of other resources. match must not call the cache.
+	InvalidateResources(match func(uri string) bool)
+	// NotificationsMissed makes all results stale, because changes may not have been reported.
+	NotificationsMissed()
+	// CredentialsChanged makes sure that no result of the old credentials is returned.
+	CredentialsChanged()
+	// Clear removes all results.
+	Clear()
 }
 
-// New returns an empty cache for results of maxBytes together. A single result takes at most a
-// quarter of them. Zero and less disable the cache.
-func New(maxBytes int) *Cache {
-	return &Cache{
-		maxBytes: maxBytes, results: make(map[dialect.CacheKey]cachedResult), generations: make(map[string]uint64),
-	}
+// Result is a result in a cache.
+type Result struct {
+	// Value is the result as it was received, or nil for none.
+	Value jsontext.Value
+	// ReceivedAt is when it was received.
+	ReceivedAt time.Time
+	// StaleAt is when it became stale, or will.
+	StaleAt time.Time
 }
 
-// cachedResult is one result as it was received.
-type cachedResult struct {
-	result  jsontext.Value
-	expires time.Time
+// Fresh reports whether there is a result that is not stale.
+func (r *Result) Fresh() bool { return r.Value != nil && time.Now().Before(r.StaleAt) }
+
+// Usable reports whether the result is fresh, or has been stale for less than a time.
+func (r *Result) Usable(staleFor time.Duration) bool {
+	return time.Now().Before(r.StaleAt.Add(staleFor))
 }
 
-func (k *cachedResult) size(key dialect.CacheKey) int {
-	return len(k.result) + len(key.Params) + len(key.Name)
+// Ticket says in which state of the cache a request was sent. Each Cache has a type of its own.
+type Ticket any
+
+// Methods are those whose results are cached.
+var Methods = []string{
+	mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList,
+	mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead,
 }
 
-// Get returns the result under the key, or nil when there is no fresh one.
-func (c *Cache) Get(key dialect.CacheKey) jsontext.Value {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k, ok := c.results[key]
-	if ok && !time.Now().Before(k.expires) {
-		c.removeLocked(key)
-		return nil
-	}
-	return k.result
-}
-
-// Generation returns a number that rises whenever results of the method are invalidated.
-func (c *Cache) Generation(method string) uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.generations[method]
-}
-
-// Put stores a result that was received just now. It drops the result if results of
-// the method were invalidated since the given generation: the server may have
-// produced it before the change.
-func (c *Cache) Put(key dialect.CacheKey, result jsontext.Value, generation uint64) {
+// Hints returns for how long the server allows to use a result, and who may share it.
+func Hints(result jsontext.Value) (ttl time.Duration, scope mcp.CacheScope) {
 	var hints mcp.Caching
 	if json.Unmarshal(result, &hints) != nil {
-		return
+		return 0, ""
 	}
-	k := cachedResult{expires: time.Now().Add(min(hints.TTL(), maxTTL)), result: result}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.removeLocked(key)
-	size := k.size(key)
-	if hints.TTL() == 0 || c.generations[key.Method] != generation || size > c.maxBytes/4 {
-		return
-	}
-	for len(c.results) >= maxResults || c.bytes+size > c.maxBytes {
-		c.removeLocked(c.soonestExpiryLocked())
-	}
-	k.result = slices.Clone(result)
-	c.results[key] = k
-	c.bytes += size
-}
-
-// soonestExpiryLocked returns the key of the result that expires first.
-func (c *Cache) soonestExpiryLocked() (first dialect.CacheKey) {
-	var expires time.Time
-	for key, k := range c.results {
-		if expires.IsZero() || k.expires.Before(expires) {
-			first, expires = key, k.expires
-		}
-	}
-	return first
-}
-
-func (c *Cache) removeLocked(key dialect.CacheKey) {
-	if k, ok := c.results[key]; ok {
-		c.bytes -= k.size(key)
-		delete(c.results, key)
-	}
-}
-
-// Invalidate removes the results of the methods.
-func (c *Cache) Invalidate(methods ...string) {
-	c.removeStale(methods, func(dialect.CacheKey) bool { return true })
-}
-
-// InvalidateResources removes the contents of the resources whose URIs match. match runs under
-// the lock of the cache.
-func (c *Cache) InvalidateResources(match func(uri string) bool) {
-	c.removeStale([]string{mcp.MethodResourcesRead}, func(key dialect.CacheKey) bool { return match(key.Name) })
-}
-
-// InvalidateAll removes all results.
-func (c *Cache) InvalidateAll() {
-	c.Invalidate(mcp.MethodDiscover, mcp.MethodToolsList, mcp.MethodPromptsList,
-		mcp.MethodResourcesList, mcp.MethodResourceTemplatesList, mcp.MethodResourcesRead)
-}
-
-// removeStale removes the results of the methods for which stale returns true.
-func (c *Cache) removeStale(methods []string, stale func(dialect.CacheKey) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, method := range methods {
-		c.generations[method]++
-	}
-	for key := range c.results {
-		if slices.Contains(methods, key.Method) && stale(key) {
-			c.removeLocked(key)
-		}
-	}
+	return min(hints.TTL(), MaxTTL), hints.CacheScope
 }

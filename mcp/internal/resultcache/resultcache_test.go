@@ -1,6 +1,7 @@
 package resultcache_test
 
 import (
+	"context"
 	"encoding/json/jsontext"
 	"fmt"
 	"strings"
@@ -18,6 +19,20 @@ func result(ttl time.Duration, filling int) jsontext.Value {
 	return jsontext.Value(fmt.Sprintf(`{"ttlMs":%d,"filling":"%s"}`, ttl.Milliseconds(), strings.Repeat("x", filling)))
 }
 
+// put stores a result as that of a request that was sent just now.
+func put(c resultcache.Cache, key dialect.CacheKey, r jsontext.Value) {
+	_, ticket := c.Lookup(context.Background(), key)
+	c.Put(context.Background(), key, r, ticket)
+}
+
+// get returns the fresh result under the key.
+func get(c resultcache.Cache, key dialect.CacheKey) jsontext.Value {
+	if r, _ := c.Lookup(context.Background(), key); r.Fresh() {
+		return r.Value
+	}
+	return nil
+}
+
 func contents(uri string) dialect.CacheKey {
 	return dialect.CacheKey{Method: mcp.MethodResourcesRead, Name: uri}
 }
@@ -25,11 +40,11 @@ func contents(uri string) dialect.CacheKey {
 func TestResultIsKeptUntilItExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := resultcache.New(1 << 20)
-		c.Put(contents("a:1"), result(time.Minute, 0), 0)
-		c.Put(contents("a:2"), result(1000*time.Hour, 0), 0)
-		c.Put(contents("a:3"), result(0, 0), 0)
-		c.Put(contents("a:4"), jsontext.Value(`[`), 0)
+		c := resultcache.NewMemory(1<<20, 0)
+		put(c, contents("a:1"), result(time.Minute, 0))
+		put(c, contents("a:2"), result(1000*time.Hour, 0))
+		put(c, contents("a:3"), result(0, 0))
+		put(c, contents("a:4"), jsontext.Value(`[`))
 		for _, test := range []struct {
 			after time.Duration
 			want  string
@@ -41,7 +56,7 @@ func TestResultIsKeptUntilItExpires(t *testing.T) {
 			time.Sleep(test.after)
 			var found []string
 			for _, uri := range []string{"a:1", "a:2", "a:3", "a:4"} {
-				if c.Get(contents(uri)) != nil {
+				if get(c, contents(uri)) != nil {
 					found = append(found, uri)
 				}
 			}
@@ -54,70 +69,70 @@ func TestResultIsKeptUntilItExpires(t *testing.T) {
 
 func TestResultOfAnOlderGenerationIsNotKept(t *testing.T) {
 	t.Parallel()
-	c := resultcache.New(1 << 20)
+	c := resultcache.NewMemory(1<<20, 0)
 	key := dialect.CacheKey{Method: mcp.MethodToolsList}
-	began := c.Generation(key.Method)
+	_, began := c.Lookup(t.Context(), key)
 	c.Invalidate(mcp.MethodToolsList)
-	c.Put(key, result(time.Minute, 0), began)
-	if c.Get(key) != nil {
+	c.Put(t.Context(), key, result(time.Minute, 0), began)
+	if get(c, key) != nil {
 		t.Error("got a result that was requested before the invalidation")
 	}
-	c.Put(key, result(time.Minute, 0), c.Generation(key.Method))
-	if c.Get(key) == nil {
+	put(c, key, result(time.Minute, 0))
+	if get(c, key) == nil {
 		t.Error("got nothing, want the result that was requested after it")
 	}
 }
 
 func TestInvalidateRemovesWhatItNames(t *testing.T) {
 	t.Parallel()
-	c := resultcache.New(1 << 20)
+	c := resultcache.NewMemory(1<<20, 0)
 	list := dialect.CacheKey{Method: mcp.MethodResourcesList}
 	for _, key := range []dialect.CacheKey{list, contents("a:1"), contents("b:1")} {
-		c.Put(key, result(time.Minute, 0), 0)
+		put(c, key, result(time.Minute, 0))
 	}
 	c.InvalidateResources(func(uri string) bool { return strings.HasPrefix(uri, "a:") })
-	if c.Get(list) == nil || c.Get(contents("a:1")) != nil || c.Get(contents("b:1")) == nil {
+	if get(c, list) == nil || get(c, contents("a:1")) != nil || get(c, contents("b:1")) == nil {
 		t.Error("InvalidateResources: want the resource that matches removed alone")
 	}
 	c.Invalidate(mcp.MethodResourcesList)
-	if c.Get(list) != nil || c.Get(contents("b:1")) == nil {
+	if get(c, list) != nil || get(c, contents("b:1")) == nil {
 		t.Error("Invalidate: want the results of the method removed alone")
 	}
-	c.InvalidateAll()
-	if c.Get(contents("b:1")) != nil {
-		t.Error("InvalidateAll: want nothing left")
+	c.Clear()
+	if get(c, contents("b:1")) != nil {
+		t.Error("Clear: want nothing left")
 	}
 }
 
 func TestCacheIsBoundedByBytesAndNumber(t *testing.T) {
 	t.Parallel()
 	const size = 1000
-	small := resultcache.New(4 * size)
+	small := resultcache.NewMemory(4*size, 0)
 	for i := range 8 { // four fit
-		small.Put(contents(fmt.Sprint("a:", i)), result(time.Duration(i+1)*time.Minute, size-100), 0)
+		put(small, contents(fmt.Sprint("a:", i)), result(time.Duration(i+1)*time.Minute, size-100))
 	}
-	small.Put(contents("large"), result(time.Hour, size), 0)
-	many := resultcache.New(1 << 30)
+	put(small, contents("large"), result(time.Hour, size))
+	many := resultcache.NewMemory(1<<30, 0)
 	for i := range 2000 {
-		many.Put(contents(fmt.Sprint("a:", i)), result(time.Duration(i+1)*time.Minute, 0), 0)
+		put(many, contents(fmt.Sprint("a:", i)), result(time.Duration(i+1)*time.Minute, 0))
 	}
-	off := resultcache.New(-1)
-	off.Put(contents("a:0"), result(time.Hour, 0), 0)
-	count := func(c *resultcache.Cache) (n int) {
+	off := resultcache.NewMemory(-1, 0)
+	put(off, contents("a:0"), result(time.Hour, 0))
+	count := func(c resultcache.Cache) (n int) {
 		for i := range 2000 {
-			if c.Get(contents(fmt.Sprint("a:", i))) != nil {
+			if get(c, contents(fmt.Sprint("a:", i))) != nil {
 				n++
 			}
 		}
 		return n
 	}
-	if n := count(small); n != 4 || small.Get(contents("a:7")) == nil {
+	if n := count(small); n != 4 || get(small, contents("a:7")) == nil {
 		t.Errorf("bytes: got %d results, want the 4 that expire last", n)
 	}
-	if small.Get(contents("large")) != nil {
+	if get(small, contents("large")) != nil {
 		t.Error("got a result that is larger than a quarter of the cache")
 	}
-	if n := count(many); n != 1024 || many.Get(contents("a:1999")) == nil {
+	if n := count(many); n != 1024 || get(many, contents("a:1999")) == nil {
 		t.Errorf("number: got %d results, want the 1024 that expire last", n)
 	}
 	if n := count(off); n != 0 {
