@@ -19,7 +19,7 @@ var cacheable = set([]string{
 // Cacheable reports whether results of the method carry caching hints.
 func Cacheable(method string) bool { return cacheable[method] }
 
-// CacheKey identifies a request for caching. Requests of one client with equal
+// CacheKey identifies a request for caching. Requests of one principal with equal
 // keys have the same result.
 type CacheKey struct {
 	Method string
@@ -27,6 +27,9 @@ type CacheKey struct {
 	Name string
 	// Params in canonical form, without metadata.
 	Params string
+	// Declared is what the client says of itself with each request: revision, capabilities
+	// and name. A server may answer other clients otherwise.
+	Declared string
 }
 
 // CacheKey returns the key to cache a result of the request. It reports false
@@ -44,7 +47,7 @@ func (r *Request) CacheKey() (CacheKey, bool) {
 		return CacheKey{}, false
 	}
 	name, _ := bodyName(nameMember(r.Method, nil), params)
-	return CacheKey{Method: r.Method, Name: name, Params: string(params)}, true
+	return CacheKey{Method: r.Method, Name: name, Params: string(params), Declared: r.client.declared}, true
 }
 
 // tracesOnly reports whether metadata holds nothing but the trace context,

@@ -23,6 +23,8 @@ type Client struct {
 	// meta holds the members of _meta that every request of the stateless era
 	// starts with, and every notification of an extension, up to the log level.
 	meta []byte
+	// declared is meta as a part of cache keys.
+	declared string
 }
 
 // NewClient returns the Client for the revision of f.
@@ -41,6 +43,7 @@ func NewClient(f *Facts, info mcp.Implementation, caps mcp.ClientCapabilities) (
 	}
 	c.meta = fmt.Appendf(nil, `"%s":"%s","%s":%s,"%s":%s`,
 		keyVersion, f.Revision, keyCapabilities, can, keyClientInfo, who)
+	c.declared = string(c.meta)
 	return c, nil
 }
 

@@ -82,6 +82,9 @@ func NewServer(p ServerParams) *Server {
 	return s
 }
 
+// Name returns the name of the server's Implementation.
+func (s *Server) Name() string { return s.info.Name }
+
 // Versions returns the names of the revisions served, newest first.
 func (s *Server) Versions() []string { return s.versions(func(*Facts) bool { return true }) }
 
@@ -216,6 +219,13 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 
 // Unwrap gives access to the protocol error.
 func (r *Refusal) Unwrap() error { return r.Err }
+
+// NeedsSession returns the refusal of a request that is not possible without a session.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+func NeedsSession(method string) *Refusal {
+	return badRequest(mcp.CodeInvalidRequest, "%s: no session: send initialize first", clip(method))
+}
 
 func badRequest(code mcp.Code, format string, args ...any) *Refusal {
 	return &Refusal{Err: mcp.Errorf(code, format, args...), Status: statusBadRequest}

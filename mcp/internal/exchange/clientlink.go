@@ -107,6 +107,15 @@ func (e *NotSentError) Error() string { return e.Err.Error() }
 // Unwrap gives access to the reason.
 func (e *NotSentError) Unwrap() error { return e.Err }
 
+// MessageError is the error of a Conn's Write that concerns the message alone: the connection is
+// still usable. The server may have got the message.
+type MessageError struct{ Err error }
+
+func (e *MessageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives access to the reason.
+func (e *MessageError) Unwrap() error { return e.Err }
+
 // connLink is a Link over one ordered connection.
 type connLink struct {
 	conn         mcp.Conn
@@ -219,13 +228,18 @@ func (l *connLink) Err() error {
 
 // writeFailed returns the error of a call whose message could not be written. Unless the
 // caller's context is the reason, it ends the link. The Conn says by a NotSentError that
-// the server has not processed the message.
+// the server has not processed the message, and by a MessageError that the link need not end.
 func (l *connLink) writeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if e, ok := errors.AsType[*NotSentError](err); ok {
-		l.End(e.Err)
+		if !e.Alive {
+			l.End(e.Err)
+		}
+		return err
+	}
+	if _, ok := errors.AsType[*MessageError](err); ok {
 		return err
 	}
 	l.End(fmt.Errorf("connection lost: %w", err))
@@ -358,9 +372,40 @@ func (l *connLink) answerRequest(m jsonrpc.Message) {
 		defer l.answering.Add(-1)
 		reply := l.inbox.Request(ctx, m)
 		if work.End() && reply != nil {
-			l.writeUnanswerable(l.ctx, reply)
+			l.writeAnswer(reply)
 		}
 	})
+}
+
+const (
+	// answerTimeout bounds how long an answer is written again after failures of which the
+	// connection does not end.
+	answerTimeout = 30 * time.Second
+	// minAnswerPause is the time before an answer is written again. It doubles each time.
+	minAnswerPause = 250 * time.Millisecond
+	maxAnswerPause = 2 * time.Second
+)
+
+// writeAnswer writes a response, and again after a failure that concerns the message alone: a
+// server ignores a response that it has got already.
+func (l *connLink) writeAnswer(reply []byte) {
+	l.unanswerable.begin()
+	defer l.unanswerable.end()
+	ctx, stop := context.WithTimeout(l.ctx, answerTimeout)
+	defer stop()
+	for pause := minAnswerPause; ; pause = min(2*pause, maxAnswerPause) {
+		err := l.conn.Write(l.ctx, reply)
+		unsent, _ := errors.AsType[*NotSentError](err)
+		_, unsure := errors.AsType[*MessageError](err)
+		if !unsure && (unsent == nil || !unsent.Alive) {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // answerMalformed writes the response to a request that could not be decoded, unless too many

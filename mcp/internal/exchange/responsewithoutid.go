@@ -86,12 +86,13 @@ func (l *connLink) refuseOnly(bad *jsonrpc.DecodeError) bool {
 	return l.pending.Refuse(l.pending.Only(), dialect.Invalid("%w", bad))
 }
 
-// Resolve ends the request of the server to which m is the response.
-func (s *Session) Resolve(m jsonrpc.Message) {
+// Resolve ends the request of the server to which m is the response. It reports false if no
+// request waits for it here.
+func (s *Session) Resolve(m jsonrpc.Message) (taken bool) {
 	if m.ID.IsZero() && !rejectsMessage(m.Error) {
 		m.ID = s.Pending.Only()
 	}
-	s.Pending.Resolve(m)
+	return s.Pending.Resolve(m)
 }
 
 // refuseOnly fails the only request of the server without a response, if the text that could

@@ -138,18 +138,6 @@ func (c *serving) limited(id jsonrpc.ID, method string, reply []byte) []byte {
 // opened the connection have expired.
 const expiryGrace = 10 * time.Minute
 
-// ErrExpired is the cause of contexts that end because credentials have expired.
-var ErrExpired = errors.New("the credentials have expired")
-
-// WhileValid returns a context that ends when the credentials of a sender do, with
-// the cause ErrExpired. It needs one call of cancel.
-func WhileValid(ctx context.Context, i *mcp.Identity) (_ context.Context, cancel context.CancelFunc) {
-	if i == nil || i.Expires.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadlineCause(ctx, i.Expires, ErrExpired)
-}
-
 // awaitIdle waits, at most for grace, until the running requests are answered and the queued
 // notifications are handled.
 func (c *serving) awaitIdle(ctx context.Context, grace time.Duration) {

@@ -36,6 +36,17 @@ type Session struct {
 	// waits for it. If it is nil, ServeConn waits for the goroutine.
 	Spawn func(run func())
 
+	// Elsewhere says that another process has opened the session. Without Shared, what a
+	// session keeps in the memory of its process does not work here. See ErrElsewhere.
+	Elsewhere bool
+	// Shared is nil if the session has nothing in common with what other processes keep.
+	Shared Shared
+	// Reopened says that the session was opened from its id. Its client has initialized it before.
+	Reopened bool
+	// HasState is set when something is kept for the session that a session which is opened
+	// from the same id again would lack.
+	HasState atomic.Bool
+
 	// Share bounds the calls of the session that run at once. Nil is unbounded.
 	Share *limit.Share
 	// Unsent counts the large replies that are not written yet. Nil is unbounded.
@@ -54,6 +65,41 @@ type Session struct {
 	unwritten     unwritten
 	agreed        atomic.Pointer[dialect.Session]
 	identity      atomic.Pointer[mcp.Identity]
+}
+
+// ErrElsewhere refuses what works only in the process that has opened a session.
+var ErrElsewhere = mcp.Errorf(mcp.CodeInvalidRequest, "this session was opened by another replica, which alone can do this; want Store and Bus on all replicas, or a load balancer that sends the requests of a session to the replica that has opened it")
+
+// NeedsShared returns the error of a request that changes what the session keeps, or nil if
+// that works here.
+func (s *Session) NeedsShared() error {
+	switch {
+	case s.Shared != nil:
+		return nil
+	case s.Elsewhere:
+		return ErrElsewhere
+	}
+	s.HasState.Store(true)
+	return nil
+}
+
+// Notifies reports whether this process notifies the client of changes.
+func (s *Session) Notifies() bool {
+	if s.Shared != nil {
+		return s.Shared.Notifies()
+	}
+	return !s.Elsewhere
+}
+
+// ErrCancelled is the cause with which a request is cancelled that its client has cancelled.
+var ErrCancelled = errors.New("cancelled by the client")
+
+// Cancel cancels a request that the client has cancelled. If it is not processed here, another
+// process may process it.
+func (s *Session) Cancel(id jsonrpc.ID) {
+	if !s.Running.Cancel(id, ErrCancelled) && s.Shared != nil {
+		s.Shared.Cancel(id)
+	}
 }
 
 // Identify sets the identity of the session's most recent sender.
@@ -101,6 +147,13 @@ func (s *Session) sendRequest(ctx context.Context, in *Inbound, encode, encodeCa
 		return jsonrpc.Message{}, ErrReinitialized
 	}
 	defer w.Close()
+	if s.Shared != nil {
+		done, err := s.Shared.Ask(ctx, w.ID, func(m jsonrpc.Message) { s.Pending.Resolve(m) })
+		if err != nil {
+			return jsonrpc.Message{}, err
+		}
+		defer done()
+	}
 	if err := send(ctx, encode(w.ID)); err != nil {
 		return jsonrpc.Message{}, err
 	}

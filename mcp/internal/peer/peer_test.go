@@ -318,3 +318,20 @@ func TestOnlyIsTheOnlyRequestWithoutAResponse(t *testing.T) {
 	}
 	only(none) // some were not kept
 }
+
+func TestReplacedRequestDoesNotEndTheOneInItsPlace(t *testing.T) {
+	t.Parallel()
+	var r peer.Running
+	id, replaced := jsonrpc.NumberID(1), errors.New("replaced")
+	formerCtx, former := r.Replace(t.Context(), id, replaced)
+	ctx, work := r.Replace(t.Context(), id, replaced)
+	if got := context.Cause(formerCtx); got != replaced {
+		t.Errorf("the former request ended with %v, want %v", got, replaced)
+	}
+	former.End()
+	if r.Len() != 1 || ctx.Err() != nil || !r.Cancel(id, replaced) {
+		t.Error("the request in its place has ended, too")
+	}
+	work.End()
+	r.Wait()
+}

@@ -58,6 +58,9 @@ type Waiter struct {
 	err     error
 }
 
+// StartAt sets the number before that of the first id. It must be called before Open.
+func (p *Pending) StartAt(n int64) { p.last = n }
+
 // Open adds a new request with a new id. After Fail it returns Fail's error.
 // Every Waiter must be closed once.
 func (p *Pending) Open() (*Waiter, error) {

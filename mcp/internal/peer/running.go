@@ -29,27 +29,47 @@ type Work struct {
 // request with the same id is already being processed. Each Work must be ended
 // once.
 func (r *Running) Begin(ctx context.Context, id jsonrpc.ID) (context.Context, *Work) {
-	key := id.Key()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.calls[key] != nil {
+	if r.calls[id.Key()] != nil {
 		return ctx, nil
 	}
+	w := r.begin(ctx, id)
+	return &w.ctx, w
+}
+
+// Replace is Begin for a request that takes the place of the one with the same id, whose context
+// ends with cause.
+func (r *Running) Replace(ctx context.Context, id jsonrpc.ID, cause error) (context.Context, *Work) {
+	r.mu.Lock()
+	former := r.calls[id.Key()]
+	w := r.begin(ctx, id)
+	r.mu.Unlock()
+	if former != nil {
+		former.ctx.Cancel(cause)
+	}
+	return &w.ctx, w
+}
+
+// begin adds a request. It needs mu.
+func (r *Running) begin(ctx context.Context, id jsonrpc.ID) *Work {
 	if r.calls == nil {
 		r.calls = make(map[string]*Work)
 	}
-	w := &Work{table: r, key: key}
+	w := &Work{table: r, key: id.Key()}
 	w.ctx.Begin(ctx, nil)
-	r.calls[key] = w
+	r.calls[w.key] = w
 	r.idle.Add(1)
-	return &w.ctx, w
+	return w
 }
 
 // End removes the request from the table and reports whether to send its reply:
 // a request that its caller cancelled gets none.
 func (w *Work) End() (wanted bool) {
 	w.table.mu.Lock()
-	delete(w.table.calls, w.key)
+	if w.table.calls[w.key] == w {
+		delete(w.table.calls, w.key)
+	}
 	wanted = !w.cancelled
 	w.table.mu.Unlock()
 	w.ctx.Cancel(nil)

@@ -429,6 +429,21 @@ func (r *Run) nextLocked(open Table[Question]) Memory {
 	return next
 }
 
+// Snapshot returns the memory with which another run of the handler gets all that this one has
+// got so far. Values are not part of it.
+func (r *Run) Snapshot() Memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seedLocked()
+	m := r.memory.clone()
+	m.ID, m.Open, m.Parked = "", nil, nil
+	for _, given := range r.stepsLocked().given {
+		asked, _ := r.memory.Open.Get(given.Key)
+		m.Answers.Set(given.Key, Answer{Value: given.Value, Question: asked})
+	}
+	return m
+}
+
 // Move ends the run without an outcome and starts another one that has its memory and
 // holds its values: for a call that is answered and goes on in the background. It fails
 // when the run has ended or a question is open.

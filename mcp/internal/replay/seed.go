@@ -13,8 +13,12 @@ func (r *Run) StartedAt() time.Time {
 func (r *Run) Seed() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return []byte(r.seedLocked())
+}
+
+func (r *Run) seedLocked() string {
 	if r.memory.Seed == "" {
 		r.memory.Seed = string(NewSeed())
 	}
-	return []byte(r.memory.Seed)
+	return r.memory.Seed
 }

@@ -59,6 +59,18 @@ func (c *testCore) LimitReached(mcp.LimitReached) {}
 
 func (c *testCore) Limits() jsonrpc.Limits { return jsonrpc.Limits{} }
 
+func (c *testCore) Initialized(*exchange.Session) {}
+
+func (c *testCore) Notify(context.Context, *exchange.Session, []string, bool) {}
+
+func (c *testCore) StopNotifying(*exchange.Session) {}
+
+func (c *testCore) Continued(context.Context, *exchange.Inbound, string) dialect.Reply {
+	return dialect.Reply{}
+}
+
+func (c *testCore) Abandon(context.Context, string) {}
+
 func (c *testCore) Opened(s *exchange.Session) error {
 	if c.full != nil {
 		return c.full

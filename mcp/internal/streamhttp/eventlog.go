@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"log/slog"
 	"math"
 	"net/http"
@@ -21,6 +22,10 @@ const (
 	// maxLogged bounds the events in the store of one stream, in bytes. At least the
 	// newest half of that is kept.
 	maxLogged = 4 << 20
+	// maxUnstored and maxUnstoredBytes bound the events of one stream that the store has failed
+	// to take and that are given to it again.
+	maxUnstored      = 64
+	maxUnstoredBytes = 256 << 10
 	// storeTimeout bounds one call of the event store.
 	storeTimeout = 5 * time.Second
 )
@@ -42,17 +47,21 @@ type eventLog struct {
 	owner      limit.Owner // limits charge the events to it
 	logger     *slog.Logger
 	name       string
+	shared     bool          // other processes read the store: events have their number before them
 	turn       chan struct{} // of capacity 1: full while a goroutine has the turn
 	discarding atomic.Bool   // unlock discards the events
 
-	sent      int64 // the number of the last event
-	discarded bool  // the store has no events of the stream any more
-	trimNext  int64 // the next trim removes the events up to this one
-	bytes     int   // of the events after trimNext
+	sent      int64    // the number of the last event
+	unstored  [][]byte // the last events, which the store has failed to take so far
+	gaveUp    bool     // the store will never have some of the events
+	whenAll   func()   // called once, when the store has all events; may be nil
+	discarded bool     // the store has no events of the stream any more
+	trimNext  int64    // the next trim removes the events up to this one
+	bytes     int      // of the events after trimNext
 }
 
-func newEventLog(store mcp.EventStore, owner limit.Owner, logger *slog.Logger) *eventLog {
-	return &eventLog{store: store, owner: owner, logger: logger, name: rand.Text()[:16], turn: make(chan struct{}, 1)}
+func newEventLog(store mcp.EventStore, shared bool, owner limit.Owner, logger *slog.Logger) *eventLog {
+	return &eventLog{store: store, shared: shared, owner: owner, logger: logger, name: rand.Text()[:16], turn: make(chan struct{}, 1)}
 }
 
 func (l *eventLog) lock() {
@@ -89,7 +98,7 @@ func (l *eventLog) discard() {
 // The methods below need the turn.
 
 // add numbers messages and stores them. An event that the store fails to take is sent
-// as well.
+// as well, and stored later if that is possible.
 func (l *eventLog) add(msgs ...[]byte) []sse.Event {
 	events := make([]sse.Event, len(msgs))
 	for i, msg := range msgs {
@@ -108,14 +117,50 @@ func (l *eventLog) append(msg []byte) {
 	if l.discarded {
 		return
 	}
+	if l.shared {
+		msg = numbered(l.sent, msg)
+	}
 	if m, own := l.store.(*eventMemory); own {
 		m.append(l.owner, l.name, l.sent, msg)
 	} else {
-		l.call("keep event", func(ctx context.Context) error { return l.store.Append(ctx, l.name, l.sent, msg) })
+		l.unstored = append(l.unstored, msg)
+		l.storeRest()
 	}
 	if l.bytes += len(msg) + eventOverhead; l.bytes > maxLogged/2 {
 		l.trim(l.trimNext)
 		l.trimNext, l.bytes = l.sent, 0
+	}
+}
+
+// stored returns the number of the last event that the store was given and that it will not be
+// given again.
+func (l *eventLog) stored() int64 { return l.sent - int64(len(l.unstored)) }
+
+// storeRest gives the store the events that it has failed to take, in their order. If there are too
+// many, it gives them up: a client that misses one of them cannot resume the stream.
+func (l *eventLog) storeRest() {
+	for len(l.unstored) > 0 {
+		n, msg := l.stored()+1, l.unstored[0]
+		if !l.call("keep event", func(ctx context.Context) error { return l.store.Append(ctx, l.name, n, msg) }) {
+			break
+		}
+		l.unstored = l.unstored[1:]
+	}
+	size := 0
+	for _, msg := range l.unstored {
+		size += len(msg)
+	}
+	if len(l.unstored) > maxUnstored || size > maxUnstoredBytes {
+		l.unstored, l.gaveUp = nil, true
+	}
+	l.callWhenAll()
+}
+
+// callWhenAll calls whenAll if the store has all events.
+func (l *eventLog) callWhenAll() {
+	if f := l.whenAll; f != nil && len(l.unstored) == 0 && !l.gaveUp {
+		l.whenAll = nil
+		f()
 	}
 }
 
@@ -125,6 +170,7 @@ func (l *eventLog) after(n int64) ([]sse.Event, bool) {
 	if n > l.sent || l.discarded {
 		return nil, false
 	}
+	l.storeRest()
 	var msgs [][]byte
 	if n < l.sent {
 		ok := l.call("read events", func(ctx context.Context) (err error) {
@@ -137,9 +183,31 @@ func (l *eventLog) after(n int64) ([]sse.Event, bool) {
 	}
 	events := make([]sse.Event, len(msgs))
 	for i, msg := range msgs {
-		events[i] = sse.Event{ID: l.id(n + int64(i) + 1), Name: "message", Data: msg}
+		number := n + int64(i) + 1
+		if l.shared {
+			var ok bool
+			if msg, ok = cutNumber(number, msg); !ok {
+				return nil, false
+			}
+		}
+		events[i] = sse.Event{ID: l.id(number), Name: "message", Data: msg}
 	}
 	return events, true
+}
+
+// numbered returns an event for a store that other processes read, which cannot know otherwise
+// whether the store has removed events.
+func numbered(n int64, msg []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(msg)), uint64(n)), msg...)
+}
+
+// cutNumber returns the message of an event of such a store. It reports false if the event has
+// another number.
+func cutNumber(n int64, event []byte) (msg []byte, ok bool) {
+	if len(event) < 8 || binary.BigEndian.Uint64(event) != uint64(n) {
+		return nil, false
+	}
+	return event[8:], true
 }
 
 func (l *eventLog) trim(n int64) {
@@ -152,7 +220,7 @@ func (l *eventLog) trim(n int64) {
 // more.
 func (l *eventLog) discardLocked() {
 	l.trim(math.MaxInt64)
-	l.discarded = true
+	l.discarded, l.unstored = true, nil
 }
 
 func (l *eventLog) call(what string, f func(context.Context) error) bool {
@@ -169,7 +237,9 @@ func (l *eventLog) call(what string, f func(context.Context) error) bool {
 	return err == nil
 }
 
-func (l *eventLog) id(n int64) string { return l.name + "-" + strconv.FormatInt(n, 10) }
+func (l *eventLog) id(n int64) string { return eventID(l.name, n) }
+
+func eventID(stream string, n int64) string { return stream + "-" + strconv.FormatInt(n, 10) }
 
 // parseEventID returns the name of the stream and the number that an event id
 // consists of.

@@ -66,7 +66,15 @@ func (m *eventMemory) add(owner limit.Owner, stream string, n int64, msg []byte)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.storedLocked(owner, stream)
-	if n != r.first+int64(len(r.msgs)) { // the earlier events were evicted
+	next := r.first + int64(len(r.msgs))
+	switch {
+	case n < r.first: // it was stored and removed
+		return r
+	case n < next: // it is stored already
+		r.size += len(msg) - len(r.msgs[n-r.first])
+		r.msgs[n-r.first] = msg
+		return r
+	case n > next: // the earlier events were evicted
 		r.dropOldest(len(r.msgs))
 		r.first = n
 	}

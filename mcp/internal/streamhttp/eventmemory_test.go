@@ -69,7 +69,7 @@ func TestEventLogDropsTheLeastRecentlyWrittenStreamsFirst(t *testing.T) {
 func TestOneStreamIsLoggedWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	m := newEventMemory(eventMemorySize)
-	l := newEventLog(m, limit.Owner{}, nil)
+	l := newEventLog(m, false, limit.Owner{}, nil)
 	big := make([]byte, 64<<10)
 	for range 1000 {
 		l.lock()

@@ -24,6 +24,15 @@ func (s *session) firstEvents(st *stream, n int64) func() []sse.Event {
 	}
 }
 
+// beforeStream returns a function that stores the record of a stream, with which other processes
+// can continue it.
+func (s *session) beforeStream(st *stream) func() {
+	if st.log == nil || s.shared == nil {
+		return nil
+	}
+	return func() { s.shared.all.streams.put(s, st) }
+}
+
 // get opens a stream for the messages that belong to no request, or resumes a stream.
 // The connection ends when the credentials that opened it expire. The client then
 // reconnects with new ones.
@@ -44,6 +53,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	defer place.Release()
 	ctx, cancel := exchange.WhileValid(ctx, by)
 	defer cancel()
+	ctx, expire := context.WithDeadlineCause(ctx, s.expires, errSessionExpired)
+	defer expire()
 	if ids := r.Header[httpheader.LastEventID]; len(ids) > 0 {
 		return h.resume(ctx, w, r, s, ids)
 	}
@@ -63,6 +74,10 @@ func checkGet(header http.Header) *refusal {
 // owner gets the place.
 func (h *Handler) getStreamSession(r *http.Request, by *mcp.Identity, end context.CancelCauseFunc) (*session, *limit.Place, *refusal) {
 	s, refused := h.session(r, &exchange.Inbound{Identity: by})
+	if refused == nil && s.Elsewhere && s.shared == nil && len(r.Header[httpheader.LastEventID]) == 0 {
+		h.sessions.leave(s)
+		refused = streamElsewhere
+	}
 	if refused != nil {
 		return nil, nil, refused
 	}
@@ -79,15 +94,37 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 	if refused := h.life.refuses(); refused != nil {
 		return refused
 	}
+	if s.shared != nil {
+		if err := s.shared.takeOver(ctx, "", false); err != nil {
+			return refuseTakeOver(err)
+		}
+	}
+	st := newStream()
+	st.standalone = true
+	h.resumable(s, st)
+	return h.serveGetStream(ctx, w, r, s, st, nil)
+}
+
+// refuseTakeOver returns the refusal of a GET at a process that cannot notify the client.
+func refuseTakeOver(err error) *refusal {
+	if err == error(sessionUnknown.err) {
+		return sessionUnknown
+	}
+	return refuseError(http.StatusServiceUnavailable, err)
+}
+
+// serveGetStream writes a new GET stream, after the events that the client has missed.
+func (h *Handler) serveGetStream(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session, st *stream, missed []sse.Event) *refusal {
+	if refused := h.life.refuses(); refused != nil {
+		return refused
+	}
 	connection := lazyctx.New(ctx, h.life.streamsOf(r))
 	defer connection.Cancel(nil)
 	a := newResponder(w, h.o, connection)
 	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
-	st := newStream()
-	st.standalone = true
-	h.resumable(s, st)
-	a.firstEvents = s.firstEvents(st, 0)
+	h.core.Initialized(s.Session) // which the client may have told another process only
+	a.beforeStream, a.firstEvents = s.beforeStream(st), after(missed, s.firstEvents(st, 0))
 	sw := s.attachGetStream(connection, st) // before the response begins, so that no message is missed after it
 	defer s.detach(sw)
 	if a.open() == nil {
@@ -96,13 +133,30 @@ func (h *Handler) openGetStream(ctx context.Context, w http.ResponseWriter, r *h
 	return nil
 }
 
+// after returns a function that returns the events before those of f, which may be nil. The id
+// of the last event must be the one to resume after.
+func after(before []sse.Event, f func() []sse.Event) func() []sse.Event {
+	if f == nil || len(before) == 0 {
+		return f
+	}
+	return func() []sse.Event { return append(before, f()...) }
+}
+
 // resume continues a stream on this connection, after an event. While the server shuts
 // down, the stream of a running call can still be resumed.
 //
 // Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Request, s *session, ids []string) *refusal {
 	st, n := s.findStream(ids[0])
-	if st == nil || len(ids) != 1 {
+	switch {
+	case s.shared != nil && len(ids) == 1 && (st == nil || st.standalone && !s.Notifies()):
+		return h.resumeElsewhere(ctx, w, r, s, ids[0])
+	case st == nil && s.Elsewhere:
+		return streamElsewhere
+	case st == nil && s.Reopened: // its streams are lost, which an id without a session tells every client
+		h.sessions.end(s, errSessionEnded)
+		return sessionUnknown
+	case st == nil || len(ids) != 1:
 		return eventNotFound
 	}
 	scope := h.life.work
@@ -112,7 +166,12 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 		}
 		scope = h.life.streamsOf(r)
 	}
-	connection := lazyctx.New(ctx, scope)
+	return h.resumeHere(lazyctx.New(ctx, scope), w, s, st, n, nil)
+}
+
+// resumeHere continues a stream of this process on a connection after event n, and after the events
+// of the streams that it continues.
+func (h *Handler) resumeHere(connection *lazyctx.Context, w http.ResponseWriter, s *session, st *stream, n int64, before []sse.Event) *refusal {
 	defer connection.Cancel(nil)
 	sw, missed, ok := st.resume(connection, n)
 	if !ok {
@@ -123,7 +182,7 @@ func (h *Handler) resume(ctx context.Context, w http.ResponseWriter, r *http.Req
 	a := newResponder(w, h.o, connection)
 	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
-	a.firstEvents = s.firstEvents(st, n)
+	a.beforeStream, a.firstEvents = s.beforeStream(st), after(before, s.firstEvents(st, n))
 	if a.open() == nil && a.sendEvents(missed...) == nil {
 		sw.copyTo(a)
 	}

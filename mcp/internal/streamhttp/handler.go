@@ -99,6 +99,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := h.gate.admit(w, r); refused != nil {
 		return refused
 	}
+	limit.AdmitConn(r.Context())
 	if !h.life.running.Join() {
 		return shuttingDown
 	}
@@ -245,6 +246,8 @@ func (h *Handler) dispatch(w http.ResponseWriter, r *http.Request, in *exchange.
 		return h.stateless(w, r, in)
 	case m.Kind == jsonrpc.Request && m.Method == mcp.MethodInitialize:
 		return h.initialize(w, r, in)
+	case len(r.Header[httpheader.SessionID]) == 0:
+		return h.sessionless(w, r, in)
 	}
 	return h.serveInSession(w, r, in)
 }

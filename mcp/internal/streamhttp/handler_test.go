@@ -56,7 +56,7 @@ func TestBrowserGetsAnExplanation(t *testing.T) {
 
 func TestRefusalsOfPOST(t *testing.T) {
 	t.Parallel()
-	claim.Shows(t, "R-102b", "R-118", "R-119", "R-124", "R-131", "D-05", "D-06")
+	claim.Shows(t, "R-102b", "R-119", "R-124", "R-131", "D-05", "D-06")
 	s := serveTest(t, newTestCore(plainTools), nil)
 	id := s.open(initialize)
 	for _, tt := range []struct {
@@ -73,7 +73,8 @@ func TestRefusalsOfPOST(t *testing.T) {
 		{"empty", ``, nil, 400, "-32700"},
 		{"no message", `{"jsonrpc":"2.0","id":4,"Method":"ping"}`, nil, 400, `"id":4`},
 		{"malformed response", `{"jsonrpc":"2.0","id":4,"result":1,"error":1}`, nil, 400, `"error":{"code":-32600`},
-		{"no session", ping, nil, 400, "initialize"},
+		{"response without a session", `{"jsonrpc":"2.0","id":4,"result":{}}`, nil, 400, "has sent no request"},
+		{"initialized without a session in a revision that is not served", initialized, []string{httpheader.ProtocolVersion, "1999-01-01"}, 400, "protocol version"},
 		{"two sessions", ping, []string{httpheader.SessionID, id, httpheader.SessionID, id}, 400, "found 2"},
 		{"unknown session", ping, []string{httpheader.SessionID, "x"}, 404, "initialize"},
 		{"unknown version", ping, []string{httpheader.SessionID, id, httpheader.ProtocolVersion, "1999-01-01"}, 400, "protocol version"},

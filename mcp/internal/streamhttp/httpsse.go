@@ -2,7 +2,6 @@ package streamhttp
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"net/http"
 	"net/url"
@@ -32,6 +31,7 @@ type SSEHandler struct {
 	gate    *originCheck
 	life    *lifetime
 	streams *quota
+	posts   *sharedPosts // nil unless other processes take messages for the connections of this one
 
 	mu    sync.Mutex
 	conns map[string]*streamConn
@@ -43,7 +43,7 @@ var _ http.Handler = (*SSEHandler)(nil)
 // defaults. It panics when an allowed host or origin could never match. The
 // handler needs one Close or Shutdown.
 func NewSSEHandler(core exchange.Core, o *Options) *SSEHandler {
-	return &SSEHandler{
+	e := &SSEHandler{
 		core:    core,
 		o:       o,
 		gate:    newOriginCheck(o),
@@ -51,6 +51,8 @@ func NewSSEHandler(core exchange.Core, o *Options) *SSEHandler {
 		streams: newStreamQuota(o),
 		conns:   make(map[string]*streamConn),
 	}
+	e.posts = newSharedPosts(e)
+	return e
 }
 
 // Shutdown refuses new connections, ends the others, and returns when the last
@@ -79,6 +81,7 @@ func (e *SSEHandler) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if refused := e.gate.admit(w, r); refused != nil {
 		return refused
 	}
+	limit.AdmitConn(r.Context())
 	if !e.life.running.Join() {
 		return shuttingDown
 	}
@@ -118,7 +121,7 @@ func (e *SSEHandler) get(w http.ResponseWriter, r *http.Request) *refusal {
 	valid, forget := exchange.WhileValid(ctx, by)
 	defer forget()
 	out := newResponder(w, e.o, ctx) // without unsent, because ServeConn counts the replies
-	c := newStreamConn(p, out, valid)
+	c := newStreamConn(e.posts.newID(r.Context()), p, out, valid)
 	defer c.out.abandon()
 	defer c.close() // waits for a Close in progress, which uses w
 	e.enter(c)
@@ -160,31 +163,39 @@ func (e *SSEHandler) post(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	by := mcp.IdentityFrom(r.Context())
 	c := e.find(r.URL.Query().Get(sessionParam), exchange.PrincipalOf(by))
-	if c == nil && refused != nil {
+	switch {
+	case c == nil && refused != nil:
 		return refused
-	}
-	if c == nil {
-		return noConnection
+	case c == nil:
+		return e.posts.forward(w, r, by, body)
 	}
 	message := posted{msg: body, by: by}
 	if refused != nil {
 		message.err = &mcp.FrameError{Reason: refused.err.Message, Head: refused.head}
 	}
+	switch taken := c.take(r.Context(), message); {
+	case taken && refused != nil:
+		refused.limit = "" // The connection reports it.
+		return refused
+	case taken:
+		w.WriteHeader(http.StatusAccepted)
+	case r.Context().Err() == nil:
+		return noConnection
+	}
+	return nil
+}
+
+// take hands a message to the connection. It waits for the connection to take it, and reports
+// whether it has before it ended, or ctx did.
+func (c *streamConn) take(ctx context.Context, message posted) bool {
 	select {
 	case c.in <- message:
-		if refused != nil {
-			refused.limit = "" // The connection reports it.
-			return refused
-		}
-		w.WriteHeader(http.StatusAccepted)
-		return nil
+		return true
 	case <-c.done:
-		return noConnection
 	case <-c.valid.Done():
-		return noConnection
-	case <-r.Context().Done():
-		return nil
+	case <-ctx.Done():
 	}
+	return false
 }
 
 var noConnection = refuse(http.StatusNotFound, "connection: not found: open the event stream and use the address that its first event names; Streamable HTTP has another address, by default /mcp")
@@ -234,8 +245,8 @@ type posted struct {
 
 var _ mcp.Conn = (*streamConn)(nil)
 
-func newStreamConn(p mcp.Principal, out *responder, valid context.Context) *streamConn {
-	c := &streamConn{id: rand.Text(), principal: p, in: make(chan posted), out: out, done: make(chan struct{}), valid: valid}
+func newStreamConn(id string, p mcp.Principal, out *responder, valid context.Context) *streamConn {
+	c := &streamConn{id: id, principal: p, in: make(chan posted), out: out, done: make(chan struct{}), valid: valid}
 	c.close = sync.OnceFunc(func() {
 		close(c.done)
 		out.close()

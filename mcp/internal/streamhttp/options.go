@@ -10,6 +10,8 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpheader"
+	"github.com/fondaco/fondaco/mcp/internal/replica"
+	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
 // Options of a Handler or SSEHandler. The zero value, like a nil pointer,
@@ -59,6 +61,16 @@ type Options struct {
 	// store in memory, of 64 MiB.
 	Events mcp.EventStore
 
+	// Keys make and open the ids of sessions. SharedKeys says that other processes have
+	// them, too. Default: a key of this process.
+	Keys       *seal.Ring
+	SharedKeys bool
+	// Replicas are the processes with which sessions are shared. Nil: nothing is shared but
+	// the keys. SharedEvents says that they share Events, too.
+	Replicas     *replica.Group
+	SharedEvents bool
+	// SessionLife is how long the id of a session is valid. Default: 24 hours.
+	SessionLife time.Duration
 	// SessionIdle is how long a session without requests and streams is kept.
 	// Default: 30 minutes.
 	SessionIdle time.Duration
@@ -125,6 +137,14 @@ func (o *Options) events() mcp.EventStore {
 	if o == nil || o.Events == nil {
 		return newEventMemory(eventMemorySize)
 	}
+	return &boundedEvents{EventStore: o.Events}
+}
+
+// sharedEvents returns the events that all processes share, or nil.
+func (o *Options) sharedEvents() mcp.EventStore {
+	if o == nil || !o.SharedEvents {
+		return nil
+	}
 	return o.Events
 }
 
@@ -141,6 +161,17 @@ func (o *Options) principalSessions() int { return cmp.Or(o.orZero().PrincipalSe
 func (o *Options) principalStreams() int { return cmp.Or(o.orZero().PrincipalStreams, 32) }
 
 func (o *Options) sessionIdle() time.Duration { return cmp.Or(o.orZero().SessionIdle, 30*time.Minute) }
+
+func (o *Options) sessionLife() time.Duration { return cmp.Or(o.orZero().SessionLife, 24*time.Hour) }
+
+func (o *Options) sessionKeys() *seal.Ring {
+	if k := o.orZero().Keys; k != nil {
+		return k
+	}
+	return seal.Random()
+}
+
+func (o *Options) sharesKeys() bool { return o.orZero().SharedKeys }
 
 func (o *Options) keepAlive() time.Duration { return cmp.Or(o.orZero().KeepAlive, 15*time.Second) }
 

@@ -62,9 +62,12 @@ func parseOriginCheck(o *Options) (*originCheck, error) {
 	return g, nil
 }
 
-// admit checks the Host and the Origin of a request. If it admits a page of another origin,
-// it sets the CORS headers that let the page read the answer.
+// admit checks the number of header fields, the Host and the Origin of a request. If it admits
+// a page of another origin, it sets the CORS headers that let the page read the answer.
 func (g *originCheck) admit(w http.ResponseWriter, r *http.Request) *refusal {
+	if refused := checkHeaderCount(r.Header); refused != nil {
+		return refused
+	}
 	host, refused := g.hostOf(r, len(g.hosts) > 0 || onLoopback(r))
 	if refused != nil {
 		return refused

@@ -33,6 +33,10 @@ func (e *Readiness) Asked() bool { return e.asked.Load() }
 // other servers.
 func (e *Readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer e.o.abortOnPanic(r)
+	if refused := checkHeaderCount(r.Header); refused != nil {
+		refused.write(w)
+		return
+	}
 	if host, ok := parseAuthority(r.Host); !ok || !host.isAddress() && !e.gate.isServerName(host) {
 		refuse(http.StatusForbidden, "host %q: not a name of this server", clip(r.Host)).write(w)
 		return

@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -26,6 +27,14 @@ type refusal struct {
 // not contain what the client may not know.
 func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: mcp.Errorf(mcp.CodeInvalidRequest, format, args...)}
+}
+
+// refuseError returns a refusal for an error that a client may see.
+func refuseError(status int, err error) *refusal {
+	if e, ok := errors.AsType[*mcp.Error](err); ok {
+		return &refusal{status: status, err: e}
+	}
+	return refuse(status, "%v", err)
 }
 
 // retryAfter is the number of seconds after which a client may try again when

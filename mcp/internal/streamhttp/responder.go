@@ -50,6 +50,9 @@ type responder struct {
 	// interrupted is set, once, by interrupt and close.
 	interrupted atomic.Int32
 	madeRoom    bool // the answer was ended because unsent was full
+	// beforeStream is called without the lock before the answer becomes an event stream, by
+	// several goroutines or more than once. It may call a Store. May be nil.
+	beforeStream func()
 	// firstEvents returns the first events of an event stream. May be nil.
 	firstEvents func() []sse.Event
 
@@ -83,6 +86,7 @@ func newResponder(w http.ResponseWriter, o *Options, cancelled *lazyctx.Context)
 
 // open makes the answer an event stream now, and writes events.
 func (a *responder) open(events ...sse.Event) error {
+	a.prepareStream()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.openLocked(events)
@@ -103,6 +107,7 @@ func (a *responder) openLocked(events []sse.Event) {
 // It runs on a goroutine of its own. Its starter adds one to ticks before.
 func (a *responder) tick() {
 	defer a.ticks.Done()
+	a.prepareStream()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.contain()
@@ -148,14 +153,39 @@ func (a *responder) sendEventsLocked(events []sse.Event) {
 	a.flush()
 }
 
+// prepareStream calls beforeStream, unless the answer is an event stream or has ended.
+func (a *responder) prepareStream() {
+	if a.beforeStream == nil {
+		return
+	}
+	a.mu.Lock()
+	needed := !a.stream && !a.ended && a.err == nil
+	a.mu.Unlock()
+	if needed {
+		a.beforeStream()
+	}
+}
+
 // startStream makes the answer an event stream if it is none yet. The next write flushes
 // it.
 func (a *responder) startStream() {
+	a.prepareStream()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.contain()
 	if !a.ended {
 		a.startStreamLocked()
+	}
+}
+
+// openNow makes the answer an event stream if it is none yet, and sends its first events.
+func (a *responder) openNow() {
+	a.startStream()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.contain()
+	if !a.ended && a.err == nil {
+		a.flush()
 	}
 }
 

@@ -413,7 +413,7 @@ func TestFloodOfGETsIsBounded(t *testing.T) {
 		}
 	}
 	eventually(t, "the oldest have ended", func() bool { return s.handler.atWork() <= maxGetStreams })
-	live := s.handler.sessions.acquire(session, nil)
+	live, _ := s.handler.sessions.find(keyOf(session), nil)
 	defer s.handler.sessions.release(live)
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -503,6 +503,42 @@ func TestBlockedConnectionIsReplacedAtOnce(t *testing.T) {
 		}
 		if got := plain(w.Body.String()); !strings.HasPrefix(got, want.String()) || !strings.Contains(got, "done") || time.Since(began) != 0 {
 			t.Errorf("got %q after %v, want all five and the reply at once", got, time.Since(began))
+		}
+		h.Close()
+	})
+}
+
+// hangingStore is an event store that never answers.
+type hangingStore struct{}
+
+func (hangingStore) Append(ctx context.Context, _ string, _ int64, _ []byte) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (hangingStore) After(ctx context.Context, _ string, _ int64) ([][]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (hangingStore) Trim(ctx context.Context, _ string, _ int64) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestMessageIsSentAlthoughTheEventStoreHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHandler(newTestCore(plainTools), &Options{Events: hangingStore{}, Logger: slog.New(slog.DiscardHandler)})
+		id := openRecorded(t, h)
+		if err := h.sessions.byKey[keyOf(id)].push([]byte("one")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, hangUp := context.WithTimeout(t.Context(), 20*time.Second)
+		defer hangUp()
+		w := serveRecorded(h, request(ctx, t, "GET", "http://localhost/", "", httpheader.Accept, httpheader.TypeEventStream, httpheader.SessionID, id))
+		if !strings.Contains(w.Body.String(), "data: one") {
+			t.Errorf("got %q, want the event although it could not be stored", w.Body)
 		}
 		h.Close()
 	})

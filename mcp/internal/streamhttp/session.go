@@ -3,7 +3,6 @@ package streamhttp
 import (
 	"container/list"
 	"context"
-	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -32,6 +31,7 @@ const (
 var (
 	errSessionDeleted = errors.New("the client has ended the session")
 	errSessionIdle    = errors.New("the session was idle for too long")
+	errSessionExpired = errors.New("the id of the session has expired")
 	errSessionRefused = errors.New("the session was not opened")
 	errSessionEnded   = errors.New("the session has ended")
 )
@@ -42,7 +42,9 @@ var (
 // Spec: 2025-11-25 basic/transports#session-management
 type session struct {
 	*exchange.Session
-	id      string
+	shared  *sharedSession // nil unless other processes serve the session, too
+	key     sessionKey
+	expires time.Time       // of the id
 	ctx     lazyctx.Context // ends with the session
 	options *Options        // Reached is called without a lock; may be nil
 
@@ -63,15 +65,14 @@ type session struct {
 	closed bool // guarded by mu
 }
 
-// newSession returns a session for p with an id that cannot be guessed: 130
-// random bits, visible ASCII.
+// newSession returns a session for p, which has no id yet.
 func newSession(p mcp.Principal, owner limit.Owner, end func(*session, error)) *session {
-	s := &session{id: rand.Text()}
+	s := new(session)
 	s.ctx.Begin(context.Background(), nil)
 	s.Session = &exchange.Session{
 		Principal: p,
 		Owner:     owner,
-		Push:      func(_ context.Context, msg []byte) error { return s.push(msg) },
+		Push:      s.pushOrForward,
 		Queues:    true,
 		End:       func() { end(s, errSessionEnded) },
 	}
@@ -98,13 +99,26 @@ func (c callContext) Value(key any) any {
 	return context.WithoutCancel(c.values).Value(key)
 }
 
+// timeLeft returns how long the id of the session is valid, and at least a second.
+func (s *session) timeLeft() time.Duration { return max(time.Until(s.expires), time.Second) }
+
 // stop ends everything that belongs to the session.
 func (s *session) stop(cause error) {
 	s.ctx.Cancel(cause)
 	s.Pending.Fail(cause)
 	s.StopNotifications()
 	for _, st := range s.close() {
-		st.discardLog()
+		if s.shared == nil || cause != errShutdown { // another process can resume it then
+			s.discardStream(st)
+		}
+	}
+}
+
+// discardStream removes the events of a stream that cannot be resumed any more.
+func (s *session) discardStream(st *stream) {
+	st.discardLog()
+	if s.shared != nil {
+		s.shared.all.streams.remove(s, st)
 	}
 }
 

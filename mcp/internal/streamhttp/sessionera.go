@@ -18,7 +18,7 @@ import (
 //
 // Spec: 2025-11-25 basic/transports#session-management
 func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
-	s, refused := h.sessions.open(r, in.Identity)
+	s, refused := h.sessions.open(r, in.Identity, nil)
 	if refused != nil {
 		return refused
 	}
@@ -33,11 +33,12 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 		h.reply(w, reply)
 		return nil
 	}
-	if refused := h.sessions.add(s); refused != nil {
+	id := h.sessions.assignID(ctx, s)
+	if _, refused := h.sessions.add(s); refused != nil {
 		h.sessions.end(s, errSessionRefused)
 		return refused
 	}
-	w.Header().Set(httpheader.SessionID, s.id)
+	w.Header().Set(httpheader.SessionID, id)
 	h.reply(w, reply)
 	return nil
 }
@@ -45,6 +46,14 @@ func (h *Handler) initialize(w http.ResponseWriter, r *http.Request, in *exchang
 // eventStreamElsewhere refuses the GET of a client of HTTP+SSE.
 var eventStreamElsewhere = refuse(http.StatusBadRequest,
 	"this address serves Streamable HTTP: open a session with a POST of initialize; the event stream of HTTP+SSE has another address, by default /sse")
+
+// streamElsewhere refuses the GET of a session that another process has opened. Clients take
+// the status to mean that there is no event stream, and go on without it.
+var streamElsewhere = func() *refusal {
+	refused := refuse(http.StatusMethodNotAllowed, "event stream: %s", exchange.ErrElsewhere.Message)
+	refused.allow = "POST, DELETE"
+	return refused
+}()
 
 // session returns the session that a request names, for one use. The caller must call
 // leave.
@@ -60,12 +69,27 @@ func (h *Handler) session(r *http.Request, in *exchange.Inbound) (*session, *ref
 	if len(ids) != 1 {
 		return nil, refuse(http.StatusBadRequest, "session header: found %d, want the one that initialize returned", len(ids))
 	}
-	s := h.sessions.acquire(ids[0], in.Identity)
-	if s == nil {
-		return nil, refuse(http.StatusNotFound, "session: not found: send initialize to open one")
+	s, refused := h.sessions.acquire(r, ids[0], in.Identity)
+	if refused != nil {
+		return nil, refused
 	}
 	in.Session, in.Agreed = s.Session, s.Agreed()
 	return s, nil
+}
+
+// sessionless answers a message of the session era that names no session. It is handled like
+// one of the stateless era, for a client without capabilities.
+//
+// Spec: 2025-11-25 basic/transports#session-management
+func (h *Handler) sessionless(w http.ResponseWriter, r *http.Request, in *exchange.Inbound) *refusal {
+	if err := h.core.Dialect().CheckVersion(in.Headers); err != nil {
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	in.Agreed = h.core.Dialect().Sessionless(in.Headers)
+	if in.Agreed == nil {
+		return refuse(http.StatusBadRequest, "session header: found none, want the one that initialize returned")
+	}
+	return h.stateless(w, r, in)
 }
 
 // serveInSession handles a message of a session.
@@ -77,17 +101,28 @@ func (h *Handler) serveInSession(w http.ResponseWriter, r *http.Request, in *exc
 	defer h.sessions.leave(s)
 	switch in.Message.Kind {
 	case jsonrpc.Response:
-		s.Resolve(in.Message)
+		if refused := s.resolve(r, in.Message); refused != nil {
+			return refused
+		}
 		w.WriteHeader(http.StatusAccepted)
 	case jsonrpc.Notification:
 		return h.notify(s.context(r.Context()), w, in)
 	default:
-		st := h.stream(r, s, in)
+		st := h.stream(r, s, in, in.Message.ID)
 		in.InParts = true
 		h.run(s, st, s.Begin(s.context(r.Context()), h.core, in))
 		h.copy(w, r, s, st)
 	}
 	return nil
+}
+
+// resolve ends the request of the server to which m is the response, in this process or in
+// another one.
+func (s *session) resolve(r *http.Request, m jsonrpc.Message) *refusal {
+	if s.Resolve(m) || s.shared == nil {
+		return nil
+	}
+	return s.shared.answer(r.Context(), m)
 }
 
 // batch handles an array of messages, which only sessions of revisions with batches may
@@ -120,7 +155,7 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, in *exchange.Inb
 	if refused := h.life.refuses(); refused != nil {
 		return refused
 	}
-	st := h.stream(r, s, in)
+	st := h.stream(r, s, in, requestIDs(items)...)
 	run := exchange.BeginBatch(items, begin)
 	h.run(s, st, func() (dialect.Reply, bool) {
 		body := run()
@@ -142,7 +177,7 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 	ctx := s.context(r.Context())
 	switch m.Kind {
 	case jsonrpc.Response:
-		s.Resolve(m)
+		_ = s.resolve(r, m) // a response has no reply
 	case jsonrpc.Notification:
 		_ = h.core.Notification(ctx, &in) // an invalid one has no reply either
 	default:
@@ -151,12 +186,31 @@ func (h *Handler) beginBatchItem(s *session, r *http.Request, batch *exchange.In
 	return nil
 }
 
-// stream returns the stream that answers one POST, and sets it as in.Back.
-func (h *Handler) stream(r *http.Request, s *session, in *exchange.Inbound) *stream {
+// requestIDs returns the ids of the requests in a batch.
+func requestIDs(items []jsonrpc.Item) (ids []jsonrpc.ID) {
+	for _, item := range items {
+		if item.Err == nil && item.Message.Kind == jsonrpc.Request {
+			ids = append(ids, item.Message.ID)
+		}
+	}
+	return ids
+}
+
+// stream returns the stream that answers one POST with requests of these ids, and sets it as
+// in.BackChannel.
+func (h *Handler) stream(r *http.Request, s *session, in *exchange.Inbound, calls ...jsonrpc.ID) *stream {
 	st := newStream()
+	if s.shared != nil {
+		for _, id := range calls {
+			st.calls = append(st.calls, id.Raw())
+		}
+	}
 	if h.optionsFor(r).answer() != AnswerJSON {
 		in.BackChannel = st
 		h.resumable(s, st)
+		if st.log != nil && st.log.shared {
+			st.of = s
+		}
 	}
 	return st
 }
@@ -164,7 +218,7 @@ func (h *Handler) stream(r *http.Request, s *session, in *exchange.Inbound) *str
 // resumable gives a stream an event log, if the revision of its session has resumption.
 func (h *Handler) resumable(s *session, st *stream) {
 	if f := s.Agreed().Facts; f.Resume {
-		st.log, st.canReconnect = newEventLog(h.events, s.Owner, h.o.logger()), f.Priming
+		st.log, st.canReconnect = newEventLog(h.events, h.o.sharedEvents() != nil && s.shared != nil, s.Owner, h.o.logger()), f.Priming
 	}
 }
 
@@ -175,13 +229,23 @@ func (h *Handler) resumable(s *session, st *stream) {
 func (h *Handler) run(s *session, st *stream, run exchange.Run) {
 	h.sessions.spawn(s, func() {
 		reply, wanted := run()
-		if !wanted {
+		defer st.forgetCall()
+		switch {
+		case st.isLeft():
+			if h.life.refuses() == nil {
+				s.leaveStream(st)
+				return
+			}
+			st.end(dialect.Reply{})
+			st.moveToLog()
+			return
+		case !wanted:
 			st.end(dialect.Reply{})
 			s.removeResumable(st) // its client has cancelled it
 			return
 		}
 		st.end(reply)
-		if st.moveToLog() {
+		if st.moveToLog() || st.isOrphan() {
 			s.keepDetached(st)
 		}
 	})
@@ -195,7 +259,7 @@ func (h *Handler) copy(w http.ResponseWriter, r *http.Request, s *session, st *s
 	a := newResponder(w, o, ctx)
 	a.unsent, a.owner = h.o.unsent(), s.Owner
 	defer a.abandon()
-	a.firstEvents = s.firstEvents(st, 0)
+	a.beforeStream, a.firstEvents = s.beforeStream(st), s.firstEvents(st, 0)
 	if o.answer() != AnswerJSON {
 		h.timeouts.add(a)
 	}
@@ -211,6 +275,11 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request) *refusal {
 		return refused
 	}
 	defer h.sessions.leave(s)
+	if s.shared != nil {
+		if err := s.shared.End(r.Context()); err != nil {
+			return refuseError(http.StatusServiceUnavailable, err)
+		}
+	}
 	h.sessions.end(s, errSessionDeleted)
 	w.WriteHeader(http.StatusNoContent)
 	return nil

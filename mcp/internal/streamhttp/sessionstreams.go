@@ -1,6 +1,9 @@
 package streamhttp
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -8,8 +11,26 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
 
+// pushOrForward sends a message that belongs to no request, through the process that notifies
+// the client.
+func (s *session) pushOrForward(ctx context.Context, msg []byte) error {
+	err := s.push(msg)
+	switch {
+	case s.shared == nil:
+	case err == errNotNotifier && isAnnouncement(msg): // whose sender must not wait
+		s.shared.all.background(s, func(ctx context.Context) { _ = s.shared.forward(ctx, msg) })
+		return nil
+	case err == errNotNotifier:
+		return s.shared.forward(ctx, msg)
+	default:
+		s.shared.keepOwn(msg)
+	}
+	return err
+}
+
 // push sends a message that belongs to no request on one stream: the newest with room. A
-// stream without room ends after its queued messages.
+// stream without room ends after its queued messages. It fails with errNotNotifier if another
+// process notifies the client.
 //
 // Spec: 2025-11-25 basic/transports#multiple-connections
 func (s *session) push(msg []byte) error {
@@ -20,15 +41,51 @@ func (s *session) push(msg []byte) error {
 	return err
 }
 
+var errNotNotifier = errors.New("another process notifies the client")
+
 // tryPush is push, and reports whether it has neither dropped a message nor ended a
 // stream.
 func (s *session) tryPush(msg []byte) (room bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	switch {
+	case s.closed:
 		return true, errSessionEnded
+	case !s.Notifies():
+		return true, errNotNotifier
 	}
 	return s.pushLocked(msg), nil
+}
+
+// takeUndelivered removes and returns the messages that no connection has written. It calls
+// stop first, after which push fails.
+func (s *session) takeUndelivered(stop func()) (msgs [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stop()
+	for _, st := range s.getStreams {
+		msgs = append(msgs, st.takeQueued()...)
+	}
+	msgs = append(msgs, s.undelivered.msgs...)
+	s.undelivered = queue{}
+	return msgs
+}
+
+// pushFirst queues the messages that another process has not delivered before those that wait.
+// An announcement of a change that waits already is not repeated.
+func (s *session) pushFirst(msgs [][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newer := s.undelivered.msgs
+	s.undelivered = queue{}
+	for _, msg := range msgs {
+		s.pushLocked(msg)
+	}
+	for _, msg := range newer {
+		if !isAnnouncement(msg) || !slices.ContainsFunc(msgs, func(m []byte) bool { return bytes.Equal(m, msg) }) {
+			s.pushLocked(msg)
+		}
+	}
 }
 
 func (s *session) pushLocked(msg []byte) (room bool) {
@@ -57,6 +114,16 @@ func (s *session) attachGetStream(ctx *lazyctx.Context, st *stream) *streamWrite
 	defer s.mu.Unlock()
 	s.addGetStreamLocked(st)
 	return st.attach(ctx)
+}
+
+// endGetStreams ends the GET streams after what is queued.
+func (s *session) endGetStreams() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.getStreams {
+		st.end(dialect.Reply{})
+	}
+	s.getStreams = nil
 }
 
 // readdGetStream adds a resumed stream to the GET streams again, if it is one.
@@ -132,8 +199,12 @@ func (s *session) makeResumable(st *stream) {
 // keepDetached keeps a stream that is done for a client that resumes it. If there are too
 // many, it discards the oldest.
 func (s *session) keepDetached(st *stream) {
+	if st.isOrphan() {
+		s.discardStream(st)
+		return
+	}
 	if oldest := s.keepDetachedLocked(st); oldest != nil {
-		oldest.discardLog()
+		s.discardStream(oldest)
 	}
 }
 
@@ -162,7 +233,7 @@ func (s *session) removeResumable(st *stream) {
 	}
 	s.mu.Unlock()
 	if known {
-		st.discardLog()
+		s.discardStream(st)
 	}
 }
 

@@ -27,6 +27,10 @@ type stream struct {
 	log          *eventLog // nil when the stream cannot be resumed
 	canReconnect bool      // the client reconnects when its connection is closed
 	standalone   bool      // for messages of no request
+	calls        []string  // the ids of the requests
+	recording    turn      // held while its record is written
+	recorded     bool      // guarded by recording: the record was written, see sharedStreams.put
+	of           *session  // nil unless other processes can resume the stream of a call
 
 	mu          sync.Mutex
 	queue       queue
@@ -37,6 +41,9 @@ type stream struct {
 	reply       dialect.Reply
 	closeRetry  time.Duration // unless 0: close the connection, and ask the client to reconnect after this time
 	beforeClose int           // number of messages in the queue that are sent before that
+	follower    string        // the process that reads the stream from the event log, while followed
+	followed    time.Time     // until then
+	continued   *continuation // nil unless another process can reply in place of this one
 	wake        chan struct{} // one token for the writer: there is something to write
 	room        chan struct{} // closed when a full queue may have room again; nil while no Send waits
 }
@@ -135,20 +142,24 @@ func (s *stream) end(reply dialect.Reply) {
 func (s *stream) moveToLog() bool {
 	s.log.lock()
 	defer s.log.unlock()
-	msgs, resumable := s.takeUnsent()
+	msgs, resumable, replied := s.takeUnsent()
 	if len(msgs) > 0 {
 		s.log.add(msgs...)
 	}
+	replied.replied()
 	return resumable
 }
 
 // takeUnsent removes the messages of an ended stream without a writer, and returns them
-// if the client can resume the stream.
-func (s *stream) takeUnsent() (msgs [][]byte, resumable bool) {
+// if the client can resume the stream. replied is set if the reply is among them.
+func (s *stream) takeUnsent() (msgs [][]byte, resumable bool, replied *continuation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended || !s.detached || s.standalone {
-		return nil, s.resumable
+		return nil, s.resumable, nil
+	}
+	if s.reply.Body != nil {
+		replied = s.continued
 	}
 	if s.resumable {
 		msgs = s.queue.msgs
@@ -157,7 +168,7 @@ func (s *stream) takeUnsent() (msgs [][]byte, resumable bool) {
 		}
 	}
 	s.queue, s.reply = queue{}, dialect.Reply{}
-	return msgs, s.resumable
+	return msgs, s.resumable, replied
 }
 
 // takeQueued removes and returns the messages in the queue.

@@ -61,7 +61,7 @@ func TestReplyThatArrivesBeforeTheFirstEventIsTheWholeResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := newStream()
-		st.log = newEventLog(newEventMemory(1), limit.Owner{}, slog.New(slog.DiscardHandler))
+		st.log = newEventLog(newEventMemory(1), false, limit.Owner{}, slog.New(slog.DiscardHandler))
 		st.log.lock()
 		w, done := copying(t.Context(), st)
 		synctest.Wait() // it has seen no reply, and is about to look for messages
@@ -175,5 +175,55 @@ func TestHandlerMayCloseItsStreamBeforeTheConnectionIsAttached(t *testing.T) {
 	first.detach()
 	if msgs, what := st.attach(lazyctx.New(t.Context(), nil)).pop(false); len(msgs) != 1 || what.retry != 0 {
 		t.Errorf("connection that comes back: got %d messages and retry %v, want 1 and none", len(msgs), what.retry)
+	}
+}
+
+// A reply may have more values than a message of a peer.
+func TestReplyOfAnySizeIsKnownAsTheReply(t *testing.T) {
+	t.Parallel()
+	wide := "[" + strings.Repeat("0,", 200_000) + "0]"
+	deep := strings.Repeat("[", 500) + strings.Repeat("]", 500)
+	for _, content := range []string{"{}", wide, deep} {
+		if !isReply([]byte(`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":` + content + `}}`)) {
+			t.Errorf("a reply of %d bytes counts as another message", len(content))
+		}
+	}
+	if isReply([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)) {
+		t.Error("a request counts as the reply")
+	}
+}
+
+// The outcome of a call that is taken over may be there before the connection of its client is
+// attached, and that connection may break before it has an event.
+func TestOnlyAStreamWithoutAnEventIDIsAnOrphan(t *testing.T) {
+	t.Parallel()
+	reply := dialect.Reply{Body: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}
+	for name, test := range map[string]struct {
+		takenOver, attach, detach, end, want bool
+	}{
+		"no connection yet":           {end: true},
+		"attached":                    {end: true, attach: true},
+		"runs":                        {attach: true, detach: true},
+		"hung up":                     {attach: true, detach: true, end: true, want: true},
+		"taken over":                  {takenOver: true, end: true},
+		"taken over, and it hangs up": {takenOver: true, attach: true, detach: true, end: true},
+	} {
+		st := newStream()
+		st.continued = &continuation{stream: st, isOpen: test.takenOver}
+		if test.attach {
+			sw := st.attach(lazyctx.New(t.Context(), nil))
+			if test.detach {
+				sw.detach()
+			}
+		}
+		if test.end {
+			st.end(reply)
+		}
+		if got := st.isOrphan(); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+	if newStream().isOrphan() {
+		t.Error("the stream of an ordinary call counts as an orphan")
 	}
 }

@@ -51,6 +51,9 @@ func (sw *streamWriter) copyTo(a *responder) {
 			a.finishEvents(events)
 			return
 		}
+		if next.open {
+			a.openNow()
+		}
 		if a.sendEvents(events...) != nil {
 			return
 		}
@@ -69,11 +72,91 @@ func (sw *streamWriter) copyTo(a *responder) {
 	}
 }
 
+// copyToLog moves the stream into the event log, from which another process reads it for the
+// client, and calls wrote with that process after each write. It returns when the stream has
+// ended, a connection to this process has replaced the writer, or the other process does not
+// ask any more.
+func (sw *streamWriter) copyToLog(ctx *lazyctx.Context, wrote func(follower string)) {
+	look := time.NewTicker(followLook)
+	defer look.Stop()
+	for ctx.Err() == nil {
+		w := sw.writeLog()
+		if w.more {
+			wrote(w.follower)
+		}
+		if w.ended || w.follower == "" {
+			return
+		}
+		select {
+		case <-sw.stream.wake:
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// logWrite is what writeLog has done.
+type logWrite struct {
+	follower string // the process that reads the log; empty if there is none any more
+	more     bool   // the log has more events, or has got its last one
+	ended    bool   // the log has all events of the stream
+}
+
+// writeLog moves what is queued into the log, until the event store fails.
+func (sw *streamWriter) writeLog() (w logWrite) {
+	s := sw.stream
+	s.log.lock()
+	defer s.log.unlock()
+	before := s.log.stored()
+	defer func() { w.more = w.ended || s.log.stored() > before }()
+	s.log.storeRest()
+	for {
+		w.follower = s.currentFollower()
+		if w.follower == "" || len(s.log.unstored) > 0 {
+			return w
+		}
+		msgs, next := sw.pop(true)
+		s.log.add(msgs...)
+		next.replied.replied()
+		if next.done {
+			return logWrite{}
+		}
+		w.ended = next.ended && len(s.log.unstored) == 0
+		if next.ended || len(msgs) == 0 {
+			return w
+		}
+	}
+}
+
+// currentFollower returns the process that reads the stream from the event log now, or nothing.
+func (s *stream) currentFollower() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeRetry = 0 // there is no connection to close
+	if time.Now().After(s.followed) {
+		s.follower = ""
+	}
+	return s.follower
+}
+
+// followUntil records that another process reads the stream from the event log until then. It
+// reports false if a writer does that already.
+func (s *stream) followUntil(process string, until time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running := s.follower != "" && s.writer != nil
+	s.follower, s.followed = process, until
+	return !running
+}
+
 // following says what comes after the events that were taken.
 type following struct {
 	done  bool          // nothing: the answer is complete, or another writer has the stream
 	ended bool          // the end of the stream
 	retry time.Duration // the client is to reconnect after this time
+	open  bool          // the client has to get an event id now
+
+	replied *continuation // unless nil, the last message is the reply
 }
 
 // next moves the next events from the queue into the log, about as many as are written
@@ -92,15 +175,18 @@ func (sw *streamWriter) next(a *responder) ([]sse.Event, following) {
 		return nil, next
 	}
 	a.startStream() // its first event has an id, which the client gets before any message
-	return s.log.add(msgs...), next
+	events := s.log.add(msgs...)
+	next.replied.replied()
+	return events, next
 }
 
-// replyAlone returns the reply of an ended stream if no message precedes it.
+// replyAlone returns the reply of an ended stream if no message precedes it. A reply that other
+// processes can continue is an event.
 func (sw *streamWriter) replyAlone() (dialect.Reply, bool) {
 	s := sw.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reply, s.writer == sw && s.ended && s.closeRetry == 0 && len(s.queue.msgs) == 0 && s.reply.Body != nil
+	return s.reply, s.writer == sw && s.ended && s.closeRetry == 0 && len(s.queue.msgs) == 0 && s.reply.Body != nil && s.continued == nil
 }
 
 // pop removes messages from the queue, and the reply once they are all removed. A reply
@@ -118,6 +204,7 @@ func (sw *streamWriter) pop(alone bool) (msgs [][]byte, next following) {
 		maxCount = s.beforeClose
 	}
 	msgs = s.queue.pop(maxCount, writePiece)
+	next.open = s.continued.opens()
 	s.makeRoom()
 	switch {
 	case s.closeRetry > 0:
@@ -125,11 +212,11 @@ func (sw *streamWriter) pop(alone bool) (msgs [][]byte, next following) {
 			next.retry = s.closeRetry
 		}
 	case len(s.queue.msgs) > 0:
-	case s.ended && len(msgs) == 0 && s.reply.Body != nil && !alone:
+	case s.ended && len(msgs) == 0 && s.reply.Body != nil && !alone && s.continued == nil:
 	case s.ended:
 		if s.reply.Body != nil {
 			msgs = append(msgs, s.reply.Whole())
-			s.reply = dialect.Reply{}
+			s.reply, next.replied = dialect.Reply{}, s.continued
 		}
 		next.ended = true
 	}
@@ -169,8 +256,13 @@ func (s *stream) resume(ctx *lazyctx.Context, n int64) (sw *streamWriter, missed
 func (s *stream) primingEvent(n int64) []sse.Event {
 	s.mu.Lock()
 	s.resumable = true
+	continued := s.continued != nil
 	s.mu.Unlock()
-	if !s.canReconnect {
+	switch {
+	case s.canReconnect:
+	case continued:
+		return []sse.Event{{ID: s.log.id(n)}} // no message for the client, which keeps the id
+	default:
 		return nil
 	}
 	return []sse.Event{{ID: s.log.id(n), Data: []byte{}}}
