@@ -1,14 +1,17 @@
 package dpop
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json/v2"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
 	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
@@ -33,6 +36,9 @@ var (
 	ErrNonce = errors.New("the proof needs the nonce of this answer")
 	// ErrFull means that no further proof can be stored now.
 	ErrFull = errors.New("the memory for proofs is full")
+	// ErrStore means that it is not known whether another process has accepted the proof. Its text
+	// has that of the store, so it is not for who sent the request.
+	ErrStore = errors.New("the store of used proofs")
 )
 
 // CheckerOptions are the rules of a Checker.
@@ -46,6 +52,8 @@ type CheckerOptions struct {
 	Window time.Duration
 	// Nonces encrypts the nonces that proofs must have. Nil: nonces are not required.
 	Nonces *seal.Ring
+	// Store has the proofs that all processes have accepted. Nil: this process alone.
+	Store mcp.Store
 }
 
 // Checker checks that the sender of a bound token has its key. It is safe
@@ -57,12 +65,13 @@ type Checker struct {
 	window     time.Duration
 	nonces     *seal.Ring
 	seen       *proofMemory
+	shared     *sharedProofs // nil: there are no other processes
 }
 
 // NewChecker returns a checker that has seen no proofs.
 func NewChecker(o CheckerOptions) *Checker {
 	origin := egress.Origin(o.Resource)
-	return &Checker{
+	c := &Checker{
 		resource:   egress.CanonicalURL(origin + o.Resource.EscapedPath()),
 		origin:     origin,
 		algorithms: o.Algorithms,
@@ -70,6 +79,10 @@ func NewChecker(o CheckerOptions) *Checker {
 		nonces:     o.Nonces,
 		seen:       newProofMemory(2 * o.Window),
 	}
+	if o.Store != nil {
+		c.shared = &sharedProofs{store: o.Store, life: 2*o.Window + clockMargin}
+	}
+	return c
 }
 
 // proofClaims are the payload of a proof.
@@ -102,7 +115,7 @@ func (c *Checker) Check(answer http.Header, r *http.Request, token, thumbprint s
 			return ErrNonce
 		}
 	}
-	return c.checkUnused(thumbprint, claims.ID, time.Now())
+	return c.checkUnused(r.Context(), thumbprint, claims.ID)
 }
 
 // open returns the claims of the proof of a request. The key with the
@@ -176,16 +189,29 @@ func (c *Checker) isTarget(text string, r *http.Request) bool {
 	return target == c.resource || target == egress.CanonicalURL(c.origin+r.URL.EscapedPath())
 }
 
-// checkUnused accepts each proof once.
-func (c *Checker) checkUnused(thumbprint, id string, now time.Time) error {
-	switch c.seen.add(thumbprint, id, now) {
+// checkUnused accepts each proof once. The memory of this process comes first: it bounds what one
+// process adds to the store, and a proof that was sent to it twice costs no operation there.
+func (c *Checker) checkUnused(ctx context.Context, thumbprint, id string) error {
+	digest := proofDigest(thumbprint, id)
+	switch c.seen.add(thumbprint, digest, time.Now()) {
 	case proofUsed:
-		return errors.New("the proof was used before")
+		return errUsed
 	case proofNoRoom:
 		return ErrFull
 	}
+	if c.shared == nil {
+		return nil
+	}
+	switch first, err := c.shared.add(ctx, digest); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	case !first:
+		return errUsed
+	}
 	return nil
 }
+
+var errUsed = errors.New("the proof was used before")
 
 // tokenHash is the ath of a token.
 //

@@ -48,9 +48,13 @@ func newProofGeneration() proofGeneration {
 	return proofGeneration{used: make(map[[sha256.Size]byte]struct{}), byKey: make(map[string]int)}
 }
 
-// add stores a proof, and returns whether it is used for the first time.
-func (m *proofMemory) add(thumbprint, id string, now time.Time) proofResult {
-	digest := sha256.Sum256([]byte(thumbprint + " " + id))
+// proofDigest identifies a proof.
+func proofDigest(thumbprint, id string) [sha256.Size]byte {
+	return sha256.Sum256([]byte(thumbprint + " " + id))
+}
+
+// add stores a proof of a key, and returns whether it is used for the first time.
+func (m *proofMemory) add(thumbprint string, digest [sha256.Size]byte, now time.Time) proofResult {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now.Sub(m.recentStart) >= m.life {

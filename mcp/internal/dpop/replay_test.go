@@ -11,7 +11,7 @@ func TestReplayCacheOfProofsIsBounded(t *testing.T) {
 	m, now := newProofMemory(time.Minute), time.Now()
 	add := func(key string, n int) (fresh int) {
 		for i := range n {
-			if m.add(key, strconv.Itoa(i), now) == proofFresh {
+			if m.add(key, proofDigest(key, strconv.Itoa(i)), now) == proofFresh {
 				fresh++
 			}
 		}
@@ -20,7 +20,7 @@ func TestReplayCacheOfProofsIsBounded(t *testing.T) {
 	if got := add("greedy", maxProofsPerKey+10); got != maxProofsPerKey {
 		t.Errorf("one key: %d, want %d", got, maxProofsPerKey)
 	}
-	if got := m.add("modest", "1", now); got != proofFresh {
+	if got := m.add("modest", proofDigest("modest", "1"), now); got != proofFresh {
 		t.Errorf("another key: %v", got)
 	}
 	for i := range 8 {
@@ -29,17 +29,17 @@ func TestReplayCacheOfProofsIsBounded(t *testing.T) {
 	if got := len(m.recent.used) + len(m.previous.used); got != maxProofs {
 		t.Errorf("%d proofs, want %d", got, maxProofs)
 	}
-	if got := m.add("late", "1", now); got != proofNoRoom {
+	if got := m.add("late", proofDigest("late", "1"), now); got != proofNoRoom {
 		t.Errorf("when it is full: %v, want no room", got)
 	}
-	if got := m.add("greedy", "1", now); got != proofUsed {
+	if got := m.add("greedy", proofDigest("greedy", "1"), now); got != proofUsed {
 		t.Errorf("one of before, when it is full: %v, want used", got)
 	}
 	for range 2 {
 		now = now.Add(time.Minute)
-		m.add("tick", now.String(), now)
+		m.add("tick", proofDigest("tick", now.String()), now)
 	}
-	if got := m.add("late", "1", now); got != proofFresh {
+	if got := m.add("late", proofDigest("late", "1"), now); got != proofFresh {
 		t.Errorf("after two lives: %v", got)
 	}
 	if got := len(m.recent.used) + len(m.previous.used); got > 3 {

@@ -1,11 +1,14 @@
 package egress
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // special lists the non-public ranges that netip does not know. Addresses that
@@ -36,12 +39,19 @@ func (p *Policy) Allows(addr netip.Addr) bool {
 	return public(addr)
 }
 
+// lookupTimeout bounds how long CheckHost waits for the addresses of a name.
+const lookupTimeout = 5 * time.Second
+
 // CheckHost returns an error for a host that must not be opened in a browser: an address that the
-// policy does not allow, localhost, and a number that browsers parse as an address. It does not
-// resolve other names; they are checked on connecting only.
+// policy does not allow, localhost, a number that browsers parse as an address, and a name of which
+// one of the addresses is not allowed, because the browser may connect to any of them. The browser
+// resolves the name again later, and may get other addresses.
+//
+// A name that cannot be resolved is an error, except if the policy has a proxy, which then
+// resolves the names.
 //
 // Spec: RFC 6761 6.3; URL Standard 3.5 (ends in a number)
-func (p *Policy) CheckHost(host string) error {
+func (p *Policy) CheckHost(ctx context.Context, host string) error {
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	addr, err := netip.ParseAddr(name)
 	switch {
@@ -50,10 +60,33 @@ func (p *Policy) CheckHost(host string) error {
 	case err != nil && endsInNumber(name):
 		return fmt.Errorf("host %.64q: want a name, or an address in its usual form", host)
 	case err != nil:
-		return nil
+		return p.checkName(ctx, name)
 	}
 	if !p.Allows(addr) {
 		return &BlockedError{addr}
+	}
+	return nil
+}
+
+// checkName returns an error if the policy does not allow an address of a name.
+func (p *Policy) checkName(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	lookup := p.Lookup
+	if lookup == nil {
+		lookup = net.DefaultResolver.LookupNetIP
+	}
+	addrs, err := lookup(ctx, "ip", name)
+	switch {
+	case err != nil && p.Proxy != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("host %.64q: %w", name, err)
+	}
+	for _, addr := range addrs {
+		if !p.Allows(addr) {
+			return fmt.Errorf("host %.64q: %w", name, &BlockedError{addr})
+		}
 	}
 	return nil
 }

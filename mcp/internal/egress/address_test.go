@@ -1,7 +1,10 @@
 package egress_test
 
 import (
+	"context"
+	"errors"
 	"net/netip"
+	"net/url"
 	"testing"
 
 	"github.com/fondaco/fondaco/internal/claim"
@@ -89,8 +92,54 @@ func TestBrowsersAreSentOnlyToPublicHosts(t *testing.T) {
 		"127.1": {}, "2130706433": {}, "0x7f000001": {}, "0177.0.0.1": {}, "127.0.0.0x1": {}, "a.09": {}, "1.2.3.4.5": {}, "": {}, ".": {},
 	} {
 		for i, p := range []*egress.Policy{{}, loopback} {
-			if err := p.CheckHost(host); err == nil != want[i] {
+			p.Lookup = names{"": {"93.184.216.34"}}.lookup
+			if err := p.CheckHost(t.Context(), host); err == nil != want[i] {
 				t.Errorf("%q, loopback %v: got %v", host, p.Loopback, err)
+			}
+		}
+	}
+}
+
+// names are the addresses of names; those of "" belong to all other names.
+type names map[string][]string
+
+func (n names) lookup(_ context.Context, _, host string) ([]netip.Addr, error) {
+	texts, ok := n[host]
+	if !ok {
+		texts = n[""]
+	}
+	var addrs []netip.Addr
+	for _, text := range texts {
+		addrs = append(addrs, netip.MustParseAddr(text))
+	}
+	if len(addrs) == 0 {
+		return nil, errors.New("no such host")
+	}
+	return addrs, nil
+}
+
+func TestBrowsersAreNotSentToNamesOfPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-184b")
+	lookup := names{
+		"public.example": {"93.184.216.34", "2606:4700::1111"}, "loopback.example": {"127.0.0.1"}, "loopback6.example": {"::1"},
+		"one-of-two.example": {"93.184.216.34", "10.0.0.1"}, "metadata.example": {"169.254.169.254"}, "mapped.example": {"::ffff:192.168.1.1"},
+	}.lookup
+	proxy := &url.URL{Scheme: "http", Host: "127.0.0.1:3128"}
+	for host, want := range map[string][4]bool{ // by the zero policy, and with loopback, 10.0.0.0/8 and a proxy
+		"public.example": {true, true, true, true}, "PUBLIC.example.": {true, true, true, true},
+		"loopback.example": {false, true, false, false}, "loopback6.example": {false, true, false, false},
+		"one-of-two.example": {false, false, true, false}, "metadata.example": {}, "mapped.example": {},
+		"unknown.example": {false, false, false, true},
+	} {
+		for i, p := range []*egress.Policy{{}, {Loopback: true}, {Prefixes: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, {Proxy: proxy}} {
+			p.Lookup = lookup
+			err := p.CheckHost(t.Context(), host)
+			if err == nil != want[i] {
+				t.Errorf("%q, policy %d: got %v", host, i, err)
+			}
+			if _, blocked := errors.AsType[*egress.BlockedError](err); err != nil && !blocked && host != "unknown.example" {
+				t.Errorf("%q, policy %d: got %v, want the blocked address", host, i, err)
 			}
 		}
 	}

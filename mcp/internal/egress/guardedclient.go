@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -33,6 +34,9 @@ type Policy struct {
 	// RootCAs are the certificate authorities that certify servers. Nil means
 	// those of the system.
 	RootCAs *x509.CertPool
+	// Lookup returns the addresses of a name for CheckHost, as net.Resolver.LookupNetIP does.
+	// Nil means that of the system.
+	Lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Guarded returns a client for URLs that a peer sent. It connects only to

@@ -111,14 +111,28 @@ func (c *sseConn) Write(caller context.Context, msg []byte) error {
 	if err != nil && caller.Err() != nil {
 		return fmt.Errorf("%w: %w", exchange.ErrMaybeSent, err)
 	}
-	if e, ok := errors.AsType[*StatusError](err); ok && e.Status == http.StatusNotFound {
-		return &exchange.NotSentError{Err: &SessionLostError{Status: e}} // the stream may end only later
-	}
 	if err != nil {
-		return err
+		return writeError(err)
 	}
 	drainBody(resp.Body)
 	return resp.Body.Close()
+}
+
+// writeError returns the error of a message that was refused. Messages before it have arrived, so
+// a failure of a proxy or of one replica is not that of the connection.
+func writeError(err error) error {
+	e, ok := errors.AsType[*StatusError](err)
+	switch {
+	case !ok:
+		return err
+	case e.Status == http.StatusNotFound:
+		return &exchange.NotSentError{Err: &SessionLostError{Status: e}} // the stream may end only later
+	case e.NotBegun():
+		return &exchange.NotSentError{Err: e, Alive: true}
+	case e.Status >= http.StatusInternalServerError:
+		return &exchange.MessageError{Err: e}
+	}
+	return err
 }
 
 func (c *sseConn) send(ctx context.Context, method string, to *url.URL, body []byte, set func(http.Header)) (*http.Response, error) {

@@ -239,6 +239,9 @@ const (
 	maxAnswers = 64
 	// answerTimeout bounds the POST of an answer.
 	answerTimeout = 30 * time.Second
+	// minAnswerPause is the time before an answer is posted again. It doubles each time.
+	minAnswerPause = 250 * time.Millisecond
+	maxAnswerPause = 2 * time.Second
 )
 
 var errAnswerTimeout = fmt.Errorf("answer not accepted within %v", answerTimeout)
@@ -289,11 +292,29 @@ func (l *Link) answerMalformed(reply []byte) {
 	})
 }
 
-// postAnswer posts the answer to a request of the server, within answerTimeout.
+// postAnswer posts the answer to a request of the server, within answerTimeout. It posts the
+// answer again after a failure that may end, such as that of one replica of several: a server
+// ignores an answer that it has got already.
 func (l *Link) postAnswer(reply []byte) {
 	ctx, stop := exchange.WithTimeout(l.ctx, answerTimeout, errAnswerTimeout)
 	defer stop()
-	_ = l.postWithoutAnswer(ctx, reply, nil)
+	for pause := minAnswerPause; mayEnd(l.postWithoutAnswer(ctx, reply, nil)); pause = min(2*pause, maxAnswerPause) {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// mayEnd reports whether a failure may be gone a moment later: there was no response, or one
+// that says so. A sign-in that was refused is not asked for again.
+func mayEnd(err error) bool {
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.Status >= http.StatusBadGateway && e.Status <= http.StatusGatewayTimeout
+	}
+	e, ok := errors.AsType[*TransportError](err)
+	return ok && !e.NoCredentials
 }
 
 // postWithoutAnswer posts a notification or a response.

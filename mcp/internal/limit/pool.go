@@ -62,6 +62,9 @@ type PoolBounds struct {
 	Each int64
 	// Principal takes the place of Each for authenticated principals, unless it is 0.
 	Principal int64
+	// Address limits what one address holds, where addresses distinguish clients. 0 means no
+	// such limit. When it is reached, the address loses an idle place for a new one.
+	Address int64
 	// KeepBusy keeps busy places from being taken within the newcomer's own group.
 	KeepBusy bool
 }
@@ -282,6 +285,15 @@ func (p *Pool) resize(place *Place, size int64) (evicted []*Place, err error) {
 func (p *Pool) mayAdd(m *member, size int64) ([]*Place, error) {
 	if each := p.bounds.each(m.group.owner); each > 0 && m.held > 0 && m.held+size > each {
 		return nil, ErrOwnerFull
+	}
+	over := p.bounds.Address > 0 && m.group.owner.known().address.IsValid() && m.group.held+size > p.bounds.Address
+	if over {
+		idle := m.group.longestIdle()
+		if idle == nil {
+			return nil, ErrOwnerFull
+		}
+		p.remove(idle)
+		return []*Place{idle}, nil
 	}
 	evicted, ok := p.makeRoom(m, size)
 	if !ok {

@@ -45,10 +45,12 @@ func (t *table[Owner, V]) add(owner Owner) V {
 }
 
 // forget removes idle values. If the table is full of values that are not idle, it removes
-// any of them, which bounds the memory; their owners get new ones. The caller holds mu.
+// some of them, which bounds the memory; their owners get new ones. It removes many at once,
+// because it reads the whole table. The caller holds mu.
 func (t *table[Owner, V]) forget() {
+	full := len(t.of) >= maxEntries
 	for owner, v := range t.of {
-		if t.idle(v) || len(t.of) >= maxEntries {
+		if t.idle(v) || full && len(t.of) > maxEntries/8*7 {
 			delete(t.of, owner)
 		}
 	}

@@ -2,7 +2,10 @@
 
 package listen
 
-import "syscall"
+import (
+	"math"
+	"syscall"
+)
 
 // descriptorsScarce reports whether 95 percent of the file descriptors that the process may
 // have are in use. The operating system assigns the lowest free number, so the number of a
@@ -18,4 +21,13 @@ func descriptorsScarce() bool {
 	}
 	_ = syscall.Close(next)
 	return float64(next) >= 0.95*float64(limit.Cur)
+}
+
+// descriptorLimit returns how many file descriptors the process may have.
+func descriptorLimit() int {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return math.MaxInt
+	}
+	return int(min(uint64(limit.Cur), math.MaxInt))
 }

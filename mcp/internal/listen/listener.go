@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,8 @@ const descriptorPoll = 100 * time.Millisecond
 // Listener is a net.Listener that bounds the open connections. When there are as many as
 // allowed, a new connection replaces the one that has been idle longest, of the owner that
 // has most (see limit.Pool). If none is idle, the new connection is closed, unless another
-// address has more connections than the address of the new one.
+// address has more connections than the address of the new one. One address has at most half of
+// the connections, where addresses distinguish clients.
 //
 // While 95 percent of the file descriptors of the process are in use, Accept closes idle
 // connections, and accepts none if there are no idle ones: the process needs the rest for
@@ -31,6 +33,10 @@ const descriptorPoll = 100 * time.Millisecond
 // safe for concurrent use.
 type Listener struct {
 	net.Listener
+	// TrustedProxies are addresses whose connections carry requests of many clients. It must not
+	// be changed after the first Accept.
+	TrustedProxies []netip.Prefix
+
 	pool         *limit.Pool
 	limitReached func(mcp.Limit)
 	scarce       func() bool   // reports whether file descriptors are scarce
@@ -53,8 +59,14 @@ func New(l net.Listener, maxConns int, limitReached func(mcp.Limit)) *Listener {
 	return &Listener{
 		Listener: l, limitReached: limitReached, scarce: descriptorsScarce,
 		closed: make(chan struct{}), connClosed: make(chan struct{}),
-		secure: make(map[*tls.Conn]*conn), pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), KeepBusy: true}),
+		secure: make(map[*tls.Conn]*conn), pool: limit.NewPool(limit.PoolBounds{Total: int64(maxConns), Address: addressShare(maxConns), KeepBusy: true}),
 	}
+}
+
+// addressShare returns how many of maxConns connections one address may have: half of them, or of
+// those for which there are descriptors.
+func addressShare(maxConns int) int64 {
+	return int64(max(min(maxConns, descriptorLimit())/2, 1))
 }
 
 // Accept returns the next connection for which there is room. It closes the others.
@@ -78,7 +90,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 // does the handshake, HTTP/2 and Request.TLS only for that type.
 func (l *Listener) admit(accepted net.Conn) net.Conn {
 	c := &conn{Conn: accepted}
-	place, err := l.pool.Take(ownerOf(accepted), 1, func() {
+	place, err := l.pool.Take(l.ownerOf(accepted), 1, func() {
 		l.limitReached(mcp.LimitConnections)
 		c.abort()
 	})
@@ -120,13 +132,26 @@ func (l *Listener) conn(c net.Conn, state http.ConnState) *conn {
 }
 
 // ownerOf returns the owner for which a connection counts: its address, or on the loopback
-// interface the connection itself.
-func ownerOf(c net.Conn) limit.Owner {
+// interface and for trusted proxies the connection itself.
+func (l *Listener) ownerOf(c net.Conn) limit.Owner {
 	var ip netip.Addr
 	if from, ok := c.RemoteAddr().(*net.TCPAddr); ok {
-		ip = from.AddrPort().Addr()
+		ip = from.AddrPort().Addr().Unmap().WithZone("")
+	}
+	if slices.ContainsFunc(l.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		ip = netip.Addr{}
 	}
 	return limit.OwnerOf(mcp.PrincipalAnonymous, ip, limit.NewMember())
+}
+
+// ConnContext returns the context for the requests of a connection, by which a server admits it
+// (limit.AdmitConn): a connection that is not admitted counts as one that was never used, and is
+// closed when it has been idle for 30 seconds. It is for the ConnContext of an http.Server.
+func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if bounded := l.conn(c, http.StateNew); bounded != nil {
+		return limit.WithConn(ctx, bounded)
+	}
+	return ctx
 }
 
 // ConnState records whether a connection is idle, and whether a TLS connection is closed. It
@@ -141,11 +166,15 @@ func (l *Listener) ConnState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		bounded.place.SetIdle(false)
+		bounded.startDeadline()
 	case http.StateActive:
+		bounded.stopDeadline()
 		bounded.place.SetBusy()
 	case http.StateIdle:
-		bounded.place.SetIdle(true)
+		bounded.place.SetIdle(bounded.admitted.Load())
+		bounded.startDeadline()
 	case http.StateClosed, http.StateHijacked:
+		bounded.stopDeadline()
 		if _, ok := c.(*tls.Conn); ok {
 			bounded.release()
 		}
@@ -193,6 +222,13 @@ func (l *Listener) state() (open int, connClosed <-chan struct{}) {
 // WaitUntilUnused returns nil once no connection is open or the Listener is closed, or else
 // the cause of ctx.
 func (l *Listener) WaitUntilUnused(ctx context.Context) error {
+	return l.waitUntilUnused(ctx, l.closed)
+}
+
+// WaitForConns is WaitUntilUnused for a Listener that is closed.
+func (l *Listener) WaitForConns(ctx context.Context) error { return l.waitUntilUnused(ctx, nil) }
+
+func (l *Listener) waitUntilUnused(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		open, connClosed := l.state()
 		if open == 0 {
@@ -200,7 +236,7 @@ func (l *Listener) WaitUntilUnused(ctx context.Context) error {
 		}
 		select {
 		case <-connClosed:
-		case <-l.closed:
+		case <-stop:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/fondaco/fondaco/internal/claim"
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/leak"
+	"github.com/fondaco/fondaco/mcp/internal/limit"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -81,8 +83,9 @@ func serveHTTP(t *testing.T, maxConns int, scarce func() bool) *httpServer {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/admitted", func(_ http.ResponseWriter, r *http.Request) { limit.AdmitConn(r.Context()) })
 	mux.HandleFunc("/wait", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	server := &http.Server{Handler: mux, ConnState: s.listener.ConnState}
+	server := &http.Server{Handler: mux, ConnState: s.listener.ConnState, ConnContext: s.listener.ConnContext}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -131,8 +134,13 @@ func isOpen(c net.Conn) bool {
 }
 
 // use makes a request and reports whether it was answered.
-func use(c net.Conn) bool {
-	if _, err := fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+func use(c net.Conn) bool { return get(c, "/") }
+
+// admit makes a request that the server lets through, and reports whether it was answered.
+func admit(c net.Conn) bool { return get(c, "/admitted") }
+
+func get(c net.Conn, path string) bool {
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
 		return false
 	}
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -207,6 +215,80 @@ func TestConnectionsOfOneAddressDoNotExcludeAnother(t *testing.T) {
 			t.Error("want the only connection of an address kept")
 		}
 	})
+}
+
+// Many connections that are not admitted exclude nobody who is.
+func TestConnectionsThatAreNotAdmittedGoFirst(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 4, nil)
+		good := s.dial("127.0.0.1")
+		if !admit(good) {
+			t.Fatal("want the connection served")
+		}
+		for range 20 {
+			if !use(s.dial("127.0.0.1")) {
+				t.Error("want a new connection served")
+			}
+			time.Sleep(time.Second)
+		}
+		if !isOpen(good) || !admit(good) {
+			t.Error("want the connection kept that was admitted, although it has been idle longest")
+		}
+	})
+}
+
+func TestIdleConnectionIsClosedUnlessItIsAdmitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serveHTTP(t, 10, nil)
+		unused, refused, good, busy := s.dial("127.0.0.1"), s.dial("127.0.0.1"), s.dial("127.0.0.1"), s.dial("127.0.0.1")
+		occupy(busy)
+		if !admit(good) {
+			t.Fatal("want the connection served")
+		}
+		time.Sleep(admissionTimeout - time.Second)
+		if !isOpen(unused) || !use(refused) {
+			t.Error("want the connections open for 30 seconds")
+		}
+		time.Sleep(2 * time.Second)
+		if isOpen(unused) || !isOpen(refused) {
+			t.Error("want the connection closed that was idle for 30 seconds, and the other one kept for another request")
+		}
+		time.Sleep(unadmittedIdle)
+		if isOpen(refused) || !isOpen(good) || !isOpen(busy) {
+			t.Error("want the other one closed soon after its last request, and those in use or admitted kept")
+		}
+	})
+}
+
+func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "B-11")
+	for _, tt := range []struct {
+		address string
+		open    int
+	}{{"192.0.2.1", 4}, {"127.0.0.1", 8}, {"192.0.2.77", 8}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := serveHTTP(t, 8, nil)
+			s.listener.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.64/26")}
+			open := 0
+			for range 8 {
+				c := s.dial(tt.address)
+				occupy(c)
+				if isOpen(c) {
+					open++
+				}
+			}
+			if open != tt.open {
+				t.Errorf("%s: got %d connections in use, want %d", tt.address, open, tt.open)
+			}
+			if other := s.dial("192.0.2.2"); tt.open < 8 && !use(other) {
+				t.Error("want another address served")
+			}
+		})
+	}
 }
 
 func TestScarceDescriptorsCloseIdleConnectionsAndDelayNewOnes(t *testing.T) {

@@ -43,6 +43,7 @@ type Access struct {
 	Scopes []string
 
 	hides bool // hidden from callers without the scopes
+	size  int  // bytes of the encoded definition
 }
 
 func (a *Access) access() *Access { return a }

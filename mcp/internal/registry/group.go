@@ -14,7 +14,7 @@ type Group struct {
 func (r *Registry) SetGroup(k Kind, g *Group, features []Feature) (taken []string) {
 	members := make(map[string]Feature, len(features))
 	for _, f := range features {
-		r.HideForbidden(f)
+		r.Prepare(f)
 		members[f.Key()] = f
 	}
 	r.update(k, func() (seen []Feature, ok bool) {

@@ -17,7 +17,7 @@ type PageParams struct {
 	Cursor *string // nil: the first page
 	Who    *mcp.Identity
 	Facts  *dialect.Facts // of the revision to encode for
-	Size   int            // features on a page
+	Size   int            // features on a page, whose definitions have at most MaxPageBytes
 	After  string         // the cursor of the last page, if something follows that is no feature; or ""
 	// More are further features that the caller may see, with distinct keys, in any order.
 	// A feature of the snapshot that the caller may see takes precedence. Pages of lists
@@ -78,14 +78,16 @@ func (c *catalog) encodePage(p PageParams, result func([]Feature, *string, bool)
 // page returns the features of the page that starts at the given index, without the hidden
 // ones, and the cursor of the next page, or nil if there is none.
 func (c *catalog) page(p PageParams, start int, hidden map[Feature]bool) (page []Feature, next *string) {
-	for i := start; i < len(c.order); i++ {
-		if hidden[c.order[i]] {
+	size := 0
+	for _, f := range c.order[start:] {
+		if hidden[f] {
 			continue
 		}
-		if len(page) == p.Size {
-			return page, new(cursor(p.Kind, page[p.Size-1].Key()))
+		size += f.access().size
+		if n := len(page); n == p.Size || n > 0 && size > MaxPageBytes {
+			return page, new(cursor(p.Kind, page[n-1].Key()))
 		}
-		page = append(page, c.order[i])
+		page = append(page, f)
 	}
 	if p.After != "" {
 		next = &p.After
@@ -133,14 +135,18 @@ func (c *catalog) startOf(k Kind, cur *string) (int, error) {
 	return sort.Search(len(c.order), func(i int) bool { return c.order[i].Key() > last }), nil
 }
 
-// maxPages is the maximum number of encoded pages that one snapshot keeps. Other pages are
+// maxPages and maxCachedBytes limit the encoded pages that one snapshot keeps. Other pages are
 // encoded for each request.
-const maxPages = 256
+const (
+	maxPages       = 256
+	maxCachedBytes = 32 << 20
+)
 
 // pageCache keeps encoded pages for the life of a snapshot.
 type pageCache struct {
 	mu    sync.RWMutex
 	pages map[place]*dialect.Encoded // guarded by mu
+	bytes int                        // guarded by mu: of the pages
 }
 
 // place identifies one page.
@@ -164,7 +170,8 @@ func (c *pageCache) put(at place, page *dialect.Encoded) {
 	if c.pages == nil {
 		c.pages = make(map[place]*dialect.Encoded)
 	}
-	if len(c.pages) < maxPages {
+	if c.pages[at] == nil && len(c.pages) < maxPages && c.bytes+page.Size() <= maxCachedBytes {
 		c.pages[at] = page
+		c.bytes += page.Size()
 	}
 }

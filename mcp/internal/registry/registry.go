@@ -56,7 +56,7 @@ func New(o Options) *Registry { return &Registry{options: o} }
 // Put registers a feature. If a feature with the key exists and replace is false, it changes
 // nothing and returns false.
 func (r *Registry) Put(k Kind, f Feature, replace bool) bool {
-	r.HideForbidden(f)
+	r.Prepare(f)
 	return r.update(k, func() ([]Feature, bool) {
 		if r.features[k][f.Key()] != nil && !replace {
 			return nil, false
@@ -64,10 +64,6 @@ func (r *Registry) Put(k Kind, f Feature, replace bool) bool {
 		return r.placeLocked(k, f), true
 	})
 }
-
-// HideForbidden hides a feature from callers without its scopes, if the option of that name is
-// set. It is for features that are not registered.
-func (r *Registry) HideForbidden(f Feature) { f.access().hides = r.options.HideForbidden }
 
 // Remove removes a feature and reports whether there was one.
 func (r *Registry) Remove(k Kind, key string) bool {
