@@ -29,7 +29,7 @@ func (r *Resource) checkProof(answer http.Header, req *http.Request, c credentia
 		return nil
 	case errors.Is(err, dpop.ErrNonce):
 		return &denial{status: statusInvalidToken, code: codeUseNonce, reason: err.Error()}
-	case errors.Is(err, dpop.ErrFull):
+	case errors.Is(err, dpop.ErrFull), errors.Is(err, dpop.ErrStore):
 		return unavailable(err)
 	}
 	return invalidProof(err.Error())

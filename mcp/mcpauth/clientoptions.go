@@ -69,7 +69,7 @@ type ClientOptions struct {
 	BindTokens bool
 
 	// Store keeps tokens and registrations. Default: memory, for the life of the
-	// Client. See FileStore.
+	// Client. See FileStore and SharedStore.
 	Store Store
 	// Prefixes are private address ranges that metadata, authorization servers and their endpoints
 	// may have. Default: public addresses only; for an MCP server on loopback, also loopback.
@@ -85,6 +85,8 @@ type ClientOptions struct {
 	AllowOldEndpoints bool
 	// Logger logs errors that fail no call. Default: slog.Default().
 	Logger *slog.Logger
+
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error) // set by tests; nil: of the system
 }
 
 // maxSignInTime is also how long a state is valid.
@@ -161,5 +163,5 @@ func (o *ClientOptions) store() Store {
 // policy returns the addresses that the guarded client may reach. Loopback is
 // allowed for MCP servers that the user configured there.
 func (o *ClientOptions) policy(loopback bool) *egress.Policy {
-	return &egress.Policy{Loopback: loopback, Prefixes: o.Prefixes, Proxy: o.Proxy, RootCAs: o.RootCAs}
+	return &egress.Policy{Loopback: loopback, Prefixes: o.Prefixes, Proxy: o.Proxy, RootCAs: o.RootCAs, Lookup: o.lookup}
 }

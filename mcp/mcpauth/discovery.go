@@ -36,16 +36,25 @@ func serverURL(u *url.URL) string { return egress.Origin(u) + strings.TrimSuffix
 // covers reports whether a resource is the server at u or contains it: a URL of the
 // same origin, whose path is the one of u or above it. Its query, if any, is the
 // same.
-//
-// Spec: RFC 9728 3.3, and 2026-07-28 basic/authorization/authorization-server-discovery,
-// which allows metadata at the root for a server with a path
 func covers(resource string, u *url.URL) bool {
+	above, ok := pathAt(resource, u)
+	return ok && strings.HasPrefix(strings.TrimSuffix(u.EscapedPath(), "/")+"/", above+"/")
+}
+
+// identifies reports whether a resource is the server at u.
+func identifies(resource string, u *url.URL) bool {
+	path, ok := pathAt(resource, u)
+	return ok && path == strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// pathAt returns the path of a resource without a trailing slash. It returns false if the resource
+// is of another origin than u, or has another query.
+func pathAt(resource string, u *url.URL) (string, bool) {
 	r, err := oauth.ParseEndpoint(resource)
 	if err != nil || egress.Origin(r) != egress.Origin(u) || r.RawQuery != "" && r.RawQuery != u.RawQuery {
-		return false
+		return "", false
 	}
-	above := strings.TrimSuffix(r.EscapedPath(), "/")
-	return strings.HasPrefix(strings.TrimSuffix(u.EscapedPath(), "/")+"/", above+"/")
+	return strings.TrimSuffix(r.EscapedPath(), "/"), true
 }
 
 // discover finds the authorization server of a server that has answered a
@@ -53,7 +62,7 @@ func covers(resource string, u *url.URL) bool {
 //
 //	discover
 //	├─ resourceMetadata        at the URL of the challenge, else at the path, else at the root
-//	├─ covers                  the metadata is that of this server
+//	│  └─ checkParent          metadata of a path above the server, if its challenge names it
 //	├─ pick                    one of its authorization servers
 //	└─ serverMetadata          RFC 8414 and OpenID, until one is that of the issuer
 func (c *Client) discover(ctx context.Context, req *http.Request, ch challenged) (*target, error) {
@@ -90,28 +99,89 @@ func (c *Client) guarded(server *url.URL) *http.Client {
 var errNoMetadata = errors.New("the server has no protected resource metadata")
 
 // resourceMetadata returns the metadata of a resource. Metadata of another server is an error; the
-// remaining URLs are then not tried.
+// remaining URLs are then not tried. A document at the path of the server has to be that of the
+// server, and one at the root has to be that of the origin.
+//
+// Spec: RFC 9728 3.3
 func (c *Client) resourceMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
-	places := oauth.ResourceMetadataURLs(server)
 	if named != "" {
-		if _, err := oauth.ParseEndpoint(named); err != nil {
-			return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
-		}
-		places = []string{named}
+		return c.namedMetadata(ctx, hc, server, named)
 	}
+	places := oauth.ResourceMetadataURLs(server)
 	var m oauth.ResourceMetadata
 	place, err := firstDocument(ctx, hc, places, nil, &m, nil)
 	switch {
-	case isAbsent(err) && named == "":
+	case isAbsent(err):
 		return nil, fmt.Errorf("%w: %w", errNoMetadata, err)
 	case err != nil:
 		return nil, fmt.Errorf("metadata of the server: %w", err)
+	}
+	want := server
+	if place != places[0] {
+		want = &url.URL{Scheme: server.Scheme, Host: server.Host}
+	}
+	if !identifies(m.Resource, want) {
+		return nil, wrongResource(place, &m, want)
+	}
+	return checkIssuers(place, &m)
+}
+
+// namedMetadata returns the metadata that a challenge names. It may be that of a path above the
+// server if the document at the path of the server is absent, or says the same: otherwise one
+// server could obtain tokens for all servers at its origin.
+func (c *Client) namedMetadata(ctx context.Context, hc *http.Client, server *url.URL, named string) (*oauth.ResourceMetadata, error) {
+	if _, err := oauth.ParseEndpoint(named); err != nil {
+		return nil, fmt.Errorf("resource_metadata of the challenge: %w", err)
+	}
+	var m oauth.ResourceMetadata
+	if _, err := firstDocument(ctx, hc, []string{named}, nil, &m, nil); err != nil {
+		return nil, fmt.Errorf("metadata of the server: %w", err)
+	}
+	switch {
 	case !covers(m.Resource, server):
-		return nil, fmt.Errorf("metadata of the server at %s: resource %.200q: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(server))
-	case len(m.AuthorizationServers) == 0:
+		return nil, wrongResource(named, &m, server)
+	case !identifies(m.Resource, server):
+		if err := checkParent(ctx, hc, server, named, &m); err != nil {
+			return nil, err
+		}
+		c.opts.Logger.Warn("authorization: the metadata that the server names is that of a path above it, and a token for it is a token for everything below that path",
+			"server", serverURL(server), "resource", m.Resource)
+	}
+	return checkIssuers(named, &m)
+}
+
+// checkParent returns an error if the document at the path of a server contradicts metadata of a
+// path above it, which the server has named, or cannot be read. Only 404 and 410 say that there is
+// none: another status may hide one that says otherwise.
+func checkParent(ctx context.Context, hc *http.Client, server *url.URL, named string, m *oauth.ResourceMetadata) error {
+	place := oauth.ResourceMetadataURLs(server)[0]
+	if place == named {
+		return nil
+	}
+	var own oauth.ResourceMetadata
+	err := oauth.FetchDocument(ctx, hc, place, nil, &own)
+	status, _ := errors.AsType[*oauth.StatusError](err)
+	switch {
+	case status != nil && (status.Status == http.StatusNotFound || status.Status == http.StatusGone):
+		return nil
+	case err != nil:
+		return fmt.Errorf("metadata of the server at %s: resource %.200q is above the server, and its own document at %s cannot be read: %w; want it, or 404; nothing was sent to its authorization servers", named, m.Resource, place, err)
+	case own.Resource != m.Resource || !slices.Equal(own.AuthorizationServers, m.AuthorizationServers):
+		return fmt.Errorf("metadata of the server at %s: resource %.200q is above the server, and the document at %s says otherwise: want %s; nothing was sent to its authorization servers", named, m.Resource, place, serverURL(server))
+	}
+	return nil
+}
+
+func wrongResource(place string, m *oauth.ResourceMetadata, want *url.URL) error {
+	return fmt.Errorf("metadata of the server at %s: resource %.200q: want %s; nothing was sent to its authorization servers", place, m.Resource, serverURL(want))
+}
+
+// checkIssuers returns metadata that has an authorization server.
+func checkIssuers(place string, m *oauth.ResourceMetadata) (*oauth.ResourceMetadata, error) {
+	if len(m.AuthorizationServers) == 0 {
 		return nil, fmt.Errorf("metadata of the server at %s: want authorization_servers", place)
 	}
-	return &m, nil
+	return m, nil
 }
 
 // serverMetadata returns the metadata of an authorization server.

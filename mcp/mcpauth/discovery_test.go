@@ -40,6 +40,7 @@ func TestResourceMetadataIsFoundInOrder(t *testing.T) {
 		for _, place := range tt.places {
 			r.resource[place] = m
 		}
+		r.resource[rootPlace] = with(m, members{"resource": r.server.URL})
 		r.challenge = strings.ReplaceAll(tt.challenge, "%s", r.server.URL)
 		r.succeeds(mcpauth.NewClient(r.options()))
 		if got := r.took(); !strings.HasPrefix(got, strings.Join(tt.want, "\n")+"\nAS ") {
@@ -130,6 +131,108 @@ func TestMetadataOfAnotherResourceIsRefused(t *testing.T) {
 		}
 		r.fails(c, "nothing was sent to its authorization servers")
 		r.expectLog("GET /prm")
+	}
+}
+
+func TestMetadataIsForTheURLAtWhichItWasFound(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-168b")
+	for _, tt := range []struct {
+		place, resource string
+		good            bool
+	}{
+		{pathPlace, "/mcp", true},
+		{pathPlace, "/mcp/", true},
+		{pathPlace, "", false},
+		{pathPlace, "/", false},
+		{pathPlace, "/other", false},
+		{rootPlace, "", true},
+		{rootPlace, "/", true},
+		{rootPlace, "/mcp", false},
+		{rootPlace, "/other", false},
+	} {
+		r := newRealm(t)
+		r.challenge, r.resource = "Bearer", map[string]members{tt.place: with(r.resource["/prm"], members{"resource": r.server.URL + tt.resource})}
+		if c := mcpauth.NewClient(r.options()); tt.good {
+			r.succeeds(c)
+		} else {
+			r.fails(c, "nothing was sent to its authorization servers")
+			if log := r.took(); strings.Contains(log, "AS ") {
+				t.Errorf("%s at %s: got\n%s", tt.resource, tt.place, log)
+			}
+		}
+	}
+}
+
+// TestMetadataOfAParentNeedsTheConsentOfTheOwnDocument has a server whose challenge names metadata
+// of its whole origin, as one of several servers at an origin could.
+func TestMetadataOfAParentNeedsTheConsentOfTheOwnDocument(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-168b")
+	for name, tt := range map[string]struct {
+		own  func(r *realm, parent members) members // the document at the path; nil: 404
+		good bool
+	}{
+		"absent":       {func(*realm, members) members { return nil }, true},
+		"same":         {func(_ *realm, parent members) members { return parent }, true},
+		"own resource": {func(r *realm, parent members) members { return with(parent, members{"resource": r.mcp()}) }, false},
+		"other authorization servers": {func(_ *realm, parent members) members {
+			return with(parent, members{"authorization_servers": []string{"https://as.example"}})
+		}, false},
+		"no authorization servers": {func(_ *realm, parent members) members { return with(parent, members{"authorization_servers": nil}) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHostile(t)
+			parent := with(h.resource["/prm"], members{"resource": h.server.URL + "/"})
+			h.resource = map[string]members{"/prm": parent}
+			if own := tt.own(h.realm, parent); own != nil {
+				h.resource[pathPlace] = own
+			}
+			if !tt.good {
+				h.ends("says otherwise")
+				if log := h.took(); strings.Contains(log, "AS ") {
+					t.Errorf("got\n%s", log)
+				}
+				return
+			}
+			h.works()
+			if log := h.log.String(); !strings.Contains(log, `"level":"WARN"`) || !strings.Contains(log, "a path above it") {
+				t.Errorf("got the log %s, want a warning", log)
+			}
+		})
+	}
+	for status, good := range map[int]bool{
+		http.StatusNotFound: true, http.StatusGone: true,
+		http.StatusBadRequest: false, http.StatusUnauthorized: false, http.StatusForbidden: false, http.StatusMethodNotAllowed: false,
+		http.StatusTooManyRequests: false, http.StatusInternalServerError: false, http.StatusBadGateway: false,
+	} {
+		h := newHostile(t)
+		h.resource["/prm"]["resource"] = h.server.URL
+		h.lies[pathPlace] = answers(status, "BANNER")
+		if good {
+			h.works()
+		} else {
+			h.ends("cannot be read")
+		}
+	}
+}
+
+func TestBrowserIsNotOpenedForNamesOfPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-184b")
+	for _, address := range []string{"10.1.2.3", "169.254.169.254", "fd00::1", "93.184.216.34"} {
+		h := newHostile(t)
+		h.serverMetadata()["authorization_endpoint"] = "https://as.example/authorize"
+		mcpauth.ResolveTo(h.options, address)
+		if address == "93.184.216.34" {
+			h.ends("led to another place") // the test's browser goes nowhere else
+			continue
+		}
+		err := h.ends("Prefixes")
+		if _, blocked := errors.AsType[*egress.BlockedError](err); !blocked || len(h.opened) > 0 {
+			t.Errorf("%s: got %v, opened %q", address, err, h.opened)
+		}
 	}
 }
 

@@ -21,7 +21,8 @@
 // itself, so it cannot forward it.
 //
 // Proof of possession (DPoP) is checked wherever a token is bound to a key, and
-// can be required with [RequireProof].
+// can be required with [RequireProof]. Replicas of a server need [ProofStore] to accept
+// each proof once together.
 //
 // # Connecting to a protected server
 //
@@ -34,7 +35,8 @@
 //
 // It discovers the authorization server, registers there, opens the system's
 // browser and waits on loopback for the redirect. A [Grant] in its options gets
-// tokens without a user. With a [FileStore] the next run needs no sign-in.
+// tokens without a user. With a [FileStore] the next run needs no sign-in,
+// and with a [SharedStore] neither does a process on another machine.
 //
 // Spec: 2026-07-28 basic/authorization
 package mcpauth

@@ -22,6 +22,7 @@ import (
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/mcpauth"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
+	"github.com/fondaco/fondaco/mcp/store"
 )
 
 // A server takes the tokens of one authorization server, and tells clients where
@@ -43,6 +44,27 @@ func ExampleNew() {
 	fmt.Println(w.Code, w.Header().Get("WWW-Authenticate"))
 	// Output:
 	// 401 Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+}
+
+// A proof that one replica has accepted is refused by the others.
+func ExampleProofStore() {
+	shared := new(mcpserver.MemoryStore) // or that of a package below mcp/store
+	srv := mcpserver.New("airline", "1.0.0", &mcpserver.Options{Store: shared})
+	auth := mcpauth.New("https://mcp.example.com/mcp", mcpauth.Issuer("https://id.example.com"), mcpauth.ProofStore(shared))
+	_ = auth.Protect(srv.HTTPHandler())
+}
+
+// Several processes share the sign-ins of their users.
+func ExampleSharedStore() {
+	engine := new(mcpserver.MemoryStore) // or that of a package below mcp/store
+	keys := []mcpserver.Key{{ID: "2026-11", Secret: []byte("32 random bytes from your config")}}
+	sealed, err := store.Sealed(engine, keys...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	auth := mcpauth.NewClient(&mcpauth.ClientOptions{Store: mcpauth.SharedStore(sealed), Account: "ada"})
+	_ = auth // the Auth of mcpclient.HTTPOptions, for the requests of this user
 }
 
 // The metadata is what a client reads to learn where to get a token.

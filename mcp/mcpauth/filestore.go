@@ -23,11 +23,10 @@ const (
 	// cannot be written may be lost.
 	roomStored = 32 << 10
 	lockPause  = 10 * time.Millisecond
+	// maxLockWait is how long Update waits for another process. Locks are held while a token
+	// is renewed, so a process that holds one for longer is stopped or hangs.
+	maxLockWait = time.Minute
 )
-
-// sealedForever is the expiry of sealed values: grants have an expiry of their
-// own.
-var sealedForever = time.Unix(1<<40, 0)
 
 // FileStore returns a store of files in a directory, one for each key, which several processes may
 // use concurrently. The files are encrypted with AES-256-GCM under a secret key of 32 random bytes,
@@ -36,7 +35,8 @@ var sealedForever = time.Unix(1<<40, 0)
 // directory and the files (0700 and 0600); if others have access, the store returns errors. On
 // Windows the user must set the access control of the directory.
 //
-// After a crash or with a full disk, a file has the old value or the new one.
+// Update waits for another process until its context ends, at most one minute. After a crash or
+// with a full disk, a file has the old value or the new one.
 func FileStore(dir string, key []byte) (Store, error) {
 	ring, err := seal.NewRing(seal.Key{ID: "tokens", Secret: key})
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *fileStore) replace(next *nextFile, path, key string, old, value []byte)
 	case len(value) > maxStored:
 		return fmt.Errorf("value of %d bytes: want at most %d", len(value), maxStored)
 	}
-	return next.replaceFile(path, s.ring.Seal(value, []byte(key), sealedForever))
+	return next.replaceFile(path, s.ring.Seal(value, []byte(key), seal.Forever)) // grants have an expiry of their own
 }
 
 // checkPrivate returns an error if others than the user have access, or if it
@@ -200,10 +200,12 @@ func (n *nextFile) discard() {
 	_ = os.Remove(n.file.Name())
 }
 
-// lockFile waits until the file is not locked and locks it until unlock is
+// lockFile waits until the file is not locked, at most maxLockWait, and locks it until unlock is
 // called or the process ends. It does not remove the file, because waiting
 // processes have it open.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxLockWait, fmt.Errorf("%w for %v", errLocked, maxLockWait))
+	defer cancel()
 	for {
 		unlock, err := tryLockFile(path)
 		if !errors.Is(err, errLocked) {

@@ -2,6 +2,7 @@ package mcpauth_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -312,5 +313,20 @@ func TestForeignHostsOnLoopbackAreRefused(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestTokenThatIsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	var lengths []int
+	p := newAuthority(t).protect(t, mcpauth.VerifyWith(func(_ context.Context, token string) (*mcpauth.Token, error) {
+		lengths = append(lengths, len(token))
+		return nil, errors.New("unknown")
+	}))
+	for _, length := range []int{16 << 10, 16<<10 + 1} {
+		p.refuses(request("Authorization", "Bearer "+strings.Repeat("a", length)), http.StatusUnauthorized, "invalid_token")
+	}
+	if !slices.Equal(lengths, []int{16 << 10}) {
+		t.Errorf("got tokens of %v bytes at the verifier, want only the one within the limit", lengths)
 	}
 }

@@ -154,7 +154,7 @@ func (s *resourceSettings) server(issuer string) *issuerServer {
 }
 
 func (s *resourceSettings) proofChecker(resource *url.URL) *dpop.Checker {
-	o := dpop.CheckerOptions{Resource: resource, Algorithms: s.algorithms, Window: s.proofAge}
+	o := dpop.CheckerOptions{Resource: resource, Algorithms: s.algorithms, Window: s.proofAge, Store: s.proofStore}
 	if s.nonces {
 		o.Nonces = s.nonceRing()
 	}

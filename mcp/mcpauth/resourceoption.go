@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dpop"
 	"github.com/fondaco/fondaco/mcp/internal/jwt"
 	"github.com/fondaco/fondaco/mcp/internal/oauth"
@@ -43,6 +44,7 @@ type resourceSettings struct {
 
 	proofRequired bool
 	proofAge      time.Duration
+	proofStore    mcp.Store
 	nonces        bool
 	nonceKeys     []Key
 
@@ -305,9 +307,9 @@ func ProofNonces(keys ...Key) Option {
 // ProofAge sets the maximum difference between the time of a proof and this server's, and
 // how long a nonce is valid, up to an hour. Default: 5 minutes.
 //
-// Each proof is accepted once. For that, this process stores proofs for at least twice
-// that time: at most 262,144, and 32,768 for one key. Beyond that, requests are refused
-// with status 503.
+// Each proof is accepted once by this process, and with [ProofStore] once by all replicas.
+// For that, this process stores proofs for at least twice that time: at most 262,144, and
+// 32,768 for one key. Beyond that, requests are refused with status 503.
 //
 // Spec: RFC 9449 11.1
 func ProofAge(d time.Duration) Option {
@@ -315,6 +317,24 @@ func ProofAge(d time.Duration) Option {
 		panic(fmt.Sprintf("mcpauth: ProofAge: %v: want up to an hour", d))
 	}
 	return func(s *resourceSettings) { s.proofAge = d }
+}
+
+// ProofStore stores the proofs that were accepted in a Store that the replicas of a server
+// share, such as mcpserver.Options.Store, so that a proof which one of them has accepted is
+// refused by all others. Without it a stolen proof can be used once at each replica.
+//
+// Each proof costs one operation of the Store, Create, which may take 2 seconds. If that fails,
+// the request is refused with status 503, because it is not known whether the proof was used:
+// the client makes another proof to try again. An entry is a digest without a value. It lives
+// for twice the time of [ProofAge] and a minute, by which the clocks of replicas may differ.
+// ProofStore panics if the Store is nil.
+//
+// Spec: RFC 9449 11.1
+func ProofStore(s mcp.Store) Option {
+	if s == nil {
+		panic("mcpauth: ProofStore: found nil, want a Store")
+	}
+	return func(r *resourceSettings) { r.proofStore = s }
 }
 
 // RootCAs sets the root certificates for connections to authorization servers. Default:

@@ -116,7 +116,7 @@ type answer struct {
 //	├─ redeem                      code, verifier and resource, to the token endpoint of the same issuer
 //	└─ keep                        the grant, and that it is for this server
 func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
-	if err := c.checkAuthorizationEndpoint(t); err != nil {
+	if err := c.checkAuthorizationEndpoint(ctx, t); err != nil {
 		return err
 	}
 	s, err := c.begin(t, scopes)
@@ -140,8 +140,8 @@ func (c *Client) signIn(ctx context.Context, t *target, scopes []string) error {
 
 // checkAuthorizationEndpoint returns an error if the browser must not be opened. A browser can reach
 // addresses that only its user can reach, so it is not opened for addresses that the guarded client
-// refuses.
-func (c *Client) checkAuthorizationEndpoint(t *target) error {
+// refuses, nor for names that have such an address.
+func (c *Client) checkAuthorizationEndpoint(ctx context.Context, t *target) error {
 	m := t.metadata
 	switch {
 	case !m.SupportsPKCE():
@@ -151,7 +151,7 @@ func (c *Client) checkAuthorizationEndpoint(t *target) error {
 	}
 	u, err := oauth.ParseEndpoint(m.AuthorizationEndpoint)
 	if err == nil {
-		err = c.opts.policy(t.http == c.localHTTP).CheckHost(u.Hostname())
+		err = c.opts.policy(t.http == c.localHTTP).CheckHost(ctx, u.Hostname())
 	}
 	if err != nil {
 		return fmt.Errorf("authorization_endpoint: %w", err)

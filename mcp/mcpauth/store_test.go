@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fondaco/fondaco/internal/claim"
 )
@@ -29,6 +31,7 @@ func fileStoreIn(t *testing.T, dir string) Store {
 // eachStore runs a test with the stores that there are.
 func eachStore(t *testing.T, test func(t *testing.T, s Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, MemoryStore()) })
+	t.Run("shared", func(t *testing.T) { test(t, SharedStore(sealedMemory(t))) })
 	t.Run("files", func(t *testing.T) { test(t, fileStoreIn(t, filepath.Join(t.TempDir(), "tokens"))) })
 }
 
@@ -257,4 +260,27 @@ func TestTooLargeValuesAreRefused(t *testing.T) {
 		t.Error("want an error")
 	}
 	wantStored(t, s, "a", strings.Repeat("x", roomStored*2))
+}
+
+// A process that is stopped while it holds the lock must not stop others for ever.
+func TestUpdateDoesNotWaitForeverForAnotherProcess(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "tokens")
+	if _, err := FileStore(dir, storeKey); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		held, other := fileStoreIn(t, dir), fileStoreIn(t, dir)
+		err := held.Update(t.Context(), "a", func([]byte) ([]byte, error) {
+			began := time.Now()
+			err := other.Update(t.Context(), "a", func([]byte) ([]byte, error) { return nil, nil })
+			if took := time.Since(began); took != time.Minute || !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "held by another process for 1m0s") {
+				t.Errorf("got %v after %v, want an error after one minute", err, took)
+			}
+			return nil, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }
