@@ -6,12 +6,14 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
+	"github.com/fondaco/fondaco/mcp/internal/resultcache"
 )
 
 // Request sends a request of any method, such as one that an extension defines. Params
@@ -58,6 +60,7 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 //	     └─ roundTrip
 //	         └─ exchange                      the extensions around sendRequest
 //	             └─ sendRequest               callDeadline: timeout, restarted by progress
+//	                 └─ sendOrStale           a stale result from the cache if the server fails
 //	                 └─ connectionFor         reconnects if the connection was lost, compares pins
 //	                 └─ connection.call       a fresh result from the cache, or
 //	                     └─ dialect.Request   envelope, _meta, headers of the revision
@@ -103,7 +106,7 @@ func (c *Client) sendRequest(ctx context.Context, r *Request) (mcp.ResultType, j
 	w := &call{Request: r}
 	w.start(ctx, c, &r.opts)
 	defer w.stop()
-	outcome, err := c.sendWithRetries(w)
+	outcome, err := c.sendOrStale(ctx, w)
 	return outcome.Type, outcome.Result, withPublicErrors(err)
 }
 
@@ -194,19 +197,10 @@ func (c *Client) mayRetry(w *call, err error, retries int) bool {
 // call sends one request over this connection, unless its result is in the cache.
 func (k *connection) call(w *call) (dialect.Outcome, error) {
 	d, r := k.dialect(), w.Request
-	params := dialect.RequestParams{
-		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(w.ctx),
-		Progress:   r.opts.progress != nil,
-		LogLevel:   k.client.logLevel(r),
-		NameMember: k.client.opts.nameMember(r.Method),
-	}
 	if r.opts.tool != nil {
 		k.client.learnTool(r.opts.tool)
 	}
-	if k.mirrors() {
-		params.Mirrors = k.client.tools.mirrors(r)
-	}
-	first, err := d.Request(params)
+	first, err := k.requestOf(w)
 	if err != nil {
 		return dialect.Outcome{}, err
 	}
@@ -221,28 +215,52 @@ func (k *connection) call(w *call) (dialect.Outcome, error) {
 	return k.cached(w, d, first)
 }
 
+// requestOf encodes the request of a call.
+func (k *connection) requestOf(w *call) (*dialect.Request, error) {
+	r := w.Request
+	params := dialect.RequestParams{
+		Method: r.Method, Params: r.Params, Meta: r.opts.meta, Trace: mcp.TraceFrom(w.ctx),
+		Progress:   r.opts.progress != nil,
+		LogLevel:   k.client.logLevel(r),
+		NameMember: k.client.opts.nameMember(r.Method),
+	}
+	if k.mirrors() {
+		params.Mirrors = k.client.tools.mirrors(r)
+	}
+	return k.dialect().Request(params)
+}
+
 // cached returns the result from the cache, or sends the request and stores its
 // result. Results that depend on answers to questions are never stored.
 //
 // Spec: 2026-07-28 server/utilities/caching
 func (k *connection) cached(w *call, d *dialect.Client, req *dialect.Request) (dialect.Outcome, error) {
-	cache := k.client.cache
 	key, cacheable := req.CacheKey()
-	if cacheable && !w.opts.noCache {
-		result := cache.Get(key)
-		if w.opts.hit != nil {
-			*w.opts.hit = result != nil
-		}
-		if result != nil {
-			return dialect.Outcome{Type: mcp.ResultComplete, Result: result}, nil
-		}
+	if !cacheable {
+		outcome, _, err := k.rounds(w, d, req, req)
+		return outcome, err
 	}
-	generation := cache.Generation(key.Method)
+	cache := k.client.cache
+	found, ticket := cache.Lookup(w.ctx, key)
+	if found.Fresh() && !w.opts.noCache {
+		return w.answerFrom(&found), nil
+	}
+	if w.opts.receivedAt != nil {
+		*w.opts.receivedAt = time.Time{}
+	}
 	outcome, rounds, err := k.rounds(w, d, req, req)
-	if err == nil && cacheable && rounds == 0 && outcome.Type == mcp.ResultComplete {
-		cache.Put(key, outcome.Result, generation)
+	if err == nil && rounds == 0 && outcome.Type == mcp.ResultComplete {
+		cache.Put(w.ctx, key, outcome.Result, ticket)
 	}
 	return outcome, err
+}
+
+// answerFrom returns a cached result as the outcome of the call.
+func (w *call) answerFrom(found *resultcache.Result) dialect.Outcome {
+	if w.opts.receivedAt != nil {
+		*w.opts.receivedAt = found.ReceivedAt
+	}
+	return dialect.Outcome{Type: mcp.ResultComplete, Result: found.Value}
 }
 
 // rounds sends a request, and sends it again with answers for as long as the server
@@ -279,6 +297,7 @@ func (k *connection) exchange(w *call, d *dialect.Client, req *dialect.Request) 
 		return dialect.Outcome{}, markMayHaveRun(err)
 	}
 	k.received()
+	k.client.outage.end(m.Error == nil)
 	outcome, err := d.Result(w.Method, m, k.resultTypes()...)
 	if err == nil && k.assumed.Load() {
 		k.confirm()

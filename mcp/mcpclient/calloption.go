@@ -11,16 +11,16 @@ import (
 type CallOption func(*callOptions)
 
 type callOptions struct {
-	progress func(mcp.ProgressParams)
-	log      func(*mcp.LoggingMessageParams)
-	timeout  time.Duration
-	meta     mcp.Meta
-	level    mcp.LoggingLevel
-	manual   bool // input requests are returned to the caller
-	input    *mcp.InputResponseParams
-	noCache  bool
-	tool     *mcp.Tool
-	hit      *bool // set to whether the result came from the cache
+	progress   func(mcp.ProgressParams)
+	log        func(*mcp.LoggingMessageParams)
+	timeout    time.Duration
+	meta       mcp.Meta
+	level      mcp.LoggingLevel
+	manual     bool // input requests are returned to the caller
+	input      *mcp.InputResponseParams
+	noCache    bool
+	tool       *mcp.Tool
+	receivedAt *time.Time // see reportHit
 }
 
 // WithProgress requests progress notifications and calls f for each of them, in order,

@@ -33,7 +33,8 @@ type Client struct {
 	exchange      Exchange // sends requests, wrapped by the extensions
 	tools         toolCache
 	surface       lookup[mcp.Fingerprint] // for PinOptions.Server
-	cache         *resultcache.Cache
+	cache         resultcache.Cache
+	outage        outage       // for CacheOptions.StaleIfError
 	credentials   *credentials // nil without Options.HTTP.Auth
 	notifications *exchange.Dispatcher[func()]
 	handlers      handlerActivity
@@ -76,9 +77,8 @@ func newClient(t Target, opts *Options) *Client {
 	c.candidates = dialect.Supported(c.opts.Revisions)
 	c.questionRates = newQuestionRates(c.opts.questionRate())
 	c.limits = &limit.Reporter{Hook: c.opts.OnLimit, Logger: c.opts.logger()}
-	c.cache = resultcache.New(c.opts.maxCache())
 	if c.opts.HTTP.Auth != nil {
-		c.credentials = &credentials{auth: c.opts.HTTP.Auth, cache: c.cache, client: c}
+		c.credentials = &credentials{auth: c.opts.HTTP.Auth, client: c}
 	}
 	if c.prior = c.opts.Prior; c.prior != nil {
 		c.lastRevision = c.prior.Revision

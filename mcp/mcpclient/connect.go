@@ -36,6 +36,10 @@ func Connect(ctx context.Context, t Target, opts *Options) (*Client, error) {
 	if err := c.applyExtensions(); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
+	var err error
+	if c.cache, err = c.newCache(); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
 	k, err := c.establish(ctx)
 	if err != nil {
 		_ = c.Close()

@@ -8,16 +8,14 @@ import (
 	"sync"
 
 	"github.com/fondaco/fondaco/mcp/internal/httpclient"
-	"github.com/fondaco/fondaco/mcp/internal/resultcache"
 )
 
 const headerAuthorization = "Authorization"
 
-// credentials wraps Options.HTTP.Auth: when the token changes, it clears the cache, and
-// it turns a panic into an error.
+// credentials wraps Options.HTTP.Auth: when the token changes, no result of the old one is
+// used, and it turns a panic into an error.
 type credentials struct {
 	auth   Authorizer
-	cache  *resultcache.Cache
 	client *Client
 
 	mu   sync.Mutex
@@ -47,9 +45,16 @@ func (c *credentials) Authorize(req *http.Request) (err error) {
 	c.last = now
 	c.mu.Unlock()
 	if changed {
-		c.cache.InvalidateAll()
+		c.client.cache.CredentialsChanged()
 	}
 	return nil
+}
+
+// inUse returns the hash of the last Authorization header, and false if there was none yet.
+func (c *credentials) inUse() (hash [sha256.Size]byte, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last, c.last != [sha256.Size]byte{}
 }
 
 // Challenged implements httpclient.Authorizer.

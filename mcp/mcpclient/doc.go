@@ -69,10 +69,11 @@
 // Servers of the stateless era declare how long a list or a resource may be cached. The
 // client then answers equal requests from its cache, until the time has passed or a
 // notification reports a change. Servers send such notifications for the handlers of
-// changes and for Watch. [NoCache] bypasses the cache. Results are not shared between
-// clients, even if the server declares them as public, so [Options].HTTP.Header and
+// changes and for Watch. [NoCache] bypasses the cache. By default results are not shared
+// between clients, even if the server declares them as public, so [Options].HTTP.Header and
 // [Options].HTTP.Client have to act for one principal. When [Options].HTTP.Auth sends
-// another token, the client clears its cache.
+// another token, the client clears its cache. With [Options].Cache, clients share results in
+// a store, and use stale ones while the server fails.
 //
 // # Credentials
 //

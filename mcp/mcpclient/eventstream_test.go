@@ -19,6 +19,7 @@ func eventStreamWeb(endpoint string, streams chan *exchange) func(*exchange) {
 			e.event("event: endpoint", "data: "+endpoint)
 			streams <- e
 			e.hold()
+			<-streams // nothing writes to it any more
 		case e.Request.Method == http.MethodPost && e.URL.Path == "/messages":
 			e.w.WriteHeader(http.StatusAccepted)
 			stream := <-streams

@@ -253,6 +253,20 @@ func guidePinned(ctx context.Context, target mcpclient.Target, pins map[string]m
 	return err
 }
 
+func guideCache(ctx context.Context, address string, store mcp.Store, key []byte, user string, stale func(string)) (*mcpclient.Client, error) {
+	return mcpclient.Connect(ctx, mcpclient.URL(address), &mcpclient.Options{
+		Cache: mcpclient.CacheOptions{
+			Store:        store, // of any engine
+			Key:          key,   // 32 random bytes, the same in each process
+			Principal:    user,
+			StaleIfError: time.Hour,
+			OnStale: func(_ context.Context, r mcpclient.StaleResult) {
+				stale(r.Method + " as of " + r.ReceivedAt.String())
+			},
+		},
+	})
+}
+
 func TestTheCodeOfTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	ctx, srv := t.Context(), newAirline()
@@ -289,6 +303,14 @@ func TestTheCodeOfTheGuideRuns(t *testing.T) {
 		t.Fatalf("header: %v", err)
 	}
 	t.Cleanup(func() { _ = keyed.Close() })
+	caching, err := guideCache(ctx, address, new(mcpserver.MemoryStore), make([]byte, 32), "user", nil)
+	if err != nil {
+		t.Fatalf("cache: %v", err)
+	}
+	t.Cleanup(func() { _ = caching.Close() })
+	if got, err := names(t, caching); err != nil || len(got) == 0 {
+		t.Errorf("cache: got %q, %v", got, err)
+	}
 	watching, stop := context.WithCancel(ctx)
 	if err := guideWatch(watching, c, func(string) { stop() }); err != nil {
 		t.Errorf("watch: %v", err)

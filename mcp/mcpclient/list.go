@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -20,7 +21,7 @@ import (
 func list[Page, Item any](
 	ctx context.Context, c *Client, method string,
 	offers func(mcp.ServerCapabilities) bool, opts []CallOption,
-	read func(*Page) (items []Item, next *string), name func(Item) string,
+	read func(page *Page, receivedAt time.Time) (items []Item, next *string), name func(Item) string,
 ) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		declared := offers(c.Capabilities())
@@ -29,10 +30,10 @@ func list[Page, Item any](
 		}
 		var none Item
 		var restart listRestart
-		opts := append(slices.Clip(opts), reportHit(&restart.cachedPage))
+		opts := append(slices.Clip(opts), reportHit(&restart.cachedAt))
 		loop := loopGuard{maxPages: c.opts.maxPages()}
 		for cursor := (*string)(nil); ; {
-			cursorCached := restart.cachedPage
+			cursorCached := !restart.cachedAt.IsZero()
 			ctx, requested := c.undeclaredContext(ctx, method, declared || cursor != nil)
 			page, err := request[Page](ctx, c, method, &mcp.ListParams{Cursor: cursor}, opts)
 			requested()
@@ -49,7 +50,11 @@ func list[Page, Item any](
 				yield(none, fmt.Errorf("%s: %w", method, err))
 				return
 			}
-			items, next := read(page)
+			receivedAt := restart.cachedAt
+			if receivedAt.IsZero() {
+				receivedAt = time.Now()
+			}
+			items, next := read(page, receivedAt)
 			for _, item := range items {
 				if restart.first(name(item)) && !yield(item, nil) {
 					return
@@ -113,9 +118,9 @@ func (c *Client) undeclaredContext(ctx context.Context, method string, known boo
 //
 // Spec: 2026-07-28 server/utilities/caching#pagination
 type listRestart struct {
-	cachedPage bool // the last page came from the cache
-	done       bool
-	yielded    map[string]bool // by name
+	cachedAt time.Time // when the last page was received, if it came from the cache
+	done     bool
+	yielded  map[string]bool // by name
 }
 
 // shouldRestart reports whether to start again after err, at most once.

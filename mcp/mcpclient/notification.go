@@ -119,12 +119,12 @@ func (c *Client) logMessage(params jsontext.Value) error {
 	return nil
 }
 
-// notificationsMissed invalidates all caches and calls all handlers of changes. It is
+// notificationsMissed makes all caches stale and calls all handlers of changes. It is
 // called when notifications may have been lost.
 func (c *Client) notificationsMissed(why error) {
 	c.tools.clear()
 	c.surface.forget()
-	c.cache.InvalidateAll()
+	c.cache.NotificationsMissed()
 	c.emit(Event{Kind: EventGap, Err: why})
 	for _, method := range listMethods {
 		c.listChanged(method)

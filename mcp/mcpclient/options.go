@@ -127,6 +127,8 @@ type Options struct {
 	PingInterval time.Duration
 	// Limits limit the data that the server sends.
 	Limits LimitOptions
+	// Cache says where results are cached, and whether stale ones are used.
+	Cache CacheOptions
 
 	// Icons say which images Client.Icon accepts.
 	Icons IconOptions
@@ -250,6 +252,8 @@ type LimitOptions struct {
 	// long that is, so nothing is cached. The cache belongs to this client, so
 	// HTTP.Client and HTTP.Header have to act for one principal; see
 	// Client.ClearCache. It is cleared when HTTP.Auth sends another token.
+	//
+	// With CacheOptions.Store the size has no effect, but a negative number does.
 	MaxCache int
 }
 
@@ -270,6 +274,7 @@ func (o *Options) copied() *Options {
 	caps.Extensions, caps.Experimental = maps.Clone(caps.Extensions), maps.Clone(caps.Experimental)
 	c.Prior = c.Prior.copied()
 	c.Pins.Tools = maps.Clone(c.Pins.Tools)
+	c.Cache.Key = slices.Clone(c.Cache.Key)
 	c.Revisions, c.HTTP.Header = slices.Clone(c.Revisions), c.HTTP.Header.Clone()
 	c.Icons.Origins, c.Icons.Prefixes = slices.Clone(c.Icons.Origins), slices.Clone(c.Icons.Prefixes)
 	c.Extensions = slices.Clone(c.Extensions)
@@ -290,10 +295,7 @@ func copyPointer[T any](p *T) *T {
 
 // check returns an error for invalid options.
 func (o *Options) check() error {
-	if err := o.checkAuth(); err != nil {
-		return err
-	}
-	return o.checkExtensions()
+	return cmp.Or(o.checkAuth(), o.Cache.check(), o.checkExtensions())
 }
 
 func (o *Options) info() mcp.Implementation {

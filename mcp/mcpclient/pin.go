@@ -71,6 +71,11 @@ type pinnedTool struct {
 	err    error // nil if it has the pinned definition
 }
 
+// newerThan reports whether the tool was listed after the other one.
+func (p *pinnedTool) newerThan(other *pinnedTool) bool {
+	return p != nil && other != nil && p.listed.After(other.listed)
+}
+
 // warn logs that a list leaves the tool out.
 func (p *pinnedTool) warn(c *Client, name string) {
 	reason := p.err.Error()
@@ -80,14 +85,14 @@ func (p *pinnedTool) warn(c *Client, name string) {
 	c.opts.logger().Warn("tool left out of a list", "tool", name, "reason", reason)
 }
 
-// pinnedTool compares the definition of a tool with its pin. It returns nil if there is no
+// pinnedTool compares the definition of a tool, which was listed at the given time, with its pin. It returns nil if there is no
 // pin.
-func (c *Client) pinnedTool(t *mcp.Tool) *pinnedTool {
+func (c *Client) pinnedTool(t *mcp.Tool, listed time.Time) *pinnedTool {
 	pin, ok := c.opts.Pins.Tools[t.Name]
 	if !ok {
 		return nil
 	}
-	p := &pinnedTool{listed: time.Now()}
+	p := &pinnedTool{listed: listed}
 	found, err := t.Fingerprint()
 	switch {
 	case err != nil:

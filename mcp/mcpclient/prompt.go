@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -14,7 +15,7 @@ import (
 // nevertheless. An error is yielded once, as the last value.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Prompt, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Prompts != nil }
-	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult) ([]mcp.Prompt, *string) {
+	return list(ctx, c, mcp.MethodPromptsList, offers, opts, func(page *mcp.ListPromptsResult, _ time.Time) ([]mcp.Prompt, *string) {
 		for i := range page.Prompts {
 			page.Prompts[i].Icons = c.checkedIcons(page.Prompts[i].Name, page.Prompts[i].Icons)
 		}

@@ -126,7 +126,7 @@ func (c *Client) reconnect(r *reconnection, pause time.Duration) {
 	}
 	c.tools.clear() // before the connection is used, because of pins
 	c.surface.forget()
-	c.cache.InvalidateAll()
+	c.cache.NotificationsMissed()
 	c.mu.Lock()
 	c.reconnecting = nil
 	if r.err == nil && c.closed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -13,7 +14,7 @@ import (
 // the session era that declare neither tools nor prompts nor resources are requested
 // nevertheless. An error is yielded once, as the last value.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Resource, error] {
-	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult) ([]mcp.Resource, *string) {
+	return list(ctx, c, mcp.MethodResourcesList, offersResources, opts, func(page *mcp.ListResourcesResult, _ time.Time) ([]mcp.Resource, *string) {
 		for i := range page.Resources {
 			page.Resources[i].Icons = c.checkedIcons(page.Resources[i].URI, page.Resources[i].Icons)
 		}
@@ -25,7 +26,7 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[mc
 // when the loop reaches it. There are none if the server does not declare the
 // capability, as with [Client.Resources]. An error is yielded once, as the last value.
 func (c *Client) Templates(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.ResourceTemplate, error] {
-	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult) ([]mcp.ResourceTemplate, *string) {
+	return list(ctx, c, mcp.MethodResourceTemplatesList, offersResources, opts, func(page *mcp.ListResourceTemplatesResult, _ time.Time) ([]mcp.ResourceTemplate, *string) {
 		for i := range page.ResourceTemplates {
 			page.ResourceTemplates[i].Icons = c.checkedIcons(page.ResourceTemplates[i].URITemplate, page.ResourceTemplates[i].Icons)
 		}

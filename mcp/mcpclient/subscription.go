@@ -34,6 +34,10 @@ type subscription struct {
 	active func(lost error)
 }
 
+// steadyTime is how long a subscription has to last so that it is made again without a longer
+// pause: one that ends later has ended with its replica, and another one serves the next.
+const steadyTime = time.Second
+
 // keepSubscribed subscribes, and does so again whenever the subscription ends, until ctx
 // ends or the server refuses it.
 func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
@@ -57,7 +61,7 @@ func (c *Client) keepSubscribed(ctx context.Context, s *subscription) error {
 		case active:
 			lost = err
 		}
-		if active && time.Since(began) > lossWindow {
+		if active && time.Since(began) > steadyTime {
 			failures = 1
 		}
 		if err := sleep(ctx, backoff(failures)); err != nil {

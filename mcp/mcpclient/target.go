@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/egress"
@@ -31,6 +32,9 @@ type Target interface {
 // CommandTarget is a server that runs as a child process. Messages are exchanged over
 // its standard input and output. Set its fields before Connect.
 //
+// The child gets no other descriptors: on Unix, Connect marks all descriptors of this process above
+// standard error to be closed when a program is executed.
+//
 // Connect first sends server/discover, which servers of the session era should answer
 // with an error. If the program exits instead, Connect starts it a second time and sends
 // initialize. Later connections of this process to the same path, arguments and working
@@ -49,6 +53,15 @@ type CommandTarget struct {
 	InheritEnv bool
 	// Dir is the working directory. Empty means that of this process.
 	Dir string
+	// Open, if not nil, is called before each start. It returns the opened program, or an
+	// error that prevents the start. On Linux this file runs, whatever Path names by then,
+	// unless it is a script; elsewhere it is kept open during the start. Connect closes it.
+	// It is for callers that check what they start.
+	Open func() (*os.File, error)
+	// Verify, if not nil, is called after each start, when the server has answered for the
+	// first time. Its error ends the server, and is returned by Connect. It is for files that
+	// an interpreter opens by their path.
+	Verify func() error
 	// Stderr is called for each line of standard error, with the number of lines
 	// omitted before it. Default: the lines are logged at debug level.
 	Stderr func(line string, omitted int)
@@ -77,8 +90,13 @@ func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, er
 		if stderr == nil {
 			onLine = func(line string, omitted int) { log.Debug("stderr of the server", "line", line, "omitted", omitted) }
 		}
+		program, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		defer program.Close() // nil or open
 		child, err = stdio.Start(
-			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir},
+			spawn.Command{Path: t.Path, Args: t.Args, Env: maps.Clone(t.Env), InheritEnv: t.InheritEnv, Dir: t.Dir, File: program},
 			&stdio.ChildOptions{
 				Conn:    c.opts.lines(),
 				Process: &spawn.Options{StderrLine: onLine},
@@ -92,7 +110,21 @@ func (t *CommandTarget) connect(ctx context.Context, c *Client) (*connection, er
 	if err != nil && child != nil {
 		err = commandError(err, child)
 	}
+	if err == nil && t.Verify != nil {
+		if err = t.Verify(); err != nil {
+			_ = k.link.Close()
+			return nil, err
+		}
+	}
 	return k, err
+}
+
+// open returns the opened program, nil if there is no function to open it.
+func (t *CommandTarget) open() (*os.File, error) {
+	if t.Open == nil {
+		return nil, nil
+	}
+	return t.Open()
 }
 
 // Dial returns a target that is reached over connections of the given function. It is

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 )
@@ -22,8 +23,8 @@ import (
 // out and logged.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[mcp.Tool, error] {
 	offers := func(s mcp.ServerCapabilities) bool { return s.Tools != nil }
-	return list(ctx, c, mcp.MethodToolsList, offers, opts, func(page *mcp.ListToolsResult) ([]mcp.Tool, *string) {
-		return c.rememberTools(page.Tools), page.NextCursor
+	return list(ctx, c, mcp.MethodToolsList, offers, opts, func(page *mcp.ListToolsResult, receivedAt time.Time) ([]mcp.Tool, *string) {
+		return c.rememberTools(page.Tools, receivedAt), page.NextCursor
 	}, func(t mcp.Tool) string { return t.Name })
 }
 

@@ -37,7 +37,11 @@ func (tc *toolCache) put(name string, facts toolFacts) {
 	if tc.tools == nil {
 		tc.tools = make(map[string]toolFacts)
 	}
-	if _, known := tc.tools[name]; known || len(tc.tools) < maxTools {
+	old, known := tc.tools[name]
+	if known && old.pin.newerThan(facts.pin) { // the list came from a cache
+		return
+	}
+	if known || len(tc.tools) < maxTools {
 		tc.tools[name] = facts
 	}
 }
@@ -129,8 +133,9 @@ func (facts *toolFacts) checkOutput(result *mcp.CallToolResult) error {
 	return &ProtocolError{Err: fmt.Errorf("result does not satisfy the output schema: %w", invalid)}
 }
 
-// rememberTools puts tools into the cache and returns those that may be called.
-func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
+// rememberTools puts tools that were received at the given time into the cache and returns those
+// that may be called.
+func (c *Client) rememberTools(tools []mcp.Tool, receivedAt time.Time) []mcp.Tool {
 	callable := tools[:0]
 	for _, t := range tools {
 		facts, ok := c.factsOf(&t)
@@ -138,7 +143,7 @@ func (c *Client) rememberTools(tools []mcp.Tool) []mcp.Tool {
 			continue
 		}
 		t.Icons = c.checkedIcons(t.Name, t.Icons)
-		facts.pin = c.pinnedTool(&t)
+		facts.pin = c.pinnedTool(&t, receivedAt)
 		c.tools.put(t.Name, facts)
 		if facts.pin != nil && facts.pin.err != nil {
 			facts.pin.warn(c, t.Name)
