@@ -24,15 +24,20 @@ type admission struct {
 // methodRate is how often an owner may send requests of a method.
 type methodRate struct {
 	limit   mcp.Limit
+	rate    mcp.Rate
 	buckets *limit.Buckets[limit.Owner]
 	// remote says that the rate applies only to requests over HTTP that do not come over the
 	// loopback interface.
 	remote bool
 }
 
+func newMethodRate(l mcp.Limit, r mcp.Rate, remote bool) methodRate {
+	return methodRate{limit: l, rate: r, buckets: limit.NewBuckets[limit.Owner](r), remote: remote}
+}
+
 func newAdmission(o *LoadOptions) admission {
 	share := limit.Bounds{Calls: o.shareCalls(), Bytes: o.shareBytes()}
-	subscriptions := methodRate{mcp.LimitSubscriptionRate, limit.NewBuckets[limit.Owner](o.subscriptionRate()), true}
+	subscriptions := newMethodRate(mcp.LimitSubscriptionRate, o.subscriptionRate(), true)
 	whole := limit.Bounds{Calls: o.maxCalls(), Bytes: o.maxBytes()}
 	gate := limit.NewGate[limit.Owner](whole, limit.Bounds{Calls: o.maxWaiting(), Bytes: o.maxBytes() / 4}, o.maxWait())
 	running := limit.NewRunningCalls(whole)
@@ -43,8 +48,8 @@ func newAdmission(o *LoadOptions) admission {
 		shares:  limit.NewShares[limit.Owner](share),
 		share:   share,
 		rates: map[string]methodRate{
-			mcp.MethodToolsCall:          {mcp.LimitToolRate, limit.NewBuckets[limit.Owner](o.toolRate()), true},
-			mcp.MethodComplete:           {mcp.LimitCompletionRate, limit.NewBuckets[limit.Owner](o.completionRate()), false},
+			mcp.MethodToolsCall:          newMethodRate(mcp.LimitToolRate, o.toolRate(), true),
+			mcp.MethodComplete:           newMethodRate(mcp.LimitCompletionRate, o.completionRate(), false),
 			mcp.MethodResourcesSubscribe: subscriptions,
 			mcp.MethodListen:             subscriptions,
 		},
@@ -139,7 +144,7 @@ func (s *Server) checkRate(method string, in *exchange.Inbound) error {
 	if !ok || rate.buckets == nil || rate.remote && (in.HTTP.IsZero() || in.HTTP.OnLoopback()) {
 		return nil
 	}
-	wait, ok := rate.buckets.Take(in.Owner().Distinct())
+	wait, ok := s.takeRate(rate, in)
 	if ok {
 		return nil
 	}

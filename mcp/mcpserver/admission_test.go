@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -251,4 +252,39 @@ func TestMemoryStoreRefusesValuesThatOtherStoresRefuse(t *testing.T) {
 	if err := s.Put(t.Context(), "k", make([]byte, 1<<20+1), 0); err == nil {
 		t.Error("a byte more is taken")
 	}
+}
+
+func TestSubscribingIsRateLimitedBeyondTheLoopbackInterface(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(&mcpserver.Options{Load: &mcpserver.LoadOptions{SubscriptionRate: mcp.Rate{PerSecond: 1, Burst: 2}}})
+		srv.Template("note://{part}", "note", "", anything)
+		statuses := func(address, local string) (got []int) {
+			s := &sender{t: t, handler: listeningAt(local, srv.HTTPHandler()), address: address}
+			s.open()
+			for i := range 3 {
+				status, _ := s.subscribe(i, fmt.Sprint("note://", i))
+				got = append(got, status)
+			}
+			return got
+		}
+		for _, test := range []struct{ address, local, want string }{
+			{"198.51.100.1:1", remote, "[200 200 429]"}, {"198.51.100.2:1", remote, "[200 200 429]"}, {loopback, loopback, "[200 200 200]"},
+		} {
+			if got := fmt.Sprint(statuses(test.address, test.local)); got != test.want {
+				t.Errorf("%s: got %s, want %s", test.address, got, test.want)
+			}
+		}
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// listeningAt returns a handler whose server listens at an address.
+func listeningAt(address string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var local net.Addr = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
+	})
 }

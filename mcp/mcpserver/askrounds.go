@@ -142,6 +142,9 @@ func (r *Request) askOne(ctx context.Context, q *openQuestion) error {
 		if kept := r.run.Keep(q.key, q.digest, raw); kept != nil {
 			return q.wrap(kept)
 		}
+		if failed := r.record(ctx); failed != nil {
+			return q.wrap(failed)
+		}
 		return q.wrap(err)
 	}
 	return q.wrap(r.tooManyRounds(err))

@@ -23,9 +23,22 @@ type Background struct {
 	// asked for progress. It is called once at a time, without a lock, and may call the
 	// server; done waits for it, so it must not call done. A panic is logged.
 	Progress func(p mcp.ProgressParams)
+	// BeforeStep is called before a function of Once is run. If it fails, so does Once, and
+	// the function is not run. It must not block.
+	BeforeStep func() error
+	// Record stores the memory of the work, after each step: each Once and each answer to an
+	// Ask. The step fails if Record does. memory encodes what the steps so far have returned;
+	// Server.Replay needs it to run the work again. It holds arguments and answers, so it
+	// has to be encrypted where others can read it. Steps that end at the same time call Record
+	// concurrently: what memory returns later contains what it has returned before.
+	Record func(ctx context.Context, memory func() []byte) error
 	// Meta is the metadata of progress and log messages. The stateless era sends
 	// none of them once the request was answered.
 	Meta mcp.Meta
+	// Attached says that the request is answered when the work has ended. Until then progress and
+	// log messages are sent on the stream of the request, unless BeforeStep fails. Without it they
+	// are sent as messages that belong to no request.
+	Attached bool
 }
 
 // Detach returns a context for work that continues after the request of ctx was answered.
@@ -54,7 +67,7 @@ func Detach(ctx context.Context, b Background) (background context.Context, done
 	if !r.server.detached.Enter() {
 		return nil, nil, exchange.ShuttingDown(r.method)
 	}
-	d := &Request{method: r.method, call: r.call, in: r.in, server: r.server, route: r.route, detached: &b}
+	d := &Request{method: r.method, call: r.call, in: r.in, server: r.server, route: r.route, replayed: r.replayed, detached: &b}
 	if err := r.run.Move(&d.run); err != nil {
 		r.server.detached.Leave()
 		return nil, nil, err
@@ -100,7 +113,11 @@ func (r *Request) askDetached(ctx context.Context, key, method string, params an
 
 // callDetached is Request.Call for detached work: a question with a random key.
 func (r *Request) callDetached(ctx context.Context, method string, params, out any) error {
-	raw, err := r.askDetached(ctx, rand.Text(), method, params)
+	key := rand.Text()
+	if r.detached.Record != nil {
+		key = "call " + method // the same in every run
+	}
+	raw, err := r.askDetached(ctx, key, method, params)
 	if err != nil || out == nil {
 		return err
 	}

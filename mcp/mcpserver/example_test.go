@@ -352,6 +352,31 @@ func ExampleMemoryBus() {
 
 // A program that needs the value of a flag before it calls Main adds the flags of Main and
 // parses them all.
+// A server that opens a connection for each client limits them. The client with most of them
+// loses one when there is no room for another client.
+func ExampleOwnerPool() {
+	connections := mcpserver.NewOwnerPool(mcpserver.OwnerPoolOptions{Total: 100})
+	srv := mcpserver.New("gate", "1.0.0", nil)
+	srv.Tool("open", "Open the gate", func(ctx context.Context, _ struct{}) (string, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		place, err := connections.Take(mcpserver.From(ctx).Owner(), 1, cancel)
+		if err != nil {
+			return "", err
+		}
+		defer place.Release()
+		return fmt.Sprint("open ", connections.Held(), " ", ctx.Err()), nil
+	})
+	c, err := mcpclient.Connect(context.Background(), mcpclient.InProcess(srv), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fmt.Println(c.Call[string](context.Background(), "open", nil))
+	// Output: open 1 <nil> <nil>
+}
+
 func ExampleMain() {
 	open := func(file string) fs.FS { return os.DirFS(file) }
 	newServer := func(notes fs.FS) *mcpserver.Server {

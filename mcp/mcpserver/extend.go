@@ -28,6 +28,7 @@ func (s *Server) Extend(e Extension) {
 	if err != nil {
 		panic(fmt.Sprintf("mcpserver: extension %q: %v", e.ID, err))
 	}
+	s.startWorkers()
 }
 
 // Extension returns the settings that the client has declared for an extension. ok is

@@ -53,6 +53,19 @@ type Extension struct {
 	// that was added first is the outermost.
 	Middleware Middleware
 
+	// Worker runs while the server serves and has a tool with the option Durable, until ctx
+	// ends, when a shutdown begins. Shutdown waits for it. RunWorker runs it in processes that
+	// serve nobody, maybe several times at once.
+	Worker func(ctx context.Context)
+
+	// Continue replies to a request of another process that has ended, for which
+	// Request.ContinueAs was called with the name of that work. r has the session and the event
+	// stream of the client, its method, and no params; its sender is that of the last message.
+	Continue func(ctx context.Context, r *Request, work string) (any, error)
+	// Abandon is called when the client has cancelled a request for which Request.ContinueAs was
+	// called, or when its session has ended, maybe several times and in several processes.
+	Abandon func(ctx context.Context, work string)
+
 	// Core are the handlers of requests that are in the core of some revisions and that
 	// this library implements as an extension, by method. They are served only in those
 	// revisions, and clients need not declare the extension for them.

@@ -27,10 +27,13 @@ type FeatureSet struct {
 // NewFeatureSet returns an empty set of features of the server.
 func (s *Server) NewFeatureSet() *FeatureSet { return &FeatureSet{server: s} }
 
-// AddTool adds a tool, as [Server.AddTool] does.
+// AddTool adds a tool, as [Server.AddTool] does. The option [Durable] is an error.
 func (fs *FeatureSet) AddTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error {
 	t := &tool{def: def, call: h}
 	err := fs.server.prepareTool(t, opts)
+	if err == nil && t.durable {
+		err = errors.New("option Durable: calls of the tool cannot be replayed, since other requests see other sets; want Server.AddTool")
+	}
 	if err == nil {
 		err = fs.add(registry.Tools, t)
 	}
@@ -98,7 +101,7 @@ func (fs *FeatureSet) add(k registry.Kind, f registry.Feature) error {
 	if fs.byKey[k] == nil {
 		fs.byKey[k] = make(map[string]registry.Feature)
 	}
-	fs.server.features.HideForbidden(f)
+	fs.server.features.Prepare(f)
 	fs.byKey[k][f.Key()] = f
 	return nil
 }

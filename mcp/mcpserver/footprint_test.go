@@ -14,13 +14,29 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/fondaco/fondaco/mcp/mcpserver"
 )
 
 // A failure here means that more is kept for each session, while nothing happens in it:
 // the profile of the heap says what.
 func TestIdleSessionIsSmall(t *testing.T) {
-	h := notes().HTTPHandler()
-	const sessions, ceiling = 3000, 1080
+	checkIdleSessions(t, notes(), 1080)
+}
+
+// A failure here means the same for sessions that replicas share: 10,000 of them take at most
+// 14 MB of the replica that has opened them.
+func TestIdleSessionOfReplicasIsSmall(t *testing.T) {
+	srv := newServer(&mcpserver.Options{Keys: sharedKeys, Store: new(mcpserver.MemoryStore), Bus: new(mcpserver.MemoryBus)})
+	defer srv.Shutdown(t.Context())
+	checkIdleSessions(t, srv, 1400)
+}
+
+// checkIdleSessions opens sessions and compares the memory of each with a ceiling in bytes.
+func checkIdleSessions(t *testing.T, srv *mcpserver.Server, ceiling int64) {
+	t.Helper()
+	h := srv.HTTPHandler()
+	const sessions = 3000
 	open := func() {
 		first := inProcess(t, h, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
 			`"clientInfo":{"name":"client","version":"1"},"capabilities":{"roots":{"listChanged":true},"elicitation":{}}}}`)

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
@@ -21,10 +24,11 @@ import (
 // the same handler.
 //
 // By default, a request that arrives at a loopback address must name a loopback host in its
-// Host header, requests of web pages of other origins are refused, and request bodies are
-// limited to Options.MaxBody. Limits of headers and connections belong to the
-// http.Server: ListenAndServe and ServeListener set them, and an http.Server of your own
-// needs ReadHeaderTimeout and MaxHeaderBytes.
+// Host header, requests of web pages of other origins are refused, and so are requests with
+// more than 100 header fields (431); request bodies are limited to Options.MaxBody. Other
+// limits of headers, and those of connections, belong to the http.Server: ListenAndServe and
+// ServeListener set them, and an http.Server of your own needs ReadHeaderTimeout and
+// MaxHeaderBytes.
 //
 // A request is anonymous unless a handler in front authenticates it and adds an
 // mcp.Identity to its context with mcp.WithIdentity; package mcpauth has such handlers,
@@ -32,7 +36,10 @@ import (
 // Sessions, tasks and other objects of a principal do not exist for other principals.
 //
 // Spec: 2026-07-28 basic/transports#streamable-http
-func (s *Server) HTTPHandler() http.Handler { return s.bindings().streamable }
+func (s *Server) HTTPHandler() http.Handler {
+	s.serve()
+	return s.bindings().streamable
+}
 
 // EventStreamHandler returns the handler of HTTP+SSE, the HTTP transport of revision
 // 2024-11-05. GET opens the event stream, whose first event has the URL to which the client
@@ -40,7 +47,10 @@ func (s *Server) HTTPHandler() http.Handler { return s.bindings().streamable }
 //
 // Deprecated: HTTP+SSE is for clients that do not support Streamable HTTP. It may be
 // removed three months after SEP-2596 is final.
-func (s *Server) EventStreamHandler() http.Handler { return s.bindings().eventStream }
+func (s *Server) EventStreamHandler() http.Handler {
+	s.serve()
+	return s.bindings().eventStream
+}
 
 // httpBindings are the HTTP handlers of a server, created at first use.
 type httpBindings struct {
@@ -76,6 +86,10 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		Logger:         s.options.logger(),
 		Events:         o.Events,
 		Reached:        s.limits.Reached,
+		Keys:           s.keys,
+		SharedKeys:     s.sharesKeys,
+		Replicas:       s.replicas,
+		SharedEvents:   o.Events != nil,
 
 		MaxSessions:       o.MaxSessions,
 		MaxStreams:        o.MaxStreams,
@@ -83,6 +97,7 @@ func (o *HTTPOptions) params(s *Server) *streamhttp.Options {
 		PrincipalSessions: o.PrincipalSessions,
 		PrincipalStreams:  o.PrincipalStreams,
 		SessionIdle:       o.SessionIdle,
+		SessionLife:       o.SessionLife,
 		KeepAlive:         o.KeepAlive,
 		WriteTimeout:      o.WriteTimeout,
 	}
@@ -97,6 +112,15 @@ const (
 	idleTimeout       = 3 * time.Minute
 	shutdownTimeout   = 10 * time.Second
 )
+
+// http2Limits are the limits of HTTP/2 connections. net/http closes a connection whose client
+// cancels streams faster than their handlers end, once four times as many wait.
+func http2Limits() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: 250,
+		WriteByteTimeout:     10 * time.Second,
+	}
+}
 
 // ListenAndServe serves HTTP on addr, such as "127.0.0.1:8080", until ctx is done:
 // Streamable HTTP at /mcp, HTTP+SSE at /sse, and ReadyHandler at /readyz. Then it shuts
@@ -124,8 +148,9 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, ready func(net
 }
 
 // ServeListener serves HTTP on l with h until ctx is done; h calls the handlers of the
-// server. The http.Server has timeouts and limits, and HTTPOptions.MaxConns bounds its
-// connections. When ctx is done, ServeListener calls Drain, continues to serve for up to
+// server. The http.Server has timeouts and limits, also for requests that h handles by other
+// means, and HTTPOptions.MaxConns bounds its connections. If the connections of l are of
+// TLS (tls.NewListener), it serves HTTP/2, too. When ctx is done, ServeListener calls Drain, continues to serve for up to
 // HTTPOptions.LameDuck, so that no client loses a request, and then calls Shutdown, with a
 // timeout of 10 seconds. It closes l, and returns nil if the shutdown was complete.
 func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handler) error {
@@ -133,22 +158,29 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	bounded := listen.New(l, o.maxConns(), func(reached mcp.Limit) {
 		s.limits.Reached(mcp.LimitReached{Limit: reached})
 	})
+	bounded.TrustedProxies = o.trustedProxies()
 	server := &http.Server{
-		Handler:           h,
+		Handler:           streamhttp.LimitHeaders(h),
 		ReadHeaderTimeout: readHeaderTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		IdleTimeout:       idleTimeout,
+		HTTP2:             http2Limits(),
 		ConnState:         bounded.ConnState,
+		ConnContext:       bounded.ConnContext,
+		ErrorLog:          log.New(httpErrors{s.options.logger()}, "", 0),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(bounded) }()
+	go func() {
+		defer close(ended)
+		ended <- server.Serve(bounded)
+	}()
 	var failed error
 	select {
 	case err := <-ended:
 		failed = fmt.Errorf("serve %s: %w", l.Addr(), err)
-		ended <- http.ErrServerClosed
 	case <-ctx.Done():
 		s.lameDuck(o.lameDuck(), bounded)
+		finishAccepted(bounded, ended)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
@@ -156,8 +188,22 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener, h http.Handl
 	if err != nil {
 		_ = server.Close()
 	}
-	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
-		err = cmp.Or(err, e)
-	}
+	<-ended
 	return err
+}
+
+// httpErrors logs what an http.Server reports. What any peer can cause with a connection is
+// of the lowest level, so that peers cannot fill the log.
+type httpErrors struct{ logger *slog.Logger }
+
+func (e httpErrors) Write(line []byte) (int, error) {
+	text, level := strings.TrimSuffix(string(line), "\n"), slog.LevelWarn
+	switch {
+	case strings.HasPrefix(text, "http: panic serving"):
+		level = slog.LevelError
+	case strings.HasPrefix(text, "http: TLS handshake error"), strings.HasPrefix(text, "http2: "):
+		level = slog.LevelDebug
+	}
+	e.logger.Log(context.Background(), level, text)
+	return len(line), nil
 }

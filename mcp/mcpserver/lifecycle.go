@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/dialect"
@@ -42,16 +43,56 @@ func (s *Server) initialize(_ context.Context, r *Request) (any, error) {
 }
 
 // initialized subscribes a session to change notifications. Before notifications/initialized
-// the client may not have read the response to initialize yet.
+// the client may not have read the response to initialize yet. One of the processes that serve
+// a session notifies its client, so others do not. A session that was opened from its id may
+// have missed changes before.
 //
 // Spec: 2025-11-25 basic/lifecycle#initialization
 func (s *Server) initialized(session *exchange.Session) {
-	if session == nil {
+	if session == nil || session.Agreed() == nil || !session.Notifies() {
 		return
 	}
-	if agreed := session.Agreed(); agreed != nil {
-		s.hub.SubscribeBus()
-		s.hub.AddSession(session, agreed)
+	s.hub.SubscribeBus()
+	if agreed := session.Agreed(); s.hub.AddSession(session, agreed) && session.Reopened {
+		s.announceLists(session, agreed)
+	}
+}
+
+// Notify implements exchange.Core.
+func (c core) Notify(ctx context.Context, session *exchange.Session, uris []string, missed bool) {
+	agreed := session.Agreed()
+	c.hub.AwaitBus(ctx)
+	c.hub.AddSession(session, agreed)
+	sub := c.hub.Session(session, agreed)
+	if sub == nil {
+		return // it has ended
+	}
+	if err := c.hub.SetResources(sub, uris); err != nil {
+		c.options.logger().LogAttrs(ctx, slog.LevelWarn, "the client of a session is not notified of all resources that it has subscribed to", slog.Any("error", err))
+	}
+	if !missed {
+		return
+	}
+	c.announceLists(session, agreed)
+	for _, uri := range uris {
+		c.hub.UpdatedFor(sub, uri)
+	}
+}
+
+// StopNotifying implements exchange.Core.
+func (c core) StopNotifying(session *exchange.Session) { c.hub.RemoveSession(session) }
+
+// announceLists announces a change of each list that the server offers to one session.
+func (s *Server) announceLists(session *exchange.Session, agreed *dialect.Session) {
+	c := s.capabilities(agreed.Facts)
+	for method, offered := range map[string]bool{
+		mcp.NotificationToolsListChanged:     c.Tools != nil,
+		mcp.NotificationPromptsListChanged:   c.Prompts != nil,
+		mcp.NotificationResourcesListChanged: c.Resources != nil,
+	} {
+		if offered {
+			s.hub.ListChangedIn(method, session)
+		}
 	}
 }
 

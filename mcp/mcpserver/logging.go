@@ -209,10 +209,16 @@ func (r *Request) reportOmitted(o omittedLog) error {
 }
 
 // setLevel handles logging/setLevel of the session era.
-func (s *Server) setLevel(_ context.Context, r *Request) (any, error) {
+func (s *Server) setLevel(ctx context.Context, r *Request) (any, error) {
 	var p mcp.SetLevelParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
+	}
+	if err := r.needSession(); err != nil {
+		return nil, err
+	}
+	if shared := r.in.Session.Shared; shared != nil && p.Level.Valid() {
+		return nil, shared.SetLogLevel(ctx, p.Level)
 	}
 	return nil, r.call.Session.SetLogLevel(p.Level)
 }

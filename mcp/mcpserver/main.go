@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -86,6 +87,10 @@ func (c *watchedConn) Close() error {
 //   - If flag.CommandLine has a flag named http or insecure-no-auth, it belongs to the program,
 //     and Main has no flags.
 //
+// If Options.Keys has no keys, Main reads them from the environment variable FONDACO_KEYS, as
+// ParseKeys does, so that all replicas of a deployment can serve the same sessions. A server
+// with a shared Store or Bus needs them in Options.Keys, because New checks that.
+//
 // Arguments that are not flags are left to the program. Any other flag ends the program with
 // status 2, so that a misspelt -http does not start a server on standard input: one that is not
 // defined in flag.CommandLine, unless that was parsed before or AddFlags was called for another
@@ -105,7 +110,7 @@ func Main(s *Server) {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}
-	if err := checkExposure(flags.addr, flags.open); err != nil {
+	if err := cmp.Or(checkExposure(flags.addr, flags.open), s.readKeys()); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", s.info.Name, err)
 		os.Exit(2)
 	}
@@ -154,6 +159,22 @@ func checkExposure(addr string, open bool) error {
 		return nil
 	}
 	return fmt.Errorf("-http %q: without authentication, anyone who can connect can call every tool; want 127.0.0.1, or -insecure-no-auth as well", addr)
+}
+
+// readKeys uses the keys of the environment, unless Options.Keys has some.
+func (s *Server) readKeys() error {
+	text := os.Getenv(KeysVariable)
+	if text == "" || s.sharesKeys {
+		return nil
+	}
+	keys, err := ParseKeys(text)
+	if err == nil {
+		err = s.useKeys(keys)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", KeysVariable, err)
+	}
+	return nil
 }
 
 func (s *Server) main(ctx context.Context, addr string) error {

@@ -27,8 +27,11 @@ func isMarker(key string) bool { return strings.HasPrefix(key, usedState) }
 // existing small value can always be replaced.
 const smallValue = 1 << 10
 
-// largestValue is the size of the largest value that a Store accepts.
-const largestValue = 1 << 20
+// The sizes that a Store has to accept.
+const (
+	longestKey   = 256
+	largestValue = 1 << 20
+)
 
 // MemoryStore is the Store of a single process. It holds up to 100,000 entries, as many
 // marks of used states (AskOptions.SingleUse), and MaxBytes of large values. When it is
@@ -104,6 +107,9 @@ func largeBytes(value []byte) int {
 
 // set writes an entry. The caller holds mu.
 func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
+	if ttl < 0 {
+		return fmt.Errorf("store: a time to live of %v; want 0 or more", ttl)
+	}
 	s.removeExpired()
 	if err := s.checkRoom(key, value); err != nil {
 		return err
@@ -125,6 +131,10 @@ func (s *MemoryStore) set(key string, value []byte, ttl time.Duration) error {
 	return nil
 }
 
+func isStoreKey(key string) bool {
+	return key != "" && len(key) <= longestKey && !strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
 // errStoreFull is the error of a write for which there is no room. The errors that wrap it say
 // why, which is not for clients.
 var errStoreFull = errors.New("store: ")
@@ -141,6 +151,8 @@ func (s *MemoryStore) checkRoom(key string, value []byte) error {
 		more -= largeBytes(old.value)
 	}
 	switch {
+	case !isStoreKey(key):
+		return fmt.Errorf("store: key %q; want 1 to %d bytes of printable ASCII", key[:min(len(key), longestKey)], longestKey)
 	case len(value) > largestValue:
 		return fmt.Errorf("store: a value of %d bytes; want at most %d", len(value), largestValue)
 	case old == nil && held >= maxStored:
@@ -223,6 +235,21 @@ func (s *MemoryStore) Delete(_ context.Context, key string) error {
 	defer s.mu.Unlock()
 	s.remove(key)
 	return nil
+}
+
+// List implements mcp.Store. Each call looks at all entries.
+func (s *MemoryStore) List(_ context.Context, prefix, after string, limit int) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	now := time.Now()
+	for key, e := range s.entries {
+		if strings.HasPrefix(key, prefix) && key > after && !e.expired(now) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), max(limit, 0))], nil
 }
 
 // Prefixes of keys in the Store.

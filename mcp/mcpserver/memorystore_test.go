@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,4 +125,37 @@ func TestSingleUseMarkersTakeNoRoomFromOtherEntries(t *testing.T) {
 	if err := s.Put(t.Context(), "task.1", []byte("{}"), time.Minute); err != nil {
 		t.Errorf("a task: got %v, want room for it", err)
 	}
+}
+
+func TestMemoryStoreListsKeysInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s mcpserver.MemoryStore
+		for _, key := range []string{"a/2", "b/1", "a/10", "a/1", "a"} {
+			if err := s.Put(t.Context(), key, nil, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Put(t.Context(), "a/15", nil, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for _, test := range []struct {
+			prefix, after string
+			limit         int
+			want          []string
+		}{
+			{"a/", "", 9, []string{"a/1", "a/10", "a/2"}},
+			{"a/", "", 2, []string{"a/1", "a/10"}},
+			{"a/", "a/10", 2, []string{"a/2"}},
+			{"", "a/2", 9, []string{"b/1"}},
+			{"c", "", 9, nil},
+			{"", "", 0, nil},
+			{"", "", -1, nil},
+		} {
+			got, err := s.List(t.Context(), test.prefix, test.after, test.limit)
+			if err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("%q after %q: got %q, %v, want %q", test.prefix, test.after, got, err, test.want)
+			}
+		}
+	})
 }

@@ -28,12 +28,15 @@ func (c core) Notification(ctx context.Context, in *exchange.Inbound) error {
 	}
 	if id, ok := dialect.CancelledID(in.Message); ok {
 		if in.Session != nil {
-			in.Session.Running.Cancel(id, errCancelled)
+			in.Session.Cancel(id)
 		}
 		return nil
 	}
 	if call.Method == mcp.NotificationInitialized {
 		c.initialized(in.Session)
+		if in.Session != nil && !in.Session.Notifies() && in.Session.Shared != nil {
+			in.Session.Shared.Initialized()
+		}
 	}
 	way := c.middleware.lookup(call)
 	if way.handler == nil {
@@ -81,5 +84,3 @@ func (s *Server) logNotification(ctx context.Context, call *dialect.Call, err er
 		s.options.logger().LogAttrs(ctx, slog.LevelError, "notification failed", method, slog.Any("error", err))
 	}
 }
-
-var errCancelled = errors.New("cancelled by the client")

@@ -29,6 +29,9 @@ import (
 // and does not call fn. When the handler has returned, Once fails with ErrInputRequired or
 // ErrCallEnded, also if fn is still running then: its result is not stored.
 //
+// In a task of a tool with the option [Durable] the result is stored before Once returns, see
+// there.
+//
 // Outside of a call Once calls fn.
 func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, error) {
 	var zero T
@@ -52,6 +55,9 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 		}
 		return v, nil
 	}
+	if err := r.beforeStep(); err != nil {
+		return zero, fmt.Errorf("once %q: %w", key, err)
+	}
 	v, err := fn()
 	if err != nil {
 		return v, err
@@ -62,6 +68,9 @@ func Once[T any](ctx context.Context, key string, fn func() (T, error)) (T, erro
 	}
 	if err := r.run.Remember(key, raw); err != nil {
 		return zero, err
+	}
+	if err := r.record(ctx); err != nil {
+		return zero, fmt.Errorf("once %q: store the result: %w", key, err)
 	}
 	return v, nil
 }

@@ -58,6 +58,9 @@ func (es *urlElicitations) add(owner limit.Owner, s *exchange.Session, address, 
 	if err != nil {
 		return e.id
 	}
+	if s != nil {
+		s.HasState.Store(true)
+	}
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	known := es.byAddress[address][s]
@@ -104,6 +107,18 @@ func (es *urlElicitations) take(address string) map[*exchange.Session]string {
 		es.removeLocked(e)
 	}
 	return ids
+}
+
+// takeOf removes the elicitation of a URL in one session and returns its id.
+func (es *urlElicitations) takeOf(s *exchange.Session, address string) (id string, ok bool) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	e := es.byAddress[address][s]
+	if e == nil {
+		return "", false
+	}
+	es.removeLocked(e)
+	return e.id, true
 }
 
 // forget removes the elicitations of a session that has ended.

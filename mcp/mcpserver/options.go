@@ -119,14 +119,19 @@ type Options struct {
 	// most bytes is deleted, and its call has to be made again.
 	// Default: a MemoryStore, which no other server uses.
 	Store mcp.Store
-	// Bus carries change notifications between the replicas of the server, which are the
-	// servers of the same name: a change on one replica is sent to the subscribers of all.
-	// A Bus other than a MemoryBus requires Keys. Default: none; the server has no replicas.
+	// Bus carries messages between the replicas of the server, which are the servers of the
+	// same name: a change on one replica is sent to the subscribers of all. With Keys and Store
+	// as well, any replica takes any message of a session over Streamable HTTP. A Bus other
+	// than a MemoryBus requires Keys. Default: none; the server has no replicas.
 	Bus mcp.Bus
-	// Keys encrypt state that clients carry for the server (requestState). The
-	// first key encrypts, all keys decrypt, and all replicas need the same list. To rotate,
-	// append the new key on all replicas, then move it to the front on all, and remove the
-	// old key after AskOptions.Expiry. Default: one random key, for a single process.
+	// Keys encrypt what clients carry for the server: requestState, and the session ids of
+	// Streamable HTTP. With the same keys, every replica serves every session, also after a
+	// restart. Its Session.Value stays in each process; its subscriptions and log level are
+	// shared with Store and Bus only. The first key encrypts, all keys decrypt, and all replicas
+	// need the same list. To rotate, append the new key on all replicas, then move it to the
+	// front on all, and remove the old key after AskOptions.Expiry, HTTPOptions.SessionLife and
+	// the longest TTL of durable tasks. ParseKeys reads keys from text. Default: one random key,
+	// for a single process.
 	Keys []Key
 
 	// Load limits the requests that run at once. Nil gives the defaults.
@@ -211,9 +216,13 @@ type HTTPOptions struct {
 	// ResponseMode forces the form of responses. Default: ResponseAuto.
 	ResponseMode ResponseMode
 	// Events stores the events of sessions, so that clients that reconnect get the ones
-	// that they have missed. Default: a store in memory that keeps 64 MiB for all clients
-	// and evicts the streams that were idle longest.
+	// that they have missed. If there are Options.Store, Options.Bus and Options.Keys, all
+	// replicas must have the same Events, and clients reconnect to any. Default: a store in
+	// memory that keeps 64 MiB for all clients and evicts the streams that were idle longest.
 	Events mcp.EventStore
+	// SessionLife is how long the id of a session is valid. A client whose id has expired opens
+	// another session. Default: 24 hours.
+	SessionLife time.Duration
 	// SessionIdle is how long a session without requests and streams is kept.
 	// Default: 30 minutes.
 	SessionIdle time.Duration
@@ -340,6 +349,9 @@ func (o *Options) check() error {
 	}
 	if err := o.Load.check(); err != nil {
 		return err
+	}
+	if o.Load.orZero().SharedRates && (o.Store == nil || len(o.Keys) == 0) {
+		return errors.New("Load.SharedRates without Options.Store and Options.Keys: want those that all replicas share")
 	}
 	if err := o.HTTP.check(); err != nil {
 		return err

@@ -44,6 +44,12 @@ func (s recoveringStore) Delete(ctx context.Context, key string) (err error) {
 	return s.store.Delete(ctx, key)
 }
 
+// List implements mcp.Store.
+func (s recoveringStore) List(ctx context.Context, prefix, after string, limit int) (keys []string, err error) {
+	defer s.server.recoverAndLog("Store.List", &err)
+	return s.store.List(ctx, prefix, after, limit)
+}
+
 // recoveringBus does the same for Options.Bus.
 type recoveringBus struct {
 	bus    mcp.Bus

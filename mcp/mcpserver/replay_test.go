@@ -299,6 +299,19 @@ func TestStateIsUsedOnceWhereThatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestReplicasUseAStateOnceTogether(t *testing.T) {
+	t.Parallel()
+	claim.Shows(t, "R-296")
+	o := &mcpserver.Options{Keys: []mcpserver.Key{keyA}, Store: newMapStore(), Ask: &mcpserver.AskOptions{SingleUse: true}}
+	one, other := dialAs(t, newPainter(o).Server, mcp.V20260728, canAll), dialAs(t, newPainter(o).Server, mcp.V20260728, canAll)
+	again := retry(t, `{"name":"paint"}`, one.Must("tools/call", `{"name":"paint"}`), `{"colour":`+accept(`{"colour":"red"}`)+`}`)
+	other.Must("tools/call", again)
+	m := one.Call("tools/call", again)
+	if m.Error == nil || !strings.Contains(m.Error.Message, "already answered") {
+		t.Errorf("got %s, want the state refused that another replica has taken", m.Raw)
+	}
+}
+
 func TestStateWithoutAnIDIsRefusedWhereStatesAreUsedOnce(t *testing.T) {
 	t.Parallel()
 	issuer := newPainter(&mcpserver.Options{Keys: []mcpserver.Key{keyA}})

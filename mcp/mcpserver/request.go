@@ -16,6 +16,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/quota"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
 )
 
@@ -27,6 +28,8 @@ import (
 type Request struct {
 	method   string
 	outbound bool // the server sends the message
+	durable  bool // the tool that is called has the option Durable
+	replayed bool // the call was made before, see Replay
 	replays  bool // a question ends the run, and the client repeats the call with its answers
 
 	ctx      context.Context // ends when the sender no longer waits for the reply
@@ -77,6 +80,8 @@ func (c *handlerContext) Value(key any) any {
 		return (*Request)(c)
 	case key == limit.OwnerKey:
 		return (*Request)(c).owner()
+	case key == quota.ContextKey:
+		return c.server.sharedRates
 	}
 	return c.handlers.Value(key)
 }

@@ -29,6 +29,9 @@ func (r *Request) Notify(ctx context.Context, method string, params any) error {
 	switch {
 	case r.detached == nil:
 		return r.in.BackChannel.Send(ctx, msg)
+	case r.detached.Attached && (r.in.BackChannel == nil || r.beforeStep() != nil):
+	case r.detached.Attached:
+		return r.in.BackChannel.Send(ctx, msg)
 	case r.call.Session != nil && r.in.Session != nil:
 		return r.in.Session.Push(ctx, msg)
 	}

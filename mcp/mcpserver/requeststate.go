@@ -18,6 +18,7 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/rawjson"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/replica"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 )
 
@@ -39,7 +40,7 @@ func (s *Server) initState() (err error) {
 	o := s.options.orZero()
 	switch {
 	case len(o.Keys) > 0:
-		s.keys, err = keyRing(o.Keys)
+		err = s.useKeys(o.Keys)
 	case isSharedStore(o.Store):
 		err = errors.New("Options.Store without Options.Keys: want the keys that all replicas share")
 	case isShared(o.Bus):
@@ -68,6 +69,9 @@ func (s *Server) initState() (err error) {
 	s.hub.Open(changeSource{s}, limit.NewPool(limit.PoolBounds{Total: watched, Each: max(watched/4, 1)}))
 	if s.bus != nil {
 		s.hub.OpenReplicas(s.bus, s.info.Name, instance)
+	}
+	if s.bus != nil && o.Store != nil && len(o.Keys) > 0 {
+		s.replicas = replica.New(replica.Options{Name: s.info.Name, Store: s.store, Bus: s.bus, Keys: s.keys, Logger: s.options.logger()})
 	}
 	return err
 }

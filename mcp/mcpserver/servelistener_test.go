@@ -141,6 +141,38 @@ func TestLameDuckServesOnAndClosesConnections(t *testing.T) {
 	})
 }
 
+// A load balancer may have opened a connection before the server closed its listener.
+func TestRequestOverAConnectionThatWasAcceptedLastIsServed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, stop := serveListener(t, sleeper())
+		get(t, p.client(t), "/readyz") // so that the lame duck lasts two seconds
+		ended := stop()
+		time.Sleep(2*time.Second - time.Millisecond)
+		conn, err := p.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		time.Sleep(100 * time.Millisecond)
+		if _, err := p.dial(t.Context(), "", ""); err == nil {
+			t.Error("got another connection, want the listener closed")
+		}
+		go fmt.Fprint(conn, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("got %v, want a response", err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusServiceUnavailable || !response.Close {
+			t.Errorf("got %s, closed %v, want that of a server that drains", response.Status, response.Close)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("got %v, want an orderly end", err)
+		}
+	})
+}
+
 func TestLameDuckEndsWhenNoConnectionIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fondaco/fondaco/mcp"
 	"github.com/fondaco/fondaco/mcp/internal/changes"
@@ -14,8 +15,10 @@ import (
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/jsonrpc"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
+	"github.com/fondaco/fondaco/mcp/internal/quota"
 	"github.com/fondaco/fondaco/mcp/internal/registry"
 	"github.com/fondaco/fondaco/mcp/internal/replay"
+	"github.com/fondaco/fondaco/mcp/internal/replica"
 	"github.com/fondaco/fondaco/mcp/internal/seal"
 	"github.com/fondaco/fondaco/mcp/internal/streamhttp"
 )
@@ -34,16 +37,20 @@ type Server struct {
 	extensions      extensions
 	hub             changes.Hub
 	admission       admission
+	sharedRates     *quota.Group // nil unless LoadOptions.SharedRates
 	limits          *limit.Reporter
 	requests        drain.Group // running requests, and other work that Shutdown waits for
 	sessions        sessions
 	urlElicitations *urlElicitations
+	workers         workers
 
 	warnedNoAuth atomic.Bool // the log has the warning that requests are not authenticated
 
 	keys         *seal.Ring
+	sharesKeys   bool // other processes have the keys
 	store        mcp.Store
-	bus          mcp.Bus // may be nil
+	bus          mcp.Bus        // may be nil
+	replicas     *replica.Group // nil unless they share a Store, a Bus and keys
 	parked       replay.Parked
 	parkedPlaces *limit.Pool
 	unsent       *exchange.UnsentLimit // the large results that are being sent, over all transports
@@ -91,6 +98,7 @@ func New(name, version string, o *Options) *Server {
 		NameMember: s.middleware.nameMember,
 	})
 	s.admission = newAdmission(o.orZero().Load)
+	s.sharedRates = s.newSharedRates()
 	s.limits = &limit.Reporter{Hook: o.orZero().OnLimit, Logger: o.logger()}
 	s.features = registry.New(registry.Options{
 		Changed: s.listChanged, Dynamic: o.orZero().Dynamic, HideForbidden: o.orZero().HideForbidden,
@@ -131,9 +139,16 @@ func (o ConnOptions) identity() *mcp.Identity {
 
 // ServeConn serves a connection as Serve does, for a client that is not the local user.
 func (s *Server) ServeConn(ctx context.Context, conn mcp.Conn, o ConnOptions) error {
+	return s.serveConn(ctx, conn, o, 0)
+}
+
+// serveConn is ServeConn with the time that running requests have to finish after the client
+// has closed its direction of the connection.
+func (s *Server) serveConn(ctx context.Context, conn mcp.Conn, o ConnOptions, grace time.Duration) error {
+	s.serve()
 	err := exchange.ServeConn(ctx, exchange.ServeParams{
 		Conn: exchange.ContainPanics(conn, s.options.logger()), Core: core{s}, Binding: dialect.Stream, Identity: o.identity(), HTTP: exchange.DescribeHTTP(o.Request),
-		Address: s.addressOf(o.Request),
+		Address: s.addressOf(o.Request), Grace: grace,
 	})
 	if err != nil && s.requests.Closed() {
 		return ErrShutdown
@@ -179,6 +194,8 @@ var _ exchange.Core = core{}
 func (c core) Dialect() *dialect.Server { return c.dialect }
 
 func (c core) Limits() jsonrpc.Limits { return c.options.limits() }
+
+func (c core) Initialized(s *exchange.Session) { c.initialized(s) }
 
 func (c core) Opened(s *exchange.Session) error {
 	s.Share = limit.NewShare(c.admission.share)

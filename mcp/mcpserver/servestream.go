@@ -12,11 +12,14 @@ import (
 )
 
 // ServeStream serves one byte stream with the framing of stdio, one message per line, until
-// the stream ends or ctx is done. It closes the stream.
+// the stream ends or ctx is done. When the client has closed its direction of the stream,
+// the running requests have one second to finish before they are cancelled, as in Run.
+// ServeStream closes the stream.
 //
 // Spec: 2026-07-28 basic/transports#custom-transports
 func (s *Server) ServeStream(ctx context.Context, stream io.ReadWriteCloser) error {
-	return s.Serve(ctx, stdio.New(stream, stream, stream, &stdio.Options{MaxLine: s.options.maxFrame()}))
+	conn := stdio.New(stream, stream, stream, &stdio.Options{MaxLine: s.options.maxFrame()})
+	return s.serveConn(ctx, conn, ConnOptions{Identity: localIdentity}, eofGrace)
 }
 
 // ServeSocket accepts connections, such as those of a unix socket, and serves each of them

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -75,6 +76,42 @@ func TestServeStreamAndSocket(t *testing.T) {
 		t.Errorf("socket: got %v, want nil", err)
 	}
 }
+
+// A client that sends its requests and closes its direction, as a shell pipeline does, gets
+// the answers of those that take less than a second.
+func TestServeStreamAnswersAfterTheClientHasSentAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(nil)
+		srv.Tool("wait", "", func(ctx context.Context, in struct{ Milliseconds int }) (string, error) {
+			select {
+			case <-time.After(time.Duration(in.Milliseconds) * time.Millisecond):
+				return "waited", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		for milliseconds, want := range map[int]bool{900: true, 1100: false} {
+			var out strings.Builder
+			in := strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"Milliseconds":%d},`+
+				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", milliseconds))
+			if err := srv.ServeStream(t.Context(), halfClosed{in, &out}); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Contains(out.String(), "waited"); got != want {
+				t.Errorf("%d ms: got %q, want an answer: %v", milliseconds, out.String(), want)
+			}
+		}
+	})
+}
+
+// halfClosed is a stream whose peer has closed its direction after what it has sent.
+type halfClosed struct {
+	io.Reader
+	io.Writer
+}
+
+func (halfClosed) Close() error { return nil }
 
 // flaky is a listener that refuses with an error so many times before each
 // connection.

@@ -3,12 +3,14 @@ package mcpserver
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
 	"sync"
 
+	"github.com/fondaco/fondaco/mcp/internal/dialect"
 	"github.com/fondaco/fondaco/mcp/internal/exchange"
 	"github.com/fondaco/fondaco/mcp/internal/lazyctx"
 )
@@ -45,9 +47,22 @@ func (r *Request) Session() *Session {
 	return r.server.sessions.session(r.server, r.in.Session)
 }
 
+// needSession refuses a request that changes its session, if it has none or another replica has
+// opened it.
+func (r *Request) needSession() error {
+	if r.in.Session == nil {
+		return dialect.NeedsSession(r.method)
+	}
+	if err := r.in.Session.NeedsShared(); err != nil {
+		return fmt.Errorf("%s: %w", r.method, err)
+	}
+	return nil
+}
+
 // ID returns a random id, which no other session has in any process, for logs and
 // messages. It is not the session id of Streamable HTTP (Mcp-Session-Id), which is a
-// secret of the client, and cannot be used in its place. It is empty for a nil Session.
+// secret of the client, and cannot be used in its place. Each process that serves the session
+// has another id for it. It is empty for a nil Session.
 func (s *Session) ID() string {
 	if s == nil {
 		return ""
@@ -82,6 +97,9 @@ func (s *Session) Context() context.Context {
 // Requests run concurrently, so T has to be safe for concurrent use. The server frees the
 // value when the session has ended and no handler runs in it any more. It calls no method
 // of T then: what has to be closed is closed by [context.AfterFunc] on [Session.Context].
+//
+// With Options.Keys several processes may serve a session, and one that was started later. Each
+// has a value of its own, which is zero at first: keep only what may be missing.
 //
 // A nil Session, which is that of the stateless era, returns a new T each time, and its
 // Context has ended: AfterFunc would close what the handler is still using. In that case
@@ -169,6 +187,7 @@ func (s *sessions) session(server *Server, x *exchange.Session) *Session {
 		session.ctx.Cancel(nil)
 	}
 	x.CoreValue.Store(new(any(session)))
+	x.HasState.Store(true)
 	return session
 }
 

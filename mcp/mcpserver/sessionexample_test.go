@@ -60,3 +60,20 @@ func ExampleSession_Value() {
 	// bread, olives <nil>
 	// the basket is released
 }
+
+// The page of a URL elicitation reports that its user has finished. Its URL is the same for all
+// users, so only the client of the session is notified.
+func ExampleSession_ElicitationComplete() {
+	const page = "https://files.example.com/connect"
+	srv := mcpserver.New("files", "1.0.0", nil)
+	srv.Tool("connect", "Connects an account", func(ctx context.Context, _ struct{}) (string, error) {
+		session := mcpserver.From(ctx).Session()
+		connected := func() { // called by the page
+			if err := session.ElicitationComplete(session.Context(), page); err != nil {
+				log.Print(err)
+			}
+		}
+		defer connected()
+		return "", mcpserver.URLElicitationRequired("Connect your account.", page)
+	})
+}

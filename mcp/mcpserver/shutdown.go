@@ -59,7 +59,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, session := range s.sessions.all() {
 		session.End()
 	}
-	return cmp.Or(err, s.hub.FlushBus(ctx))
+	err = cmp.Or(err, s.hub.FlushBus(ctx), s.sharedRates.Close(ctx))
+	if s.replicas != nil {
+		s.replicas.Leave()
+	}
+	return err
 }
 
 // cancelGrace is how long Shutdown waits for detached work that it has cancelled.
@@ -81,4 +85,20 @@ func (s *Server) lameDuck(period time.Duration, l *listen.Listener) {
 		return
 	}
 	_ = l.WaitUntilUnused(ctx)
+}
+
+// acceptedTime is how long requests of connections that were accepted last may take, before new
+// requests are refused.
+const acceptedTime = 250 * time.Millisecond
+
+// finishAccepted accepts no further connection, which clients and load balancers notice before they
+// send a request, and serves for a moment those that have just been accepted. http.Server.Shutdown
+// would close such a connection without a response when its request arrives. ended receives when
+// no more connections are accepted.
+func finishAccepted(l *listen.Listener, ended <-chan error) {
+	_ = l.Close()
+	<-ended
+	ctx, cancel := context.WithTimeout(context.Background(), acceptedTime)
+	defer cancel()
+	_ = l.WaitForConns(ctx)
 }

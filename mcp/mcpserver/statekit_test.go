@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -78,4 +79,8 @@ func (s *mapStore) Delete(_ context.Context, key string) error {
 	defer s.mu.Unlock()
 	delete(s.values, key)
 	return nil
+}
+
+func (s *mapStore) List(context.Context, string, string, int) ([]string, error) {
+	return nil, errors.New("not listed by the server")
 }

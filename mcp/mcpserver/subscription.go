@@ -27,7 +27,7 @@ func (s *Server) Updated(uri string) { s.hub.Updated(uri) }
 // neither to uri nor to a parent of it. Use it instead of [Server.Updated] for resources
 // whose contents differ between clients. It does not wait for the client. In a session it
 // may be called after the request was answered. It does nothing when r is nil or is another
-// request.
+// request, nor in a session whose client another replica notifies (Options.Store and Bus).
 func (r *Request) Updated(uri string) {
 	if r == nil {
 		return
@@ -49,8 +49,16 @@ func (s *Server) subscribe(ctx context.Context, r *Request) (any, error) {
 		if err := r.RequireScopes(f.Scopes...); err != nil {
 			return err
 		}
-		s.hub.AwaitBus(ctx)
-		return r.subscriptionError(s.hub.Subscribe(sub, []changes.Topic{changes.ResourceTopic(uri)}, 0))
+		if sub != nil {
+			s.hub.AwaitBus(ctx)
+			if err := s.hub.Subscribe(sub, []changes.Topic{changes.ResourceTopic(uri)}, 0); err != nil {
+				return r.subscriptionError(err)
+			}
+		}
+		if shared := r.in.Session.Shared; shared != nil {
+			return shared.Subscribe(ctx, uri)
+		}
+		return nil
 	})
 }
 
@@ -76,15 +84,18 @@ func (r *Request) subscriptionError(err error) error {
 }
 
 // unsubscribe handles resources/unsubscribe. It is no error if there is no subscription.
-func (s *Server) unsubscribe(_ context.Context, r *Request) (any, error) {
+func (s *Server) unsubscribe(ctx context.Context, r *Request) (any, error) {
 	return nil, s.changeSubscription(r, func(sub *changes.Subscriber, uri string) error {
+		if shared := r.in.Session.Shared; shared != nil {
+			return shared.Unsubscribe(ctx, uri)
+		}
 		s.hub.Unsubscribe(sub, changes.ResourceTopic(uri))
 		return nil
 	})
 }
 
-// changeSubscription calls change with the subscriber of the session and the URI of the
-// request.
+// changeSubscription calls change with the subscriber of the session, which is nil if another
+// process notifies the client, and the URI of the request.
 func (s *Server) changeSubscription(r *Request, change func(*changes.Subscriber, string) error) error {
 	if !s.features.Snapshot().Offers(registry.Resources) {
 		return undeclared(r.method)
@@ -92,6 +103,12 @@ func (s *Server) changeSubscription(r *Request, change func(*changes.Subscriber,
 	var p mcp.SubscribeParams
 	if err := r.Decode(&p); err != nil {
 		return err
+	}
+	if err := r.needSession(); err != nil {
+		return err
+	}
+	if !r.in.Session.Notifies() {
+		return change(nil, p.URI)
 	}
 	s.hub.AddSession(r.in.Session, r.call.Session)
 	sub := s.hub.Session(r.in.Session, r.call.Session)

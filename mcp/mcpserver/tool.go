@@ -38,13 +38,15 @@ type tool struct {
 	call       ToolHandler
 	typed      bool // the author's function gets the arguments alone
 	unchecked  bool // the handler validates the arguments
+	durable    bool
 	input      *jsonschema.Validator
 	addMissing func(jsontext.Value) jsontext.Value // nil when the arguments are used as they are
 	output     *jsonschema.Validator               // nil when the tool has no output schema
 	mirrors    []dialect.Mirror
 	timeout    time.Duration
-	slots      *limit.Slots  // nil when unlimited
-	bucket     *limit.Bucket // nil when unlimited
+	slots      *limit.Slots // nil when unlimited
+	rate       mcp.Rate
+	bucket     *limit.Bucket // of rate; nil when unlimited
 	wraps      []func(ToolHandler) ToolHandler
 	perform    ToolHandler // a whole call with valid arguments, wraps folded in
 }
@@ -113,7 +115,10 @@ func (s *Server) SetTool(def mcp.Tool, h ToolHandler, opts ...ToolOption) error 
 
 // RemoveTool removes a tool and reports whether it was registered. Running calls of it
 // continue.
-func (s *Server) RemoveTool(name string) bool { return s.features.Remove(registry.Tools, name) }
+func (s *Server) RemoveTool(name string) bool {
+	s.workers.setDurable(name, false)
+	return s.features.Remove(registry.Tools, name)
+}
 
 // EnableTool enables or disables a tool and reports whether that was a change. A
 // disabled tool is unknown to clients.
@@ -128,6 +133,8 @@ func (s *Server) addTool(t *tool, opts []ToolOption, replace bool) error {
 	if !s.features.Put(registry.Tools, t, replace) {
 		return errors.New("registered already; want another name, or ReplaceTool or SetTool to replace it")
 	}
+	s.workers.setDurable(t.def.Name, t.durable)
+	s.startWorkers()
 	return nil
 }
 

@@ -59,6 +59,7 @@ func (s *Server) callTool(ctx context.Context, r *Request) (any, error) {
 	if r.resumed != nil && len(t.wraps) > 0 {
 		p.InputResponseParams = r.call.InputResponses()
 	}
+	r.durable = t.durable
 	return t.perform(ctx, &p)
 }
 
@@ -106,9 +107,13 @@ func (s *Server) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (m
 	return t.call(ctx, p)
 }
 
-// checkRate refuses a call that exceeds the rate of the tool.
+// checkRate refuses a call that exceeds the rate of the tool. A call that is replayed was counted
+// when it was made.
 func (t *tool) checkRate(ctx context.Context) error {
-	wait, ok := t.bucket.Take()
+	if t.bucket == nil || From(ctx).replayed {
+		return nil
+	}
+	wait, ok := From(ctx).server.takeToolRate(t)
 	if ok {
 		return nil
 	}

@@ -143,7 +143,8 @@ type concurrency int
 func (n concurrency) tool(t *tool) { t.slots = limit.NewSlots(int(n)) }
 
 // Rate is the option that limits how often a tool is called by all callers together:
-// burst calls at once, then perSecond calls a second. Each round of a call counts. Calls
+// burst calls at once, then perSecond calls a second, over all replicas with
+// LoadOptions.SharedRates, where tools of one name count together. Each round of a call counts. Calls
 // beyond that are refused with an error of mcp.CodeRateLimited that says when to try again.
 // Rate panics when an argument is not positive.
 func Rate(perSecond float64, burst int) ToolOption {
@@ -155,4 +156,4 @@ func Rate(perSecond float64, burst int) ToolOption {
 
 type toolRate mcp.Rate
 
-func (r toolRate) tool(t *tool) { t.bucket = limit.NewBucket(mcp.Rate(r)) }
+func (r toolRate) tool(t *tool) { t.rate, t.bucket = mcp.Rate(r), limit.NewBucket(mcp.Rate(r)) }

@@ -206,7 +206,8 @@ func asURLElicitation(err error, questions []openQuestion) error {
 // ElicitationComplete sends notifications/elicitation/complete for a URL to the client that
 // got it by [ElicitURL] or [URLElicitationRequired], so that the client stops waiting. Use
 // a different URL for each elicitation: if several clients got the same one, all of them
-// get the notification, also those whose user has not finished. Only clients of 2025-11-25
+// get the notification, also those whose user has not finished, unless you use
+// [Session.ElicitationComplete]. Only clients of 2025-11-25
 // have the notification; for others, and for an unknown URL, ElicitationComplete does nothing
 // and returns nil. ctx limits the time of sending. The server remembers 4,096 elicitations;
 // when there are more, it forgets those of the client that has most. It is safe for
@@ -228,6 +229,19 @@ func (s *Server) ElicitationComplete(ctx context.Context, address string) error 
 	}
 	sending.Wait()
 	return errors.Join(failed...)
+}
+
+// ElicitationComplete is like [Server.ElicitationComplete], but notifies only the client of this
+// session: use it if other clients may have got the same URL. It does nothing for a nil Session.
+func (s *Session) ElicitationComplete(ctx context.Context, address string) error {
+	if s == nil {
+		return nil
+	}
+	id, ok := s.server.urlElicitations.takeOf(s.of, address)
+	if !ok {
+		return nil
+	}
+	return sendElicitationComplete(ctx, s.of, id)
 }
 
 func sendElicitationComplete(ctx context.Context, session *exchange.Session, id string) error {

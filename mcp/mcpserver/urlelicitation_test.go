@@ -174,6 +174,32 @@ func TestElicitationCompleteIsSentToTheClientThatGotTheURL(t *testing.T) {
 	})
 }
 
+func TestElicitationCompleteOfASessionReachesNoOtherClient(t *testing.T) {
+	eachOf(t, []mcp.Revision{mcp.V20251125}, func(t *testing.T, r mcp.Revision) {
+		srv, _ := door()
+		srv.Tool("visited", "", func(ctx context.Context, in struct {
+			URL string `json:"url"`
+		},
+		) (string, error) {
+			return "", mcpserver.From(ctx).Session().ElicitationComplete(ctx, in.URL)
+		})
+		sent, other := dialAs(t, srv, r, canElicitURL), dialAs(t, srv, r, canElicitURL)
+		id := at(t, sent.Refused("tools/call", `{"name":"open"}`, -32042).Data, "/elicitations/0/elicitationId")
+		other.Refused("tools/call", `{"name":"open"}`, -32042)
+		sent.Call("tools/call", `{"name":"visited","arguments":{"url":"https://example.com/else"}}`)
+		sent.Quiet()
+		call := sent.Send("tools/call", `{"name":"visited","arguments":{"url":"`+signIn+`"}}`)
+		same(t, sent.Notification("notifications/elicitation/complete").Params, `{"elicitationId":`+id+`}`)
+		sent.Reply(call)
+		sent.Quiet()
+		other.Quiet()
+	})
+	var none *mcpserver.Session
+	if err := none.ElicitationComplete(t.Context(), signIn); err != nil {
+		t.Errorf("without a session: got %v", err)
+	}
+}
+
 // Where no question can be asked during a call, the client opens the URL before the call.
 func TestURLElicitationThatCannotBeAskedInMidCallComesFirst(t *testing.T) {
 	t.Parallel()

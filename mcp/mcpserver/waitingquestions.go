@@ -26,6 +26,29 @@ func (r *Request) waitForClient(ctx context.Context, ask func(context.Context) e
 	if r.in.Session == nil || r.in.BackChannel == nil {
 		return ErrCannotAsk
 	}
+	return r.waitIdle(ctx, ask)
+}
+
+// WaitIdle calls wait, which waits for something that the server does not do itself, such as
+// the decision of a person in another program. Meanwhile the call of ctx does not count as
+// running, its Timeout is paused, and its tool's slot (Limit) is released, as while it waits
+// for its client (Ask). Calls that wait count as questions: AskOptions.MaxQuestions and
+// AskOptions.OwnerQuestions limit them. A call over the limit gets an error of code
+// mcp.CodeRateLimited or mcp.CodeOverloaded, without a call of wait; when a waiting call has
+// to make room, the context of wait ends with a cause that wraps ErrAskExpired. Otherwise
+// WaitIdle returns the error of wait.
+//
+// It may be called by several goroutines of a call. Outside of a call it only calls wait.
+func WaitIdle(ctx context.Context, wait func(context.Context) error) error {
+	r := From(ctx)
+	if r == nil || r.in == nil {
+		return wait(ctx)
+	}
+	return r.waitIdle(ctx, wait)
+}
+
+// waitIdle is WaitIdle.
+func (r *Request) waitIdle(ctx context.Context, ask func(context.Context) error) error {
 	ctx, done, err := r.server.questions.add(ctx, r.in)
 	if err != nil {
 		r.ReportLimit(mcp.LimitQuestions)
@@ -81,7 +104,7 @@ type ownerQuestions struct {
 type waitingQuestion struct {
 	place   *limit.Place // guarded by the mu of waitingQuestions
 	owner   limit.Owner
-	session *exchange.Session
+	session *exchange.Session // nil in the stateless era
 	cancel  context.CancelCauseFunc
 	absent  bool // its client is absent; guarded by the mu of waitingQuestions
 }
@@ -147,7 +170,7 @@ func (w *waitingQuestions) removeLocked(q *waitingQuestion) {
 }
 
 func (q *waitingQuestion) clientAbsent() bool {
-	return q.session.Presence.AbsentFor() >= clientAbsent
+	return q.session != nil && q.session.Presence.AbsentFor() >= clientAbsent
 }
 
 func (q *waitingQuestion) end() { q.cancel(errQuestionCancelled) }

@@ -1,0 +1,30 @@
+package mcpserver
+
+import "github.com/fondaco/fondaco/mcp/internal/uritemplate"
+
+// URITemplate is a parsed URI template, as those of resource templates are. It is immutable and safe
+// for concurrent use.
+type URITemplate struct{ parsed *uritemplate.Template }
+
+// ParseURITemplate parses a URI template of at most 8 KiB and 64 variables. The error says what is
+// wrong, and where.
+//
+// Spec: RFC 6570
+func ParseURITemplate(text string) (*URITemplate, error) {
+	parsed, err := uritemplate.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return &URITemplate{parsed}, nil
+}
+
+// String returns the text of the template.
+func (t *URITemplate) String() string { return t.parsed.String() }
+
+// Matches reports whether the template can produce a URI, which is how a server finds the template
+// that serves a URI. A URI longer than 64 KiB does not match. The time is bounded by the length of the
+// URI times that of the template.
+func (t *URITemplate) Matches(uri string) bool {
+	_, ok := t.parsed.Match(uri)
+	return ok
+}
