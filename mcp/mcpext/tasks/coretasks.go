@@ -93,7 +93,7 @@ func (t *Tasks) coreList(ctx context.Context, r *mcpserver.Request) (any, error)
 		switch e, err := t.entries.load(ctx, listed.ID); {
 		case err == nil:
 			result.Tasks = append(result.Tasks, e.core())
-		case err != errUnknown:
+		case !isUnknown(err):
 			return nil, err
 		}
 	}
@@ -138,7 +138,7 @@ func (t *Tasks) coreResult(ctx context.Context, r *mcpserver.Request) (any, erro
 }
 
 // outcomeOf returns the result or the error of an ended task.
-func outcomeOf(e *entry) (any, error) {
+func outcomeOf(e *entry) (mcp.Result, error) {
 	switch {
 	case e.Error != nil:
 		return nil, &mcp.Error{Code: codeOf(e.Error.Code), Number: e.Error.Code, Message: e.Error.Message, Data: e.Error.Data}
@@ -176,7 +176,7 @@ func codeOf(number int64) mcp.Code {
 func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) error {
 	for key, q := range e.Open {
 		asking, stop := t.whileOpen(ctx, e.ID, key)
-		a, err := put(asking, r, e.ID, q)
+		a, err := put(asking, r, e, q)
 		stop()
 		if context.Cause(asking) == errMoot {
 			return nil
@@ -184,7 +184,11 @@ func (t *Tasks) putAll(ctx context.Context, r *mcpserver.Request, e *entry) erro
 		if err != nil {
 			return err
 		}
-		if err := t.entries.answer(ctx, e.ID, map[string]answer{key: a}); err != nil {
+		err = t.entries.answer(ctx, e.ID, map[string]answer{key: a})
+		if err != nil && e.Call && !lasts(err) {
+			return errNotStored // the question is asked again
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -202,7 +206,7 @@ func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Con
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for open.Err() == nil {
-			if e, err := t.entries.load(open, id); err == errUnknown || err == nil && !e.asks(key) {
+			if e, err := t.entries.load(open, id); isUnknown(err) || err == nil && !e.asks(key) {
 				cancel(errMoot)
 			}
 			_ = w.wait(open, time.Now().Add(lease))
@@ -216,8 +220,8 @@ func (t *Tasks) whileOpen(ctx context.Context, id, key string) (open context.Con
 }
 
 // put sends one question to the client. An error of the client is an answer, too.
-func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputRequest) (answer, error) {
-	params, err := relate(q, id)
+func put(ctx context.Context, r *mcpserver.Request, e *entry, q mcp.InputRequest) (answer, error) {
+	params, err := relate(q, e)
 	if err != nil {
 		return answer{}, err
 	}
@@ -229,12 +233,14 @@ func put(ctx context.Context, r *mcpserver.Request, id string, q mcp.InputReques
 	return answer{Value: raw}, err
 }
 
-// relate decodes the params of a question and adds the id of its task to their metadata.
-func relate(q mcp.InputRequest, id string) (any, error) {
+// relate decodes the params of a question and adds the id of its task to their metadata. A call
+// has no id that its client knows.
+func relate(q mcp.InputRequest, e *entry) (any, error) {
 	params, err := q.DecodeParams()
-	if err != nil {
-		return nil, err
+	if err != nil || e.Call {
+		return params, err
 	}
+	id := e.ID
 	switch p := params.(type) {
 	case *mcp.ElicitParams:
 		p.Meta = relatedTo(id)

@@ -29,6 +29,11 @@ type entry struct {
 
 	Result jsontext.Value `json:"result,omitzero"`
 	Error  *Failure       `json:"error,omitzero"`
+
+	// Call says that the entry is that of a durable call, which is no task for its client.
+	Call bool `json:"call,omitzero"`
+	// Durable is nil for tasks that end with their process. They have no Lease.
+	Durable *durableState `json:"durable,omitzero"`
 }
 
 // answer is the answer to a question: a value, or in 2025-11-25 an error of the client.
@@ -44,6 +49,13 @@ func newEntry(owner, method string, ttl, poll time.Duration) *entry {
 		ID: rand.Text(), Owner: owner, Method: method, Status: mcp.TaskWorking, Poll: poll.Milliseconds(),
 		Created: now, Updated: now, Expires: now.Add(ttl), Lease: now.Add(lease),
 	}
+}
+
+// makeDurable makes a new entry that of a durable task.
+func (e *entry) makeDurable(tool string) {
+	e.ID = durableMark + e.ID[1:]
+	e.Lease = time.Time{}
+	e.Durable = &durableState{Tool: tool, Attempt: 1}
 }
 
 // left returns the remaining time to live of the task. It is never 0, which a Store would
@@ -83,6 +95,32 @@ func (e *entry) open(key string, q mcp.InputRequest) {
 	e.Open[key], e.Status = q, mcp.TaskInputRequired
 }
 
+// ask opens a question, unless an earlier run of a durable task has asked the same and has the
+// answer.
+func (e *entry) ask(key string, q mcp.InputRequest) {
+	d := e.Durable
+	if d == nil {
+		e.open(key, q)
+		return
+	}
+	digest := digestOf(q)
+	if _, answered := e.Answers[key]; answered && d.Asked[key] == digest {
+		return
+	}
+	delete(e.Answers, key)
+	if d.Asked == nil {
+		d.Asked = make(map[string]string)
+	}
+	d.Asked[key], d.Asking = digest, d.Holder
+	e.open(key, q)
+}
+
+// waits reports whether the run of a durable task has got as far as a question without an answer.
+func (e *entry) waits() bool {
+	d := e.Durable
+	return e.Status == mcp.TaskInputRequired && d.Holder != "" && d.Asking == d.Holder
+}
+
 func (e *entry) asks(key string) bool {
 	_, open := e.Open[key]
 	return open
@@ -115,4 +153,7 @@ func (e *entry) take(answers map[string]answer) {
 func (e *entry) end(status mcp.TaskStatus, message string) {
 	e.Status, e.Message = status, message
 	e.Open, e.Answers = nil, nil
+	if e.Durable != nil {
+		*e.Durable = durableState{Tool: e.Durable.Tool, Attempt: e.Durable.Attempt}
+	}
 }

@@ -15,13 +15,24 @@ const (
 	keyPrefix = "task."         // prefix of keys in the Store
 	topic     = "fondaco.task." // prefix of topics on the Bus, before the id
 	lease     = 30 * time.Second
+	// maxEntry bounds an entry in the Store: the largest value of a Store, less what a Store that
+	// encrypts adds.
+	maxEntry = 1<<20 - 4096
 )
 
 // Errors of changes.
 var (
+	// errUnknown: there is no value in the Store.
 	errUnknown = errors.New("unknown task")
-	errEnded   = errors.New("the task has ended")
+	// errUnreadable: there is a value, but not one for this process, by its keys, version and
+	// clock. Others may be able to read it. For a client it is no task.
+	errUnreadable = errors.New("the task cannot be read here: it was written with other Options.Keys or by another version, was changed, or has expired by the clock of this machine")
+	errEnded      = errors.New("the task has ended")
+	errTooLarge   = errors.New("the task is too large for the Store")
 )
+
+// isUnknown reports whether a task does not exist for a client.
+func isUnknown(err error) bool { return errors.Is(err, errUnknown) || errors.Is(err, errUnreadable) }
 
 // entryStore keeps the entries of tasks, of a server or a client, in a Store. A watcher
 // waits for changes of some of them.
@@ -33,8 +44,53 @@ type entryStore struct {
 	// returns why there is none. It is nil in clients.
 	reserve func(ctx context.Context, id string, size int) error
 
+	// sealer encrypts the entries of durable tasks. It is nil in clients, which have none.
+	sealer sealer
+
 	mu       sync.Mutex
 	watchers map[string]map[*watcher]bool // guarded by mu: by task
+}
+
+// sealer is the part of a server that encrypts.
+type sealer interface {
+	Seal(data []byte, label string, expires time.Time) []byte
+	Unseal(sealed []byte, label string) ([]byte, error)
+}
+
+// encode returns an entry as it is stored, or fails with errTooLarge. Entries of durable tasks are encrypted, because what
+// they hold is run.
+func (s *entryStore) encode(e *entry) ([]byte, error) {
+	raw, err := json.Marshal(e, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	if e.Durable != nil {
+		raw = s.sealer.Seal(raw, keyPrefix+e.ID, e.Expires)
+	}
+	if len(raw) > maxEntry {
+		return nil, fmt.Errorf("%w: %d bytes with its answers and the results of its steps, want at most %d", errTooLarge, len(raw), maxEntry)
+	}
+	return raw, nil
+}
+
+// decode returns the entry of a task from its stored form, or nil if it is not valid. The id says
+// whether the entry has to be encrypted.
+func (s *entryStore) decode(id string, raw []byte) *entry {
+	sealed := isDurableID(id)
+	if sealed {
+		if s.sealer == nil {
+			return nil
+		}
+		var err error
+		if raw, err = s.sealer.Unseal(raw, keyPrefix+id); err != nil {
+			return nil
+		}
+	}
+	e := new(entry)
+	if json.Unmarshal(raw, e) != nil || e.ID != id || (e.Durable != nil) != sealed {
+		return nil
+	}
+	return e
 }
 
 // watcher is woken by changes of some tasks. It needs one stop.
@@ -122,11 +178,11 @@ func (s *entryStore) changed(ctx context.Context, id string) {
 
 // open writes a new task into the store.
 func (s *entryStore) open(ctx context.Context, e *entry) error {
-	raw, err := json.Marshal(e, json.Deterministic(true))
+	raw, err := s.encode(e)
 	if err != nil {
-		return fmt.Errorf("task: %w", err)
+		return err
 	}
-	if err := s.reserveRoom(ctx, e.ID, len(raw)); err != nil {
+	if err := s.reserveRoom(ctx, e, len(raw)); err != nil {
 		return err
 	}
 	made, err := s.store.Create(ctx, keyPrefix+e.ID, raw, e.left())
@@ -139,17 +195,20 @@ func (s *entryStore) open(ctx context.Context, e *entry) error {
 	return nil
 }
 
-func (s *entryStore) reserveRoom(ctx context.Context, id string, size int) error {
+func (s *entryStore) reserveRoom(ctx context.Context, e *entry, size int) error {
 	if s.reserve == nil {
 		return nil
 	}
-	return s.reserve(ctx, id, size)
+	if e.Durable != nil {
+		size += e.Durable.CallSize
+	}
+	return s.reserve(ctx, e.ID, size)
 }
 
 // idLength is that of rand.Text.
 const idLength = 26
 
-// read returns a task and its bytes in the store.
+// read returns a task and its bytes in the store. It fails with errUnknown or errUnreadable.
 func (s *entryStore) read(ctx context.Context, id string) (*entry, []byte, error) {
 	if len(id) != idLength || !isPrintable(id) {
 		return nil, nil, errUnknown
@@ -158,9 +217,12 @@ func (s *entryStore) read(ctx context.Context, id string) (*entry, []byte, error
 	if err != nil {
 		return nil, nil, fmt.Errorf("task: %w", err)
 	}
-	e := new(entry)
-	if !found || json.Unmarshal(raw, e) != nil || !time.Now().Before(e.Expires) {
+	if !found {
 		return nil, nil, errUnknown
+	}
+	e := s.decode(id, raw)
+	if e == nil || !time.Now().Before(e.Expires) {
+		return nil, nil, errUnreadable
 	}
 	return e, raw, nil
 }
@@ -175,10 +237,10 @@ func isPrintable(s string) bool {
 }
 
 // load returns a task. A task whose lease was not renewed in time is marked as failed,
-// because the process that worked on it has ended.
+// because the process that worked on it has ended. A durable task continues on another replica.
 func (s *entryStore) load(ctx context.Context, id string) (*entry, error) {
 	e, _, err := s.read(ctx, id)
-	if err != nil || e.Status.Terminal() || time.Now().Before(e.Lease) {
+	if err != nil || e.Durable != nil || e.Status.Terminal() || time.Now().Before(e.Lease) {
 		return e, err
 	}
 	e, err = s.change(ctx, id, func(e *entry) error {
@@ -219,6 +281,18 @@ func (s *entryStore) changeAndNotify(ctx context.Context, id string, change func
 // swap replaces a task in the store by compare-and-swap, like change, but leaves the time
 // of its update to the function.
 func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) error, notify func(*entry)) (*entry, error) {
+	e, err := s.replace(ctx, id, change)
+	if err == nil {
+		if notify != nil {
+			notify(e)
+		}
+		s.changed(ctx, id)
+	}
+	return e, err
+}
+
+// replace is swap without a message: nobody waits for the change.
+func (s *entryStore) replace(ctx context.Context, id string, change func(*entry) error) (*entry, error) {
 	for {
 		e, old, err := s.read(ctx, id)
 		if err != nil {
@@ -227,11 +301,11 @@ func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) er
 		if err := change(e); err != nil {
 			return e, err
 		}
-		raw, err := json.Marshal(e, json.Deterministic(true))
+		raw, err := s.encode(e)
 		if err != nil {
-			return nil, fmt.Errorf("task: %w", err)
+			return nil, err
 		}
-		if err := s.reserveRoom(ctx, id, len(raw)); err != nil {
+		if err := s.reserveRoom(ctx, e, len(raw)); err != nil {
 			return e, err
 		}
 		swapped, err := s.store.Swap(ctx, keyPrefix+id, old, raw, e.left())
@@ -239,10 +313,6 @@ func (s *entryStore) swap(ctx context.Context, id string, change func(*entry) er
 			return nil, fmt.Errorf("task: %w", err)
 		}
 		if swapped {
-			if notify != nil {
-				notify(e)
-			}
-			s.changed(ctx, id)
 			return e, nil
 		}
 	}

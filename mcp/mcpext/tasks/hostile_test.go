@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"strings"
@@ -231,4 +232,19 @@ func TestRacingAnswersAndCancellationsEndInOneState(t *testing.T) {
 		_ = h.Cancel(t.Context())
 	}
 	must(t, srv.Shutdown(t.Context()))
+}
+
+func TestTasksOfASubscriptionAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newServer(t, nil)
+		listener := mcptestOver(t, srv, user("ada"), func(string, jsontext.Value) {})
+		ids := make([]string, 1025)
+		for i := range ids {
+			ids[i] = fmt.Sprint("t", i)
+		}
+		err := listener.Request(t.Context(), mcp.MethodListen, listenTo(ids...), nil)
+		if mcp.CodeOf(err) != mcp.CodeInvalidParams {
+			t.Errorf("got %v, want invalid params", err)
+		}
+	})
 }

@@ -224,7 +224,7 @@ func (v *receiver) find(ctx context.Context, r *mcpclient.Request) (*entry, erro
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: params: %v", r.Method, err)
 	}
 	e, err := v.entries.load(ctx, p.TaskID)
-	if err == errUnknown || err == nil && e.Owner != ownerName(r.Client()) {
+	if isUnknown(err) || err == nil && e.Owner != ownerName(r.Client()) {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method)
 	}
 	return e, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"strings"
@@ -40,7 +39,9 @@ type run struct {
 	cancel   context.CancelCauseFunc
 	done     func()        // reports that the handler has returned
 	over     chan struct{} // closed when the outcome is stored
+	returned chan struct{} // closed when the messages of the handler are sent, too
 	renewing sync.WaitGroup
+	durable  *durableRun // nil for tasks that end with this process
 
 	working context.Context // of the handler
 
@@ -177,25 +178,60 @@ func (s *stage) begin(ctx context.Context) (context.Context, error) {
 func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run, error) {
 	r := mcpserver.From(ctx)
 	e := newEntry(ownerOf(r), r.Method(), t.ttlOf(p, as), t.o.poll())
+	if r.Durable() {
+		e.makeDurable(p.Name)
+	}
+	return t.beginRun(ctx, r, e, as)
+}
+
+// beginRun stores a new entry and returns its run.
+func (t *Tasks) beginRun(ctx context.Context, r *mcpserver.Request, e *entry, as kind) (*run, error) {
 	if err := t.admit(ctx, r, e); err != nil {
 		return nil, err
 	}
-	err := t.entries.open(ctx, e)
-	if err == nil && t.lists(r) {
+	d, err := t.openDurable(ctx, r, e)
+	if err == nil {
+		err = t.entries.open(ctx, e)
+	}
+	if err == nil {
+		err = d.checkTerm()
+	}
+	if err == nil && t.lists(r) && !e.Call {
 		err = t.entries.addToIndex(ctx, e)
+	}
+	var x *run
+	if err == nil {
+		x, err = t.start(ctx, e, as, d)
 	}
 	if err != nil {
 		t.abandon(ctx, e.ID)
+		d.abandon(ctx)
 		return nil, err
 	}
-	x := &run{tasks: t, id: e.ID, kind: as, first: e, over: make(chan struct{}), unsaved: make(chan struct{}, 1), keys: make(map[string]int)}
-	background := mcpserver.Background{Ask: x.ask, Progress: x.progress}
+	t.ends(e.ID, x.cancel)
+	t.audit(ctx, r, "task begins", e)
+	return x, nil
+}
+
+// start detaches the work on a task from the request of ctx. d is nil for a task that is not
+// durable.
+func (t *Tasks) start(ctx context.Context, e *entry, as kind, d *durableRun) (*run, error) {
+	x := &run{
+		tasks: t, id: e.ID, kind: as, first: e, durable: d,
+		over: make(chan struct{}), returned: make(chan struct{}), unsaved: make(chan struct{}, 1), keys: make(map[string]int),
+	}
+	if e.Call {
+		x.kind = durableCall
+	}
+	background := mcpserver.Background{Ask: x.ask, Progress: x.progress, Attached: e.Call}
+	if d != nil {
+		background.BeforeStep, background.Record = x.mayRunStep, x.record
+	}
 	if as == coreTask {
 		background.Meta = relatedTo(e.ID)
 	}
 	working, done, err := mcpserver.Detach(ctx, background)
 	if err != nil {
-		t.abandon(ctx, e.ID)
 		return nil, err
 	}
 	working, x.cancel = context.WithCancelCause(context.WithValue(working, runKey{}, x))
@@ -206,8 +242,7 @@ func (t *Tasks) begin(ctx context.Context, p *mcp.CallToolParams, as kind) (*run
 		x.cancel(nil)
 		done()
 	}
-	t.ends(e.ID, x.cancel)
-	t.audit(ctx, r, "task begins", e)
+	x.stopWithTerm()
 	x.renewing.Go(x.renewLease)
 	return x, nil
 }
@@ -241,82 +276,10 @@ func (x *run) created() mcp.Result {
 	return &taskResult{ResultBase: mcp.ResultBase{ResultType: ResultTask}, Task: x.first.task().seed()}
 }
 
-// ask opens a question in the task and waits for its answer. A question that is asked
-// again gets another key. A shutdown ends the question and the handler, because no answer
-// can arrive after it.
-func (x *run) ask(ctx context.Context, key string, q mcp.InputRequest) (jsontext.Value, error) {
-	key, err := x.fresh(key)
-	if err != nil {
-		return nil, err
-	}
-	w := x.tasks.entries.watch(x.id)
-	defer w.stop()
-	if err := x.change(ctx, func(e *entry) { e.open(key, q) }); err != nil {
-		return nil, err
-	}
-	for {
-		e, err := x.tasks.entries.load(ctx, x.id)
-		if err != nil {
-			return nil, err
-		}
-		if a, ok := e.Answers[key]; ok {
-			err := x.change(ctx, func(e *entry) { delete(e.Answers, key) })
-			return a.Value, errors.Join(a.Failure.asError(), err)
-		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), mcpserver.ErrShutdown) {
-				x.cancel(errUnanswered)
-				return nil, errUnanswered
-			}
-			_ = x.change(context.WithoutCancel(ctx), func(e *entry) { e.close(key) })
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// fresh returns a key for a question that the task has not used yet.
-func (x *run) fresh(key string) (string, error) {
-	n, ok := x.count(key)
-	switch {
-	case !ok:
-		x.r.ReportLimit(mcp.LimitTaskQuestions)
-		return "", mcp.Errorf(mcp.CodeInvalidParams, "the task has asked %d questions, which is the maximum", x.tasks.o.maxQuestions())
-	case n > 1:
-		return fmt.Sprintf("%s#%d", key, n), nil
-	}
-	return key, nil
-}
-
-// count counts a question, and returns false if there are too many.
-func (x *run) count(key string) (times int, ok bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.asked >= x.tasks.o.maxQuestions() {
-		return 0, false
-	}
-	x.asked++
-	x.keys[key]++
-	return x.keys[key], true
-}
-
-// asError returns a failure of the client as an error for the handler.
-func (f *Failure) asError() error {
-	if f == nil {
-		return nil
-	}
-	code := mcp.CodeOther
-	if f.Code == -1 { // the user of a client of 2025-11-25 refused
-		code = mcp.CodeRejected
-	}
-	return &mcp.Error{Code: code, Number: f.Code, Message: f.Message, Data: f.Data, Remote: true}
-}
-
 // progress records the progress of a handler, to be stored as the status message. It does
 // not wait for the store; of several messages meanwhile only the last is stored.
 func (x *run) progress(p mcp.ProgressParams) {
-	if p.Message == "" {
+	if p.Message == "" || x.kind == durableCall { // nobody reads the status of a call
 		return
 	}
 	x.mu.Lock()
@@ -369,13 +332,25 @@ func statusText(s string) string {
 // change changes the task, unless it has ended.
 func (x *run) change(ctx context.Context, change func(*entry)) error {
 	_, err := x.tasks.entries.changeAndNotify(ctx, x.id, func(e *entry) error {
-		if e.Status.Terminal() {
-			return errEnded
+		if err := x.mayChange(e); err != nil {
+			return err
 		}
 		change(e)
 		return nil
 	}, func(e *entry) { x.notify(ctx, e) })
 	return err
+}
+
+// mayChange returns an error if the task has ended, or if another replica has taken it over.
+func (x *run) mayChange(e *entry) error {
+	switch {
+	case e.Status.Terminal():
+		return errEnded
+	case x.durable != nil && e.Durable.Holder != x.durable.term.Token:
+		x.cancel(errTakenOver)
+		return errTakenOver
+	}
+	return nil
 }
 
 // notify sends the status of a task to a client of 2025-11-25. Other clients subscribe.
@@ -399,6 +374,10 @@ func (x *run) renewLease() {
 		case <-x.over:
 			return
 		case <-renewal.C:
+			if x.durable != nil {
+				x.tasks.entries.signal(x.id) // answers that came in elsewhere
+				break                        // the whole process has a lease
+			}
 			_, _ = x.tasks.entries.swap(x.working, x.id, func(e *entry) error {
 				if e.Status.Terminal() {
 					return errEnded
@@ -411,9 +390,14 @@ func (x *run) renewLease() {
 			continue
 		case <-w.wake:
 		}
-		if e, _, err := x.tasks.entries.read(x.working, x.id); err == nil && e.Status == mcp.TaskCancelled {
+		e, _, err := x.tasks.entries.read(x.working, x.id)
+		switch {
+		case err != nil:
+		case e.Status == mcp.TaskCancelled:
 			x.notify(x.working, e)
 			x.cancel(errCancelled)
+			return
+		case x.mayChange(e) == errTakenOver:
 			return
 		}
 	}
@@ -425,23 +409,39 @@ func (x *run) renewLease() {
 func (x *run) finish(result mcp.Result, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.working), finishTimeout)
 	defer cancel()
-	x.writeProgress(ctx)
-	status, raw, failure := x.judge(result, err)
-	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
-		failure = &Failure{Code: -32603, Message: "the result could not be kept"}
-		if errors.Is(err, errNoRoom) {
-			x.r.ReportLimit(mcp.LimitTasks)
-			failure.Message += ": too many bytes of tasks are kept"
-		}
-		x.tasks.o.logger().LogAttrs(ctx, slog.LevelError, failure.Message, slog.String("task", x.id[:6]), slog.Any("error", err))
-		_ = x.conclude(ctx, mcp.TaskFailed, nil, failure)
+	if x.durable != nil {
+		x.finishDurable(result, err)
+	} else {
+		x.writeProgress(ctx)
+		x.store(ctx, result, err)
 	}
-	if e, err := x.tasks.entries.load(ctx, x.id); err == nil {
+	if e, err := x.tasks.entries.load(ctx, x.id); err == nil && e.Status.Terminal() {
 		x.tasks.audit(ctx, x.r, "task ended", e)
 	}
 	close(x.over)
 	x.renewing.Wait()
+	x.durable.end()
 	x.done()
+	close(x.returned)
+}
+
+// store writes the outcome of the work into the entry.
+func (x *run) store(ctx context.Context, result mcp.Result, err error) {
+	status, raw, failure := x.judge(result, err)
+	if err := x.conclude(ctx, status, raw, failure); err != nil && raw != nil && !errors.Is(err, errEnded) {
+		_ = x.concludeWithout(ctx, err)
+	}
+}
+
+// concludeWithout writes that the work has failed because its result could not be stored.
+func (x *run) concludeWithout(ctx context.Context, err error) error {
+	failure := &Failure{Code: -32603, Message: "the result could not be kept"}
+	if errors.Is(err, errNoRoom) {
+		x.r.ReportLimit(mcp.LimitTasks)
+		failure.Message += ": too many bytes of tasks are kept"
+	}
+	x.tasks.o.logger().LogAttrs(ctx, slog.LevelError, failure.Message, slog.String("task", x.id[:6]), slog.Any("error", err))
+	return x.conclude(ctx, mcp.TaskFailed, nil, failure)
 }
 
 func (x *run) conclude(ctx context.Context, status mcp.TaskStatus, raw jsontext.Value, failure *Failure) error {

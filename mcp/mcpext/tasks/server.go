@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fondaco/fondaco/mcp"
+	"github.com/fondaco/fondaco/mcp/internal/durable"
 	"github.com/fondaco/fondaco/mcp/internal/limit"
 	"github.com/fondaco/fondaco/mcp/internal/usercode"
 	"github.com/fondaco/fondaco/mcp/mcpserver"
@@ -50,6 +51,9 @@ type Options struct {
 	MaxResult int
 	// NoCore turns off the experimental tasks in the core of 2025-11-25.
 	NoCore bool
+	// Durable are the options of tasks that survive the process that runs them: those of tools
+	// with the option mcpserver.Durable.
+	Durable *DurableOptions
 	// Logger gets an audit line for each task that begins, ends or is cancelled, at
 	// level Info. Default: slog.Default().
 	Logger *slog.Logger
@@ -77,13 +81,20 @@ func (o *Options) logger() *slog.Logger  { return cmp.Or(o.orZero().Logger, slog
 type Tasks struct {
 	o       *Options
 	entries *entryStore
+	srv     *mcpserver.Server
+	queue   *durable.Queue
+	lease   *durable.Lease
+	places  *places
 
 	pool  *limit.Pool // counts stored tasks by owner
 	bytes *limit.Pool // counts their bytes by owner
 
 	mu      sync.Mutex
 	kept    map[string]*kept // guarded by mu: by id
+	running map[string]bool  // guarded by mu: durable tasks that this process runs, by id
 	evicted []string         // guarded by mu: those that made room and are still in the store
+
+	ordinary sync.Once // logs a call that cannot be durable
 }
 
 // kept says until when a task of this process counts, and how to end it.
@@ -100,12 +111,20 @@ type kept struct {
 // Enable adds tasks to a server: the extension, and unless Options.NoCore is set, the
 // tasks of 2025-11-25. They are stored in the server's Store. Its Bus notifies the other
 // replicas of answers and cancellations; without a Bus that takes up to 10 seconds.
-// Enable panics if the server has tasks already.
+// Enable panics if the server has tasks already, and if DurableOptions are out of their ranges.
 func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 	o = new(*o.orZero())
+	if o.Durable != nil {
+		o.Durable = new(*o.Durable)
+	}
+	o.Durable.check()
 	o.Logger = usercode.Logger(o.logger())
-	t := &Tasks{o: o, entries: &entryStore{store: srv.Store(), bus: srv.Bus()}, kept: make(map[string]*kept)}
+	t := &Tasks{o: o, srv: srv, entries: &entryStore{store: srv.Store(), bus: srv.Bus(), sealer: srv}}
+	t.kept, t.running = make(map[string]*kept), make(map[string]bool)
 	t.entries.reserve = t.reserve
+	t.queue = durable.NewQueue(srv.Store(), "task", srv.Info().Name)
+	t.lease = durable.NewLease(t.queue)
+	t.places = newPlaces(o.Durable.maxTaken())
 	t.bytes = limit.NewPool(limit.PoolBounds{Total: int64(o.maxBytes())})
 	t.pool = limit.NewPool(limit.PoolBounds{Total: int64(o.maxTasks()), Each: int64(o.perPrincipal())})
 	e := mcpserver.Extension{
@@ -117,6 +136,9 @@ func Enable(srv *mcpserver.Server, o *Options) *Tasks {
 		},
 		ResultTypes: []mcp.ResultType{ResultTask},
 		Filters:     map[string]mcpserver.Filter{"taskIds": t.listen},
+		Worker:      t.work,
+		Continue:    t.continueCall,
+		Abandon:     t.abandonCall,
 	}
 	if o.core() {
 		e.Core = map[string]mcpserver.Handler{
@@ -295,14 +317,14 @@ func (t *Tasks) forget(id string) {
 	}
 }
 
-// find returns a task of the request's principal. A task of another principal is an
+// find returns a task of the request's principal. A task of another principal, or a call, is an
 // unknown task.
 func (t *Tasks) find(ctx context.Context, r *mcpserver.Request, id string) (*entry, error) {
 	e, err := t.entries.load(ctx, id)
-	if err == nil && e.Owner != ownerOf(r) {
+	if err == nil && (e.Owner != ownerOf(r) || e.Call) {
 		err = errUnknown
 	}
-	if err == errUnknown {
+	if isUnknown(err) {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: unknown task", r.Method())
 	}
 	return e, err
@@ -341,7 +363,11 @@ func (t *Tasks) update(ctx context.Context, r *mcpserver.Request) (any, error) {
 	for key, value := range p.InputResponses {
 		answers[key] = answer{Value: value}
 	}
-	return nil, t.entries.answer(ctx, p.TaskID, answers)
+	err := t.entries.answer(ctx, p.TaskID, answers)
+	if errors.Is(err, errTooLarge) {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s: %v", r.Method(), err)
+	}
+	return nil, err
 }
 
 // cancel handles tasks/cancel of the extension. It acknowledges the request in any case.

@@ -24,7 +24,8 @@ const (
 )
 
 // AsTask is the option of a tool whose calls become tasks, for clients that declared
-// them. In 2025-11-25 the client decides for each call.
+// them. In 2025-11-25 the client decides for each call. With the option mcpserver.Durable calls of
+// sessions that are no tasks survive the process that runs them, too, where that is possible.
 func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
 	var required, late bool
 	for _, m := range modes {
@@ -41,10 +42,15 @@ func (t *Tasks) AsTask(modes ...Mode) mcpserver.ToolOption {
 	})
 	return mcpserver.ToolOptions(define, mcpserver.Wrap(func(next mcpserver.ToolHandler) mcpserver.ToolHandler {
 		return func(ctx context.Context, p *mcp.CallToolParams) (mcp.Result, error) {
-			as, err := t.kindOf(mcpserver.From(ctx), p, required)
+			r := mcpserver.From(ctx)
+			as, err := t.kindOf(r, p, required)
 			switch {
 			case err != nil:
 				return nil, err
+			case r.Durable() && takeoverFrom(ctx) != nil:
+				return takeoverFrom(ctx).run(ctx, p, as, next)
+			case as == noTask && r.Durable():
+				return t.runCall(ctx, p, next)
 			case as == noTask:
 				return next(ctx, p)
 			case late:
@@ -62,6 +68,7 @@ const (
 	noTask kind = iota
 	extensionTask
 	coreTask
+	durableCall // no task for its client
 )
 
 // kindOf returns the kind of task that a call becomes.
@@ -113,7 +120,7 @@ func Status(ctx context.Context, message string) {
 // id can be a credential of an anonymous client, so do not log it.
 func IDFrom(ctx context.Context) (string, bool) {
 	x, _ := ctx.Value(runKey{}).(*run)
-	if x == nil {
+	if x == nil || x.kind == durableCall {
 		return "", false
 	}
 	return x.id, true
