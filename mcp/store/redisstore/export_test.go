@@ -1,0 +1,4 @@
+package redisstore
+
+// NewEnough reports whether a server of the version can be used.
+var NewEnough = newEnough
